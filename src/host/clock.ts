@@ -1,0 +1,51 @@
+/**
+ * The only place that reads a clock. Monotonic time orders and spaces things; wall time only labels them, because on a board
+ * without a battery-backed clock it is wrong at boot and steps later.
+ */
+import { readFileSync } from 'node:fs';
+
+export interface Clock {
+  /** Names this boot of the kernel: monotonic times of one boot id can be compared with each other, across processes. */
+  readonly bootId: string;
+  /** Milliseconds since boot (CLOCK_MONOTONIC), with a fraction; never steps, never goes back. */
+  monotonicMs(): number;
+  /** UTC epoch milliseconds, whole; may be wrong until the clock is synchronised, and may step either way. */
+  wallMs(): number;
+  /** Resolves after `ms`, or at once when the signal aborts; never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Calls back once after `ms`; the returned function cancels and may be called any number of times. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** setTimeout fires at once for delays past 2^31 - 1 ms (24.8 days). */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The machine's clock. */
+export const systemClock: Clock = {
+  bootId: readBootId(),
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
+  wallMs: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const timer = setTimeout(finish, boundedDelay(ms));
+      signal.addEventListener('abort', finish, { once: true });
+    }),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, boundedDelay(ms));
+    return () => clearTimeout(timer);
+  },
+};
+
+function boundedDelay(ms: number): number {
+  return Math.min(Math.max(ms, 0), LONGEST_TIMER_MS);
+}
+
+function readBootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}

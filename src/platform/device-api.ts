@@ -1,0 +1,92 @@
+/** The door to the platform's device HTTP API (device-http-api.md); http-device-api.ts is the one that speaks it. */
+import type { JsonObject, JsonValue } from '../host/json.ts';
+
+/** One instant's values; a record without `ts` gets the server's time. */
+export interface TelemetryRecord {
+  /** UTC epoch ms. */
+  readonly ts: number;
+  readonly values: Readonly<Record<string, JsonValue>>;
+}
+
+/** What an upload's answer means (architecture.md, "platform's answers to an upload"); refusals are values, because the caller acts on each. */
+export type UploadAnswer =
+  | { readonly kind: 'accepted' }
+  /** 400, or 500 with text: an entry in it is at fault; halve. */
+  | { readonly kind: 'refused'; readonly status: number; readonly text: string }
+  /** 413: halve. */
+  | { readonly kind: 'too-large'; readonly status: number }
+  /** 500 empty, 408, 429, 502, 503, 504 and every network fault: back off. */
+  | { readonly kind: 'busy'; readonly status?: number; readonly text: string; readonly retryAfterMs?: number }
+  /** A portal in between (200 with HTML, any 3xx): hold. */
+  | { readonly kind: 'portal'; readonly status: number }
+  /** 401, 403, 404: hold, alert, retry slowly. */
+  | { readonly kind: 'unauthorised'; readonly status: number; readonly text: string };
+
+export interface RpcRequest {
+  /** From 0; unique only until the server restarts. */
+  readonly id: number;
+  readonly method: string;
+  readonly params: JsonValue;
+}
+
+/** A wake-up from the attribute subscription; `changed` and `deleted` are hints, never the truth (wire-facts.md, "Long polls"). */
+export interface AttributeUpdate {
+  readonly changed: JsonObject;
+  readonly deleted: readonly string[];
+}
+
+export interface AttributeAnswer {
+  readonly client: JsonObject;
+  readonly shared: JsonObject;
+  /** True for `{}`: nothing found, or a backend fault; never means that all was deleted. */
+  readonly empty: boolean;
+}
+
+export type ProvisionAnswer =
+  | { readonly status: 'SUCCESS'; readonly credentialsType: string; readonly credentialsValue: string }
+  | { readonly status: 'NOT_FOUND' | 'FAILURE'; readonly errorMsg: string };
+
+export interface ProvisionRequest {
+  readonly deviceName: string;
+  readonly provisionDeviceKey: string;
+  readonly provisionDeviceSecret: string;
+  /** The token the device proposes for itself (`credentialsType` ACCESS_TOKEN). */
+  readonly token?: string;
+}
+
+/** Part of a firmware file, streamed; the caller reads it to the end or destroys it. */
+export interface FirmwareBody {
+  /** `Content-Length`, when the server gave one. */
+  readonly lengthBytes?: number;
+  readonly stream: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The device's side of the platform. Every call is bounded in time and size by the client's settings and ends early when `signal` aborts.
+ * All but `postTelemetry` throw AgentError: `platform/unauthorised` (hold), `platform/busy` (retry), `platform/refused` (drop),
+ * `platform/not-found` (hold), `platform/bad-answer` (retry).
+ */
+export interface DeviceApi {
+  /** Endpoint 1. Never sends an empty list: the server would not answer. */
+  postTelemetry(records: readonly TelemetryRecord[], signal: AbortSignal): Promise<UploadAnswer>;
+  /** Endpoint 2. */
+  postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void>;
+  /** Endpoint 3. */
+  getAttributes(keys: { readonly clientKeys?: readonly string[]; readonly sharedKeys?: readonly string[] }, signal: AbortSignal): Promise<AttributeAnswer>;
+  /** Endpoint 4; undefined when nothing happened within `timeoutMs` (408, 503, 504). */
+  pollAttributes(timeoutMs: number, signal: AbortSignal): Promise<AttributeUpdate | undefined>;
+  /** Endpoint 5; undefined when nothing happened within `timeoutMs`. */
+  pollRpc(timeoutMs: number, signal: AbortSignal): Promise<RpcRequest | undefined>;
+  /** Endpoint 6. */
+  replyRpc(id: number, reply: JsonValue, signal: AbortSignal): Promise<void>;
+  /** Endpoint 7. */
+  clientRpc(method: string, params: JsonValue, signal: AbortSignal): Promise<JsonValue>;
+  /** Endpoint 8. */
+  claim(claim: { readonly secretKey?: string; readonly durationMs?: number }, signal: AbortSignal): Promise<void>;
+  /** Endpoint 10. `sizeBytes` 0 or absent asks for the whole file. */
+  getFirmware(
+    image: { readonly title: string; readonly version: string; readonly sizeBytes?: number; readonly chunk?: number },
+    signal: AbortSignal,
+  ): Promise<FirmwareBody>;
+  close(): Promise<void>;
+}
