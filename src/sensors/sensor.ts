@@ -1,0 +1,32 @@
+/** What every sensor is: a thing that gives readings when asked, or by itself when something happens. */
+import type { JsonValue } from '../host/json.ts';
+
+/** One value in its physical unit, as the chip's driver knows it. */
+export interface Reading {
+  /** The driver's own key (`temperature`), before any rename by report rules. */
+  readonly key: string;
+  readonly value: JsonValue;
+  /** UCUM-like unit: `°C`, `hPa`, `%`, `V`. */
+  readonly unit?: string;
+  /** UTC epoch ms, only when the source itself knows the time. */
+  readonly takenAtMs?: number;
+}
+
+export interface Sensor {
+  /** The name in the configuration. */
+  readonly name: string;
+  /** Reads once. @throws AgentError `sensors/...` (retry) when the sensor does not answer or answers nonsense. */
+  read(signal: AbortSignal): Promise<readonly Reading[]>;
+  /** Sensors with events of their own (edges, lines that arrive) call back as they happen; the returned function ends it. */
+  subscribe?(listener: (readings: readonly Reading[]) => void): () => void;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+/** A reading with its sensor and its time: what the sampler gives to the report rules. */
+export interface Sample extends Reading {
+  readonly sensor: string;
+  readonly bootId: string;
+  /** When it was taken, ms since boot. */
+  readonly monotonicMs: number;
+}
