@@ -27,7 +27,8 @@ const WHOLE_NUMBER = /^-?\d+$/;
  */
 export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
   const length = limits.length ?? DEFAULT_LENGTH;
-  if (text.length > length) throw new AgentError('json/too-large', `JSON of ${text.length} characters, at most ${length} are taken`, { recovery: 'drop' });
+  if (text.length > length)
+    throw new AgentError('json/too-large', `JSON of ${text.length} characters, at most ${length} are taken`, { recovery: 'drop' });
   const depth = limits.depth ?? DEFAULT_DEPTH;
   if (depthOf(text) > depth) throw new AgentError('json/too-deep', `JSON nested deeper than ${depth} levels`, { recovery: 'drop' });
   try {
@@ -52,11 +53,16 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (typeof a === 'bigint' || typeof b === 'bigint') return isNumeric(a) && isNumeric(b) && a == b;
   if (Array.isArray(a) || Array.isArray(b)) {
-    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => jsonEqual(item, b[index] as JsonValue));
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => jsonEqual(item, b[index] as JsonValue))
+    );
   }
   if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] as JsonValue, b[key] as JsonValue));
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] as JsonValue, b[key] as JsonValue))
+  );
 }
 
 function isNumeric(value: JsonValue): value is number | bigint {

@@ -1,0 +1,40 @@
+/** Exponential backoff with full jitter: a thousand gateways that lost one platform do not come back in the same second. */
+
+export interface BackoffSettings {
+  /** Upper bound of the first delay, ms. */
+  readonly firstMs: number;
+  /** Upper bound of every later delay, ms. */
+  readonly maxMs: number;
+  /** Evenly distributed in [0, 1); tests give their own. */
+  readonly random?: () => number;
+}
+
+/** Delays never fall below this share of their bound, so that a run of small draws is no busy loop. */
+const LEAST_SHARE = 0.1;
+
+export class Backoff {
+  readonly #settings: BackoffSettings;
+  #attempts = 0;
+
+  constructor(settings: BackoffSettings) {
+    this.#settings = settings;
+  }
+
+  /** How many delays were drawn since the last success. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  /** The next delay in ms; `atLeastMs` honours a server's Retry-After. */
+  nextMs(atLeastMs = 0): number {
+    const { firstMs, maxMs, random = Math.random } = this.#settings;
+    const boundMs = Math.min(maxMs, firstMs * 2 ** Math.min(this.#attempts, 30));
+    this.#attempts += 1;
+    return Math.max(atLeastMs, boundMs * (LEAST_SHARE + (1 - LEAST_SHARE) * random()));
+  }
+
+  /** To be called after every success. */
+  reset(): void {
+    this.#attempts = 0;
+  }
+}
