@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonValue } from '../../../src/host/json.ts';
+import type { TelemetryEntry } from '../../../src/outbox/telemetry-entry.ts';
+import { type KeyRules, ReportRules } from '../../../src/telemetry/report-rules.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+function given(rules: KeyRules) {
+  const clock = new FakeClock({ monotonicMs: 0 });
+  const entries: TelemetryEntry[] = [];
+  const reportRules = new ReportRules({ clock, rulesFor: () => rules, report: (reported) => entries.push(...reported) });
+  return {
+    clock,
+    entries,
+    reportRules,
+    /** Gives values a second apart; returns what was reported, as [key, value] pairs. */
+    async take(...values: JsonValue[]): Promise<[string, JsonValue][]> {
+      for (const value of values) {
+        reportRules.take([{ sensor: 'roof', key: 'temperature', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+        await clock.advance(1_000);
+      }
+      return entries.map((entry) => [entry.key, entry.value]);
+    },
+  };
+}
+
+const values = (pairs: [string, JsonValue][]): JsonValue[] => pairs.map(([, value]) => value);
+
+describe('report rules', () => {
+  it('report every sample as it is when there are none', async () => {
+    expect(await given({}).take(20, 20, 'text', true, null, 9007199254740993n)).toEqual(
+      [20, 20, 'text', true, null, 9007199254740993n].map((value) => ['temperature', value]),
+    );
+  });
+
+  it('scale, then add the offset, then round, then rename', async () => {
+    expect(await given({ rename: 'roof', scale: 1.8, offset: 32, round: 1 }).take(21.37)).toEqual([['roof', 70.5]]);
+  });
+
+  it.each([
+    [1.005, 2, 1.01],
+    [-1.005, 2, -1.01],
+    [2.5, 0, 3],
+    [1e-7, 2, 0],
+    [1e22, 2, 1e22],
+    [-0.001, 2, 0],
+  ])('round %d to %d places as %d', async (value, round, expected) => {
+    expect(values(await given({ round }).take(value))).toEqual([expected]);
+  });
+
+  it('leave a long alone unless it is to be scaled', async () => {
+    expect(values(await given({ round: 2 }).take(9007199254740993n))).toEqual([9007199254740993n]);
+    expect(values(await given({ scale: 0.5 }).take(10n))).toEqual([5]);
+  });
+
+  it('keep back changes smaller than the deadband, measured from the last report', async () => {
+    expect(values(await given({ deadband: 0.1 }).take(20, 20.05, 20.09, 20.1, 20.15, 20))).toEqual([20, 20.1, 20]);
+  });
+
+  it('take a change of exactly the deadband for a change, in spite of binary fractions', async () => {
+    expect(values(await given({ deadband: 0.1 }).take(20.1, 20.2))).toEqual([20.1, 20.2]);
+  });
+
+  it('use the wider of the absolute and the percent deadband', async () => {
+    expect(values(await given({ deadband: 1, deadbandPercent: 10 }).take(100, 105, 110))).toEqual([100, 110]);
+    expect(values(await given({ deadband: 1, deadbandPercent: 10 }).take(2, 2.5, 3))).toEqual([2, 3]);
+  });
+
+  it('report only changes with a deadband of 0, of any type', async () => {
+    const nested = { door: [1, 2] };
+    expect(values(await given({ deadband: 0 }).take(true, true, false, 'open', 'open', nested, { door: [1, 2] }, 1, 1))).toEqual([
+      true,
+      false,
+      'open',
+      nested,
+      1,
+    ]);
+  });
+
+  it('report an unchanged value when the greatest interval has passed', async () => {
+    expect(values(await given({ deadband: 1, maxIntervalMs: 3_000 }).take(5, 5, 5, 5, 5, 5, 5))).toEqual([5, 5, 5]);
+  });
+
+  it('report the newest change when the least interval has passed, with the time at which it was taken', async () => {
+    const { take, entries, clock } = given({ minIntervalMs: 10_000 });
+    await take(1, 2, 3);
+    expect(entries.map((entry) => entry.value)).toEqual([1]);
+    await clock.advance(10_000);
+    expect(entries.map((entry) => [entry.value, entry.monotonicMs])).toEqual([
+      [1, 0],
+      [3, 2_000],
+    ]);
+  });
+
+  it('forget a change that came too soon and went back', async () => {
+    const { take, entries, clock } = given({ minIntervalMs: 10_000, deadband: 1 });
+    await take(1, 5, 1);
+    await clock.advance(20_000);
+    expect(entries.map((entry) => entry.value)).toEqual([1]);
+  });
+
+  it('report what waits when they close', async () => {
+    const { take, entries, reportRules } = given({ minIntervalMs: 10_000 });
+    await take(1, 2);
+    reportRules.close();
+    expect(entries.map((entry) => entry.value)).toEqual([1, 2]);
+  });
+
+  it('raise an alarm once, with its value, and clear it only beyond the hysteresis', async () => {
+    const { take, entries } = given({ alarms: [{ above: 40, hysteresis: 2 }], deadband: 100 });
+    expect(await take(30, 41, 39, 42, 37)).toEqual([
+      ['temperature', 30],
+      ['temperature', 41],
+      ['temperature_alarm', 'above 40'],
+      ['temperature', 37],
+      ['temperature_alarm', 'ok'],
+    ]);
+    expect(entries.map((entry) => entry.class)).toEqual(['regular', 'alarm', 'alarm', 'alarm', 'alarm']);
+  });
+
+  it('name every alarm that is on', async () => {
+    const { take } = given({ alarms: [{ above: 40 }, { above: 60, name: 'fire' }, { below: 0 }], deadband: 100 });
+    expect((await take(70, 50, -1)).filter(([key]) => key.endsWith('_alarm'))).toEqual([
+      ['temperature_alarm', 'above 40, fire'],
+      ['temperature_alarm', 'above 40'],
+      ['temperature_alarm', 'below 0'],
+    ]);
+  });
+
+  it('let an alarm through at once although the least interval has not passed', async () => {
+    const { take, entries } = given({ minIntervalMs: 60_000, alarms: [{ above: 40 }] });
+    await take(1, 2, 50);
+    expect(entries.map((entry) => [entry.key, entry.value])).toEqual([
+      ['temperature', 1],
+      ['temperature', 50],
+      ['temperature_alarm', 'above 40'],
+    ]);
+  });
+
+  it('keep sensors with the same key apart', () => {
+    const { reportRules, entries, clock } = given({ deadband: 0 });
+    for (const sensor of ['roof', 'cellar']) reportRules.take([{ sensor, key: 't', value: 1, bootId: clock.bootId, monotonicMs: 0 }]);
+    expect(entries).toHaveLength(2);
+  });
+});
