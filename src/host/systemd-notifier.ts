@@ -5,7 +5,7 @@ interface NotifyAddon {
   notify(socketPath: string, message: string): void;
 }
 
-export class ServiceManager {
+export class SystemdNotifier {
   readonly #socketPath: string | undefined;
   /** How often systemd expects a ping, ms; undefined when no watchdog is set. */
   readonly watchdogMs: number | undefined;
