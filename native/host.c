@@ -77,6 +77,7 @@ static napi_value initialise(napi_env env, napi_value exports) {
   turnstone_export(env, exports, "notify", notify);
   turnstone_export(env, exports, "lockFile", lock_file);
   turnstone_export_gpio(env, exports);
+  turnstone_export_pty(env, exports);
   return exports;
 }
 

@@ -19,4 +19,7 @@ void turnstone_export(napi_env env, napi_value exports, const char *name, napi_c
 /* The GPIO character device's part (gpio.c). */
 void turnstone_export_gpio(napi_env env, napi_value exports);
 
+/* Pseudo-terminals for the simulated board (pty.c). */
+void turnstone_export_pty(napi_env env, napi_value exports);
+
 #endif
