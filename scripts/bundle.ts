@@ -1,0 +1,136 @@
+/**
+ * Makes build/bundle: the agent as one minified file, the native modules, the launcher. Nothing else is needed at run time but a
+ * Node of the pinned version, so a release is this folder, the runtime and the units.
+ *
+ *   src/main.ts ─ esbuild ─► main.mjs        native/*.node ◄─ built by node-gyp, or the package's own prebuilt file
+ */
+import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Metafile, type Plugin } from 'esbuild';
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+export const BUNDLE = join(ROOT, 'build/bundle');
+
+export type Arch = 'x64' | 'arm64';
+
+/** Where each native module of one architecture lies; the file name in the bundle is the key plus `.node`. */
+export type NativeModules = Readonly<Record<'turnstone' | 'epoll' | 'i2c' | 'serialport', string>>;
+
+/** What CommonJS packages expect to find around them, given to the ES module that holds them; esbuild does not look into nativeRequire. */
+const COMMONJS_WORDS = [
+  "import{createRequire as $require}from'node:module'",
+  'const require=$require(import.meta.url),nativeRequire=require,__dirname=import.meta.dirname,__filename=import.meta.filename;',
+].join(';');
+
+/** The native modules of the architecture this runs on, as scripts/dev.sh built them. */
+export function ownNativeModules(): NativeModules {
+  return {
+    turnstone: join(ROOT, 'native/build/Release/turnstone.node'),
+    epoll: join(ROOT, 'node_modules/epoll/build/Release/epoll.node'),
+    i2c: join(ROOT, 'node_modules/i2c-bus/build/Release/i2c.node'),
+    serialport: serialportModule(process.arch === 'arm64' ? 'arm64' : 'x64'),
+  };
+}
+
+/** serialport ships its modules prebuilt. */
+export function serialportModule(arch: Arch): string {
+  const file = arch === 'arm64' ? '@serialport+bindings-cpp.armv8.glibc.node' : '@serialport+bindings-cpp.glibc.node';
+  return join(ROOT, `node_modules/@serialport/bindings-cpp/prebuilds/linux-${arch}`, file);
+}
+
+/** Builds the bundle; resolves with its version and the size of its main file. */
+export async function buildBundle(natives: NativeModules, target = BUNDLE): Promise<{ version: string; mainBytes: number }> {
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  await rm(target, { recursive: true, force: true });
+  await mkdir(join(target, 'native'), { recursive: true });
+  const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'main.mjs'), version);
+  for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
+  await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
+  await chmod(join(target, 'turnstone'), 0o755);
+  await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);
+  await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main]));
+  return { version, mainBytes: (await stat(join(target, 'main.mjs'))).size };
+}
+
+export async function bundleFile(entry: string, outfile: string, version: string): Promise<Metafile> {
+  const result = await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    metafile: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+    // An uncaught error prints its source line into the journal.
+    lineLimit: 160,
+    banner: { js: COMMONJS_WORDS },
+    define: {
+      'process.env.TURNSTONE_VERSION': JSON.stringify(version),
+      // Its optional addon is not in the bundle; without this cbor-x looks for it at every start.
+      'process.env.CBOR_NATIVE_ACCELERATION_DISABLED': '"true"',
+    },
+    plugins: [nativeModulesBesideTheBundle, englishOnly],
+  });
+  return result.metafile;
+}
+
+/**
+ * `bindings` and `node-gyp-build` search package folders for a module's .node file. In the bundle they become one line that loads
+ * it from native/, beside the main file; still only when its package is first used.
+ */
+const nativeModulesBesideTheBundle: Plugin = {
+  name: 'native-modules',
+  setup(plugin) {
+    plugin.onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }));
+    plugin.onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
+      contents:
+        path === 'bindings'
+          ? "module.exports = (name) => nativeRequire('./native/' + name);"
+          : "module.exports = () => nativeRequire('./native/serialport.node');",
+      loader: 'js',
+    }));
+  },
+};
+
+/** zod brings its messages in forty languages, a fifth of a megabyte that every start would read. */
+const englishOnly: Plugin = {
+  name: 'english-only',
+  setup(plugin) {
+    plugin.onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer, path, resolveDir }) =>
+      importer.includes('/zod/') ? { path: join(resolveDir, path, '../en.js') } : undefined,
+    );
+  },
+};
+
+/** The licence texts of every package whose code is in the bundle, which their licences ask for. */
+async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {
+  const folders = new Set<string>();
+  for (const input of metafiles.flatMap((metafile) => Object.keys(metafile.inputs))) {
+    const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (match?.[1] !== undefined) folders.add(join(ROOT, match[1]));
+  }
+  const texts: string[] = [];
+  for (const folder of [...folders].sort()) {
+    const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<string, string>;
+    const text = await firstOf(['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'LICENCE', 'license'].map((file) => join(folder, file)));
+    texts.push(`${name} ${version} (${license})\n\n${text ?? ''}`.trim());
+  }
+  return `${texts.join(`\n\n${'-'.repeat(80)}\n`)}\n`;
+}
+
+async function firstOf(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+if (import.meta.main) {
+  const { version, mainBytes } = await buildBundle(ownNativeModules());
+  console.log(`build/bundle: turnstone ${version}, main.mjs ${(mainBytes / 1024).toFixed(0)} KB`);
+}
