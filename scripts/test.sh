@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Every test that needs no root and no lab: types, style, unused code, then all test files with coverage.
+# scripts/test.sh [TEST-FILTER…] runs only matching test files, and none of the checks.
+# Ends with one line: N passed, N failed, N skipped.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+dev=./scripts/dev.sh
+passed=0
+failed=0
+skipped=0
+
+"$dev" true || exit 1
+mkdir -p build
+
+check() { # NAME CMD…: one check counts as one test
+  local name=$1
+  shift
+  if "$dev" "$@"; then
+    passed=$((passed + 1))
+    echo "ok: $name"
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name"
+  fi
+}
+
+if [ $# -eq 0 ]; then
+  check 'types' tsc --noEmit
+  check 'style' biome check --error-on-warnings .
+  check 'unused code' knip
+  check 'bundle' npm run --silent build
+  set -- --coverage
+fi
+
+rm -f build/tests.json
+"$dev" vitest run --reporter=default --reporter=json --outputFile.json=build/tests.json "$@"
+vitest_status=$?
+if [ -s build/tests.json ]; then
+  read -r p f s < <("$dev" node -p "const r=JSON.parse(fs.readFileSync('build/tests.json'));[r.numPassedTests,r.numFailedTests,r.numPendingTests+r.numTodoTests].join(' ')")
+  passed=$((passed + p))
+  failed=$((failed + f))
+  skipped=$((skipped + s))
+  # A file that does not load, or an error outside any test, fails the run without failing a test.
+  if [ "$vitest_status" -ne 0 ] && [ "$f" -eq 0 ]; then failed=$((failed + 1)); fi
+else
+  failed=$((failed + 1))
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

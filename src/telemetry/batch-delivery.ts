@@ -1,0 +1,146 @@
+/**
+ * Delivers one batch, in parts where the platform wants it so: a refused batch is halved down to the one bad entry, which is
+ * set aside with the platform's answer, and the rest is delivered.
+ *
+ * An empty 500 is how the platform's rate limit looks, and also how some faults look. It is taken for a bad entry only when that
+ * entry failed again and again while another one, sent right after it, went through.
+ */
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
+import type { TelemetryRecord, UploadAnswer } from '../platform/device-api.ts';
+
+export interface BatchDeliveryDeps {
+  readonly postTelemetry: (records: readonly TelemetryRecord[], signal: AbortSignal) => Promise<UploadAnswer>;
+  readonly reject: (batch: OutboxBatch, entry: ResolvedEntry, answer: string) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+/** So many empty 500s for one batch, and so many for one entry with a good one through in between, before it counts as bad. */
+const SILENT_FAILURES = 5;
+/** Between two tries of a suspected entry: long enough for a rate limit of a few posts a second to refill. */
+const SUSPECT_BACKOFF = { firstMs: 1_000, maxMs: 16_000 };
+
+const ACCEPTED: UploadAnswer = { kind: 'accepted' };
+
+export class BatchDelivery {
+  readonly #deps: BatchDeliveryDeps;
+  /** Empty 500s in a row for the batch that begins with this entry. */
+  #silent = { firstSeq: -1, failures: 0 };
+
+  constructor(deps: BatchDeliveryDeps) {
+    this.#deps = deps;
+  }
+
+  /** `accepted` when every entry was delivered or set aside; otherwise the answer that stopped it, and the batch is to be tried again. */
+  async deliver(batch: OutboxBatch, signal: AbortSignal): Promise<UploadAnswer> {
+    const answer = await this.#deliverPart(batch, batch.entries, signal);
+    if (!isSilent(answer)) {
+      this.#silent.failures = 0;
+      return answer;
+    }
+    const firstSeq = batch.entries[0]?.seq ?? -1;
+    this.#silent = { firstSeq, failures: this.#silent.firstSeq === firstSeq ? this.#silent.failures + 1 : 1 };
+    return this.#silent.failures < SILENT_FAILURES ? answer : this.#isolate(batch, batch.entries, undefined, signal);
+  }
+
+  async #deliverPart(batch: OutboxBatch, entries: readonly ResolvedEntry[], signal: AbortSignal): Promise<UploadAnswer> {
+    const answer = await this.#post(entries, signal);
+    if (answer.kind !== 'refused' && answer.kind !== 'too-large') return answer;
+    const [only] = entries;
+    if (entries.length === 1 && only !== undefined) {
+      await this.#setAside(batch, only, answer.kind === 'refused' ? `${answer.status} ${answer.text}` : `${answer.status} too large`);
+      return ACCEPTED;
+    }
+    for (const half of halves(entries)) {
+      const part = await this.#deliverPart(batch, half, signal);
+      if (part.kind !== 'accepted') return part;
+    }
+    return ACCEPTED;
+  }
+
+  /** Finds the entry that the platform answers with an empty 500, as long as others go through. */
+  async #isolate(
+    batch: OutboxBatch,
+    entries: readonly ResolvedEntry[],
+    witness: ResolvedEntry | undefined,
+    signal: AbortSignal,
+  ): Promise<UploadAnswer> {
+    const [only] = entries;
+    if (only === undefined) return ACCEPTED;
+    if (entries.length === 1) return this.#tryAlone(batch, only, witness, signal);
+    const silentParts: (readonly ResolvedEntry[])[] = [];
+    let silence: UploadAnswer = ACCEPTED;
+    let good = witness;
+    for (const half of halves(entries)) {
+      const answer = await this.#deliverPart(batch, half, signal);
+      if (answer.kind === 'accepted') good = half[0];
+      else if (!isSilent(answer)) return answer;
+      else {
+        silentParts.push(half);
+        silence = answer;
+      }
+    }
+    // Nothing at all goes through: a rate limit or an outage, whatever the entries are.
+    if (good === undefined) return silence;
+    for (const part of silentParts) {
+      const answer = await this.#isolate(batch, part, good, signal);
+      if (answer.kind !== 'accepted') return answer;
+    }
+    return ACCEPTED;
+  }
+
+  async #tryAlone(
+    batch: OutboxBatch,
+    suspect: ResolvedEntry,
+    witness: ResolvedEntry | undefined,
+    signal: AbortSignal,
+  ): Promise<UploadAnswer> {
+    const { clock, random } = this.#deps;
+    const backoff = new Backoff({ ...SUSPECT_BACKOFF, ...(random === undefined ? {} : { random }) });
+    for (let failures = 0; failures < SILENT_FAILURES; failures += 1) {
+      await clock.sleep(backoff.nextMs(), signal);
+      // The suspect first, when a rate limit has most room; then one that is known to be good.
+      const answer = await this.#deliverPart(batch, [suspect], signal);
+      if (!isSilent(answer)) return answer;
+      if (witness === undefined) return answer;
+      const control = await this.#post([witness], signal);
+      if (control.kind !== 'accepted') return control;
+    }
+    await this.#setAside(batch, suspect, '500 without a reason, while other entries were taken');
+    return ACCEPTED;
+  }
+
+  async #setAside(batch: OutboxBatch, entry: ResolvedEntry, answer: string): Promise<void> {
+    this.#deps.log.error({ key: entry.key, ts: entry.ts, answer }, 'the platform refuses this entry; it is kept among the rejected');
+    await this.#deps.reject(batch, entry, answer);
+  }
+
+  #post(entries: readonly ResolvedEntry[], signal: AbortSignal): Promise<UploadAnswer> {
+    return this.#deps.postTelemetry(toRecords(entries), signal);
+  }
+}
+
+/** One record per instant, in order of first appearance. */
+export function toRecords(entries: readonly ResolvedEntry[]): TelemetryRecord[] {
+  const records = new Map<number, Record<string, JsonValue>>();
+  for (const { ts, key, value } of entries) {
+    const values = records.get(ts);
+    if (values === undefined) records.set(ts, Object.assign(Object.create(null), { [key]: value }));
+    else values[key] = value;
+  }
+  return [...records].map(([ts, values]) => ({ ts, values }));
+}
+
+function halves<T>(items: readonly T[]): [readonly T[], readonly T[]] {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
+}
+
+function isSilent(answer: UploadAnswer): boolean {
+  return answer.kind === 'busy' && answer.status === 500 && answer.text === '';
+}
