@@ -1,0 +1,53 @@
+/** The whole configuration: one YAML file, as the rest of the agent sees it. Frozen, complete, with units in its names. */
+import { z } from 'zod';
+import { actuatorSchema } from './schema/actuators.ts';
+import { outboxSchema, uploadSchema } from './schema/delivery.ts';
+import { filePath, list, section } from './schema/fields.ts';
+import { firmwareSchema } from './schema/firmware.ts';
+import { analyticsSchema, hardwareSchema, logSchema, shutdownSchema, statusSchema } from './schema/local.ts';
+import { attributesSchema, platformSchema, provisioningSchema, timeSchema } from './schema/platform.ts';
+import { rpcSchema } from './schema/rpc.ts';
+import { ruleSchema } from './schema/rules.ts';
+import { sensorSchema } from './schema/sensors.ts';
+
+/** The only version of the file's format there is. */
+const CONFIG_VERSION = 1;
+
+export const configShape = {
+  version: z.literal(CONFIG_VERSION),
+  platform: platformSchema,
+  provisioning: provisioningSchema.optional(),
+  /** Outbox, credentials, journal: everything that must survive. */
+  stateFolder: filePath().default('/var/lib/turnstone'),
+  /** Control sockets and what may vanish at a reboot. */
+  runFolder: filePath().default('/run/turnstone'),
+  log: logSchema.prefault({}),
+  time: timeSchema.prefault({}),
+  hardware: hardwareSchema.prefault({}),
+  sensors: list(sensorSchema, { max: 1_000 }).default([]),
+  actuators: list(actuatorSchema, { max: 500 }).default([]),
+  rules: list(ruleSchema, { max: 500 }).default([]),
+  outbox: outboxSchema.prefault({}),
+  upload: uploadSchema.prefault({}),
+  attributes: attributesSchema.prefault({}),
+  rpc: rpcSchema.prefault({}),
+  firmware: firmwareSchema.prefault({}),
+  status: statusSchema.prefault({}),
+  shutdown: shutdownSchema.prefault({}),
+  analytics: analyticsSchema.optional(),
+};
+
+export const configSchema = section(configShape);
+
+export type AgentConfig = z.infer<typeof configSchema>;
+
+export type { ActuatorConfig, ActuatorConfigOf, ActuatorKind, ActuatorValue } from './schema/actuators.ts';
+export type { OutboxConfig, UploadConfig } from './schema/delivery.ts';
+export type { FirmwareConfig, FirmwareHandlerConfig } from './schema/firmware.ts';
+export type { KeyRulesConfig } from './schema/key-rules.ts';
+export type { GpioLineConfig, ModbusConnectionConfig } from './schema/lines-and-ports.ts';
+export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './schema/local.ts';
+export type { AttributesConfig, PlatformConfig, ProvisioningConfig, TimeConfig } from './schema/platform.ts';
+export type { RpcConfig, RpcMethodConfig, RpcParameterConfig } from './schema/rpc.ts';
+export type { RuleConfig } from './schema/rules.ts';
+export type { SensorConfig, SensorConfigOf, SensorKind } from './schema/sensors.ts';

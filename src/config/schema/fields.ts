@@ -1,0 +1,162 @@
+/**
+ * The kinds of field that sections are made of. Every field says in words what it expects, because the answer to a wrong value
+ * is read by a technician; amounts with a unit end up under a name with that unit (`period: 10s` → `periodMs: 10000`).
+ */
+import { z } from 'zod';
+import {
+  formatDuration,
+  formatSize,
+  parseByteRate,
+  parseDuration,
+  parseFrequency,
+  parseRate,
+  parseSize,
+  Quantity,
+  type QuantityUnit,
+} from '../quantity.ts';
+import { Secret } from '../secret.ts';
+
+/** The name under which an amount is kept: `retain.bytes` stays `bytes`, `maxBytes` stays `maxBytes`, `period` becomes `periodMs`. */
+type FieldName<K, V> = K extends string
+  ? V extends Quantity<infer U>
+    ? U extends 'Bytes'
+      ? K extends `${string}Bytes` | 'bytes'
+        ? K
+        : `${K}Bytes`
+      : `${K}${U}`
+    : K
+  : never;
+type FieldValue<V> = V extends Quantity<QuantityUnit> ? number : V;
+type Section<T> = { readonly [K in keyof T as FieldName<K, Exclude<T[K], undefined>>]: FieldValue<Exclude<T[K], undefined>> };
+
+/** A mapping with exactly these keys; unknown ones are a fault. Amounts get their unit into the name. */
+export function section<S extends z.core.$ZodShape>(shape: S) {
+  return z.strictObject(shape).transform((fields): Section<typeof fields> => {
+    const named: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(fields)) {
+      if (value instanceof Quantity) named[nameWithUnit(name, value.unit)] = value.amount;
+      else named[name] = value;
+    }
+    return named as Section<typeof fields>;
+  });
+}
+
+/** The name of an amount in the frozen configuration. */
+export function nameWithUnit(name: string, unit: QuantityUnit): string {
+  return unit === 'Bytes' && /(?:Bytes|^bytes)$/.test(name) ? name : `${name}${unit}`;
+}
+
+export interface AmountLimits {
+  /** In the text form of the amount: `100ms`, `1MB`. */
+  readonly min?: string;
+  readonly max?: string;
+}
+
+/** `500ms`, `10s`, `5m`, `1h30m`, `90d`. */
+export const duration = (limits: AmountLimits = {}) =>
+  amount('Ms', parseDuration, 'a duration such as 500ms, 10s, 5m or 1h30m', formatDuration, limits);
+/** `4kB`, `64MB`, `1GiB`. */
+export const size = (limits: AmountLimits = {}) => amount('Bytes', parseSize, 'a size such as 64kB, 16MB or 1GB', formatSize, limits);
+/** `200kB/s`. */
+export const byteRate = (limits: AmountLimits = {}) =>
+  amount('BytesPerS', parseByteRate, 'a rate such as 200kB/s', (bytes) => `${formatSize(bytes)}/s`, limits);
+/** `50/s`, `10/m`. */
+export const rate = (limits: AmountLimits = {}) => amount('PerS', parseRate, 'a rate such as 50/s or 10/m', (perS) => `${perS}/s`, limits);
+/** `50Hz`, `1kHz`. */
+export const frequency = (limits: AmountLimits = {}) =>
+  amount('Hz', parseFrequency, 'a frequency such as 50Hz or 1kHz', (hertz) => `${hertz}Hz`, limits);
+
+function amount<U extends QuantityUnit>(
+  unit: U,
+  parse: (text: string) => number | undefined,
+  expected: string,
+  format: (value: number) => string,
+  limits: AmountLimits,
+) {
+  const min = limits.min === undefined ? undefined : parse(limits.min);
+  const max = limits.max === undefined ? undefined : parse(limits.max);
+  const words = [
+    expected,
+    ...(min === undefined ? [] : [`at least ${format(min)}`]),
+    ...(max === undefined ? [] : [`at most ${format(max)}`]),
+  ].join(', ');
+  return z
+    .unknown()
+    .transform((input, context) => {
+      const value = typeof input === 'string' ? parse(input) : undefined;
+      if (value !== undefined && value >= (min ?? 0) && value <= (max ?? Number.POSITIVE_INFINITY)) return new Quantity(value, unit);
+      context.addIssue({ code: 'custom', message: words, params: { bare: typeof input === 'number' } });
+      return z.NEVER;
+    })
+    .meta({ type: 'string', amount: { unit, min, max }, description: words });
+}
+
+/** A whole number within its range. */
+export const whole = (min: number, max: number) => z.int().min(min).max(max);
+
+/** Text that matches, described in words. */
+export function text(pattern: RegExp, expected: string) {
+  return z
+    .string()
+    .refine((value) => pattern.test(value), expected)
+    .meta({ pattern: pattern.source });
+}
+
+/** What a sensor, actuator, rule or key is called: also part of attribute names and command lines. */
+export const name = () => text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
+/** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup (wire-facts.md, "Values"). */
+export const platformKey = () => text(/^(?=.*\S)[^<>&"'\p{Cc},]{1,255}$/u, 'a key of 1 to 255 characters, without < > & quotes or commas');
+export const filePath = () => text(/^\/[^\0]*$/, 'an absolute path, beginning with /').meta({ format: 'path' });
+/** A program that is started directly, never through a shell. */
+export const program = () => text(/^\/[^\0]*$/, 'the absolute path of a program').meta({ format: 'program' });
+export const url = () =>
+  z.string().refine(isHttpUrl, 'a URL beginning with http:// or https://, without a path to a device').meta({ format: 'uri' });
+/** A regular expression of JavaScript. */
+export const pattern = () => z.string().min(1).max(1_000).refine(isPattern, 'a regular expression').meta({ format: 'regex' });
+
+export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?: number; readonly max?: number } = {}) =>
+  z
+    .array(item)
+    .min(limits.min ?? 0)
+    .max(limits.max ?? 10_000)
+    .readonly();
+export const table = <K extends z.core.$ZodRecordKey, V extends z.core.SomeType>(key: K, value: V) => z.record(key, value).readonly();
+
+/** A value that is kept out of every log, error and answer. */
+export const secret = () =>
+  z
+    .string()
+    .min(1)
+    .transform((value) => new Secret(value));
+
+/** The three places a secret can come from; `source.ts` turns the last two into the first before the schema sees them. */
+export function secretFields<N extends string>(field: N) {
+  return {
+    [field]: secret().optional(),
+    [`${field}File`]: filePath().optional(),
+    [`${field}Credential`]: text(/^[A-Za-z0-9._-]{1,255}$/, 'the name of a systemd credential').optional(),
+  } as Record<N, z.ZodOptional<ReturnType<typeof secret>>> &
+    Record<`${N}File`, z.ZodOptional<ReturnType<typeof filePath>>> &
+    Record<`${N}Credential`, z.ZodOptional<ReturnType<typeof text>>>;
+}
+
+/** `on`, `off`, true, false: how technicians write the state of a relay. */
+export const onOff = () => z.union([z.boolean(), z.enum(['on', 'off'])]).transform((value) => value === true || value === 'on');
+
+/** Marks a setting that a shared attribute may change while the agent runs. */
+export const LIVE = { live: true } as const;
+
+function isHttpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, search, hash } = new URL(value);
+  return (protocol === 'http:' || protocol === 'https:') && search === '' && hash === '';
+}
+
+function isPattern(value: string): boolean {
+  try {
+    new RegExp(value, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}

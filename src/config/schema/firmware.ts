@@ -1,0 +1,53 @@
+/** Updates of the agent itself, and of what is attached to it. */
+import { z } from 'zod';
+import { byteRate, duration, filePath, list, program, section, size, text, whole } from './fields.ts';
+
+/** A chunk lost to a bad line is sent again whole; 1 MB is 8 s at 1 Mbit/s. */
+const DEFAULT_CHUNK = '1MB';
+const DEFAULT_MAX_SIZE = '512MB';
+
+const timeOfDay = () => text(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day such as 02:30');
+
+export const firmwareSchema = section({
+  enabled: z.boolean().default(true),
+  /** Offers with this `fw_title` are for the agent; others need a handler. */
+  title: z.string().min(1).max(255).default('turnstone'),
+  /** Holds releases/<version> and the symlink `current`. */
+  installFolder: filePath().default('/opt/turnstone'),
+  /** Folder of Ed25519 public keys, PEM, owned by root. */
+  trustedKeys: filePath().default('/etc/turnstone/trusted-keys'),
+  requireSignature: z.boolean().default(true),
+  /** Whether an offer may name an older version than the confirmed one. */
+  allowDowngrade: z.boolean().default(false),
+  chunk: size({ min: '4kB', max: '64MB' }).prefault(DEFAULT_CHUNK),
+  maxSize: size({ min: '1MB', max: '2GB' }).prefault(DEFAULT_MAX_SIZE),
+  rateLimit: byteRate({ min: '1kB/s' }).optional(),
+  /** Downloads run only within these hours, local time; may cross midnight. */
+  hours: section({ from: timeOfDay(), to: timeOfDay() }).optional(),
+  downloadDeadline: duration({ min: '1m', max: '30d' }).prefault('3d'),
+  confirm: section({
+    /** Healthy for this long after the first acknowledged upload. */
+    healthyFor: duration({ min: '1s', max: '1d' }).prefault('5m'),
+    /** Counted only while the platform is reachable. */
+    deadline: duration({ min: '1m', max: '7d' }).prefault('60m'),
+    /** How long a release that never reached the platform is held while the rest of it is healthy. */
+    unreachableHold: duration({ min: '1m', max: '30d' }).prefault('24h'),
+  }).prefault({}),
+  /** Old releases kept for the way back. */
+  keepReleases: whole(1, 10).default(2),
+  /** Offers for other titles, and `sw_*`: a fixed command with the verified file. */
+  handlers: list(
+    section({
+      title: z.string().min(1).max(255),
+      package: z.enum(['firmware', 'software']).default('firmware'),
+      program: program(),
+      /** `{file}`, `{title}` and `{version}` are replaced. */
+      arguments: list(z.string(), { max: 64 }).default(['{file}']),
+      timeout: duration({ min: '1s', max: '1d' }).prefault('10m'),
+    }),
+    { max: 32 },
+  ).default([]),
+});
+
+export type FirmwareConfig = z.infer<typeof firmwareSchema>;
+export type FirmwareHandlerConfig = FirmwareConfig['handlers'][number];

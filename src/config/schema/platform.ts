@@ -1,0 +1,63 @@
+/** The way to the platform: address, credentials, TLS, proxy, budgets; and how a device comes by its credentials. */
+import { z } from 'zod';
+import { duration, filePath, LIVE, secretFields, section, size, text, url, whole } from './fields.ts';
+
+/** The platform itself gives up on a request after 30 s (wire-facts.md, "Long polls"); half of that leaves room for a second try. */
+const DEFAULT_REQUEST_TIMEOUT = '15s';
+const DEFAULT_CONNECT_TIMEOUT = '10s';
+/** 20 to 25 s: below the platform's cut at 30 s, long enough to be cheap. */
+const DEFAULT_POLL_TIMEOUT = '20s';
+/** A shared attribute lost between two polls is found again this late at worst. */
+const DEFAULT_RECONCILE_PERIOD = '5m';
+
+export const platformSchema = section({
+  /** Scheme, host and port; a path only when a proxy in front needs one. */
+  url: url(),
+  ...secretFields('accessToken'),
+  /** Certificates to trust beside the system's own, PEM. */
+  caFile: filePath().optional(),
+  clientCertificateFile: filePath().optional(),
+  clientKeyFile: filePath().optional(),
+  /** An HTTP or HTTPS proxy; user and password may be in it. */
+  ...secretFields('proxy'),
+  codec: z.enum(['json', 'cbor']).default('json'),
+  connectTimeout: duration({ min: '100ms', max: '5m' }).prefault(DEFAULT_CONNECT_TIMEOUT),
+  requestTimeout: duration({ min: '100ms', max: '5m' }).prefault(DEFAULT_REQUEST_TIMEOUT),
+  pollTimeout: duration({ min: '1s', max: '25s' }).prefault(DEFAULT_POLL_TIMEOUT),
+  reconcilePeriod: duration({ min: '5s', max: '1d' }).meta(LIVE).prefault(DEFAULT_RECONCILE_PERIOD),
+  /** Bytes sent per UTC day on a metered link; beyond it backlog waits, alarms never do. */
+  dailyBudget: size({ min: '10kB' }).meta(LIVE).optional(),
+});
+
+export const provisioningSchema = section({
+  /** `{serial}`, `{mac}`, `{machineId}`, `{hostname}` are replaced by what the board is. */
+  deviceName: text(
+    /^[^<>\p{Cc}]{1,255}$/u,
+    'a device name of 1 to 255 characters; {serial}, {mac}, {machineId} and {hostname} are replaced',
+  ).default('gateway-{serial}'),
+  ...secretFields('deviceKey'),
+  ...secretFields('deviceSecret'),
+  /** When the platform no longer knows the token: `hold` alerts and waits for a person. */
+  onUnauthorised: z.enum(['hold', 'reprovision']).default('hold'),
+});
+
+/** Whose word makes the clock right. */
+export const timeSchema = section({
+  trust: z.enum(['system', 'platform', 'always']).default('system'),
+});
+
+export const attributesSchema = section({
+  /** Fixed client attributes, such as where the gateway stands. */
+  client: z.record(z.string().min(1).max(255), z.json()).readonly().default({}),
+  /** Whether shared attributes may change live settings. */
+  liveSettings: z.boolean().default(true),
+  /** How often client attributes are read back and differences healed. */
+  readBackPeriod: duration({ min: '1m', max: '30d' }).prefault('1h'),
+  /** Largest number of shared keys asked for. */
+  maxKeys: whole(1, 1_000).default(200),
+});
+
+export type PlatformConfig = z.infer<typeof platformSchema>;
+export type ProvisioningConfig = z.infer<typeof provisioningSchema>;
+export type TimeConfig = z.infer<typeof timeSchema>;
+export type AttributesConfig = z.infer<typeof attributesSchema>;
