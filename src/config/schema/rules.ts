@@ -21,7 +21,7 @@ export const ruleSchema = section({
     /** How long the condition must hold. */
     for: duration({ max: '1d' }).meta(LIVE).prefault('0s'),
   }),
-  then: section({ actuator: name(), value: ruleValue() }),
+  set: section({ actuator: name(), value: ruleValue() }),
   /** What the same actuator gets when the condition ends; without it nothing happens then. */
   otherwise: ruleValue().optional(),
 });
