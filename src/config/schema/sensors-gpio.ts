@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { duration, section } from './fields.ts';
 import { gpioInputFields } from './lines-and-ports.ts';
-import { sensorFields } from './sensor-common.ts';
+import { sensorFields } from './sensor-fields.ts';
 
 /** Pulses that a power cut may lose, against one small write a minute to the card. */
 const DEFAULT_SAVE_EVERY = '1m';

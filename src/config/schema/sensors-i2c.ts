@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { list, platformKey, section, table, whole } from './fields.ts';
 import { i2cFields } from './lines-and-ports.ts';
-import { sensorFields } from './sensor-common.ts';
+import { sensorFields } from './sensor-fields.ts';
 
 /** Most breakout boards carry a 0.1 ohm shunt. */
 const DEFAULT_SHUNT_OHMS = 0.1;

@@ -1,7 +1,7 @@
 /** Sensors that are not chips: the machine itself, programs, a user's own driver. */
 import { z } from 'zod';
 import { filePath, list, program, section, size, table, text } from './fields.ts';
-import { sensorFields } from './sensor-common.ts';
+import { sensorFields } from './sensor-fields.ts';
 import { lineFormatFields } from './sensors-serial.ts';
 
 /** A program that prints more than this is not a sensor. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { list, pattern, platformKey, section, size, table, text, whole } from './fields.ts';
 import { MODBUS_TYPES, modbusConnection, serialPortFields } from './lines-and-ports.ts';
-import { sensorFields } from './sensor-common.ts';
+import { sensorFields } from './sensor-fields.ts';
 
 /** Longer lines are noise: a sensor that lost its line end must not fill the memory. */
 const DEFAULT_MAX_LINE = '4kB';

@@ -1,6 +1,6 @@
 /** Every kind of sensor, told apart by `kind`. */
 import { z } from 'zod';
-import { withDeadline } from './sensor-common.ts';
+import { withDeadline } from './sensor-fields.ts';
 import { gpioCounter, gpioFrequency, gpioInput } from './sensors-gpio.ts';
 import { ads1115, bh1750, bme280, bmp280, i2cRegister, ina219, lm75, mcp9808, sht3x, tmp102 } from './sensors-i2c.ts';
 import { command, host, moduleSensor } from './sensors-other.ts';
