@@ -17,6 +17,13 @@ export interface JsonLimits {
   readonly depth?: number;
 }
 
+declare global {
+  interface JSON {
+    /** In the runtime, not yet in TypeScript's library. */
+    rawJSON(text: string): unknown;
+  }
+}
+
 const DEFAULT_LENGTH = 16 * 1024 * 1024;
 const DEFAULT_DEPTH = 32;
 const WHOLE_NUMBER = /^-?\d+$/;
@@ -26,13 +33,26 @@ const WHOLE_NUMBER = /^-?\d+$/;
  * @throws AgentError `json/too-large`, `json/too-deep` or `json/malformed` (drop).
  */
 export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
-  const length = limits.length ?? DEFAULT_LENGTH;
-  if (text.length > length)
-    throw new AgentError('json/too-large', `JSON of ${text.length} characters, at most ${length} are taken`, { recovery: 'drop' });
-  const depth = limits.depth ?? DEFAULT_DEPTH;
-  if (depthOf(text) > depth) throw new AgentError('json/too-deep', `JSON nested deeper than ${depth} levels`, { recovery: 'drop' });
+  checkBounds(text, limits);
   try {
     return JSON.parse(text, revive) as JsonValue;
+  } catch (cause) {
+    throw new AgentError('json/malformed', 'not JSON', { recovery: 'drop', cause });
+  }
+}
+
+/**
+ * Parses JSON text and makes every number with `number`, which is given the number's own text: for readers to whom `20.0` is not `20`.
+ * @throws AgentError as `parseJson`.
+ */
+export function parseJsonNumbers(text: string, number: (source: string) => unknown, limits: JsonLimits = {}): unknown {
+  checkBounds(text, limits);
+  const reviveWith = (key: string, value: unknown, context?: { readonly source?: string }): unknown => {
+    if (key === '__proto__') return undefined;
+    return typeof value === 'number' ? number(context?.source ?? String(value)) : value;
+  };
+  try {
+    return JSON.parse(text, reviveWith);
   } catch (cause) {
     throw new AgentError('json/malformed', 'not JSON', { recovery: 'drop', cause });
   }
@@ -51,7 +71,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Whether two values are the same; the order of an object's keys does not count, and 5n equals 5. */
 export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
-  if (typeof a === 'bigint' || typeof b === 'bigint') return isNumeric(a) && isNumeric(b) && a == b;
+  if (typeof a === 'bigint' || typeof b === 'bigint') return isNumeric(a) && isNumeric(b) && a <= b && a >= b;
   if (Array.isArray(a) || Array.isArray(b)) {
     return (
       Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => jsonEqual(item, b[index] as JsonValue))
@@ -63,6 +83,14 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
     keys.length === Object.keys(b).length &&
     keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] as JsonValue, b[key] as JsonValue))
   );
+}
+
+function checkBounds(text: string, limits: JsonLimits): void {
+  const length = limits.length ?? DEFAULT_LENGTH;
+  if (text.length > length)
+    throw new AgentError('json/too-large', `JSON of ${text.length} characters, at most ${length} are taken`, { recovery: 'drop' });
+  const depth = limits.depth ?? DEFAULT_DEPTH;
+  if (depthOf(text) > depth) throw new AgentError('json/too-deep', `JSON nested deeper than ${depth} levels`, { recovery: 'drop' });
 }
 
 function isNumeric(value: JsonValue): value is number | bigint {
@@ -87,8 +115,10 @@ function depthOf(text: string): number {
       if (code === 0x5c) at += 1;
       else if (code === 0x22) inString = false;
     } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, (depth += 1));
-    else if (code === 0x7d || code === 0x5d) depth -= 1;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      deepest = Math.max(deepest, depth);
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
   return deepest;
 }

@@ -1,25 +1,25 @@
 /** The door to the platform's device HTTP API (device-http-api.md); http-device-api.ts is the one that speaks it. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 
-/** One instant's values; a record without `ts` gets the server's time. */
+/** One instant's values; a record without `ts` gets the server's time, and a retry of it is a second value. */
 export interface TelemetryRecord {
   /** UTC epoch ms. */
-  readonly ts: number;
+  readonly ts?: number;
   readonly values: Readonly<Record<string, JsonValue>>;
 }
 
 /** What an upload's answer means (architecture.md, "platform's answers to an upload"); refusals are values, because the caller acts on each. */
 export type UploadAnswer =
   | { readonly kind: 'accepted' }
-  /** 400, or 500 with text: an entry in it is at fault; halve. */
+  /** 400, or 500 with text: an entry in it is at fault; halve. `status` 0: the client itself refused it, as the server would have lost it silently. */
   | { readonly kind: 'refused'; readonly status: number; readonly text: string }
   /** 413: halve. */
   | { readonly kind: 'too-large'; readonly status: number }
   /** 500 empty, 408, 429, 502, 503, 504 and every network fault: back off. */
   | { readonly kind: 'busy'; readonly status?: number; readonly text: string; readonly retryAfterMs?: number }
-  /** A portal in between (200 with HTML, any 3xx): hold. */
+  /** A portal in between (200 with HTML, any 3xx, 511): hold. */
   | { readonly kind: 'portal'; readonly status: number }
-  /** 401, 403, 404: hold, alert, retry slowly. */
+  /** 401, 403, 404 and every 4xx that has no other meaning: hold, alert, retry slowly. */
   | { readonly kind: 'unauthorised'; readonly status: number; readonly text: string };
 
 export interface RpcRequest {
@@ -63,16 +63,21 @@ export interface FirmwareBody {
 
 /**
  * The device's side of the platform. Every call is bounded in time and size by the client's settings and ends early when `signal` aborts.
- * All but `postTelemetry` throw AgentError: `platform/unauthorised` (hold), `platform/busy` (retry), `platform/refused` (drop),
- * `platform/not-found` (hold), `platform/bad-answer` (retry).
+ * All but `postTelemetry` throw PlatformError, an AgentError: `platform/unauthorised` (hold), `platform/busy` (retry), `platform/portal` (hold),
+ * `platform/refused` (drop), `platform/too-large` (drop), `platform/not-found` (hold), `platform/bad-answer` (retry), `platform/aborted` (retry).
+ * A poll answers undefined when its signal aborts. A hostile or broken server can end every poll at once without content: the caller spaces
+ * polls that end early (before half of `timeoutMs`) and bring nothing.
  */
 export interface DeviceApi {
   /** Endpoint 1. Never sends an empty list: the server would not answer. */
   postTelemetry(records: readonly TelemetryRecord[], signal: AbortSignal): Promise<UploadAnswer>;
   /** Endpoint 2. */
   postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void>;
-  /** Endpoint 3. */
-  getAttributes(keys: { readonly clientKeys?: readonly string[]; readonly sharedKeys?: readonly string[] }, signal: AbortSignal): Promise<AttributeAnswer>;
+  /** Endpoint 3. No list at all asks for every client and shared key; empty lists ask for nothing. */
+  getAttributes(
+    keys: { readonly clientKeys?: readonly string[]; readonly sharedKeys?: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<AttributeAnswer>;
   /** Endpoint 4; undefined when nothing happened within `timeoutMs` (408, 503, 504). */
   pollAttributes(timeoutMs: number, signal: AbortSignal): Promise<AttributeUpdate | undefined>;
   /** Endpoint 5; undefined when nothing happened within `timeoutMs`. */

@@ -1,0 +1,77 @@
+/**
+ * CBOR (RFC 8949) as payload format, for servers whose transport module was exchanged for it: about half of JSON's bytes. Doubles travel
+ * whole, so nothing is rounded; integers keep all 64 bits.
+ */
+import { Decoder, Encoder, setSizeLimits } from 'cbor-x';
+import { AgentError } from '../errors.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import { DEEPEST_ANSWER, type PayloadCodec } from './payload-codec.ts';
+import { fitsInt64 } from './wire-values.ts';
+
+/** A header of five bytes can announce four thousand million members; more than this is an attack, not an answer. */
+const MOST_MEMBERS = 1_000_000;
+
+/** cbor-x renames a `__proto__` key to this, and keeps it. */
+const RENAMED_PROTO = '__proto_';
+
+/** Makes the codec; cbor-x is only loaded into memory where it is configured. */
+export function cborCodec(): PayloadCodec {
+  setSizeLimits({ maxArraySize: MOST_MEMBERS, maxMapSize: MOST_MEMBERS, maxObjectSize: MOST_MEMBERS });
+  const encoder = new Encoder({ useRecords: false, mapsAsObjects: true, tagUint8Array: false });
+  const decoder = new Decoder({ useRecords: false, mapsAsObjects: true });
+  const encode = (value: JsonValue): Uint8Array => encoder.encode(toCbor(value));
+  return {
+    name: 'cbor',
+    contentType: 'application/cbor',
+    encodeTelemetry: (records) => {
+      const plain = records.map(({ ts, values }): JsonObject => (ts === undefined ? values : { ts, values }));
+      return encode(plain.length === 1 ? (plain[0] ?? {}) : plain);
+    },
+    encodeAttributes: encode,
+    encode,
+    decode: (bytes) => {
+      let decoded: unknown;
+      try {
+        decoded = decoder.decode(bytes);
+      } catch {
+        // The library's error may quote the input; what it says helps nobody.
+        throw new AgentError('cbor/malformed', 'not CBOR', { recovery: 'drop' });
+      }
+      return fromCbor(decoded, DEEPEST_ANSWER);
+    },
+  };
+}
+
+/** cbor-x writes whole numbers past 32 bits as doubles and every bigint in nine bytes; the form on the wire must follow the value alone. */
+function toCbor(value: JsonValue): unknown {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && Math.abs(value) > 0x7fffffff ? BigInt(value) : value;
+  if (typeof value === 'bigint') {
+    if (!fitsInt64(value)) return value.toString();
+    return value >= -0x7fffffffn && value <= 0x7fffffffn ? Number(value) : value;
+  }
+  if (Array.isArray(value)) return value.map(toCbor);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCbor(item as JsonValue)]));
+}
+
+function fromCbor(value: unknown, depth: number): JsonValue {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'number':
+      return value;
+    case 'bigint':
+      return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
+    case 'object':
+      break;
+    default:
+      return null;
+  }
+  if (value === null) return null;
+  if (depth === 0) throw new AgentError('cbor/too-deep', `CBOR nested deeper than ${DEEPEST_ANSWER} levels`, { recovery: 'drop' });
+  if (Array.isArray(value)) return value.map((item) => fromCbor(item, depth - 1));
+  if (Object.getPrototypeOf(value) !== Object.prototype)
+    throw new AgentError('cbor/malformed', 'CBOR holds something that JSON has no word for', { recovery: 'drop' });
+  const members = Object.entries(value).filter(([key]) => key !== RENAMED_PROTO);
+  return Object.fromEntries(members.map(([key, item]) => [key, fromCbor(item, depth - 1)]));
+}

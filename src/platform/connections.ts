@@ -1,0 +1,159 @@
+/**
+ * The connections to the platform's one host: plain or TLS, direct or through a proxy, each lane with sockets of its own, so that a poll
+ * or a download never stands in front of an upload. Counts the bytes of HTTP that really passed its sockets.
+ */
+import type { Socket } from 'node:net';
+import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { PlatformError, safeText } from './platform-error.ts';
+
+export interface ConnectionSettings {
+  /** `http://` or `https://`, host, optional port and path prefix. */
+  readonly url: string;
+  /** PEM of the authorities to trust instead of the system's. */
+  readonly ca?: string | Buffer;
+  /** PEM of the client certificate and its key. */
+  readonly clientCertificate?: string | Buffer;
+  readonly clientKey?: string | Buffer;
+  /** `http://` or `https://` address of a proxy, with user and password if it wants them. */
+  readonly proxy?: string;
+  readonly connectTimeoutMs?: number;
+}
+
+/** One socket each, but `calls`, where a reply must not wait for an upload that hangs. */
+export type Lane = 'calls' | 'attribute-poll' | 'rpc-poll' | 'download';
+
+/** HTTP bytes (headers and bodies, without TLS's framing) over all lanes since start. */
+export interface Traffic {
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Longer than an upload interval of half a minute, shorter than the 60 s after which stock servers and routers drop an idle connection. */
+const KEEP_ALIVE_MS = 50_000;
+
+/** Sockets of the `calls` lane: an upload, a reply, an attribute call and one more. */
+const CALL_SOCKETS = 4;
+
+/** Headers of an honest server are a few hundred bytes. */
+const LARGEST_HEADERS = 16 * 1024;
+
+export class Connections {
+  readonly origin: string;
+  /** The path prefix of the address, without a slash at its end. */
+  readonly prefix: string;
+  readonly #settings: ConnectionSettings;
+  readonly #lanes = new Map<Lane, Dispatcher>();
+  readonly #sockets = new Set<Socket>();
+  #sentBefore = 0;
+  #receivedBefore = 0;
+
+  /** Opens nothing yet. @throws PlatformError `platform/settings` (stop) for an address that is none. */
+  constructor(settings: ConnectionSettings) {
+    const url = parseAddress(settings.url, 'the platform address');
+    if (settings.proxy !== undefined) parseAddress(settings.proxy, 'the proxy address');
+    this.origin = url.origin;
+    this.prefix = url.pathname.replace(/\/+$/, '');
+    this.#settings = settings;
+  }
+
+  /** The dispatcher of a lane; made on first use. */
+  lane(lane: Lane): Dispatcher {
+    const known = this.#lanes.get(lane);
+    if (known !== undefined) return known;
+    const made = this.#open(lane === 'calls' ? CALL_SOCKETS : 1);
+    this.#lanes.set(lane, made);
+    return made;
+  }
+
+  get traffic(): Traffic {
+    let sentBytes = this.#sentBefore;
+    let receivedBytes = this.#receivedBefore;
+    for (const socket of this.#sockets) {
+      sentBytes += socket.bytesWritten;
+      receivedBytes += socket.bytesRead;
+    }
+    return { sentBytes, receivedBytes };
+  }
+
+  /** What no text for people may hold: the proxy's address with its password. */
+  get secrets(): readonly string[] {
+    return this.#settings.proxy === undefined ? [] : [this.#settings.proxy];
+  }
+
+  /** Ends every connection at once; calls under way fail. Idempotent. */
+  async close(): Promise<void> {
+    const lanes = [...this.#lanes.values()];
+    this.#lanes.clear();
+    await Promise.all(lanes.map((lane) => lane.destroy()));
+  }
+
+  #open(connections: number): Dispatcher {
+    const { ca, clientCertificate, clientKey, proxy, connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#settings;
+    const identity = {
+      ...(ca === undefined ? {} : { ca }),
+      ...(clientCertificate === undefined ? {} : { cert: clientCertificate }),
+      ...(clientKey === undefined ? {} : { key: clientKey }),
+    };
+    const shared = { connections, pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: LARGEST_HEADERS, allowH2: false };
+    try {
+      if (proxy === undefined) {
+        const connect = this.#counted(buildConnector({ ...identity, timeout: connectTimeoutMs, allowH2: false }));
+        return new Pool(this.origin, { ...shared, connect });
+      }
+      return new ProxyAgent({
+        ...shared,
+        uri: proxy,
+        connectTimeout: connectTimeoutMs,
+        requestTls: { ...identity, allowH2: false },
+        // The proxy may stand behind the same private authority as the platform, but gets no client certificate.
+        proxyTls: { ...(ca === undefined ? {} : { ca }), allowH2: false },
+        clientFactory: (origin, options) => new Pool(origin, this.#countedOptions(options)),
+        factory: (origin, options) => new Pool(origin, { ...shared, ...this.#countedOptions(options) }),
+      });
+    } catch (cause) {
+      const said = safeText(cause instanceof Error ? cause.message : '', this.secrets);
+      throw new PlatformError('settings', `the connection settings cannot be used: ${said}`);
+    }
+  }
+
+  #countedOptions(options: object): Pool.Options {
+    const connect =
+      'connect' in options && typeof options.connect === 'function' ? (options.connect as buildConnector.connector) : undefined;
+    return connect === undefined ? options : { ...options, connect: this.#counted(connect) };
+  }
+
+  /** A tunnelled socket passes here twice, as the tunnel and as TLS inside it; only the outer one is counted. */
+  #counted(connect: buildConnector.connector): buildConnector.connector {
+    return (options, callback) =>
+      connect(options, (...result) => {
+        const socket = result[1];
+        if (socket !== null && options.httpSocket === undefined && !isInside(socket, this.#sockets)) this.#count(socket);
+        callback(...result);
+      });
+  }
+
+  #count(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#sentBefore += socket.bytesWritten;
+      this.#receivedBefore += socket.bytesRead;
+    });
+  }
+}
+
+/** Whether a socket is counted already, or is TLS inside of one that is. */
+function isInside(socket: Socket, counted: ReadonlySet<Socket>): boolean {
+  if (counted.has(socket)) return true;
+  const parent: unknown = (socket as { readonly _parent?: unknown })._parent;
+  return parent !== undefined && parent !== null && counted.has(parent as Socket);
+}
+
+function parseAddress(text: string, what: string): URL {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new PlatformError('settings', `${what} is no http:// or https:// address`);
+  return url;
+}

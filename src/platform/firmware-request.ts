@@ -1,0 +1,75 @@
+/** Endpoint 10: part of a firmware file, or the whole, as a stream that nobody holds in memory. */
+import { type Answer, expectValue, type Verdict } from './answer.ts';
+import type { FirmwareBody } from './device-api.ts';
+import { answerOf, type ExchangeDeps, faultOf, header, openExchange, readBody } from './http-exchange.ts';
+import { PlatformError } from './platform-error.ts';
+
+export interface FirmwareRequest {
+  /** P/firmware, without a query. */
+  readonly path: string;
+  readonly image: { readonly title: string; readonly version: string; readonly sizeBytes?: number; readonly chunk?: number };
+  readonly deadlineMs: number;
+}
+
+export interface FirmwareRequestDeps extends ExchangeDeps {
+  readonly judge: (answer: Answer) => Verdict;
+}
+
+/** Of an answer that is no file. */
+const LARGEST_FAULT = 64 * 1024;
+
+/**
+ * Asks for the file or a chunk of it. The deadline covers the whole stream, read or not.
+ * @throws PlatformError `platform/refused` (400: another image is assigned now), `platform/not-found` (404: none is, or it lives at
+ * `fw_url`), `platform/portal` and the rest of answer.ts.
+ */
+export async function openFirmware(request: FirmwareRequest, deps: FirmwareRequestDeps, signal: AbortSignal): Promise<FirmwareBody> {
+  const { title, version, sizeBytes, chunk } = request.image;
+  const query = new URLSearchParams({ title, version });
+  if (sizeBytes !== undefined && sizeBytes > 0) {
+    query.set('size', String(sizeBytes));
+    query.set('chunk', String(chunk ?? 0));
+  }
+  const { response, release } = await openExchange(
+    {
+      lane: 'download',
+      method: 'GET',
+      path: `${request.path}?${query}`,
+      contentType: '*/*',
+      deadlineMs: request.deadlineMs,
+      limitBytes: 0,
+    },
+    deps,
+    signal,
+  );
+  if (response.statusCode !== 200 || header(response, 'content-type')?.startsWith('text/html') === true) {
+    try {
+      const { body, cut } = await readBody(response.body, LARGEST_FAULT);
+      expectValue(deps.judge(answerOf(response, body, cut)), 'downloading firmware');
+      throw new PlatformError('bad-answer', `downloading firmware: status ${response.statusCode} brings no file`);
+    } catch (error) {
+      throw faultOf(error, deps, signal);
+    } finally {
+      release();
+    }
+  }
+  const length = header(response, 'content-length');
+  return {
+    ...(length === undefined || !/^\d+$/.test(length) ? {} : { lengthBytes: Number(length) }),
+    stream: read(response.body, release, (error) => faultOf(error, deps, signal)),
+  };
+}
+
+async function* read(
+  body: AsyncIterable<unknown>,
+  release: () => void,
+  fault: (error: unknown) => PlatformError,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of body) yield chunk as Uint8Array;
+  } catch (error) {
+    throw fault(error);
+  } finally {
+    release();
+  }
+}

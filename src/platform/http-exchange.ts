@@ -1,0 +1,134 @@
+/**
+ * One request and its answer, bounded in time and size whatever the server does: a deadline for the whole, a limit on the body, no
+ * redirect followed. Every fault comes out as a PlatformError without address and token.
+ */
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../host/clock.ts';
+import type { Answer } from './answer.ts';
+import type { Connections, Lane } from './connections.ts';
+import { networkError, PlatformError } from './platform-error.ts';
+
+export interface ExchangeDeps {
+  readonly connections: Connections;
+  readonly clock: Clock;
+  /** What no error may show; asked for at each fault, because the token can change. */
+  readonly secrets: () => readonly string[];
+}
+
+export interface Exchange {
+  readonly lane: Lane;
+  readonly method: 'GET' | 'POST';
+  /** Below the platform's address, with the query. */
+  readonly path: string;
+  readonly body?: string | Uint8Array;
+  /** Of the body, and asked for in the answer. */
+  readonly contentType: string;
+  /** For everything, from the connection to the last byte of the answer. */
+  readonly deadlineMs: number;
+  /** The answer's body is cut after this many bytes. */
+  readonly limitBytes: number;
+}
+
+/** A streamed answer; `release` ends the deadline and, when the body was not read to its end, the connection. */
+export interface OpenAnswer {
+  readonly response: Dispatcher.ResponseData;
+  readonly release: () => void;
+}
+
+/** The parser's own time limits lie above the deadline: they only matter should an abort ever get lost. */
+const PARSER_MARGIN_MS = 5_000;
+
+/** Sends a request and reads its whole answer. @throws PlatformError `platform/busy` (retry) or `platform/aborted` (retry). */
+export async function exchange(request: Exchange, deps: ExchangeDeps, signal: AbortSignal): Promise<Answer> {
+  const { response, release } = await openExchange(request, deps, signal);
+  try {
+    const { body, cut } = await readBody(response.body, request.limitBytes);
+    return answerOf(response, body, cut);
+  } catch (error) {
+    throw faultOf(error, deps, signal);
+  } finally {
+    release();
+  }
+}
+
+/** Sends a request and returns as soon as the answer's headers are there. @throws PlatformError as `exchange`. */
+export async function openExchange(request: Exchange, deps: ExchangeDeps, signal: AbortSignal): Promise<OpenAnswer> {
+  if (signal.aborted) throw aborted();
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(aborted());
+  signal.addEventListener('abort', abort, { once: true });
+  const cancelDeadline = deps.clock.after(request.deadlineMs, () =>
+    controller.abort(new PlatformError('busy', `no answer from the platform within ${request.deadlineMs} ms`)),
+  );
+  let response: Dispatcher.ResponseData | undefined;
+  const release = (): void => {
+    cancelDeadline();
+    signal.removeEventListener('abort', abort);
+    if (response !== undefined && !response.body.readableEnded) response.body.on('error', () => {}).destroy();
+  };
+  try {
+    response = await deps.connections.lane(request.lane).request({
+      origin: deps.connections.origin,
+      path: `${deps.connections.prefix}${request.path}`,
+      method: request.method,
+      headers: {
+        accept: request.contentType,
+        ...(request.body === undefined ? {} : { 'content-type': request.contentType }),
+      },
+      body: request.body ?? null,
+      headersTimeout: request.deadlineMs + PARSER_MARGIN_MS,
+      bodyTimeout: request.deadlineMs + PARSER_MARGIN_MS,
+      signal: controller.signal,
+    });
+    return { response, release };
+  } catch (error) {
+    release();
+    throw faultOf(controller.signal.aborted ? controller.signal.reason : error, deps, signal);
+  }
+}
+
+/** An answer's status and headers, with as much of its body as was read. */
+export function answerOf(response: Dispatcher.ResponseData, body: Uint8Array, cut: boolean): Answer {
+  const retryAfter = header(response, 'retry-after');
+  const date = header(response, 'date');
+  return {
+    status: response.statusCode,
+    contentType: (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '',
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(date === undefined ? {} : { date }),
+    body,
+    cut,
+  };
+}
+
+/** At most `limitBytes` of a body; the rest is not waited for. */
+export async function readBody(
+  stream: AsyncIterable<unknown>,
+  limitBytes: number,
+): Promise<{ readonly body: Uint8Array; readonly cut: boolean }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const buffer = chunk as Buffer;
+    bytes += buffer.byteLength;
+    chunks.push(buffer);
+    if (bytes > limitBytes) return { body: Buffer.concat(chunks).subarray(0, limitBytes), cut: true };
+  }
+  return { body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks), cut: false };
+}
+
+/** Anything thrown on the way as a PlatformError. */
+export function faultOf(error: unknown, deps: ExchangeDeps, signal: AbortSignal): PlatformError {
+  if (signal.aborted) return aborted();
+  return error instanceof PlatformError ? error : networkError(error, deps.secrets());
+}
+
+/** One header's value; the first when a server repeats it. */
+export function header(response: Dispatcher.ResponseData, name: string): string | undefined {
+  const value = response.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function aborted(): PlatformError {
+  return new PlatformError('aborted', 'the call was ended by the agent');
+}

@@ -1,0 +1,97 @@
+/** What a call to the platform fails with, and how a fault of the network is told without its address: the token is in every path. */
+import { AgentError, type ErrorCode, type Recovery, systemCode } from '../errors.ts';
+
+export type PlatformFault =
+  | 'unauthorised'
+  | 'busy'
+  | 'portal'
+  | 'refused'
+  | 'too-large'
+  | 'not-found'
+  | 'bad-answer'
+  | 'aborted'
+  | 'settings';
+
+const RECOVERIES: Readonly<Record<PlatformFault, Recovery>> = {
+  unauthorised: 'hold',
+  busy: 'retry',
+  portal: 'hold',
+  refused: 'drop',
+  'too-large': 'drop',
+  'not-found': 'hold',
+  'bad-answer': 'retry',
+  aborted: 'retry',
+  settings: 'stop',
+};
+
+/** Plain words for what goes wrong most. */
+const NETWORK_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection closed',
+  ENOTFOUND: 'the name is not known',
+  EAI_AGAIN: 'names cannot be resolved now',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'the network is unreachable',
+  ETIMEDOUT: 'no answer in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped half way',
+  UND_ERR_SOCKET: 'connection closed by the other side',
+  UND_ERR_HEADERS_OVERFLOW: 'the answer has too many headers',
+  UND_ERR_RESPONSE_EXCEEDED_MAX_SIZE: 'the answer is too long',
+  CERT_HAS_EXPIRED: 'its certificate has expired, or this clock is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or this clock is wrong',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed and not trusted here',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate authority is not trusted here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate authority is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate authority is not trusted here',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};
+
+/** Longest part of an answer's text that is kept for people. */
+const LONGEST_TEXT = 300;
+
+export class PlatformError extends AgentError {
+  readonly status: number | undefined;
+  /** What the server asked for with Retry-After. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    fault: PlatformFault,
+    message: string,
+    details: { readonly status?: number; readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+  ) {
+    super(`platform/${fault}` satisfies ErrorCode, message, { recovery: RECOVERIES[fault], cause: details.cause });
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** A fault of the connection, as `platform/busy`; its cause keeps name and code of the original, but no address and no token. */
+export function networkError(error: unknown, secrets: readonly string[]): PlatformError {
+  const code = systemCode(error) ?? systemCode(innerError(error));
+  const words = (code === undefined ? undefined : NETWORK_WORDS[code]) ?? 'the connection failed';
+  const cause = new Error(`${code ?? 'unknown'}: ${safeText(error instanceof Error ? error.message : '', secrets)}`);
+  cause.stack = cause.message;
+  return new PlatformError('busy', `cannot reach the platform: ${words}${code === undefined ? '' : ` (${code})`}`, { cause });
+}
+
+/** Text of others made fit for a log: no address, no secret, one line, cut. */
+export function safeText(text: string, secrets: readonly string[]): string {
+  let safe = text.slice(0, LONGEST_TEXT * 8);
+  for (const secret of secrets)
+    if (secret !== '') safe = safe.replaceAll(secret, '[token]').replaceAll(encodeURIComponent(secret), '[token]');
+  safe = safe
+    .replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]*/gi, '[address]')
+    .replace(/\/api\/v1\/[^\s/"'<>]+/g, '/api/v1/[token]')
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim();
+  return safe.length > LONGEST_TEXT ? `${safe.slice(0, LONGEST_TEXT)}…` : safe;
+}
+
+/** The first of several failed attempts (one per address of a name). */
+function innerError(error: unknown): unknown {
+  if (error instanceof AggregateError) return error.errors[0];
+  return error instanceof Error ? error.cause : undefined;
+}

@@ -1,0 +1,66 @@
+/** Endpoint 9: a device asks for credentials of its own. Needs no token; a refusal comes with status 200 and is a value. */
+import type { Clock } from '../host/clock.ts';
+import type { JsonObject } from '../host/json.ts';
+import { expectObject, expectValue, judge } from './answer.ts';
+import { type ConnectionSettings, Connections } from './connections.ts';
+import type { ProvisionAnswer, ProvisionRequest } from './device-api.ts';
+import { exchange } from './http-exchange.ts';
+import { jsonCodec } from './payload-codec.ts';
+import { PlatformError } from './platform-error.ts';
+
+export interface ProvisionDeps {
+  readonly settings: ConnectionSettings & { readonly requestTimeoutMs?: number };
+  readonly clock: Clock;
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const LARGEST_ANSWER = 64 * 1024;
+
+/**
+ * Sends one provisioning request over a connection of its own. After an error it is unknown whether the server made the device.
+ * @throws PlatformError as the calls of DeviceApi.
+ */
+export async function provisionDevice(request: ProvisionRequest, deps: ProvisionDeps, signal: AbortSignal): Promise<ProvisionAnswer> {
+  const connections = new Connections(deps.settings);
+  const secrets = [request.provisionDeviceSecret, request.provisionDeviceKey, request.token ?? '', ...connections.secrets];
+  try {
+    const answer = await exchange(
+      {
+        lane: 'calls',
+        method: 'POST',
+        path: '/api/v1/provision',
+        // The contract knows only JSON here: whoever has no token yet has not agreed on a codec either.
+        body: jsonCodec.encode(payloadOf(request)),
+        contentType: jsonCodec.contentType,
+        deadlineMs: deps.settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+        limitBytes: LARGEST_ANSWER,
+      },
+      { connections, clock: deps.clock, secrets: () => secrets },
+      signal,
+    );
+    const verdict = judge(answer, { codec: jsonCodec, secrets, wallMs: deps.clock.wallMs() });
+    return provisionAnswer(expectObject(expectValue(verdict, 'provisioning'), 'provisioning'));
+  } finally {
+    await connections.close();
+  }
+}
+
+function payloadOf({ deviceName, provisionDeviceKey, provisionDeviceSecret, token }: ProvisionRequest): JsonObject {
+  const required = { deviceName, provisionDeviceKey, provisionDeviceSecret };
+  return token === undefined ? required : { ...required, credentialsType: 'ACCESS_TOKEN', token };
+}
+
+function provisionAnswer(body: JsonObject): ProvisionAnswer {
+  // Older servers spell the fields `provisionDeviceStatus` and `accessToken`.
+  const status = body.status ?? body.provisionDeviceStatus;
+  if (status === 'NOT_FOUND' || status === 'FAILURE')
+    return { status, errorMsg: typeof body.errorMsg === 'string' ? body.errorMsg.slice(0, 300) : '' };
+  const credentialsValue = body.credentialsValue ?? body.accessToken;
+  if (status !== 'SUCCESS' || typeof credentialsValue !== 'string' || credentialsValue === '')
+    throw new PlatformError('bad-answer', 'provisioning: the answer holds neither credentials nor a refusal');
+  return {
+    status,
+    credentialsType: typeof body.credentialsType === 'string' ? body.credentialsType : 'ACCESS_TOKEN',
+    credentialsValue,
+  };
+}
