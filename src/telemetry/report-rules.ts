@@ -6,6 +6,7 @@
  *
  * Nothing is stored: after a restart the first sample of each key is always reported.
  */
+import type { KeyRulesConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
@@ -13,24 +14,8 @@ import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import type { Sample } from '../sensors/sensor.ts';
 import { AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
 
-/** The rules of one key of one sensor; all optional, none means "report every sample as it is". */
-export interface KeyRules {
-  /** The key at the platform, instead of the driver's. */
-  readonly rename?: string;
-  readonly scale?: number;
-  readonly offset?: number;
-  /** Decimal places, 0 to 15. */
-  readonly round?: number;
-  /** A change smaller than this, in the key's unit after scaling, is not reported; 0 reports every change and nothing else. */
-  readonly deadband?: number;
-  /** The same as a share of the last reported value, in percent; the wider of both bands counts. */
-  readonly deadbandPercent?: number;
-  /** Least time between two reports, ms; a change within it is reported when it has passed. */
-  readonly minIntervalMs?: number;
-  /** Heartbeat: greatest time between two reports, ms; a sample after it is reported even when unchanged. */
-  readonly maxIntervalMs?: number;
-  readonly alarms?: readonly Threshold[];
-}
+/** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
+export type KeyRules = Omit<Partial<KeyRulesConfig>, 'alarms'> & { readonly alarms?: readonly Threshold[] };
 
 export interface ReportRulesDeps {
   readonly clock: Clock;
@@ -72,6 +57,7 @@ export class ReportRules {
 
   #evaluate(sample: Sample): TelemetryEntry[] {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
+    if (rules.report === false) return [];
     const state = this.#stateOf(sample);
     const value = convert(sample.value, rules);
     const key = rules.rename ?? sample.key;

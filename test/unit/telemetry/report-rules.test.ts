@@ -136,6 +136,10 @@ describe('report rules', () => {
     ]);
   });
 
+  it('leave out a key that is not to be reported', async () => {
+    expect(await given({ report: false }).take(1, 2)).toEqual([]);
+  });
+
   it('keep sensors with the same key apart', () => {
     const { reportRules, entries, clock } = given({ deadband: 0 });
     for (const sensor of ['roof', 'cellar']) reportRules.take([{ sensor, key: 't', value: 1, bootId: clock.bootId, monotonicMs: 0 }]);
