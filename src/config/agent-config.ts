@@ -48,6 +48,6 @@ export type { KeyRulesConfig } from './schema/key-rules.ts';
 export type { GpioLineConfig, ModbusConnectionConfig } from './schema/lines-and-ports.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './schema/local.ts';
 export type { AttributesConfig, PlatformConfig, ProvisioningConfig, TimeConfig } from './schema/platform.ts';
-export type { RpcConfig, RpcMethodConfig, RpcParameterConfig } from './schema/rpc.ts';
+export type { RpcConfig, RpcMethodConfig } from './schema/rpc.ts';
 export type { RuleConfig } from './schema/rules.ts';
 export type { SensorConfig, SensorConfigOf, SensorKind } from './schema/sensors.ts';

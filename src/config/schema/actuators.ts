@@ -53,7 +53,6 @@ const gpioOutput = section({
   kind: z.literal('gpio-output'),
   line: gpioLine(),
   activeLow: z.boolean().default(false),
-  drive: z.enum(['push-pull', 'open-drain', 'open-source']).default('push-pull'),
   /** The longest pulse anyone may ask for. */
   maxPulse: duration({ min: '1ms', max: '1h' }).prefault(DEFAULT_MAX_PULSE),
 });
@@ -62,8 +61,8 @@ const gpioOutput = section({
 const pwm = section({
   ...actuatorFields,
   kind: z.literal('pwm'),
-  /** As /sys/class/pwm names it. */
-  chip: text(/^pwmchip\d+$/, 'a PWM chip such as pwmchip0'),
+  /** N of /sys/class/pwm/pwmchipN. */
+  chip: whole(0, 255).default(0),
   channel: whole(0, 31),
   frequency: frequency({ min: '1Hz', max: '1MHz' }).prefault(DEFAULT_PWM_FREQUENCY),
   inverted: z.boolean().default(false),

@@ -10,15 +10,13 @@ const DEFAULT_MAX_AGE = '90d';
 /** Below this a Debian system starts to fail elsewhere (apt, journald). */
 const DEFAULT_MIN_FREE = '100MB';
 /** History that fills in behind must leave room for the present on a slow uplink. */
-const DEFAULT_BACKLOG_RATE = '500/s';
+const DEFAULT_BACKLOG_RATE = '200/s';
 
 export const outboxSchema = section({
   /** An entry is durable at most this long after it was taken. */
   commitAge: duration({ min: '10ms', max: '10m' }).meta(LIVE).prefault(DEFAULT_COMMIT_AGE),
   /** A block closes at this many entries, whatever its age. */
   commitEntries: whole(1, 100_000).default(1_000),
-  /** … or at this many bytes. */
-  commitBytes: size({ min: '1kB', max: '4MB' }).prefault('64kB'),
   maxBytes: size({ min: '1MB' }).prefault(DEFAULT_MAX_BYTES),
   maxAge: duration({ min: '1m', max: '3650d' }).prefault(DEFAULT_MAX_AGE),
   minFree: size().prefault(DEFAULT_MIN_FREE),
@@ -39,8 +37,8 @@ export const uploadSchema = section({
   /** The platform takes 16 MiB; a small batch costs less when a bad line cuts it. */
   maxBatchBytes: size({ min: '1kB', max: '8MB' }).prefault('256kB'),
   maxBatchEntries: whole(1, 100_000).default(2_000),
-  /** A batch leaves when its oldest entry has waited this long: the upload interval. Alarms never wait. */
-  maxAge: duration({ max: '1d' }).meta(LIVE).prefault('1s'),
+  /** Least time between two uploads of the present; alarms never wait. 0s: as soon as an entry is durable. */
+  interval: duration({ max: '1d' }).meta(LIVE).prefault('0s'),
 });
 
 export type OutboxConfig = z.infer<typeof outboxSchema>;

@@ -20,18 +20,14 @@ const lineInput = z.union([
   text(/^\S{1,64}$/, 'a line name such as GPIO17, or {chip: gpiochip0, offset: 17}'),
 ]);
 
-/** A line by chip and offset, or by its name (which includes `GPIO17`, the BCM number on a Raspberry Pi). */
-export type GpioLineConfig = { readonly chip: string; readonly offset: number } | { readonly name: string };
+/** A line by chip and offset, or by its name (which includes `GPIO17`, the BCM number on a Raspberry Pi); hardware's LineReference. */
+export type GpioLineConfig = string | { readonly chip: string; readonly offset: number };
 
-export const gpioLine = () =>
-  lineInput.transform((line): GpioLineConfig => {
-    if (typeof line === 'number') return { name: `GPIO${line}` };
-    return typeof line === 'string' ? { name: line } : line;
-  });
+export const gpioLine = () => lineInput.transform((line): GpioLineConfig => (typeof line === 'number' ? `GPIO${line}` : line));
 
 /** A line as people read it, and as it is compared: `gpiochip0:17`, `GPIO17`. */
 export function lineLabel(line: GpioLineConfig): string {
-  return 'name' in line ? line.name : `${line.chip}:${line.offset}`;
+  return typeof line === 'string' ? line : `${line.chip}:${line.offset}`;
 }
 
 /** Fields of a sensor that reads one GPIO line. */
@@ -39,7 +35,7 @@ export const gpioInputFields = {
   line: gpioLine(),
   activeLow: z.boolean().default(false),
   /** Sysfs cannot set it: there `as-is` is the only choice that works. */
-  bias: z.enum(['as-is', 'none', 'pull-up', 'pull-down']).default('as-is'),
+  bias: z.enum(['as-is', 'disabled', 'pull-up', 'pull-down']).default('as-is'),
   /** A change shorter than this is contact bounce. */
   debounce: duration({ max: '10s' }).prefault('0s'),
 };
@@ -57,10 +53,9 @@ export const serialPortFields = {
   /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order. */
   port: filePath(),
   baudRate: whole(50, 4_000_000).default(DEFAULT_BAUD_RATE),
-  dataBits: z.union([z.literal(7), z.literal(8)]).default(8),
+  dataBits: z.literal([5, 6, 7, 8]).default(8),
   parity: z.enum(['none', 'even', 'odd']).default('none'),
-  stopBits: z.union([z.literal(1), z.literal(2)]).default(1),
-  flowControl: z.enum(['none', 'hardware', 'software']).default('none'),
+  stopBits: z.literal([1, 2]).default(1),
 };
 
 export const modbusConnection = () =>

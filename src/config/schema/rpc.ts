@@ -1,6 +1,7 @@
 /** Remote commands: which methods exist, what they may move, how often, and the key switch that stops them all. */
 import { z } from 'zod';
-import { duration, filePath, list, name, program, section, table, text, whole } from './fields.ts';
+import type { ShapeType, ValueShape } from '../../host/value-shape.ts';
+import { duration, filePath, list, name, pattern, program, section, table, text, whole } from './fields.ts';
 import { gpioLine } from './lines-and-ports.ts';
 
 export const BUILT_IN_METHODS = [
@@ -22,18 +23,32 @@ export const BUILT_IN_METHODS = [
 /** Below the 10 s that dashboards wait by default. */
 const DEFAULT_DEADLINE = '8s';
 
+const SHAPE_TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'] as const satisfies readonly ShapeType[];
+
 const methodName = () => text(/^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/, 'a method name: letters, digits, _, . or -');
 
-const parameter = section({
-  type: z.enum(['boolean', 'number', 'integer', 'string', 'object', 'array']),
-  required: z.boolean().default(true),
-  min: z.number().optional(),
-  max: z.number().optional(),
-  choices: list(z.union([z.string(), z.number(), z.boolean()]), { min: 1 }).optional(),
-  description: z.string().max(500).optional(),
+/** The part of JSON Schema that host/value-shape.ts checks. */
+const valueShape: z.ZodType<ValueShape> = z.strictObject({
+  description: z.string().max(500).exactOptional(),
+  type: z.union([z.enum(SHAPE_TYPES), list(z.enum(SHAPE_TYPES), { min: 1 })]).exactOptional(),
+  enum: list(z.json(), { min: 1, max: 100 }).exactOptional(),
+  get properties() {
+    return table(z.string(), valueShape).exactOptional();
+  },
+  required: list(z.string()).exactOptional(),
+  additionalProperties: z.boolean().exactOptional(),
+  get items() {
+    return valueShape.exactOptional();
+  },
+  maxItems: whole(0, 10_000).exactOptional(),
+  minimum: z.number().exactOptional(),
+  maximum: z.number().exactOptional(),
+  minLength: whole(0, 65_536).exactOptional(),
+  maxLength: whole(0, 65_536).exactOptional(),
+  pattern: pattern().exactOptional(),
 });
 
-/** A method; for a built-in one only `enabled`, `deadline`, `allow` and `limit` can be given. */
+/** A method; for a built-in one only `enabled`, `deadline`, `allowed` and `mostPerMinute` can be given. */
 const method = section({
   enabled: z.boolean().default(true),
   description: z.string().max(500).optional(),
@@ -51,13 +66,12 @@ const method = section({
     /** Whether running it twice does no harm. */
     idempotent: z.boolean().default(false),
   }).optional(),
-  /** Schema of the parameters, by name. */
-  params: table(name(), parameter).optional(),
+  /** The parameters' JSON Schema. */
+  params: valueShape.optional(),
   deadline: duration({ min: '10ms', max: '10m' }).prefault(DEFAULT_DEADLINE),
-  /** At most `times` within `per`. */
-  limit: section({ times: whole(1, 1_000_000), per: duration({ min: '1s', max: '1d' }) }).optional(),
-  /** For a built-in method: the actuators or sensors it may touch; all when not given. */
-  allow: list(name()).optional(),
+  mostPerMinute: whole(1, 100_000).optional(),
+  /** Which of the possible parameters are allowed here, as JSON Schema. */
+  allowed: valueShape.optional(),
 });
 
 export const rpcSchema = section({
@@ -75,4 +89,3 @@ export const rpcSchema = section({
 
 export type RpcConfig = z.infer<typeof rpcSchema>;
 export type RpcMethodConfig = z.infer<typeof method>;
-export type RpcParameterConfig = z.infer<typeof parameter>;
