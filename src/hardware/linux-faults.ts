@@ -1,0 +1,34 @@
+/** System errors of device files, in words that say what to do: which group to join, what is missing, who is in the way. */
+import { AgentError, systemCode } from '../errors.ts';
+
+/** The group that owns each class of device file where udev rules set one (ours do; Raspberry Pi OS does too). */
+const GROUPS = { gpio: 'gpio', i2c: 'i2c', serial: 'dialout', pwm: 'gpio' } as const;
+
+/** An error for a device file that may not be used, or undefined when that is not what happened. */
+export function permissionFault(kind: keyof typeof GROUPS, what: string, cause: unknown): AgentError | undefined {
+  const code = systemCode(cause);
+  if (code === 'EROFS') {
+    return new AgentError(
+      'hardware/no-permission',
+      `${what}: the file system is read-only for this service (systemd's ProtectKernelTunables?)`,
+      { recovery: 'retry', cause },
+    );
+  }
+  if (code !== 'EACCES' && code !== 'EPERM') return undefined;
+  const group = GROUPS[kind];
+  return new AgentError(
+    'hardware/no-permission',
+    `${what}: no permission; the user must be in group ${group} (usermod -aG ${group} USER, then log in again)`,
+    { recovery: 'retry', cause },
+  );
+}
+
+/** A permission fault if it is one, else an error with the given code that keeps the system's own name for it. */
+export function hardwareFault(kind: keyof typeof GROUPS, code: `hardware/${string}`, what: string, cause: unknown): AgentError {
+  if (cause instanceof AgentError) return cause;
+  const name = systemCode(cause);
+  return (
+    permissionFault(kind, what, cause) ??
+    new AgentError(code, name === undefined ? what : `${what} (${name})`, { recovery: 'retry', cause })
+  );
+}

@@ -1,0 +1,132 @@
+/**
+ * GPIO over sysfs, through onoff. It knows no bias, no kernel debounce and no time stamps, and merges edges that come faster than the
+ * event loop; a line that another process exported is taken over, because that is also what our own crash leaves behind.
+ */
+import { closeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Gpio } from 'onoff';
+import { AgentError, systemCode } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import { withinDeadline } from './deadline.ts';
+import type { GpioInput, GpioOutput, InputRequest, Level, LineEdge, OutputRequest } from './gpio-port.ts';
+import { hardwareFault } from './linux-faults.ts';
+import type { FoundLine } from './linux-gpio-lines.ts';
+
+export interface SysfsGpioDeps {
+  readonly clock: Clock;
+  /** Who holds a line, when something better than debugfs knows. */
+  readonly holderOf: (line: FoundLine) => Promise<string | undefined>;
+  /** Loads onoff; tests give a twin. */
+  readonly loadOnoff?: () => Promise<{ readonly Gpio: typeof Gpio }>;
+}
+
+const DEBUG_FILE = '/sys/kernel/debug/gpio';
+
+/** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission` or `hardware/gpio-failed` (retry). */
+export async function openSysfsInput(line: FoundLine, request: InputRequest, deps: SysfsGpioDeps): Promise<GpioInput> {
+  const { Gpio: OnoffGpio } = await (deps.loadOnoff ?? loadOnoff)();
+  const gpio = await exported(
+    line,
+    deps,
+    (number) =>
+      new OnoffGpio(number, 'in', request.edges ?? 'none', {
+        activeLow: request.activeLow ?? false,
+        debounceTimeout: request.debounceMs ?? 0,
+      }),
+    'in',
+  );
+  const words = inWords(line);
+  let closed = false;
+  return {
+    read: (signal) =>
+      withinDeadline(
+        gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)),
+        `reading ${words}`,
+        signal,
+      ),
+    watch: (listener) => {
+      const report = (error: Error | null | undefined, level: Level): void => {
+        if (!error) listener({ level, monotonicMs: deps.clock.monotonicMs(), missed: 0 } satisfies LineEdge);
+      };
+      gpio.watch(report);
+      return () => {
+        if (!closed) gpio.unwatch(report);
+      };
+    },
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      gpio.unexport();
+    },
+  };
+}
+
+/** @throws the same as openSysfsInput. */
+export async function openSysfsOutput(line: FoundLine, request: OutputRequest, deps: SysfsGpioDeps): Promise<GpioOutput> {
+  const { Gpio: OnoffGpio } = await (deps.loadOnoff ?? loadOnoff)();
+  const activeLow = request.activeLow ?? false;
+  // The kernel takes "high" and "low" as physical levels, whatever active_low says.
+  const active = request.initial === 1;
+  const first = active !== activeLow ? 'high' : 'low';
+  const options = { activeLow, reconfigureDirection: request.initial !== 'keep' };
+  const gpio = await exported(line, deps, (number) => new OnoffGpio(number, first, 'none', options), 'out');
+  const words = inWords(line);
+  let closed = false;
+  return {
+    write: (level, signal) =>
+      withinDeadline(
+        gpio.write(level).catch((cause: unknown) => failed(`setting ${words}`, cause)),
+        `setting ${words}`,
+        signal,
+      ),
+    read: (signal) =>
+      withinDeadline(
+        gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)),
+        `reading ${words}`,
+        signal,
+      ),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      // unexport() would free the line, and many drivers then make it an input: a relay would drop when the agent restarts.
+      closeSync((gpio as unknown as { readonly _valueFd: number })._valueFd);
+    },
+  };
+}
+
+async function exported(line: FoundLine, deps: SysfsGpioDeps, open: (number: number) => Gpio, direction: 'in' | 'out'): Promise<Gpio> {
+  const words = inWords(line);
+  try {
+    const gpio = open((line.chip.base ?? 0) + line.offset);
+    // onoff swallows failures on lines that were exported before.
+    if (gpio.direction() !== direction)
+      throw new AgentError('hardware/gpio-failed', `${words} cannot be made an ${direction}put`, { recovery: 'retry' });
+    return gpio;
+  } catch (cause) {
+    if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
+    const holder = (await deps.holderOf(line)) ?? (await debugHolder((line.chip.base ?? 0) + line.offset));
+    throw new AgentError('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, {
+      recovery: 'retry',
+      cause,
+    });
+  }
+}
+
+/** The holder as debugfs shows it (root only): ` gpio-529 (GPIO17  |led0  ) out lo`. */
+async function debugHolder(number: number): Promise<string | undefined> {
+  const text = await readFile(DEBUG_FILE, 'utf8').catch(() => '');
+  return new RegExp(`^\\s*gpio-${number} +\\([^|]*\\|([^)]*?) *\\)`, 'm').exec(text)?.[1];
+}
+
+function failed(what: string, cause: unknown): never {
+  throw hardwareFault('gpio', 'hardware/gpio-failed', what, cause);
+}
+
+function inWords(line: FoundLine): string {
+  const name = line.chip.lineNames[line.offset];
+  return `GPIO line ${line.offset} of ${line.chip.label}${name ? ` (${name})` : ''}`;
+}
+
+async function loadOnoff(): Promise<{ readonly Gpio: typeof Gpio }> {
+  return await import('onoff');
+}

@@ -1,0 +1,131 @@
+/**
+ * The real GPIO port. Which kernel interface carries a line is decided per line: sysfs (onoff) where it can be written, the character
+ * device where sysfs is missing or read-only, and where the request needs what only the character device has.
+ */
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AgentError } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { GpioInput, GpioOutput, GpioPort, InputRequest, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
+import {
+  describeLines,
+  holderOf,
+  openCharacterDeviceInput,
+  openCharacterDeviceOutput,
+  readCharacterDeviceChips,
+} from './linux-gpio-character-device.ts';
+import { type FoundLine, findLine, type GpioChip, mergeChips, readSysfsChips } from './linux-gpio-lines.ts';
+import { openSysfsInput, openSysfsOutput, type SysfsGpioDeps } from './linux-gpio-sysfs.ts';
+
+export type GpioInterface = 'auto' | 'sysfs' | 'character-device';
+
+export interface LinuxGpioDeps {
+  readonly clock: Clock;
+  /** Default `auto`. */
+  readonly interface?: GpioInterface;
+  /** Normally /sys/class/gpio. */
+  readonly classFolder?: string;
+  /** Normally /dev. */
+  readonly deviceFolder?: string;
+  readonly loadOnoff?: NonNullable<SysfsGpioDeps['loadOnoff']>;
+}
+
+interface Chosen {
+  readonly through: 'sysfs' | 'character-device';
+  readonly line: FoundLine;
+}
+
+export class LinuxGpio implements GpioPort {
+  readonly #deps: LinuxGpioDeps;
+  readonly #classFolder: string;
+  readonly #deviceFolder: string;
+  readonly #open = new Set<GpioInput | GpioOutput>();
+
+  constructor(deps: LinuxGpioDeps) {
+    this.#deps = deps;
+    this.#classFolder = deps.classFolder ?? '/sys/class/gpio';
+    this.#deviceFolder = deps.deviceFolder ?? '/dev';
+  }
+
+  async openInput(request: InputRequest, _signal: AbortSignal): Promise<GpioInput> {
+    const special =
+      (request.bias !== undefined && request.bias !== 'as-is') ||
+      (request.debounceMs ?? 0) > 0 ||
+      request.edges === 'rising' ||
+      request.edges === 'falling';
+    const { through, line } = await this.#choose(request.line, special);
+    if (through === 'character-device') return this.#keep(openCharacterDeviceInput(this.#deviceFolder, line, request));
+    if (request.bias !== undefined && request.bias !== 'as-is') throw needsCharacterDevice(`bias ${request.bias}`, line);
+    return this.#keep(await openSysfsInput(line, request, this.#sysfsDeps()));
+  }
+
+  async openOutput(request: OutputRequest, _signal: AbortSignal): Promise<GpioOutput> {
+    const special = request.drive !== undefined && request.drive !== 'push-pull';
+    const { through, line } = await this.#choose(request.line, special);
+    if (through === 'character-device') return this.#keep(openCharacterDeviceOutput(this.#deviceFolder, line, request));
+    if (special) throw needsCharacterDevice(`drive ${request.drive}`, line);
+    return this.#keep(await openSysfsOutput(line, request, this.#sysfsDeps()));
+  }
+
+  async list(_signal: AbortSignal): Promise<readonly LineDescription[]> {
+    const chips = readCharacterDeviceChips(this.#deviceFolder);
+    if (chips.length > 0) return chips.flatMap((chip) => describeLines(this.#deviceFolder, chip));
+    return (await readSysfsChips(this.#classFolder)).flatMap((chip) =>
+      Array.from({ length: chip.lines }, (_, offset) => describeSysfsLine(chip, offset)),
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((line) => line.close()));
+  }
+
+  /** @param special whether only the character device can do what is asked, so that it is preferred where there is a choice. */
+  async #choose(reference: LineReference, special: boolean): Promise<Chosen> {
+    const wanted = this.#deps.interface ?? 'auto';
+    const characterDevice = readCharacterDeviceChips(this.#deviceFolder);
+    const sysfs = wanted === 'character-device' ? [] : mergeChips(await readSysfsChips(this.#classFolder), characterDevice);
+    const useSysfs =
+      wanted === 'sysfs' ||
+      (wanted === 'auto' && sysfs.length > 0 && !(special && characterDevice.length > 0) && (await this.#sysfsIsWritable()));
+    if (useSysfs) return { through: 'sysfs', line: findLine(sysfs, reference) };
+    return { through: 'character-device', line: findLine(characterDevice, reference) };
+  }
+
+  async #sysfsIsWritable(): Promise<boolean> {
+    return await access(join(this.#classFolder, 'export'), constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #sysfsDeps(): SysfsGpioDeps {
+    const { clock, loadOnoff } = this.#deps;
+    return { clock, holderOf: async (line) => this.#characterDeviceHolder(line), ...(loadOnoff && { loadOnoff }) };
+  }
+
+  /** sysfs names a chip by its base; the character device knows the holder under its own name for the chip. */
+  #characterDeviceHolder(line: FoundLine): string | undefined {
+    const names = [line.chip.name, ...line.chip.aliases];
+    const twin = readCharacterDeviceChips(this.#deviceFolder).find((chip) => names.includes(chip.name));
+    return twin === undefined ? undefined : holderOf(this.#deviceFolder, { chip: twin, offset: line.offset });
+  }
+
+  #keep<T extends GpioInput | GpioOutput>(line: T): T {
+    this.#open.add(line);
+    return line;
+  }
+}
+
+function needsCharacterDevice(what: string, line: FoundLine): AgentError {
+  return new AgentError(
+    'hardware/unsupported',
+    `${what} on line ${line.offset} of ${line.chip.label} needs the character device; sysfs GPIO cannot set it`,
+    { recovery: 'hold' },
+  );
+}
+
+function describeSysfsLine(chip: GpioChip, offset: number): LineDescription {
+  const name = chip.lineNames[offset];
+  return { chip: chip.name, label: chip.label, offset, ...(name && { name }) };
+}

@@ -1,0 +1,236 @@
+/**
+ * I2C through i2c-bus, asynchronous calls only: each blocks a thread of the pool for as long as the adapter's driver waits (1 s when
+ * a chip holds the clock), never the event loop. One queue per bus number, shared by every user of that bus.
+ */
+import { readdir } from 'node:fs/promises';
+import type { I2CFuncs, OpenOptions, PromisifiedBus } from 'i2c-bus';
+import { AgentError, systemCode } from '../errors.ts';
+import { withinDeadline } from './deadline.ts';
+import { addressInWords, type I2cBus, type I2cPort } from './i2c-port.ts';
+import { hardwareFault } from './linux-faults.ts';
+import { TurnQueue } from './turn-queue.ts';
+
+export interface LinuxI2cDeps {
+  /** Normally /dev. */
+  readonly deviceFolder?: string;
+  /** Opens a bus by number; tests give a twin of i2c-bus. */
+  readonly openNumber?: (bus: number) => Promise<PromisifiedBus>;
+}
+
+/** What an adapter answers when nobody acknowledged: most say ENXIO, Raspberry Pi and i2c-stub EREMOTEIO or ENODEV. */
+const NO_ANSWER: ReadonlySet<string> = new Set(['ENXIO', 'EREMOTEIO', 'ENODEV']);
+/** The most one SMBus block carries. */
+const BLOCK = 32;
+
+/** An open bus, its abilities and its users. */
+interface SharedBus {
+  readonly bus: PromisifiedBus;
+  readonly funcs: I2CFuncs;
+  readonly queue: TurnQueue;
+  users: number;
+}
+
+export class LinuxI2c implements I2cPort {
+  readonly #deps: LinuxI2cDeps;
+  readonly #buses = new Map<number, Promise<SharedBus>>();
+
+  constructor(deps: LinuxI2cDeps = {}) {
+    this.#deps = deps;
+  }
+
+  async openBus(number: number, signal: AbortSignal): Promise<I2cBus> {
+    const opening = this.#buses.get(number) ?? this.#openShared(number);
+    this.#buses.set(number, opening);
+    try {
+      const shared = await withinDeadline(opening, `opening i2c-${number}`, signal);
+      shared.users += 1;
+      return new LinuxI2cBus(`i2c-${number}`, shared, () => this.#release(number, shared));
+    } catch (cause) {
+      if (this.#buses.get(number) === opening) this.#buses.delete(number);
+      throw openFault(number, cause);
+    }
+  }
+
+  async list(_signal: AbortSignal): Promise<readonly number[]> {
+    const names = await readdir(this.#deps.deviceFolder ?? '/dev').catch(() => []);
+    return names
+      .flatMap((name) => /^i2c-(\d+)$/.exec(name)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  async close(): Promise<void> {
+    const open = [...this.#buses.values()];
+    this.#buses.clear();
+    await Promise.all(open.map(async (opening) => closeShared(await opening.catch(() => undefined))));
+  }
+
+  async #openShared(number: number): Promise<SharedBus> {
+    const bus = await (this.#deps.openNumber ?? openWithI2cBus)(number);
+    return { bus, funcs: await bus.i2cFuncs(), queue: new TurnQueue(), users: 0 };
+  }
+
+  async #release(number: number, shared: SharedBus): Promise<void> {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    this.#buses.delete(number);
+    await closeShared(shared);
+  }
+}
+
+class LinuxI2cBus implements I2cBus {
+  readonly name: string;
+  readonly #shared: SharedBus;
+  readonly #release: () => Promise<void>;
+  #closed = false;
+
+  constructor(name: string, shared: SharedBus, release: () => Promise<void>) {
+    this.name = name;
+    this.#shared = shared;
+    this.#release = release;
+  }
+
+  async readRegisters(address: number, register: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
+    const { bus, funcs } = this.#shared;
+    const buffer = Buffer.alloc(length);
+    return await this.#turn(`reading ${length} bytes from register ${addressInWords(register)}`, address, signal, async () => {
+      // A block read is one transaction with a repeated start, on plain adapters too; write-then-read through i2c-dev would be two.
+      if (funcs.smbusReadI2cBlock) {
+        for (let at = 0; at < length; at += BLOCK) {
+          const part = buffer.subarray(at, Math.min(at + BLOCK, length));
+          checkLength((await bus.readI2cBlock(address, register + at, part.length, part)).bytesRead, part.length);
+        }
+      } else if (funcs.i2c) {
+        await bus.i2cWrite(address, 1, Buffer.of(register));
+        checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
+      } else {
+        for (let at = 0; at < length; at += 1) buffer[at] = await bus.readByte(address, register + at);
+      }
+      return buffer;
+    });
+  }
+
+  async writeRegisters(address: number, register: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    const { bus, funcs } = this.#shared;
+    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async () => {
+      if (funcs.i2c) await bus.i2cWrite(address, bytes.length + 1, Buffer.of(register, ...bytes));
+      else for (const [at, byte] of bytes.entries()) await bus.writeByte(address, register + at, byte);
+    });
+  }
+
+  async readWord(address: number, register: number, signal: AbortSignal): Promise<number> {
+    const { bus, funcs } = this.#shared;
+    return await this.#turn(`reading register ${addressInWords(register)}`, address, signal, async () => {
+      // An SMBus word has its low byte first; these chips send the high one first.
+      if (funcs.smbusReadWord) return swapped(await bus.readWord(address, register));
+      const buffer = Buffer.alloc(2);
+      await bus.i2cWrite(address, 1, Buffer.of(register));
+      checkLength((await bus.i2cRead(address, 2, buffer)).bytesRead, 2);
+      return buffer.readUInt16BE(0);
+    });
+  }
+
+  async writeWord(address: number, register: number, word: number, signal: AbortSignal): Promise<void> {
+    const { bus, funcs } = this.#shared;
+    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async () => {
+      if (funcs.i2c) await bus.i2cWrite(address, 3, Buffer.of(register, word >> 8, word & 0xff));
+      else await bus.writeWord(address, register, swapped(word));
+    });
+  }
+
+  async read(address: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
+    const { bus, funcs } = this.#shared;
+    return await this.#turn(`reading ${length} bytes`, address, signal, async () => {
+      const buffer = Buffer.alloc(length);
+      if (funcs.i2c) checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
+      else if (length === 1) buffer[0] = await bus.receiveByte(address);
+      else throw unsupported(this.name, `a plain read of ${length} bytes`);
+      return buffer;
+    });
+  }
+
+  async write(address: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    const { bus, funcs } = this.#shared;
+    const [first = 0, second = 0] = bytes;
+    await this.#turn(`writing ${bytes.length} bytes`, address, signal, async () => {
+      if (funcs.i2c) await bus.i2cWrite(address, bytes.length, Buffer.from(bytes));
+      else if (bytes.length === 1) await bus.sendByte(address, first);
+      else if (bytes.length === 2) await bus.writeByte(address, first, second);
+      else throw unsupported(this.name, `a plain write of ${bytes.length} bytes`);
+    });
+  }
+
+  async probe(address: number, signal: AbortSignal): Promise<boolean> {
+    const { bus, funcs } = this.#shared;
+    try {
+      await this.#turn('looking for a chip', address, signal, async () => {
+        if (funcs.smbusReceiveByte) await bus.receiveByte(address);
+        else if (funcs.i2c) await bus.i2cRead(address, 1, Buffer.alloc(1));
+        else await bus.readByte(address, 0);
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof AgentError && error.code === 'hardware/i2c-no-answer') return false;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#release();
+  }
+
+  async #turn<T>(doing: string, address: number, signal: AbortSignal, transfer: () => Promise<T>): Promise<T> {
+    const what = `${doing} of chip ${addressInWords(address)} on ${this.name}`;
+    try {
+      return await this.#shared.queue.run(transfer, what, signal);
+    } catch (cause) {
+      const name = systemCode(cause);
+      if (name !== undefined && NO_ANSWER.has(name)) {
+        throw new AgentError('hardware/i2c-no-answer', `${what}: no chip acknowledges that address (wiring, power, address?)`, {
+          recovery: 'retry',
+          cause,
+        });
+      }
+      if (name === 'EBUSY')
+        throw new AgentError('hardware/i2c-failed', `${what}: a kernel driver holds that address`, { recovery: 'retry', cause });
+      throw hardwareFault('i2c', 'hardware/i2c-failed', what, cause);
+    }
+  }
+}
+
+function swapped(word: number): number {
+  return ((word & 0xff) << 8) | ((word >> 8) & 0xff);
+}
+
+function checkLength(got: number, wanted: number): void {
+  if (got !== wanted) throw new AgentError('hardware/i2c-failed', `${got} bytes came instead of ${wanted}`, { recovery: 'retry' });
+}
+
+function unsupported(bus: string, what: string): AgentError {
+  return new AgentError('hardware/unsupported', `${bus} speaks only SMBus, which has no form for ${what}`, { recovery: 'hold' });
+}
+
+/** Waits for the transfer under way, or the file would be closed beneath it. */
+async function closeShared(shared: SharedBus | undefined): Promise<void> {
+  await shared?.queue.idle();
+  await shared?.bus.close().catch(() => {});
+}
+
+function openFault(number: number, cause: unknown): AgentError {
+  if (systemCode(cause) === 'ENOENT' || systemCode(cause) === 'ENODEV') {
+    return new AgentError(
+      'hardware/i2c-no-bus',
+      `there is no i2c-${number}: is the bus enabled (raspi-config, device tree, modprobe i2c-dev)?`,
+      { recovery: 'retry', cause },
+    );
+  }
+  return hardwareFault('i2c', 'hardware/i2c-failed', `opening i2c-${number}`, cause);
+}
+
+async function openWithI2cBus(number: number): Promise<PromisifiedBus> {
+  const options: OpenOptions = { forceAccess: false };
+  const module = await import('i2c-bus');
+  return await module.openPromisified(number, options);
+}

@@ -1,0 +1,46 @@
+/** One-wire through the kernel's w1 folders. Reading a slave waits for its conversion on a thread of the pool; one at a time, as the wire is one. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AgentError, systemCode } from '../errors.ts';
+import { permissionFault } from './linux-faults.ts';
+import type { OneWirePort } from './one-wire-port.ts';
+import { TurnQueue } from './turn-queue.ts';
+
+const SLAVE_ID = /^[0-9a-f]{2}-[0-9a-f]{12}$/;
+
+export class LinuxOneWire implements OneWirePort {
+  readonly #devicesFolder: string;
+  readonly #queue = new TurnQueue();
+
+  /** @param devicesFolder normally /sys/bus/w1/devices */
+  constructor(devicesFolder = '/sys/bus/w1/devices') {
+    this.#devicesFolder = devicesFolder;
+  }
+
+  async list(_signal: AbortSignal): Promise<readonly string[]> {
+    const names = await readdir(this.#devicesFolder).catch(() => []);
+    return names.filter((name) => SLAVE_ID.test(name)).sort();
+  }
+
+  async readSlave(id: string, signal: AbortSignal): Promise<string> {
+    const what = `reading one-wire slave ${id}`;
+    if (!SLAVE_ID.test(id))
+      throw new AgentError('hardware/one-wire-no-slave', `${what}: not an id of the form 28-00000a1b2c3d`, { recovery: 'retry' });
+    const path = join(this.#devicesFolder, id, 'w1_slave');
+    try {
+      return await this.#queue.run(() => readFile(path, 'utf8'), what, signal);
+    } catch (cause) {
+      if (cause instanceof AgentError) throw cause;
+      if (systemCode(cause) === 'ENOENT')
+        throw new AgentError('hardware/one-wire-no-slave', `${what}: it is not on the bus`, { recovery: 'retry', cause });
+      throw (
+        permissionFault('gpio', what, cause) ??
+        new AgentError('hardware/one-wire-failed', `${what} (${systemCode(cause) ?? 'unknown'})`, { recovery: 'retry', cause })
+      );
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.idle();
+  }
+}

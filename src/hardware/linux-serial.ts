@@ -1,0 +1,172 @@
+/**
+ * Serial ports through serialport. An unplugged port gives `close` with `disconnected` and no `error`; from then on it is reopened with
+ * backoff until it is back, under the same name.
+ */
+import type { SerialPort as NodeSerialPort } from 'serialport';
+import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import { withinDeadline } from './deadline.ts';
+import { permissionFault } from './linux-faults.ts';
+import type { SerialDescription, SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
+
+export interface LinuxSerialDeps {
+  readonly clock: Clock;
+}
+
+/** How soon, and at least how often, a lost port is tried again, ms. */
+const REOPEN = { firstMs: 250, maxMs: 10_000 };
+
+export class LinuxSerial implements SerialPorts {
+  readonly #deps: LinuxSerialDeps;
+  readonly #open = new Set<LinuxSerialPort>();
+
+  constructor(deps: LinuxSerialDeps) {
+    this.#deps = deps;
+  }
+
+  async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort> {
+    const port = await LinuxSerialPort.open(settings, this.#deps, signal);
+    this.#open.add(port);
+    return port;
+  }
+
+  async list(_signal: AbortSignal): Promise<readonly SerialDescription[]> {
+    const { SerialPort: Native } = await import('serialport');
+    return (await Native.list()).map(({ path, manufacturer, vendorId, productId, pnpId }) => ({
+      path,
+      ...(pnpId !== undefined && { stablePath: `/dev/serial/by-id/${pnpId}` }),
+      ...(manufacturer !== undefined && { maker: manufacturer }),
+      ...(vendorId !== undefined && { vendorId }),
+      ...(productId !== undefined && { productId }),
+    }));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((port) => port.close()));
+  }
+}
+
+class LinuxSerialPort implements SerialPort {
+  readonly path: string;
+  readonly #settings: SerialSettings;
+  readonly #clock: Clock;
+  readonly #backoff = new Backoff(REOPEN);
+  readonly #byteListeners = new Set<(bytes: Uint8Array) => void>();
+  readonly #plugListeners = new Set<(plugged: boolean, reason: string) => void>();
+  readonly #closing = new AbortController();
+  #native: NodeSerialPort | undefined;
+
+  static async open(settings: SerialSettings, deps: LinuxSerialDeps, signal: AbortSignal): Promise<LinuxSerialPort> {
+    const port = new LinuxSerialPort(settings, deps.clock);
+    const opening = port.#openNative();
+    try {
+      await withinDeadline(opening, `opening ${settings.port}`, signal);
+      return port;
+    } catch (error) {
+      opening.catch(() => {}).then(() => port.close());
+      throw error;
+    }
+  }
+
+  private constructor(settings: SerialSettings, clock: Clock) {
+    this.path = settings.port;
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  get plugged(): boolean {
+    return this.#native?.isOpen === true;
+  }
+
+  async write(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    const native = this.#native;
+    if (native?.isOpen !== true) throw new AgentError('hardware/serial-unplugged', `${this.path} is unplugged`, { recovery: 'retry' });
+    const written = new Promise<void>((resolve, reject) => {
+      const fail = (cause: unknown): void =>
+        reject(new AgentError('hardware/serial-failed', `writing to ${this.path}`, { recovery: 'retry', cause }));
+      native.write(Buffer.from(bytes), (error) => {
+        if (error) fail(error);
+        else native.drain((drainError) => (drainError ? fail(drainError) : resolve()));
+      });
+    });
+    await withinDeadline(written, `writing to ${this.path}`, signal);
+  }
+
+  onBytes(listener: (bytes: Uint8Array) => void): () => void {
+    this.#byteListeners.add(listener);
+    return () => this.#byteListeners.delete(listener);
+  }
+
+  onPlug(listener: (plugged: boolean, reason: string) => void): () => void {
+    this.#plugListeners.add(listener);
+    return () => this.#plugListeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    const native = this.#native;
+    if (native?.isOpen === true) await new Promise<void>((resolve) => native.close(() => resolve()));
+  }
+
+  async #openNative(): Promise<void> {
+    const { SerialPort: Native } = await import('serialport');
+    const { port: path, baudRate, dataBits = 8, stopBits = 1, parity = 'none', flowControl = 'none' } = this.#settings;
+    const flow = { rtscts: flowControl === 'hardware', xon: flowControl === 'software', xoff: flowControl === 'software' };
+    const native = new Native({ path, baudRate, dataBits, stopBits, parity, ...flow, autoOpen: false });
+    await new Promise<void>((resolve, reject) => native.open((error) => (error ? reject(openFault(path, error)) : resolve())));
+    if (this.#closing.signal.aborted) return native.close();
+    this.#native = native;
+    this.#backoff.reset();
+    native.on('data', (bytes: Buffer) => {
+      for (const listener of this.#byteListeners) listener(bytes);
+    });
+    // An error is always followed by close; without a listener it would end the process.
+    native.on('error', () => {});
+    native.on('close', (error: Error | null) => this.#lost(error));
+  }
+
+  #lost(error: Error | null): void {
+    if (this.#closing.signal.aborted) return;
+    this.#tell(false, error === null ? 'closed' : messageOf(error));
+    void this.#reopen(this.#closing.signal);
+  }
+
+  async #reopen(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(this.#backoff.nextMs(), signal);
+      if (signal.aborted) return;
+      const opened = await this.#openNative().then(
+        () => true,
+        () => false,
+      );
+      if (opened) return this.#tell(true, 'back');
+    }
+  }
+
+  #tell(plugged: boolean, reason: string): void {
+    for (const listener of this.#plugListeners) listener(plugged, reason);
+  }
+}
+
+function openFault(path: string, cause: Error): AgentError {
+  // The bindings put the errno name only into the text ("Error: No such file or directory, cannot open /dev/x").
+  const text = messageOf(cause);
+  if (/No such file/i.test(text))
+    return new AgentError('hardware/serial-no-port', `there is no serial port ${path}; 'turnstone scan serial' lists them`, {
+      recovery: 'retry',
+      cause,
+    });
+  if (/busy|lock/i.test(text))
+    return new AgentError('hardware/serial-busy', `${path} is used by another program`, { recovery: 'retry', cause });
+  const denied = /Permission denied/i.test(text) ? Object.assign(new Error(text), { code: 'EACCES' }) : cause;
+  const name = systemCode(cause);
+  return (
+    permissionFault('serial', `opening ${path}`, denied) ??
+    new AgentError('hardware/serial-failed', `opening ${path}${name === undefined ? '' : ` (${name})`}: ${text}`, {
+      recovery: 'retry',
+      cause,
+    })
+  );
+}

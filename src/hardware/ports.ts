@@ -1,0 +1,16 @@
+/** Everything beneath the sensors and actuators, real or simulated, in one object. */
+import type { GpioPort } from './gpio-port.ts';
+import type { I2cPort } from './i2c-port.ts';
+import type { OneWirePort } from './one-wire-port.ts';
+import type { PwmPort } from './pwm-port.ts';
+import type { SerialPorts } from './serial-port.ts';
+
+export interface Ports {
+  readonly gpio: GpioPort;
+  readonly i2c: I2cPort;
+  readonly serial: SerialPorts;
+  readonly oneWire: OneWirePort;
+  readonly pwm: PwmPort;
+  /** Closes every port; each closes what it opened. Idempotent. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,34 @@
+/** PWM channels: a period and the part of it that is high. */
+
+export interface PwmRequest {
+  /** As /sys/class/pwm names it: `pwmchip0`. */
+  readonly chip: string;
+  readonly channel: number;
+  /** Default `normal`; `inversed` where the hardware can. */
+  readonly polarity?: 'normal' | 'inversed';
+}
+
+export interface PwmState {
+  readonly periodNs: number;
+  /** How much of the period is active; from 0 to periodNs. */
+  readonly dutyNs: number;
+  readonly enabled: boolean;
+}
+
+export interface PwmChannel {
+  /** @throws AgentError `hardware/pwm-failed` (retry). */
+  set(state: PwmState, signal: AbortSignal): Promise<void>;
+  /** What the hardware holds now. @throws AgentError `hardware/pwm-failed` (retry). */
+  read(signal: AbortSignal): Promise<PwmState>;
+  /** Leaves the channel as it is and gives it back. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface PwmPort {
+  /** @throws AgentError `hardware/pwm-no-channel`, `hardware/pwm-busy`, `hardware/no-permission` (all retry). */
+  openChannel(request: PwmRequest, signal: AbortSignal): Promise<PwmChannel>;
+  /** Each chip with how many channels it has. */
+  list(signal: AbortSignal): Promise<readonly { readonly chip: string; readonly channels: number }[]>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,47 @@
+/** Serial ports that survive being unplugged: an open port comes back by itself, and tells its users when it is gone and when it is back. */
+
+export interface SerialSettings {
+  /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`. */
+  readonly port: string;
+  readonly baudRate: number;
+  /** Default 8. */
+  readonly dataBits?: 5 | 6 | 7 | 8;
+  /** Default 1. */
+  readonly stopBits?: 1 | 2;
+  /** Default `none`. */
+  readonly parity?: 'none' | 'even' | 'odd';
+  /** Default `none`. */
+  readonly flowControl?: 'none' | 'hardware' | 'software';
+}
+
+export interface SerialPort {
+  readonly path: string;
+  /** False while the port is unplugged. */
+  readonly plugged: boolean;
+  /** Resolves when the bytes have left for the hardware. @throws AgentError `hardware/serial-unplugged` or `hardware/serial-failed` (retry). */
+  write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
+  /** Calls back with whatever arrives, in pieces of any size, until the returned function is called. */
+  onBytes(listener: (bytes: Uint8Array) => void): () => void;
+  /** Calls back when the port is unplugged (with the reason) and when it has come back. */
+  onPlug(listener: (plugged: boolean, reason: string) => void): () => void;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+/** One port, for people who look for it. */
+export interface SerialDescription {
+  readonly path: string;
+  /** The name that stays the same when ports are renumbered. */
+  readonly stablePath?: string;
+  readonly maker?: string;
+  readonly vendorId?: string;
+  readonly productId?: string;
+}
+
+export interface SerialPorts {
+  /** Resolves with the port opened. @throws AgentError `hardware/serial-no-port`, `hardware/serial-busy`, `hardware/no-permission` (all retry). */
+  open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort>;
+  list(signal: AbortSignal): Promise<readonly SerialDescription[]>;
+  /** Closes every port. Idempotent. */
+  close(): Promise<void>;
+}
