@@ -1,0 +1,61 @@
+/** The demo's processes: each with its output kept in a file, told apart by name, and stopped in order. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+/** Longer than the agent's own drain. */
+const STOP_WITHIN_MS = 20_000;
+
+export class DemoProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<void>;
+  readonly name: string;
+  #stopping = false;
+  #tail = '';
+
+  private constructor(name: string, child: ChildProcess, onUnexpectedExit: (what: string) => void) {
+    this.name = name;
+    this.#child = child;
+    this.#exited = new Promise((done) => {
+      child.once('exit', (code, signal) => {
+        done();
+        if (!this.#stopping) onUnexpectedExit(`the ${name} ended by itself (${signal ?? `exit code ${code}`}):\n${this.#tail}`);
+      });
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.#tail = (this.#tail + chunk.toString()).slice(-2_000);
+      });
+    }
+  }
+
+  /** Starts `turnstone ARGS…`; what it prints goes to `<folder>/<name>.log`. */
+  static start(
+    name: string,
+    args: readonly string[],
+    options: { readonly folder: string; readonly onUnexpectedExit: (what: string) => void },
+  ): DemoProcess {
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const log = createWriteStream(join(options.folder, `${name}.log`), { flags: 'a' });
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
+    return new DemoProcess(name, child, options.onUnexpectedExit);
+  }
+
+  /** SIGTERM, and SIGKILL when that is not enough. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#child.kill('SIGTERM');
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_WITHIN_MS);
+    await this.#exited;
+    clearTimeout(late);
+  }
+
+  /** SIGKILL: nothing in it gets to run again. */
+  async kill(): Promise<void> {
+    this.#stopping = true;
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+}
