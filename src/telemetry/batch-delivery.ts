@@ -30,7 +30,7 @@ const ACCEPTED: UploadAnswer = { kind: 'accepted' };
 export class BatchDelivery {
   readonly #deps: BatchDeliveryDeps;
   /** Empty 500s in a row for the batch that begins with this entry. */
-  #silent = { firstSeq: -1, failures: 0 };
+  #silent = { firstSequence: -1, failures: 0 };
 
   constructor(deps: BatchDeliveryDeps) {
     this.#deps = deps;
@@ -43,8 +43,8 @@ export class BatchDelivery {
       this.#silent.failures = 0;
       return answer;
     }
-    const firstSeq = batch.entries[0]?.seq ?? -1;
-    this.#silent = { firstSeq, failures: this.#silent.firstSeq === firstSeq ? this.#silent.failures + 1 : 1 };
+    const firstSequence = batch.entries[0]?.sequence ?? -1;
+    this.#silent = { firstSequence, failures: this.#silent.firstSequence === firstSequence ? this.#silent.failures + 1 : 1 };
     return this.#silent.failures < SILENT_FAILURES ? answer : this.#isolate(batch, batch.entries, undefined, signal);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import type { Lane, OutboxBatch, ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
+import type { Lane, ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
 import type { TelemetryRecord, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../../src/telemetry/uploader.ts';
@@ -13,7 +13,7 @@ const REFUSED: UploadAnswer = { kind: 'refused', status: 500, text: 'cannot pars
 type Lanes = Record<Lane, ResolvedEntry[][]>;
 
 function entry(seq: number, key = `k${seq}`, ts = 1_000 + seq): ResolvedEntry {
-  return { seq, device: 'self', key, value: seq, ts };
+  return { sequence: seq, device: 'self', key, value: seq, ts, class: 'regular' };
 }
 
 /** An uploader over lanes of ready batches, and a platform that answers as told. */
@@ -42,14 +42,14 @@ function given(
     outbox: {
       peek: async (lane) => {
         const [first] = left[lane];
-        return first === undefined ? undefined : ({ lane, entries: first } as OutboxBatch);
+        return first === undefined ? undefined : { lane, entries: first, ranges: [], bytes: 0 };
       },
       acknowledge: async (batch) => {
-        acknowledged.push(`${batch.lane}:${batch.entries.map(({ seq }) => seq).join(',')}`);
+        acknowledged.push(`${batch.lane}:${batch.entries.map(({ sequence }) => sequence).join(',')}`);
         left[batch.lane].shift();
       },
-      reject: async (_batch, { seq }, text) => {
-        rejected.push([seq, text]);
+      reject: async (_batch, { sequence }, text) => {
+        rejected.push([sequence, text]);
       },
       onAppended: (listener) => {
         listeners.add(listener);
@@ -137,7 +137,7 @@ describe('the uploader', () => {
       });
       await uploader.drain(signal);
       expect(rejected).toEqual([[bad, fault.kind === 'refused' ? '500 cannot parse' : '413 too large']]);
-      expect(accepted.sort((a, b) => a - b)).toEqual(all.map(({ seq }) => seq).filter((seq) => seq !== bad));
+      expect(accepted.sort((a, b) => a - b)).toEqual(all.map(({ sequence }) => sequence).filter((seq) => seq !== bad));
       expect(acknowledged).toHaveLength(1);
     },
   );
@@ -180,7 +180,7 @@ describe('the uploader', () => {
       const [waitMs] = await Promise.all([uploader.uploadNextBatch(signal), clock.advance(200_000)]);
       await clock.advance(waitMs);
     }
-    expect(rejected.map(([seq]) => seq)).toEqual([5]);
+    expect(rejected.map(([sequence]) => sequence)).toEqual([5]);
     expect(acknowledged).toEqual(['live:0,1,2,3,4,5,6,7']);
   });
 
