@@ -1,0 +1,62 @@
+/** `turnstone platform`: the small local platform, for benches, demos and tests, until Ctrl-C. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { LocalPlatform } from '../local-platform/local-platform.ts';
+
+interface PlatformFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly data?: string;
+  readonly device: readonly string[];
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ turnstone platform
+  $ turnstone platform --port 8080 --data ./platform-data
+  $ turnstone platform --device gateway=my-access-token
+
+People log in as tenant@thingsboard.org with the password "tenant".`;
+
+export function addPlatformCommand(program: Command): void {
+  program
+    .command('platform')
+    .description('serve a small local platform: device API and the REST part that tests and people need')
+    .option('--port <number>', 'HTTP port; 0 takes any free one', portNumber, 8080)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--data <folder>', 'keep everything in this folder; without it, in memory')
+    .option('--device <name=token>', 'make a device with this access token (repeatable)', collect, [])
+    .option('--json', 'print the addresses as one line of JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(async (flags: PlatformFlags) => {
+      const platform = await LocalPlatform.start({
+        port: flags.port,
+        host: flags.host,
+        ...(flags.data === undefined ? {} : { dataFolder: flags.data }),
+      });
+      for (const device of flags.device) {
+        const [name = '', token] = device.split('=');
+        platform.ensureDevice(name, token);
+      }
+      process.stdout.write(flags.json === true ? `${JSON.stringify({ url: platform.url })}\n` : `local platform at ${platform.url}\n`);
+      await stopSignal();
+      await platform.close();
+    });
+}
+
+async function stopSignal(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+  });
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new InvalidArgumentError('a port is a whole number from 0 to 65535');
+  return port;
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}

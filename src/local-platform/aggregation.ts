@@ -1,0 +1,54 @@
+/** Points of an interval made into one: MIN, MAX, AVG, SUM, COUNT, as the platform's read side and its reports need it. */
+import type { StoredValue } from './payload.ts';
+import type { Point } from './telemetry-store.ts';
+
+export const AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+export interface AggregationRange {
+  readonly startTs: number;
+  readonly endTs: number;
+  readonly intervalMs: number;
+}
+
+/** One point per interval that holds any, at the interval's middle. */
+export function aggregate(points: Iterable<Point>, aggregation: Exclude<Aggregation, 'NONE'>, range: AggregationRange): readonly Point[] {
+  const buckets = new Map<number, StoredValue[]>();
+  for (const { ts, value } of points) {
+    const bucket = Math.floor((ts - range.startTs) / range.intervalMs);
+    const values = buckets.get(bucket);
+    if (values === undefined) buckets.set(bucket, [value]);
+    else values.push(value);
+  }
+  return [...buckets].flatMap(([bucket, values]) => {
+    const from = range.startTs + bucket * range.intervalMs;
+    const until = Math.min(from + range.intervalMs, range.endTs);
+    const value = summarise(values, aggregation);
+    return value === undefined ? [] : [{ ts: from + Math.floor((until - from) / 2), value }];
+  });
+}
+
+/** One value out of many; undefined when none of them has a part in it. */
+export function summarise(values: readonly StoredValue[], aggregation: Exclude<Aggregation, 'NONE'>): StoredValue | undefined {
+  if (aggregation === 'COUNT') return values.length;
+  const numbers = values.filter((value) => typeof value === 'number' || typeof value === 'bigint');
+  if (numbers.length === 0) return undefined;
+  switch (aggregation) {
+    case 'MIN':
+      return numbers.reduce((least, value) => (value < least ? value : least));
+    case 'MAX':
+      return numbers.reduce((greatest, value) => (value > greatest ? value : greatest));
+    case 'SUM':
+      return sum(numbers);
+    case 'AVG':
+      return Number(sum(numbers)) / numbers.length;
+  }
+}
+
+/** Whole numbers exactly, anything else as doubles. */
+function sum(numbers: readonly (number | bigint)[]): number | bigint {
+  if (!numbers.every((value) => typeof value === 'bigint' || Number.isSafeInteger(value)))
+    return numbers.reduce<number>((total, value) => total + Number(value), 0);
+  const total = numbers.reduce<bigint>((part, value) => part + BigInt(value), 0n);
+  return Number.isSafeInteger(Number(total)) ? Number(total) : total;
+}

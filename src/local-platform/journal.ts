@@ -1,0 +1,67 @@
+/**
+ * The data folder: one file of JSON lines, appended before a request is answered and read again at start. It survives the end of the
+ * process at any moment; a torn last line is cut off. Nothing is synced: this platform is a bench, and its machine keeps running.
+ */
+import { closeSync, createReadStream, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
+
+const FILE = 'platform.jsonl';
+const HEAD: JsonObject = { t: 'format', format: 'turnstone-local-platform', version: 1 };
+const NEWLINE = 0x0a;
+
+export class Journal {
+  readonly #file: number;
+  #closed = false;
+
+  private constructor(file: number) {
+    this.#file = file;
+  }
+
+  /** Opens the folder's file, giving every record of it to `replay` in order. */
+  static async open(folder: string, replay: (record: JsonObject) => void): Promise<Journal> {
+    mkdirSync(folder, { recursive: true, mode: 0o750 });
+    const path = join(folder, FILE);
+    const file = openSync(path, 'a+', 0o600);
+    const wholeBytes = await readLines(path, (line) => {
+      const record = parseJson(line, { depth: 512 });
+      if (isJsonObject(record)) replay(record);
+    });
+    ftruncateSync(file, wholeBytes);
+    const journal = new Journal(file);
+    if (wholeBytes === 0) journal.append(HEAD);
+    return journal;
+  }
+
+  append(record: JsonObject): void {
+    if (!this.#closed) writeSync(this.#file, `${stringifyJson(record)}\n`);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    closeSync(this.#file);
+  }
+}
+
+/** Calls back for each whole line; answers the bytes up to the end of the last good one. */
+async function readLines(path: string, onLine: (line: string) => void): Promise<number> {
+  let rest: Buffer = Buffer.alloc(0);
+  let good = 0;
+  for await (const chunk of createReadStream(path)) {
+    const data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
+    let start = 0;
+    for (let end = data.indexOf(NEWLINE, start); end !== -1; end = data.indexOf(NEWLINE, start)) {
+      try {
+        onLine(data.toString('utf8', start, end));
+      } catch {
+        return good;
+      }
+      good += end - start + 1;
+      start = end + 1;
+    }
+    rest = data.subarray(start);
+  }
+  return good;
+}

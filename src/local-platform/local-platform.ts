@@ -1,0 +1,162 @@
+/**
+ * A small platform that serves the same device API and the same part of the REST API as the real one: bench, demo, tests. It opens every
+ * part, joins them, and closes them in reverse; it has no rule of its own.
+ */
+import { type Clock, systemClock } from '../host/clock.ts';
+import type { JsonObject } from '../host/json.ts';
+import { type ClientRpcHandler, deviceRoutes } from './device-routes.ts';
+import { Faults } from './faults.ts';
+import { HttpService } from './http-service.ts';
+import { LongPolls } from './long-polls.ts';
+import { People, type User } from './people.ts';
+import { PlatformState } from './platform-state.ts';
+import { RateLimit } from './rate-limit.ts';
+import { restDeviceRoutes } from './rest-devices.ts';
+import { restRpcRoutes } from './rest-rpc.ts';
+import { restTelemetryRoutes } from './rest-telemetry.ts';
+import { RpcBroker } from './rpc-broker.ts';
+
+export interface LocalPlatformOptions {
+  /** 0, the default: any free port. */
+  readonly port?: number;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  readonly dataFolder?: string;
+  /** Default 1,000,000. */
+  readonly mostPointsPerKey?: number;
+  /** The server's own limit for requests that wait. Default 30 s, as on a stock server. */
+  readonly asyncLimitMs?: number;
+  /** How long a poll whose client is gone still takes messages. Default 1 s. */
+  readonly stalePollMs?: number;
+  /** Default 5 s, as on a stock server. */
+  readonly leastRpcTimeoutMs?: number;
+  /** Requests per device and second. Default: no limit. */
+  readonly rateLimitPerSecond?: number;
+  /** Refuse what the default mode stores as another type. */
+  readonly strictTypes?: boolean;
+  readonly users?: readonly User[];
+  /** Default 9000 s. */
+  readonly tokenLifetimeMs?: number;
+  readonly clientRpc?: ClientRpcHandler;
+  readonly clock?: Clock;
+}
+
+const HOST = '127.0.0.1';
+const MOST_POINTS_PER_KEY = 1_000_000;
+const ASYNC_LIMIT_MS = 30_000;
+const STALE_POLL_MS = 1_000;
+const LEAST_RPC_TIMEOUT_MS = 5_000;
+
+export class LocalPlatform {
+  readonly state: PlatformState;
+  readonly rpc: RpcBroker;
+  readonly faults: Faults;
+  readonly rateLimit: RateLimit;
+  readonly attributePolls: LongPolls<JsonObject>;
+  readonly #service: HttpService;
+  readonly #clock: Clock;
+
+  private constructor(state: PlatformState, options: LocalPlatformOptions) {
+    const clock = options.clock ?? systemClock;
+    const polls = { clock, asyncLimitMs: options.asyncLimitMs ?? ASYNC_LIMIT_MS, stalePollMs: options.stalePollMs ?? STALE_POLL_MS };
+    this.#clock = clock;
+    this.state = state;
+    this.rpc = new RpcBroker(polls);
+    this.attributePolls = new LongPolls(polls);
+    this.faults = new Faults(clock);
+    this.rateLimit = new RateLimit({
+      clock,
+      ...(options.rateLimitPerSecond === undefined ? {} : { perSecond: options.rateLimitPerSecond }),
+    });
+    const people = new People({
+      clock,
+      ...(options.users === undefined ? {} : { users: options.users }),
+      ...(options.tokenLifetimeMs === undefined ? {} : { tokenLifetimeMs: options.tokenLifetimeMs }),
+    });
+    const shared = { state, people, clock };
+    state.attributes.onShared((deviceId, message) => this.attributePolls.tell(deviceId, message));
+    state.onDeleted((deviceId) => {
+      this.attributePolls.forget(deviceId);
+      this.rpc.forget(deviceId);
+    });
+    this.#service = new HttpService({
+      clock,
+      host: options.host ?? HOST,
+      port: options.port ?? 0,
+      asyncLimitMs: polls.asyncLimitMs,
+      interfere: this.faults.interfere,
+      routes: [
+        ...deviceRoutes({
+          state,
+          clock,
+          rpc: this.rpc,
+          attributePolls: this.attributePolls,
+          rateLimit: this.rateLimit,
+          rules: { castStrings: options.strictTypes !== true },
+          clientRpc: options.clientRpc ?? answerTime(clock),
+        }),
+        ...people.routes,
+        ...restDeviceRoutes({ ...shared, onFirmware: () => {} }),
+        ...restTelemetryRoutes(shared),
+        ...restRpcRoutes({ ...shared, rpc: this.rpc, leastTimeoutMs: options.leastRpcTimeoutMs ?? LEAST_RPC_TIMEOUT_MS }),
+      ],
+    });
+  }
+
+  /** Opens the data folder, if there is one, and listens. */
+  static async start(options: LocalPlatformOptions = {}): Promise<LocalPlatform> {
+    const state = await PlatformState.open(
+      {
+        clock: options.clock ?? systemClock,
+        mostPointsPerKey: options.mostPointsPerKey ?? MOST_POINTS_PER_KEY,
+        ...(options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder }),
+      },
+      () => {},
+    );
+    const platform = new LocalPlatform(state, options);
+    await platform.#service.listen();
+    return platform;
+  }
+
+  get url(): string {
+    return this.#service.url;
+  }
+
+  get tlsUrl(): string | undefined {
+    return this.#service.tlsUrl;
+  }
+
+  /** Makes a device, or answers the one of this name with this token. */
+  ensureDevice(name: string, accessToken?: string): { readonly id: string; readonly accessToken: string } {
+    const known = this.state.registry.byName(name);
+    const device = {
+      ...(known ?? this.state.registry.draft({ name }, this.#clock.wallMs())),
+      ...(accessToken === undefined ? {} : { accessToken }),
+    };
+    if (device.accessToken !== known?.accessToken) this.state.saveDevice(device);
+    return { id: device.id, accessToken: device.accessToken };
+  }
+
+  /** Stops listening and cuts every connection; what is stored stays. */
+  async goAway(): Promise<void> {
+    await this.#service.close();
+    this.rpc.restart();
+    this.attributePolls.close();
+  }
+
+  /** Listens again on the same ports; RPC ids start from 0, as after a restart. */
+  async comeBack(): Promise<void> {
+    await this.#service.listen();
+  }
+
+  /** Idempotent. */
+  async close(): Promise<void> {
+    await this.goAway();
+    this.state.close();
+  }
+}
+
+/** What the demo's rule chain knows: the time. */
+function answerTime(clock: Clock): ClientRpcHandler {
+  return async (_device, method) => (method === 'getTime' || method === 'getCurrentTime' ? { time: clock.wallMs() } : undefined);
+}

@@ -1,0 +1,86 @@
+/**
+ * Who waits for a device's next message, with the real server's manners: each poll gets one message, all that are open get the same one, a
+ * client that is gone is noticed late, and no request waits longer than the server's own limit.
+ */
+import type { Clock } from '../host/clock.ts';
+
+export type PollEnd<Message> =
+  | { readonly kind: 'message'; readonly message: Message }
+  /** The poll's own time is over. */
+  | { readonly kind: 'timeout' }
+  /** The server's limit was reached first. */
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'deleted' };
+
+export interface LongPollsOptions {
+  readonly clock: Clock;
+  readonly asyncLimitMs: number;
+  /** How long a poll whose client is gone still takes messages. */
+  readonly stalePollMs: number;
+}
+
+/** What `timeout=0`, or none, stands for. */
+const DEFAULT_POLL_MS = 60_000;
+
+interface Poll<Message> {
+  readonly finish: (end: PollEnd<Message>) => void;
+}
+
+export class LongPolls<Message> {
+  readonly #options: LongPollsOptions;
+  readonly #polls = new Map<string, Set<Poll<Message>>>();
+
+  constructor(options: LongPollsOptions) {
+    this.#options = options;
+  }
+
+  /** Waits for one message; `timeoutMs` as the query gave it. */
+  wait(deviceId: string, timeoutMs: number, gone: AbortSignal): Promise<PollEnd<Message>> {
+    const { clock, asyncLimitMs, stalePollMs } = this.#options;
+    const ownMs = timeoutMs > 0 ? timeoutMs : DEFAULT_POLL_MS;
+    return new Promise((resolve) => {
+      const polls = this.#polls.get(deviceId) ?? new Set();
+      this.#polls.set(deviceId, polls);
+      let cancelStale: (() => void) | undefined;
+      const finish = (end: PollEnd<Message>): void => {
+        if (!polls.delete(poll)) return;
+        cancelTimer();
+        cancelStale?.();
+        gone.removeEventListener('abort', leave);
+        resolve(end);
+      };
+      const leave = (): void => {
+        cancelStale = clock.after(stalePollMs, () => finish({ kind: 'timeout' }));
+      };
+      const poll: Poll<Message> = { finish };
+      const cancelTimer = clock.after(Math.min(ownMs, asyncLimitMs), () => finish({ kind: ownMs > asyncLimitMs ? 'cut' : 'timeout' }));
+      polls.add(poll);
+      gone.addEventListener('abort', leave, { once: true });
+      if (gone.aborted) leave();
+    });
+  }
+
+  /** Gives a message to every open poll of a device, stale ones too; answers how many took it. */
+  tell(deviceId: string, message: Message): number {
+    const polls = [...(this.#polls.get(deviceId) ?? [])];
+    for (const poll of polls) poll.finish({ kind: 'message', message });
+    return polls.length;
+  }
+
+  /** Open polls of a device, stale ones included. */
+  waiting(deviceId: string): number {
+    return this.#polls.get(deviceId)?.size ?? 0;
+  }
+
+  /** Ends the polls of a deleted device. */
+  forget(deviceId: string): void {
+    for (const poll of [...(this.#polls.get(deviceId) ?? [])]) poll.finish({ kind: 'deleted' });
+    this.#polls.delete(deviceId);
+  }
+
+  /** Ends every poll, as a server does that stops. */
+  close(): void {
+    for (const polls of this.#polls.values()) for (const poll of [...polls]) poll.finish({ kind: 'cut' });
+    this.#polls.clear();
+  }
+}

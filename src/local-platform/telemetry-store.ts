@@ -1,0 +1,161 @@
+/**
+ * Time series by device and key. A second value of one instant replaces the first, as in the real database, which is what makes a
+ * retried upload harmless. Bounded: past the greatest number of points a key loses its oldest.
+ */
+import type { StoredValue } from './payload.ts';
+
+export interface Point {
+  readonly ts: number;
+  readonly value: StoredValue;
+}
+
+export interface PointRange {
+  /** Inclusive. */
+  readonly startTs: number;
+  /** Exclusive. */
+  readonly endTs: number;
+  readonly limit: number;
+  readonly orderBy: 'ASC' | 'DESC';
+}
+
+/** Share of a full key that is dropped at once, so that not every further point sorts it again. */
+const DROPPED_SHARE = 0.1;
+
+export class TelemetryStore {
+  readonly #mostPoints: number;
+  readonly #devices = new Map<string, Map<string, Series>>();
+
+  constructor(options: { readonly mostPointsPerKey: number }) {
+    this.#mostPoints = options.mostPointsPerKey;
+  }
+
+  save(deviceId: string, ts: number, values: Readonly<Record<string, StoredValue>>): void {
+    let keys = this.#devices.get(deviceId);
+    if (keys === undefined) {
+      keys = new Map();
+      this.#devices.set(deviceId, keys);
+    }
+    for (const [key, value] of Object.entries(values)) {
+      let series = keys.get(key);
+      if (series === undefined) {
+        series = new Series();
+        keys.set(key, series);
+      }
+      series.set(ts, value);
+      if (series.size > this.#mostPoints) series.dropOldest(Math.max(1, Math.floor(this.#mostPoints * DROPPED_SHARE)));
+    }
+  }
+
+  keys(deviceId: string): readonly string[] {
+    return [...(this.#devices.get(deviceId)?.keys() ?? [])];
+  }
+
+  latest(deviceId: string, key: string): Point | undefined {
+    return this.#series(deviceId, key)?.latest();
+  }
+
+  read(deviceId: string, key: string, range: PointRange): readonly Point[] {
+    return this.#series(deviceId, key)?.read(range) ?? [];
+  }
+
+  /** Every point of a range in ascending order, one at a time. */
+  scan(deviceId: string, key: string, startTs: number, endTs: number): Iterable<Point> {
+    return this.#series(deviceId, key)?.scan(startTs, endTs) ?? [];
+  }
+
+  count(deviceId: string, key: string): number {
+    return this.#series(deviceId, key)?.size ?? 0;
+  }
+
+  /** Takes points out behind the platform's back; tests plant losses so. Answers how many went. */
+  remove(deviceId: string, key: string, startTs: number, endTs: number): number {
+    return this.#series(deviceId, key)?.remove(startTs, endTs) ?? 0;
+  }
+
+  forget(deviceId: string): void {
+    this.#devices.delete(deviceId);
+  }
+
+  #series(deviceId: string, key: string): Series | undefined {
+    return this.#devices.get(deviceId)?.get(key);
+  }
+}
+
+/** Points by instant; the order is only made when someone reads, because backlog arrives in any order. */
+class Series {
+  readonly #points = new Map<number, StoredValue>();
+  #sorted: Float64Array | undefined;
+  #latestTs = Number.NEGATIVE_INFINITY;
+
+  get size(): number {
+    return this.#points.size;
+  }
+
+  set(ts: number, value: StoredValue): void {
+    const before = this.#points.size;
+    this.#points.set(ts, value);
+    if (this.#points.size !== before) this.#sorted = undefined;
+    if (ts > this.#latestTs) this.#latestTs = ts;
+  }
+
+  latest(): Point | undefined {
+    return this.#points.size === 0 ? undefined : this.#point(this.#latestTs);
+  }
+
+  read({ startTs, endTs, limit, orderBy }: PointRange): readonly Point[] {
+    const order = this.#order();
+    const from = lowerBound(order, startTs);
+    const until = lowerBound(order, endTs);
+    const count = Math.max(0, Math.min(limit, until - from));
+    if (orderBy === 'ASC') return Array.from(order.subarray(from, from + count), (ts) => this.#point(ts));
+    return Array.from(order.subarray(until - count, until).toReversed(), (ts) => this.#point(ts));
+  }
+
+  *scan(startTs: number, endTs: number): Generator<Point> {
+    const order = this.#order();
+    for (let at = lowerBound(order, startTs); at < order.length; at += 1) {
+      const ts = order[at] as number;
+      if (ts >= endTs) return;
+      if (this.#points.has(ts)) yield this.#point(ts);
+    }
+  }
+
+  remove(startTs: number, endTs: number): number {
+    const order = this.#order();
+    const doomed = order.subarray(lowerBound(order, startTs), lowerBound(order, endTs));
+    for (const ts of doomed) this.#points.delete(ts);
+    this.#reorder();
+    return doomed.length;
+  }
+
+  dropOldest(count: number): void {
+    for (const ts of this.#order().subarray(0, count)) this.#points.delete(ts);
+    this.#reorder();
+  }
+
+  #point(ts: number): Point {
+    return { ts, value: this.#points.get(ts) as StoredValue };
+  }
+
+  #order(): Float64Array {
+    this.#sorted ??= Float64Array.from(this.#points.keys()).sort();
+    return this.#sorted;
+  }
+
+  #reorder(): void {
+    this.#sorted = undefined;
+    this.#latestTs = this.#order().at(-1) ?? Number.NEGATIVE_INFINITY;
+  }
+}
+
+/** Index of the first element that is not less than `ts`. */
+function lowerBound(order: Float64Array, ts: number): number {
+  let low = 0;
+  let high = order.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((order[middle] as number) < ts) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
