@@ -1,8 +1,9 @@
 /**
- * Makes build/bundle: the agent as one minified file, the native modules, the launcher. Nothing else is needed at run time but a
+ * Makes build/bundle: the agent as one minified file, the root helper as another, the native modules, the launcher. Nothing else is needed at run time but a
  * Node of the pinned version, so a release is this folder, the runtime and the units.
  *
- *   src/main.ts ─ esbuild ─► main.mjs        native/*.node ◄─ built by node-gyp, or the package's own prebuilt file
+ *   src/main.ts ────────────┐ esbuild ┌─► main.mjs            native/*.node ◄── built by node-gyp, or the package's own prebuilt file
+ *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
  */
 import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,17 +40,26 @@ export function serialportModule(arch: Arch): string {
   return join(ROOT, `node_modules/@serialport/bindings-cpp/prebuilds/linux-${arch}`, file);
 }
 
+export interface BundleOptions {
+  /** Default build/bundle. */
+  readonly target?: string;
+  /** Default the one of package.json. */
+  readonly version?: string;
+}
+
 /** Builds the bundle; resolves with its version and the size of its main file. */
-export async function buildBundle(natives: NativeModules, target = BUNDLE): Promise<{ version: string; mainBytes: number }> {
-  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+export async function buildBundle(natives: NativeModules, options: BundleOptions = {}): Promise<{ version: string; mainBytes: number }> {
+  const own = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const { target = BUNDLE, version = own.version } = options;
   await rm(target, { recursive: true, force: true });
   await mkdir(join(target, 'native'), { recursive: true });
   const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'main.mjs'), version);
+  const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
   await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);
-  await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main]));
+  await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main, helper]));
   return { version, mainBytes: (await stat(join(target, 'main.mjs'))).size };
 }
 

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Makes a release: scripts/build-release.sh [--arch x64|arm64] [--key signing-key.pem] [--release VERSION] [--deb] [--json]
+# A key is made with: openssl genpkey -algorithm ed25519 -out signing-key.pem
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+arch=x64
+[ "$(uname -m)" = aarch64 ] && arch=arm64
+own=$arch
+deb=no
+arguments=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --arch) arch=$2; arguments+=("$1" "$2"); shift ;;
+    --deb) deb=yes ;;
+    *) arguments+=("$1") ;;
+  esac
+  shift
+done
+
+if [ "$arch" = arm64 ] && [ "$own" != arm64 ] && ! command -v aarch64-linux-gnu-g++ >/dev/null; then
+  echo 'build-release: installing the Debian package g++-aarch64-linux-gnu' >&2
+  as_root apt-get update -qq >&2
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++-aarch64-linux-gnu >&2
+fi
+
+"$root/scripts/dev.sh" node "$root/scripts/build-release.ts" "${arguments[@]}"
+[ "$deb" = no ] || "$root/scripts/build-deb.sh" "$arch"

@@ -1,0 +1,105 @@
+/**
+ * The root helper's process: started by turnstone-helper.path when the agent leaves a request, and by install.sh to adopt a release.
+ * It lies in /opt/turnstone/guard with a Node of its own, outside every release, and is replaced only by install.sh.
+ *
+ *   root-helper.mjs request                            does the one request that lies there (swap, reboot)
+ *   root-helper.mjs adopt FOLDER [--allow-downgrade]   installs the release unpacked in FOLDER; prints the version that is current then
+ *
+ * TURNSTONE_ROOT names another file system root, for tests and for images that are prepared on another machine.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf } from '../src/errors.ts';
+import { releasePaths } from '../src/firmware/guard-state.ts';
+import { adoptRelease, answerRequest, type ReleaseSwapDeps } from '../src/firmware/release-swap.ts';
+import { systemFiles } from '../src/firmware/update-files.ts';
+import type { Log } from '../src/host/log.ts';
+
+const run = promisify(execFile);
+const SERVICE_USER = 'turnstone';
+/** A small board unpacks its code cache for the first time. */
+const SELF_TEST_MS = Number(process.env.TURNSTONE_SELF_TEST_MS ?? 120_000);
+/** When not even the request can be renamed away, the path unit starts this again at once. */
+const PAUSE_AFTER_FAULT_MS = 5_000;
+
+const root = process.env.TURNSTONE_ROOT ?? '/';
+
+const say = (level: string) => (fields: object, message: string) => console.error(`${level}: ${message}`, JSON.stringify(fields));
+const log: Log = { debug: () => {}, info: say('info'), warn: say('warning'), error: say('error') };
+
+const deps: ReleaseSwapDeps = {
+  files: systemFiles,
+  paths: releasePaths(root),
+  settingsFolder: join(root, 'etc/turnstone'),
+  arch: process.arch,
+  selfTest,
+  restartAgent: async () => void (await run('systemctl', ['--no-block', 'restart', 'turnstone.service'])),
+  reboot: async () => void (await run('systemctl', ['reboot'])),
+  log,
+};
+
+const [command, folder, ...options] = process.argv.slice(2);
+const never = new AbortController().signal;
+process.umask(0o022);
+try {
+  if (command === 'request') await answerRequest(deps, never);
+  else if (command === 'adopt' && folder !== undefined) {
+    const { installed, current } = await adoptRelease(deps, folder, { allowDowngrade: options.includes('--allow-downgrade') }, never);
+    if (installed !== current) log.warn({ installed, current }, 'the newer release stays the current one');
+    console.log(current);
+  } else throw new Error('usage: root-helper.mjs request | adopt FOLDER [--allow-downgrade]');
+} catch (error) {
+  log.error({}, messageOf(error));
+  if (command === 'request') await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_FAULT_MS));
+  process.exitCode = 1;
+}
+
+/** Runs `turnstone firmware self-test` of a release as the service user, with nothing of this process's environment. */
+async function selfTest(release: string): Promise<void> {
+  const child = spawn(join(release, 'turnstone'), ['firmware', 'self-test', '--config', join(root, 'etc/turnstone/turnstone.yaml')], {
+    ...serviceUser(),
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+      LANG: 'C.UTF-8',
+      NODE_DISABLE_COMPILE_CACHE: '1',
+      TURNSTONE_ROOT: process.env.TURNSTONE_ROOT,
+    },
+  });
+  const end = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile.
+    }
+  };
+  let said = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    said = (said + bytes.toString('utf8')).slice(-300);
+  });
+  const timer = setTimeout(end, SELF_TEST_MS);
+  const outcome = await new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve(`cannot be started: ${messageOf(error)}`));
+    child.once('close', (code, signal) => {
+      if (signal !== null) resolve(`was ended by ${signal} after ${SELF_TEST_MS} ms or less`);
+      else resolve(code === 0 ? undefined : `ended with ${code}: ${said.trim().split('\n').at(-1) ?? ''}`);
+    });
+  });
+  clearTimeout(timer);
+  if (outcome !== undefined) throw new Error(`the release's self-test ${outcome}`);
+}
+
+/** Who the agent runs as; a test, which is not root or has no such user, stays who it is. */
+function serviceUser(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const line = readFileSync(join(root, 'etc/passwd'), 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith(`${SERVICE_USER}:`));
+  const [, , uid, gid] = line?.split(':') ?? [];
+  if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  throw new Error(`there is no user ${SERVICE_USER}`);
+}

@@ -1,0 +1,118 @@
+/**
+ * The few small files through which agent, root helper and boot guard speak. Lines of KEY=VALUE, because the guard is a shell script.
+ *
+ *   agent ── firmware/request, firmware/confirmed ──►  root helper, boot guard   (in the service's own folder, trusted for nothing)
+ *   agent ◄── turnstone-guard/trial, result ─────────  root helper, boot guard   (in root's folder, for all to read)
+ */
+import { join } from 'node:path';
+import { isVersion } from './release-version.ts';
+import type { UpdateFiles } from './update-files.ts';
+
+export interface ReleasePaths {
+  /** /opt/turnstone: `releases/<version>` and the link `current`. */
+  readonly home: string;
+  /** /var/lib/turnstone-guard, root's. */
+  readonly guard: string;
+  /** The service's own folder, <state folder>/firmware. */
+  readonly firmware: string;
+}
+
+/** Where things lie below a file system's root. */
+export function releasePaths(root = '/'): ReleasePaths {
+  return {
+    home: join(root, 'opt/turnstone'),
+    guard: join(root, 'var/lib/turnstone-guard'),
+    firmware: join(root, 'var/lib/turnstone/firmware'),
+  };
+}
+
+/** What the agent asks of the helper. `swap` takes the verified image beside the request, or goes to a kept release. */
+export type HelperRequest =
+  | { readonly request: 'swap'; readonly id: string; readonly version: string; readonly source: 'image' | 'kept' }
+  | { readonly request: 'reboot'; readonly id: string };
+
+/** A release that has not confirmed itself, and the one to go back to. */
+export interface Trial {
+  readonly id: string;
+  readonly version: string;
+  readonly previous: string;
+}
+
+/** How the last request or trial ended; `swapped` is the start of a trial. */
+export interface GuardResult {
+  readonly id: string;
+  readonly outcome: 'swapped' | 'refused' | 'confirmed' | 'rolled-back';
+  readonly version: string;
+  readonly reason: string;
+}
+
+/** The verified image that a swap takes; the request cannot name another. */
+export const IMAGE_NAME = 'image';
+export const REQUEST_NAME = 'request';
+export const CONFIRMED_NAME = 'confirmed';
+const MOST_BYTES = 4096;
+const ID = /^[0-9a-zA-Z-]{1,64}$/;
+const OUTCOMES: readonly string[] = ['swapped', 'refused', 'confirmed', 'rolled-back'] satisfies GuardResult['outcome'][];
+
+/** Reads what an agent wrote, which may be anything; undefined for all but the two requests. */
+export function parseRequest(bytes: Uint8Array): HelperRequest | undefined {
+  const { request, id = '', version = '', source } = parseLines(bytes);
+  if (!ID.test(id)) return undefined;
+  if (request === 'reboot') return { request, id };
+  if (request !== 'swap' || !isVersion(version) || (source !== 'image' && source !== 'kept')) return undefined;
+  return { request, id, version, source };
+}
+
+export async function readTrial(files: UpdateFiles, paths: ReleasePaths): Promise<Trial | undefined> {
+  const { id, version, previous } = parseLines(await files.read(join(paths.guard, 'trial'), MOST_BYTES));
+  if (id === undefined || version === undefined || !isVersion(version) || previous === undefined) return undefined;
+  return { id, version, previous };
+}
+
+export async function readResult(files: UpdateFiles, paths: ReleasePaths): Promise<GuardResult | undefined> {
+  const { id, outcome, version = '', reason = '' } = parseLines(await files.read(join(paths.guard, 'result'), MOST_BYTES));
+  if (id === undefined || outcome === undefined || !OUTCOMES.includes(outcome)) return undefined;
+  return { id, outcome: outcome as GuardResult['outcome'], version, reason };
+}
+
+/** The trial that the agent says it has confirmed. */
+export async function confirmedId(files: UpdateFiles, paths: ReleasePaths): Promise<string | undefined> {
+  return readHead(files, join(paths.firmware, CONFIRMED_NAME)).then(
+    (bytes) => parseLines(bytes).id,
+    () => undefined,
+  );
+}
+
+/** The beginning of a file in a folder where another user may put a link, a pipe or an endless file. */
+export async function readHead(files: UpdateFiles, path: string): Promise<Uint8Array> {
+  const file = await files.openPlain(path);
+  try {
+    const bytes = Buffer.alloc(MOST_BYTES);
+    return bytes.subarray(0, (await file.read(bytes, 0, bytes.length, 0)).bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The version that `current` leads to; undefined when nothing is installed. */
+export async function currentVersion(files: UpdateFiles, paths: ReleasePaths): Promise<string | undefined> {
+  const version = (await files.readLink(join(paths.home, 'current')))?.split('/').at(-1);
+  return version !== undefined && isVersion(version) ? version : undefined;
+}
+
+/** One KEY=VALUE a line; a value keeps to its line. */
+export function guardLines(fields: HelperRequest | Trial | GuardResult | { readonly id: string }): string {
+  return Object.entries(fields)
+    .map(
+      ([key, value]) =>
+        `${key}=${String(value)
+          .replace(/[\p{Cc}]+/gu, ' ')
+          .slice(0, 300)}\n`,
+    )
+    .join('');
+}
+
+function parseLines(bytes: Uint8Array | undefined): Record<string, string | undefined> {
+  const text = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8');
+  return Object.fromEntries(text.split('\n').map((line) => [line.split('=', 1)[0] ?? '', line.slice(line.indexOf('=') + 1)]));
+}

@@ -1,0 +1,222 @@
+/**
+ * The folder of releases: new ones are unpacked or copied beside the others under a name of their own, checked file by file against the
+ * manifest, tried, and only then given their version as name. Only root writes here; the root helper and install.sh do it through this.
+ */
+import { createHash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { AgentError, messageOf } from '../errors.ts';
+import type { ReleasePaths } from './guard-state.ts';
+import { unpackArchive } from './release-archive.ts';
+import {
+  isSafePath,
+  MANIFEST_NAME,
+  MOST_MANIFEST_BYTES,
+  parseManifest,
+  type ReleaseFile,
+  type ReleaseManifest,
+} from './release-manifest.ts';
+import { parseTrustedKey, type TrustedKey, verifySignature } from './release-signature.ts';
+import type { PartFile, UpdateFiles } from './update-files.ts';
+
+export interface ReleaseFolderDeps {
+  readonly files: UpdateFiles;
+  readonly paths: ReleasePaths;
+}
+
+/** Begins with a dot, so that it can be no version. */
+const INCOMING = '.incoming';
+const COPY_BYTES = 64 * 1024;
+const MOST_KEY_BYTES = 4096;
+/** Kept free beyond what a release needs. */
+const SPARE_BYTES = 32 * 1024 * 1024;
+
+export function releaseFolder(paths: ReleasePaths, version: string): string {
+  return join(paths.home, 'releases', version);
+}
+
+export function incomingFolder(paths: ReleasePaths): string {
+  return join(paths.home, 'releases', INCOMING);
+}
+
+/** The manifest of an installed release; undefined when there is none that can be read. */
+export async function installedManifest(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest | undefined> {
+  const text = await deps.files.read(join(releaseFolder(deps.paths, version), MANIFEST_NAME), MOST_MANIFEST_BYTES);
+  try {
+    return text === undefined ? undefined : parseManifest(text.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The keys of a folder of `*.pem` files. @throws AgentError `firmware/bad-trusted-key` (stop). */
+export async function readTrustedKeys(files: UpdateFiles, folder: string): Promise<TrustedKey[]> {
+  const names = (await files.list(folder)).filter((name) => name.endsWith('.pem')).sort();
+  return Promise.all(
+    names.map(async (name) => parseTrustedKey((await files.read(join(folder, name), MOST_KEY_BYTES))?.toString('utf8') ?? '', name)),
+  );
+}
+
+/**
+ * Verifies an image and unpacks it to the incoming folder. `judge` sees the manifest before any file is written.
+ * @throws AgentError `firmware/unsigned`, `bad-signature`, `unknown-key`, `bad-archive`, `bad-manifest`, `no-space` (drop), and what `judge` throws.
+ */
+export async function unpackImage(
+  deps: ReleaseFolderDeps,
+  image: { readonly path: string; readonly keys: readonly TrustedKey[]; readonly signatureRequired: boolean },
+  judge: (manifest: ReleaseManifest) => void,
+  signal: AbortSignal,
+): Promise<ReleaseManifest> {
+  const { files } = deps;
+  const file = await files.openPlain(image.path);
+  try {
+    const { archiveBytes } = await verifySignature(file, { keys: image.keys, required: image.signatureRequired });
+    const folder = await emptyIncoming(deps);
+    const sink = {
+      begin: async (manifest: ReleaseManifest, text: Uint8Array) => {
+        judge(manifest);
+        await expectSpace(files, folder, manifest);
+        await makeFolders(deps, manifest);
+        await files.write(join(folder, MANIFEST_NAME), text);
+      },
+      open: (entry: ReleaseFile) => openTarget(files, folder, entry),
+    };
+    const manifest = await unpackArchive(file, archiveBytes, sink, signal);
+    await syncFolders(deps, manifest);
+    return manifest;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Copies a release that lies unpacked in a folder to the incoming folder, checking every file. */
+export async function copyRelease(deps: ReleaseFolderDeps, source: string): Promise<ReleaseManifest> {
+  const { files } = deps;
+  const text = await files.read(join(source, MANIFEST_NAME), MOST_MANIFEST_BYTES);
+  if (text === undefined) throw refused('bad-manifest', `${source} is no release: it has no ${MANIFEST_NAME}`);
+  const manifest = parseManifest(text.toString('utf8'));
+  const folder = await emptyIncoming(deps);
+  await expectSpace(files, folder, manifest);
+  await makeFolders(deps, manifest);
+  await files.write(join(folder, MANIFEST_NAME), text);
+  for (const entry of manifest.files) await copyFile(files, join(source, entry.path), folder, entry);
+  await syncFolders(deps, manifest);
+  return manifest;
+}
+
+/** Whether every file of an installed release is the one of its manifest. @throws AgentError `firmware/damaged-release` (drop). */
+export async function expectWhole(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest> {
+  const manifest = await installedManifest(deps, version);
+  if (manifest === undefined) throw refused('damaged-release', `release ${version} is not installed`);
+  for (const entry of manifest.files) {
+    const sum = await sha256Of(deps.files, join(releaseFolder(deps.paths, version), entry.path)).catch(() => 'none');
+    if (sum !== entry.sha256) throw refused('damaged-release', `release ${version} is damaged: ${entry.path}`);
+  }
+  return manifest;
+}
+
+/** Copies a file that another user can change to where it cannot, so that what is verified is what is used. */
+export async function copyPlain(files: UpdateFiles, from: string, to: string, mostBytes: number): Promise<void> {
+  const source = await files.openPlain(from);
+  try {
+    const { size } = await source.stat();
+    if (size > mostBytes) throw refused('too-large', `the image has ${size} bytes, at most ${mostBytes} are taken`);
+    if ((await files.freeBytes(dirname(to))) < size + SPARE_BYTES) throw refused('no-space', 'there is no room for a copy of the image');
+    const target = await files.openPart(to, 0o600);
+    try {
+      await target.truncate(0);
+      await pour(source, target, mostBytes);
+      await target.sync();
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function emptyIncoming({ files, paths }: ReleaseFolderDeps): Promise<string> {
+  const folder = incomingFolder(paths);
+  await files.remove(folder);
+  await files.makeFolder(folder, 0o755);
+  return folder;
+}
+
+async function makeFolders({ files, paths }: ReleaseFolderDeps, manifest: ReleaseManifest): Promise<void> {
+  for (const folder of foldersOf(manifest)) await files.makeFolder(join(incomingFolder(paths), folder), 0o755);
+}
+
+/** The files' names, not only their content, are to survive a power cut before the release is named. */
+async function syncFolders({ files, paths }: ReleaseFolderDeps, manifest: ReleaseManifest): Promise<void> {
+  for (const folder of ['', ...foldersOf(manifest)]) await files.syncFolder(join(incomingFolder(paths), folder));
+}
+
+function foldersOf(manifest: ReleaseManifest): string[] {
+  return [...new Set(manifest.files.flatMap(({ path }) => parentsOf(path)))].sort();
+}
+
+function parentsOf(path: string): string[] {
+  const names = path.split('/').slice(0, -1);
+  return names.map((_, index) => names.slice(0, index + 1).join('/'));
+}
+
+async function openTarget(files: UpdateFiles, folder: string, entry: ReleaseFile) {
+  const part = await files.openPart(join(folder, entry.path), entry.executable ? 0o755 : 0o644);
+  let at = 0;
+  return {
+    write: async (bytes: Uint8Array) => {
+      await part.write(bytes, at);
+      at += bytes.length;
+    },
+    close: async () => {
+      await part.sync().finally(() => part.close());
+    },
+  };
+}
+
+async function copyFile(files: UpdateFiles, from: string, folder: string, entry: ReleaseFile): Promise<void> {
+  if (!isSafePath(entry.path)) throw refused('bad-manifest', 'a path leads out of the release');
+  const source = await files.openPlain(from).catch((cause) => {
+    throw refused('bad-archive', `${entry.path} is missing: ${messageOf(cause)}`);
+  });
+  const target = await files.openPart(join(folder, entry.path), entry.executable ? 0o755 : 0o644);
+  try {
+    const sum = await pour(source, target, entry.bytes);
+    await target.sync();
+    if (sum !== entry.sha256) throw refused('bad-archive', `${entry.path} is not the file of the manifest`);
+  } finally {
+    await target.close();
+    await source.close();
+  }
+}
+
+async function pour(
+  source: Awaited<ReturnType<UpdateFiles['openPlain']>>,
+  target: PartFile | undefined,
+  mostBytes: number,
+): Promise<string> {
+  const hash = createHash('sha256');
+  const piece = Buffer.alloc(COPY_BYTES);
+  for (let at = 0; ; ) {
+    const { bytesRead } = await source.read(piece, 0, piece.length, at);
+    if (bytesRead === 0) return hash.digest('hex');
+    if (at + bytesRead > mostBytes) throw refused('too-large', 'a file grew while it was copied');
+    hash.update(piece.subarray(0, bytesRead));
+    await target?.write(piece.subarray(0, bytesRead), at);
+    at += bytesRead;
+  }
+}
+
+async function sha256Of(files: UpdateFiles, path: string): Promise<string> {
+  const source = await files.openPlain(path);
+  return pour(source, undefined, Number.MAX_SAFE_INTEGER).finally(() => source.close());
+}
+
+async function expectSpace(files: UpdateFiles, folder: string, manifest: ReleaseManifest): Promise<void> {
+  const needed = manifest.files.reduce((sum, file) => sum + file.bytes, SPARE_BYTES);
+  const free = await files.freeBytes(folder);
+  if (free < needed) throw refused('no-space', `the release needs ${needed} bytes, ${free} are free`);
+}
+
+function refused(fault: string, message: string): AgentError {
+  return new AgentError(`firmware/${fault}`, message, { recovery: 'drop' });
+}
