@@ -92,27 +92,34 @@ function amount<U extends QuantityUnit>(
 }
 
 /** A whole number within its range. */
-export const whole = (min: number, max: number) => z.int().min(min).max(max);
+export const whole = (min: number, max: number) =>
+  z
+    .int()
+    .min(min)
+    .max(max)
+    .meta({ expected: `a whole number from ${min} to ${max}` });
 
 /** Text that matches, described in words. */
 export function text(pattern: RegExp, expected: string) {
   return z
     .string()
     .refine((value) => pattern.test(value), expected)
-    .meta({ pattern: pattern.source });
+    .meta({ pattern: pattern.source, expected });
 }
 
 /** What a sensor, actuator, rule or key is called: also part of attribute names and command lines. */
 export const name = () => text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
 /** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup (wire-facts.md, "Values"). */
 export const platformKey = () => text(/^(?=.*\S)[^<>&"'\p{Cc},]{1,255}$/u, 'a key of 1 to 255 characters, without < > & quotes or commas');
-export const filePath = () => text(/^\/[^\0]*$/, 'an absolute path, beginning with /').meta({ format: 'path' });
+export const filePath = () => text(/^\/[^\0]*$/, 'an absolute path, beginning with /');
+/** A file that must be there when the configuration is checked. */
+export const existingFile = () => filePath().meta({ exists: 'file' });
 /** A program that is started directly, never through a shell. */
-export const program = () => text(/^\/[^\0]*$/, 'the absolute path of a program').meta({ format: 'program' });
-export const url = () =>
-  z.string().refine(isHttpUrl, 'a URL beginning with http:// or https://, without a path to a device').meta({ format: 'uri' });
+export const program = () => text(/^\/[^\0]*$/, 'the absolute path of a program').meta({ exists: 'program' });
+export const url = () => z.string().refine(isHttpUrl, HTTP_URL).meta({ format: 'uri', expected: HTTP_URL });
 /** A regular expression of JavaScript. */
-export const pattern = () => z.string().min(1).max(1_000).refine(isPattern, 'a regular expression').meta({ format: 'regex' });
+export const pattern = () =>
+  z.string().min(1).max(1_000).refine(isPattern, 'a regular expression').meta({ format: 'regex', expected: 'a regular expression' });
 
 export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?: number; readonly max?: number } = {}) =>
   z
@@ -127,9 +134,10 @@ export const secret = () =>
   z
     .string()
     .min(1)
-    .transform((value) => new Secret(value));
+    .transform((value) => new Secret(value))
+    .meta({ secret: true });
 
-/** The three places a secret can come from; `source.ts` turns the last two into the first before the schema sees them. */
+/** The three places a secret can come from; `secret-sources.ts` turns the last two into the first before the schema sees them. */
 export function secretFields<N extends string>(field: N) {
   return {
     [field]: secret().optional(),
@@ -142,6 +150,8 @@ export function secretFields<N extends string>(field: N) {
 
 /** `on`, `off`, true, false: how technicians write the state of a relay. */
 export const onOff = () => z.union([z.boolean(), z.enum(['on', 'off'])]).transform((value) => value === true || value === 'on');
+
+const HTTP_URL = 'a URL beginning with http:// or https://, without ? or #';
 
 /** Marks a setting that a shared attribute may change while the agent runs. */
 export const LIVE = { live: true } as const;

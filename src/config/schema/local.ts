@@ -1,6 +1,6 @@
 /** What concerns this machine alone: its board, its log, its status page; and the analytics service for reports. */
 import { z } from 'zod';
-import { duration, filePath, LIVE, secretFields, section, url, whole } from './fields.ts';
+import { duration, existingFile, filePath, LIVE, secretFields, section, url, whole } from './fields.ts';
 
 export const logSchema = section({
   level: z.enum(['debug', 'info', 'warn', 'error']).meta(LIVE).default('info'),
@@ -39,7 +39,7 @@ export const analyticsSchema = section({
   user: z.string().min(1).max(255).optional(),
   ...secretFields('password'),
   tokenIn: z.enum(['header', 'query']).default('header'),
-  caFile: filePath().optional(),
+  caFile: existingFile().optional(),
   requestTimeout: duration({ min: '1s', max: '1h' }).prefault('2m'),
   /** How long repeats after 429 may go on. */
   deadline: duration({ min: '1s', max: '1d' }).prefault('10m'),

@@ -1,6 +1,6 @@
 /** The way to the platform: address, credentials, TLS, proxy, budgets; and how a device comes by its credentials. */
 import { z } from 'zod';
-import { duration, filePath, LIVE, secretFields, section, size, text, url, whole } from './fields.ts';
+import { duration, existingFile, LIVE, secretFields, section, size, text, url, whole } from './fields.ts';
 
 /** The platform itself gives up on a request after 30 s (wire-facts.md, "Long polls"); half of that leaves room for a second try. */
 const DEFAULT_REQUEST_TIMEOUT = '15s';
@@ -15,9 +15,9 @@ export const platformSchema = section({
   url: url(),
   ...secretFields('accessToken'),
   /** Certificates to trust beside the system's own, PEM. */
-  caFile: filePath().optional(),
-  clientCertificateFile: filePath().optional(),
-  clientKeyFile: filePath().optional(),
+  caFile: existingFile().optional(),
+  clientCertificateFile: existingFile().optional(),
+  clientKeyFile: existingFile().optional(),
   /** An HTTP or HTTPS proxy; user and password may be in it. */
   ...secretFields('proxy'),
   codec: z.enum(['json', 'cbor']).default('json'),

@@ -10,6 +10,7 @@ export const BUILT_IN_METHODS = [
   'setActuator',
   'getActuator',
   'pulse',
+  'toggle',
   'listMethods',
   'outboxStatus',
   'setLogLevel',

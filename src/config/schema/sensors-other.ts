@@ -1,6 +1,6 @@
 /** Sensors that are not chips: the machine itself, programs, a user's own driver. */
 import { z } from 'zod';
-import { filePath, list, program, section, size, table, text } from './fields.ts';
+import { existingFile, filePath, list, program, section, size, table, text } from './fields.ts';
 import { sensorFields } from './sensor-fields.ts';
 import { lineFormatFields } from './sensors-serial.ts';
 
@@ -35,7 +35,7 @@ export const command = section({
 export const moduleSensor = section({
   ...sensorFields,
   kind: z.literal('module'),
-  file: filePath(),
+  file: existingFile(),
   /** Given to the driver as it is. */
   options: table(z.string(), z.json()).default({}),
 });

@@ -1,0 +1,43 @@
+/** A configuration as far as it could be parsed: cross checks work on what is whole, so that one fault does not hide the others. */
+import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../agent-config.ts';
+import type { ConfigPath, PathFault } from '../config-fault.ts';
+
+export interface Placed<T> {
+  readonly config: T;
+  readonly path: ConfigPath;
+}
+
+export interface ConfigDraft {
+  readonly sensors: readonly Placed<SensorConfig>[];
+  readonly actuators: readonly Placed<ActuatorConfig>[];
+  readonly rules: readonly Placed<RuleConfig>[];
+  /** Every other section that parsed. */
+  readonly sections: Partial<Omit<AgentConfig, 'sensors' | 'actuators' | 'rules'>>;
+  /** Names as written, also of items that did not parse: a reference to a broken sensor is no second fault. */
+  readonly sensorNames: ReadonlySet<string>;
+  readonly actuatorNames: ReadonlySet<string>;
+}
+
+/** What a check finds; warnings do not stop the agent. */
+export interface Finding extends PathFault {
+  readonly warning?: boolean;
+}
+
+export type Check = (draft: ConfigDraft) => Finding[];
+
+/** One finding for every item whose identity another one had before. */
+export function repeated<T>(
+  items: readonly { readonly identity: string; readonly item: T; readonly path: ConfigPath }[],
+  describe: (
+    again: { readonly item: T; readonly path: ConfigPath },
+    first: { readonly item: T; readonly path: ConfigPath },
+  ) => Omit<Finding, 'path'>,
+): Finding[] {
+  const seen = new Map<string, { readonly item: T; readonly path: ConfigPath }>();
+  return items.flatMap((one) => {
+    const first = seen.get(one.identity);
+    if (first !== undefined) return [{ path: one.path, ...describe(one, first) }];
+    seen.set(one.identity, one);
+    return [];
+  });
+}

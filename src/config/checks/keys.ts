@@ -1,0 +1,108 @@
+/** Keys at the platform: each from one source, known to those who refer to it, and not both client and shared. */
+import { type ConfigPath, pathText } from '../config-fault.ts';
+import { didYouMean } from '../did-you-mean.ts';
+import { keyRulesOf, sensorKeys, telemetryKeys } from '../sensor-keys.ts';
+import type { Check, Finding } from './draft.ts';
+import { repeated } from './draft.ts';
+
+/** Client attributes that the agent itself sends. */
+export const OWN_CLIENT_KEYS = ['model', 'serial', 'version', 'bootId', 'addresses', 'configHash', 'hostname'] as const;
+
+/** Rules for keys that the sensor does not have. */
+export const checkKeyRules: Check = ({ sensors }) =>
+  sensors.flatMap(({ config, path }) => {
+    const known = sensorKeys(config);
+    if (known === undefined) return [];
+    return Object.keys(config.keys)
+      .filter((key) => key !== '*' && !known.includes(key))
+      .map((key) => ({
+        path: [...path, 'keys', key],
+        atKey: true,
+        problem: 'the sensor has no key',
+        value: JSON.stringify(key),
+        expected: `one of ${known.join(', ')}`,
+        ...didYouMean(key, known),
+      }));
+  });
+
+/** Two sources of one telemetry key would overwrite each other. */
+export const checkProducedKeys: Check = ({ sensors, actuators }) => {
+  const produced = [
+    ...sensors.flatMap(({ config, path }) =>
+      (config.enabled ? (telemetryKeys(config) ?? []) : []).map((key) => ({
+        identity: key,
+        item: key,
+        path: renamePath(config, key, path),
+      })),
+    ),
+    ...actuators.map(({ config, path }) => ({
+      identity: config.stateKey,
+      item: config.stateKey,
+      path: [...path, config.stateKey === `${config.name}State` ? 'name' : 'stateKey'],
+    })),
+  ];
+  return repeated(produced, (again, first) => ({
+    problem: 'key produced twice:',
+    value: JSON.stringify(again.item),
+    expected: `a key of its own; ${pathText(first.path.slice(0, 2))} gives it already`,
+    hint: 'add a rename under keys',
+  }));
+};
+
+export const checkAttributeKeys: Check = ({ actuators, sections }) => {
+  const shared = new Map<string, ConfigPath>(
+    actuators.map(({ config, path }) => [config.desiredKey, [...path, config.desiredKey === config.name ? 'name' : 'desiredKey']]),
+  );
+  const client = new Map<string, ConfigPath>([
+    ...OWN_CLIENT_KEYS.map((key): [string, ConfigPath] => [key, []]),
+    ...actuators.map(({ config, path }): [string, ConfigPath] => [config.stateKey, [...path, 'stateKey']]),
+    ...Object.keys(sections.attributes?.client ?? {}).map((key): [string, ConfigPath] => [key, ['attributes', 'client', key]]),
+  ]);
+  const desired = actuators.map(({ config, path }) => ({
+    identity: config.desiredKey,
+    item: config.desiredKey,
+    path: [...path, config.desiredKey === config.name ? 'name' : 'desiredKey'],
+  }));
+  return [
+    ...repeated(desired, (again, first) => ({
+      problem: 'one shared attribute moves two actuators:',
+      value: JSON.stringify(again.item),
+      expected: `a key of its own; ${pathText(first.path.slice(0, 2))} has it already`,
+    })),
+    ...[...shared].flatMap(([key, path]): Finding[] => {
+      const other = client.get(key);
+      if (other === undefined) return [];
+      const whose = other.length === 0 ? 'the agent itself' : pathText(other);
+      return [
+        {
+          path,
+          problem: 'key both client and shared:',
+          value: JSON.stringify(key),
+          expected: `two keys; ${whose} sends it as client attribute`,
+          warning: true,
+        },
+      ];
+    }),
+  ];
+};
+
+/** A rule waits for a key that its sensor never gives. */
+export const checkRuleKeys: Check = ({ sensors, rules }) =>
+  rules.flatMap(({ config, path }) => {
+    const sensor = sensors.find((one) => one.config.name === config.when.sensor)?.config;
+    const known = sensor === undefined ? undefined : telemetryKeys(sensor);
+    if (known === undefined || known.includes(config.when.key)) return [];
+    return [
+      {
+        path: [...path, 'when', 'key'],
+        problem: 'the sensor has no key',
+        expected: `one of ${known.join(', ')}`,
+        ...didYouMean(config.when.key, known),
+      },
+    ];
+  });
+
+function renamePath(sensor: Parameters<typeof sensorKeys>[0], key: string, path: ConfigPath): ConfigPath {
+  const original = sensorKeys(sensor)?.find((one) => keyRulesOf(sensor, one)?.rename === key);
+  return original !== undefined && Object.hasOwn(sensor.keys, original) ? [...path, 'keys', original, 'rename'] : [...path, 'name'];
+}

@@ -1,0 +1,9 @@
+/** Nobody changes a configuration: a new one is read, and what differs is reopened. */
+import { Secret } from './secret.ts';
+
+export function freezeDeeply<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || value instanceof Secret) return value;
+  Object.freeze(value);
+  for (const member of Object.values(value)) freezeDeeply(member);
+  return value;
+}

@@ -1,0 +1,106 @@
+/** Turns the schema library's issues into faults with words for people. */
+import type { z } from 'zod';
+import type { ConfigPath, PathFault } from './config-fault.ts';
+import { didYouMean } from './did-you-mean.ts';
+import { bare, fieldAt, knownKeys } from './schema-walk.ts';
+
+type Schema = z.core.$ZodType;
+type Issue = z.core.$ZodIssue;
+
+/** The faults of one value; `path` is where the value stands in the file. */
+export function faultsOf(issues: readonly Issue[], schema: Schema, value: unknown, path: ConfigPath): PathFault[] {
+  return issues.flatMap((issue) => faultsOfIssue(issue, schema, value, path));
+}
+
+function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: ConfigPath): PathFault[] {
+  const inner = issue.path.filter((part): part is string | number => typeof part !== 'symbol');
+  const path = [...base, ...inner];
+  const field = fieldAt(schema, value, inner);
+  if (issue.code === 'unrecognized_keys') {
+    const known = field === undefined ? [] : knownKeys(field.schema, field.value);
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      atKey: true,
+      problem: 'unknown key',
+      value: JSON.stringify(key),
+      expected: known.length === 0 ? 'another key' : `one of ${known.join(', ')}`,
+      ...didYouMean(key, known),
+    }));
+  }
+  if (issue.code === 'invalid_union' && 'discriminator' in issue && issue.discriminator !== undefined) {
+    const options = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
+    const at = inner.slice(0, -1);
+    const written = fieldAt(schema, value, at)?.value;
+    const tag = typeof written === 'object' && written !== null ? (written as Record<string, unknown>)[issue.discriminator] : undefined;
+    return [{ path, expected: `one of ${options.join(', ')}`, ...(tag === undefined ? {} : didYouMean(String(tag), options)) }];
+  }
+  if (issue.code === 'invalid_union') {
+    const closest = closestBranch(issue.errors);
+    if (closest !== undefined && field !== undefined) return faultsOf(closest, field.schema, field.value, path);
+  }
+  if (issue.code === 'invalid_key')
+    return [
+      { path, atKey: true, problem: 'wrong key', value: JSON.stringify(inner.at(-1)), expected: issue.issues[0]?.message ?? 'another key' },
+    ];
+  const expected = issue.code === 'custom' || field === undefined ? issue.message : expectedOf(field.schema, field.meta.expected);
+  return [{ path, expected, ...hintFor(field?.value, expected, field?.schema) }];
+}
+
+/** The alternative that a person had in mind: the one that fails inside, not at the value as a whole. */
+function closestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  const inside = branches.filter((issues) => issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'));
+  return inside.length === 1 ? inside[0] : undefined;
+}
+
+/** What a schema takes, in words. */
+export function expectedOf(schema: Schema, said?: string): string {
+  if (said !== undefined) return said;
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'string':
+      return 'text';
+    case 'boolean':
+      return 'true or false';
+    case 'number':
+      return numberInWords(schema as z.ZodNumber);
+    case 'literal':
+      return choices(def.values);
+    case 'enum':
+      return choices(Object.values(def.entries));
+    case 'array':
+      return 'a list';
+    case 'object':
+    case 'record':
+      return 'a mapping of keys and values';
+    case 'union':
+      return [...new Set(def.options.map((option) => expectedOf(bare(option).schema, bare(option).meta.expected)))].join(', or ');
+    default:
+      return 'another value';
+  }
+}
+
+function choices(values: readonly unknown[]): string {
+  return values.length === 1 ? String(values[0]) : `one of ${values.map(String).join(', ')}`;
+}
+
+function numberInWords(schema: z.ZodNumber): string {
+  const isBound = (value: number | null): value is number => value !== null && Number.isFinite(value);
+  const { minValue: min, maxValue: max } = schema;
+  if (isBound(min) && isBound(max)) return `a number from ${min} to ${max}`;
+  if (isBound(min)) return `a number, at least ${min}`;
+  return isBound(max) ? `a number, at most ${max}` : 'a number';
+}
+
+function hintFor(value: unknown, expected: string, schema: Schema | undefined): { readonly hint?: string } {
+  if (typeof value === 'number' && expected.startsWith('a duration')) return { hint: `did you mean "${value}s"?` };
+  if (typeof value === 'number' && expected.startsWith('a size')) return { hint: `did you mean "${value}B"?` };
+  if (schema === undefined) return {};
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (typeof value === 'string' && def.type === 'number' && value.trim() !== '' && Number.isFinite(Number(value)))
+    return { hint: 'remove the quotes' };
+  if (typeof value === 'number' && def.type === 'string') return { hint: 'put it in quotes' };
+  if (typeof value === 'string' && def.type === 'boolean' && /^(on|yes)$/i.test(value)) return { hint: 'did you mean true?' };
+  if (typeof value === 'string' && def.type === 'boolean' && /^(off|no)$/i.test(value)) return { hint: 'did you mean false?' };
+  if (typeof value === 'string' && def.type === 'enum') return didYouMean(value, Object.values(def.entries).map(String));
+  return {};
+}
