@@ -1,0 +1,303 @@
+/**
+ * The one door to every actuator. Whoever wants to move something passes: lockout → value → times → interlocks → the hardware.
+ * The last writer owns. Safe states pass none of the gates and wait for nothing, no disk and no queue.
+ *
+ *   rpc ─┐
+ *   shared ─┤→ set / pulse → gates → ActuatorSlot → driver → read back → onState
+ *   rule ─┘                   safe state ↗
+ */
+import { AgentError, hasCode, messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import {
+  type ActuatorDriver,
+  type ActuatorSettings,
+  type ActuatorState,
+  type ActuatorValue,
+  isActive,
+  offValue,
+  type Writer,
+} from './actuator.ts';
+import { checkPulse, checkTimes, checkValue } from './actuator-limits.ts';
+import { ActuatorSlot } from './actuator-slot.ts';
+import type { DesiredStates } from './desired-states.ts';
+import { checkInterlocks } from './interlocks.ts';
+import { watchContact } from './no-contact.ts';
+
+export interface ActuatorControlDeps {
+  readonly actuators: readonly { readonly settings: ActuatorSettings; readonly driver: ActuatorDriver }[];
+  readonly desired: DesiredStates;
+  /** Whether someone works on the machine. */
+  readonly locked: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface PulseRequest {
+  readonly durationMs: number;
+  readonly by: Writer;
+}
+
+/** Longer pulses are answered when they have begun. */
+const AWAITED_PULSE_MS = 1_000;
+/** How soon an end of a pulse that failed is tried again. */
+const END_AGAIN_AFTER_MS = 100;
+/** How soon a refused restoring is tried again. */
+const RESTORE_AGAIN_AFTER_MS = 10_000;
+const CLOSE_DEADLINE_MS = 3_000;
+/** Who is stopped by lockout; a person on site holds the key. */
+const REMOTE: ReadonlySet<Writer> = new Set(['rpc', 'shared', 'rule', 'restore']);
+
+export class ActuatorControl {
+  readonly #deps: ActuatorControlDeps;
+  readonly #slots: ReadonlyMap<string, ActuatorSlot>;
+  readonly #found = new Map<string, ActuatorValue | undefined>();
+  readonly #listeners = new Set<(state: ActuatorState) => void>();
+  readonly #onLimits = new Map<string, () => void>();
+  readonly #closing = new AbortController();
+  readonly #contact: ReturnType<typeof watchContact>;
+  #closed: Promise<void> | undefined;
+
+  private constructor(deps: ActuatorControlDeps) {
+    this.#deps = deps;
+    const { clock } = deps;
+    this.#slots = new Map(
+      deps.actuators.map(({ settings, driver }) => {
+        const history = deps.desired.get(settings.name)?.history ?? { changedAtMs: undefined, switchedOnAtMs: [] };
+        return [settings.name, new ActuatorSlot({ settings, driver, clock, history, onChange: () => this.#changed(settings.name) })];
+      }),
+    );
+    const settings = deps.actuators.map((actuator) => actuator.settings);
+    this.#contact = watchContact({ settings, clock, onLost: (name, value) => void this.#moveSafely(name, value, 'no contact') });
+  }
+
+  /** Looks at what the hardware shows, then restores or sets the safe states for start. An actuator that does not answer is reported, not fatal. */
+  static async open(deps: ActuatorControlDeps, signal: AbortSignal): Promise<ActuatorControl> {
+    const control = new ActuatorControl(deps);
+    const slots = [...control.#slots.values()];
+    await Promise.all(slots.map((slot) => control.#look(slot, signal)));
+    await Promise.all(slots.filter((slot) => !control.#isRestored(slot)).map((slot) => control.#setStart(slot)));
+    for (const slot of slots.filter((each) => control.#isRestored(each))) await control.#restore(slot, signal);
+    return control;
+  }
+
+  /** Moves, and gives the state read back. @throws AgentError `actuators/…` that says which gate was closed, or what failed. */
+  async set(name: string, value: unknown, options: { readonly by: Writer }, signal: AbortSignal): Promise<ActuatorState> {
+    const slot = this.#slot(name);
+    const checked = this.check(name, value, options.by);
+    await slot.move({ value: checked, by: options.by }, AbortSignal.any([signal, this.#closing.signal]));
+    slot.pulsing = false;
+    this.#remember(slot, checked);
+    return slot.state;
+  }
+
+  /** Whether `set` would pass the gates now. @throws AgentError as `set` does. */
+  check(name: string, value: unknown, by: Writer): ActuatorValue {
+    const slot = this.#slot(name);
+    if (this.#closing.signal.aborted) throw new AgentError('actuators/closing', 'the agent is stopping', { recovery: 'drop' });
+    if (REMOTE.has(by) && this.#deps.locked())
+      throw new AgentError('actuators/locked-out', `${name} is not moved: the machine is locked out`, { recovery: 'hold' });
+    const checked = checkValue(slot.settings, value);
+    const { settings, history, expected } = slot;
+    checkTimes({ settings, current: expected, history, nowMs: this.#deps.clock.monotonicMs() }, checked);
+    if (isActive(checked)) checkInterlocks(slot, this.#slots.values());
+    return checked;
+  }
+
+  /**
+   * Switches on, and off again after `durationMs`. Resolves when it has ended, or for pulses over a second when it has begun.
+   * The end comes whatever happens to the caller; after a kill the safe states for crash and start take its place.
+   */
+  async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
+    const slot = this.#slot(name);
+    this.checkPulse(name, durationMs, by);
+    slot.pulsing = true;
+    try {
+      await slot.move({ value: true, by }, AbortSignal.any([signal, this.#closing.signal]));
+    } catch (error) {
+      // It may have moved before it failed: a pulse that nobody ends is worse than one switching-off too many.
+      slot.pulsing = false;
+      if (!hasCode(error, 'actuators/overridden')) await this.#endPulse(slot, slot.movements);
+      throw error;
+    }
+    const mine = slot.movements;
+    this.#remember(slot, this.#deps.desired.get(name)?.value);
+    const ended = this.#deps.clock.sleep(durationMs, this.#closing.signal).then(() => this.#endPulse(slot, mine));
+    if (durationMs <= AWAITED_PULSE_MS) await ended;
+    return slot.state;
+  }
+
+  /** Whether `pulse` would pass the gates now. @throws AgentError as `pulse` does. */
+  checkPulse(name: string, durationMs: number, by: Writer): void {
+    const slot = this.#slot(name);
+    checkPulse(slot.settings, slot.expected, durationMs);
+    this.check(name, true, by);
+  }
+
+  /** @throws AgentError `actuators/unknown` (drop). */
+  state(name: string): ActuatorState {
+    return this.#slot(name).state;
+  }
+
+  states(): readonly ActuatorState[] {
+    return [...this.#slots.values()].map((slot) => slot.state);
+  }
+
+  settings(name: string): ActuatorSettings {
+    return this.#slot(name).settings;
+  }
+
+  /** Asks the hardware where it can be asked. */
+  async read(name: string, signal: AbortSignal): Promise<ActuatorState> {
+    const slot = this.#slot(name);
+    const before = slot.state.value;
+    await slot.refresh(signal);
+    if (slot.state.value !== before) this.#changed(name);
+    return slot.state;
+  }
+
+  /** What the hardware showed when this process began, before anything was set; undefined when it could not be asked. */
+  foundAtStart(name: string): ActuatorValue | undefined {
+    return this.#found.get(name);
+  }
+
+  /** How many movements there have been: whoever remembers it knows whether someone else has written since. */
+  movements(name: string): number {
+    return this.#slot(name).movements;
+  }
+
+  /** Calls back whenever a state may have changed, until the returned function is called. */
+  onState(listener: (state: ActuatorState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The platform has just been heard. */
+  contact(): void {
+    this.#contact.heard();
+  }
+
+  /** Ends pulses, sets the safe states for stop and gives the hardware back. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    this.#contact.close();
+    for (const cancel of this.#onLimits.values()) cancel();
+    await Promise.all(
+      [...this.#slots.values()].map(async (slot) => {
+        const { stop } = slot.settings.safe;
+        const value = stop ?? (slot.pulsing ? false : undefined);
+        if (value !== undefined) await this.#moveSafely(slot.settings.name, value, 'stop');
+        await slot.close().catch((error: unknown) => this.#warn(slot, 'was not closed', error));
+      }),
+    );
+    await this.#deps.desired.flush();
+  }
+
+  async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
+    this.#found.set(slot.settings.name, slot.readable ? await slot.refresh(signal) : undefined);
+  }
+
+  async #setStart(slot: ActuatorSlot): Promise<void> {
+    const { name, safe } = slot.settings;
+    if (safe.start !== undefined) await this.#moveSafely(name, safe.start, 'start');
+  }
+
+  /** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
+  #isRestored({ settings }: ActuatorSlot): boolean {
+    return settings.restore && this.#deps.desired.get(settings.name)?.value !== undefined && !this.#deps.locked();
+  }
+
+  /** Through the same gates as everyone. What a gate forbids for now (a compressor's least time off) is tried again until someone else writes. */
+  async #restore(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
+    const { name } = slot.settings;
+    try {
+      await this.set(name, this.#deps.desired.get(name)?.value, { by: 'restore' }, signal);
+    } catch (error) {
+      this.#warn(slot, 'was not restored', error);
+      await this.#setStart(slot);
+      if (!(error instanceof AgentError) || error.recovery !== 'retry') return;
+      const { movements } = slot;
+      void this.#deps.clock.sleep(RESTORE_AGAIN_AFTER_MS, this.#closing.signal).then(async () => {
+        if (slot.movements === movements && !this.#closing.signal.aborted) await this.#restore(slot, this.#closing.signal);
+      });
+    }
+  }
+
+  async #moveSafely(name: string, value: ActuatorValue, occasion: string): Promise<void> {
+    const slot = this.#slot(name);
+    const { clock, log } = this.#deps;
+    const ended = new AbortController();
+    const cancel = clock.after(CLOSE_DEADLINE_MS, () => ended.abort());
+    try {
+      await slot.move({ value, by: 'safe-state', urgent: true }, ended.signal);
+      slot.pulsing = false;
+      log.info({ actuator: name, value, occasion }, 'safe state set');
+    } catch (error) {
+      this.#warn(slot, `did not take its safe state for ${occasion}`, error);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Tries until it is off: unless someone else has moved it since, or the agent stops, which sets its own state. */
+  async #endPulse(slot: ActuatorSlot, movement: number): Promise<void> {
+    const { clock } = this.#deps;
+    while (!this.#closing.signal.aborted) {
+      await slot.settled();
+      if (slot.movements !== movement) break;
+      try {
+        await slot.move({ value: false, by: slot.state.by ?? 'safe-state' }, this.#closing.signal);
+        break;
+      } catch (error) {
+        this.#warn(slot, 'did not end its pulse', error);
+        await clock.sleep(END_AGAIN_AFTER_MS, this.#closing.signal);
+      }
+    }
+    if (this.#closing.signal.aborted) return;
+    slot.pulsing = false;
+    this.#changed(slot.settings.name);
+  }
+
+  #remember(slot: ActuatorSlot, value: ActuatorValue | undefined): void {
+    this.#deps.desired.set(slot.settings.name, { value, history: slot.history });
+  }
+
+  #changed(name: string): void {
+    const slot = this.#slot(name);
+    this.#limitTimeOn(slot);
+    for (const listener of this.#listeners) listener(slot.state);
+  }
+
+  /** Whoever switched it on: after its longest time on it is switched off. */
+  #limitTimeOn(slot: ActuatorSlot): void {
+    const { name, limits } = slot.settings;
+    const off = offValue(slot.settings);
+    const isOn = slot.state.value !== undefined && isActive(slot.state.value);
+    if (limits.longestOnMs === undefined || off === undefined || this.#closing.signal.aborted) return;
+    if (isOn && !this.#onLimits.has(name)) {
+      const switchOff = (): void => {
+        this.#onLimits.delete(name);
+        void this.#moveSafely(name, off, 'longest time on');
+      };
+      this.#onLimits.set(name, this.#deps.clock.after(limits.longestOnMs, switchOff));
+    } else if (!isOn) {
+      this.#onLimits.get(name)?.();
+      this.#onLimits.delete(name);
+    }
+  }
+
+  #slot(name: string): ActuatorSlot {
+    const slot = this.#slots.get(name);
+    if (slot === undefined) throw new AgentError('actuators/unknown', `there is no actuator ${name.slice(0, 64)}`, { recovery: 'drop' });
+    return slot;
+  }
+
+  #warn(slot: ActuatorSlot, what: string, error: unknown): void {
+    this.#deps.log.warn({ actuator: slot.settings.name, error: messageOf(error) }, `an actuator ${what}`);
+  }
+}

@@ -1,0 +1,62 @@
+/** From the configuration's words to what every actuator is, whatever its kind. */
+import type { ActuatorConfig, ActuatorKind } from '../config/agent-config.ts';
+import type { ActuatorSettings } from './actuator.ts';
+
+/** For one movement, where the kind has no time-out of its own. */
+const DEADLINE_MS = 5_000;
+/** What a kind adds to its own time-out before the movement counts as failed. */
+const DEADLINE_MARGIN_MS = 500;
+
+/** Setting a program or a spoken command twice may do it twice; a level, a duty cycle and a register only ever are what they are. */
+const IDEMPOTENT: Readonly<Record<ActuatorKind, boolean>> = {
+  'gpio-output': true,
+  pwm: true,
+  'modbus-write': true,
+  'serial-write': false,
+  command: false,
+};
+
+export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
+  const { start, stop, crash, noContact } = config.safe;
+  const { min, max, step, minOnMs, minOffMs, maxOnMs, maxSwitchesPerHour } = config.limits;
+  const valueType = valueTypeOf(config);
+  return {
+    name: config.name,
+    valueType,
+    limits: {
+      ...given('min', min ?? (config.kind === 'pwm' ? 0 : undefined)),
+      ...given('max', max ?? (config.kind === 'pwm' ? 100 : undefined)),
+      ...given('step', step),
+      ...given('leastOnMs', minOnMs),
+      ...given('leastOffMs', minOffMs),
+      ...given('longestOnMs', maxOnMs),
+      ...given('mostSwitchesPerHour', maxSwitchesPerHour),
+      ...given('longestPulseMs', config.kind === 'gpio-output' ? config.maxPulseMs : undefined),
+    },
+    neverWith: config.interlocks,
+    safe: {
+      ...given('start', start),
+      ...given('stop', stop),
+      ...given('crash', crash),
+      ...given('noContact', noContact),
+    },
+    restore: config.restore,
+    deadlineMs: deadlineOf(config),
+    idempotent: IDEMPOTENT[config.kind],
+  };
+}
+
+function valueTypeOf(config: ActuatorConfig): ActuatorSettings['valueType'] {
+  if (config.kind === 'gpio-output') return 'boolean';
+  if (config.kind === 'serial-write' || config.kind === 'command') return config.valueType;
+  return config.kind === 'modbus-write' && (config.table === 'coil' || config.type === 'bool') ? 'boolean' : 'number';
+}
+
+function deadlineOf(config: ActuatorConfig): number {
+  if (config.kind === 'command') return config.timeoutMs + DEADLINE_MARGIN_MS;
+  return config.kind === 'serial-write' ? config.replyTimeoutMs + DEADLINE_MS : DEADLINE_MS;
+}
+
+function given<K extends string, V>(key: K, value: V | undefined): { readonly [key in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [key in K]: V });
+}

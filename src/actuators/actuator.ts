@@ -1,0 +1,79 @@
+/** What an actuator is: something that takes a value and moves. Kinds differ in their driver only; every rule lies above it. */
+
+/** `true` and `false` for what switches, a number for what is set, a text for what is told. */
+export type ActuatorValue = boolean | number | string;
+
+/** Who moves it. The first three come from afar or act by themselves, and are stopped by lockout; `local` is a person on site. */
+export type Writer = 'rpc' | 'shared' | 'rule' | 'local' | 'restore' | 'safe-state';
+
+/** One kind's way to the hardware. */
+export interface ActuatorDriver {
+  /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved. */
+  write(value: ActuatorValue, signal: AbortSignal): Promise<void>;
+  /** What the hardware shows; absent when it cannot be asked. */
+  readonly read?: (signal: AbortSignal) => Promise<ActuatorValue>;
+  /** Leaves the hardware as it is. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface ActuatorLimits {
+  readonly min?: number;
+  readonly max?: number;
+  /** Values are `min` (or 0) plus whole steps. */
+  readonly step?: number;
+  readonly leastOnMs?: number;
+  readonly leastOffMs?: number;
+  /** The longest time on; then it is switched off, whoever switched it on. */
+  readonly longestOnMs?: number;
+  /** How often it may be switched on within an hour; switching off is never counted. */
+  readonly mostSwitchesPerHour?: number;
+  /** Default 60 s. */
+  readonly longestPulseMs?: number;
+}
+
+export interface SafeStates {
+  /** `keep` leaves what the hardware shows. */
+  readonly start?: ActuatorValue;
+  readonly stop?: ActuatorValue;
+  /** Set by the stop hook, after the agent has ended in any way. */
+  readonly crash?: ActuatorValue;
+  readonly noContact?: { readonly afterMs: number; readonly value: ActuatorValue };
+}
+
+/** One actuator as the configuration describes it, without its kind. */
+export interface ActuatorSettings {
+  readonly name: string;
+  readonly valueType: 'boolean' | 'number' | 'string';
+  readonly limits: ActuatorLimits;
+  /** Actuators that must not be active while this one is; holds both ways. */
+  readonly neverWith: readonly string[];
+  readonly safe: SafeStates;
+  /** Whether the last desired value is set again after a restart, instead of the safe state for start. */
+  readonly restore: boolean;
+  /** For one movement. */
+  readonly deadlineMs: number;
+  /** Whether setting the same value twice is the same as once; false for programs and spoken commands. */
+  readonly idempotent: boolean;
+}
+
+export interface ActuatorState {
+  readonly name: string;
+  /** What the hardware shows, or took last; undefined when not known. */
+  readonly value: ActuatorValue | undefined;
+  /** What its last writer wanted. */
+  readonly desired: ActuatorValue | undefined;
+  readonly by: Writer | undefined;
+  readonly pulsing: boolean;
+  /** Why the value is not known or not as desired. */
+  readonly fault: string | undefined;
+}
+
+/** What "off" is; undefined for what has no such state. */
+export function offValue(settings: ActuatorSettings): ActuatorValue | undefined {
+  return settings.valueType === 'boolean' ? false : settings.valueType === 'number' ? 0 : undefined;
+}
+
+/** Whether a value means that something runs, flows or holds. */
+export function isActive(value: ActuatorValue): boolean {
+  return typeof value === 'boolean' ? value : typeof value === 'number' ? value !== 0 : value !== '';
+}

@@ -1,0 +1,40 @@
+/** Something only a program can move: started with a fixed argument list, the value as one argument. */
+import type { ActuatorConfigOf } from '../config/agent-config.ts';
+import { AgentError } from '../errors.ts';
+import { fillArguments } from '../host/argument-template.ts';
+import type { Clock } from '../host/clock.ts';
+import { type Program, runProgram } from '../host/run-program.ts';
+import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
+
+const LONGEST_SHOWN_ERROR = 200;
+
+export function openCommand(config: ActuatorConfigOf<'command'>, clock: Clock): ActuatorDriver {
+  const { program: file, timeoutMs: deadlineMs, readBack, valueType } = config;
+  const run = async (program: Program, signal: AbortSignal): Promise<string> => {
+    const { exitCode, stdout, stderr } = await runProgram(program, clock, signal);
+    if (exitCode === 0) return stdout;
+    const how = exitCode === undefined ? 'was ended by a signal' : `ended with ${exitCode}`;
+    const said = stderr.trim().slice(0, LONGEST_SHOWN_ERROR);
+    throw new AgentError('actuators/program-failed', `${program.file} ${how}${said === '' ? '' : `: ${said}`}`, { recovery: 'retry' });
+  };
+  return {
+    write: async (value, signal) => {
+      await run({ file, args: fillArguments(config.arguments, { value }), deadlineMs }, signal);
+    },
+    ...(readBack === undefined
+      ? {}
+      : {
+          read: async (signal) => valueFrom(await run({ file: readBack.program, args: readBack.arguments, deadlineMs }, signal), valueType),
+        }),
+    close: async () => {},
+  };
+}
+
+function valueFrom(output: string, valueType: 'boolean' | 'number' | 'string'): ActuatorValue {
+  const text = output.trim();
+  if (valueType === 'string') return text;
+  if (valueType === 'number' && text !== '' && Number.isFinite(Number(text))) return Number(text);
+  if (valueType === 'boolean' && /^(1|true|on)$/i.test(text)) return true;
+  if (valueType === 'boolean' && /^(0|false|off)$/i.test(text)) return false;
+  throw new AgentError('actuators/bad-read-back', `the program printed no ${valueType}`, { recovery: 'retry' });
+}

@@ -1,0 +1,74 @@
+/** What each actuator was last told, and when it switched: kept across restarts for restoring and for the limits on times. */
+import type { Clock } from '../host/clock.ts';
+import { isJsonObject, type JsonObject } from '../host/json.ts';
+import type { StateFile } from '../host/state-file.ts';
+import type { ActuatorValue } from './actuator.ts';
+import type { SwitchHistory } from './actuator-limits.ts';
+
+export interface DesiredState {
+  readonly value: ActuatorValue | undefined;
+  readonly history: SwitchHistory;
+}
+
+export const DESIRED_STATES_FORMAT = { format: 'turnstone/actuators', version: 1 } as const;
+
+/** Nothing is known of what happened before this boot but that it ended with it: everything counts as switched at its start. */
+const HISTORY_OF_EARLIER_BOOT: SwitchHistory = { changedAtMs: 0, switchedOnAtMs: [] };
+
+export class DesiredStates {
+  readonly #file: StateFile;
+  readonly #clock: Clock;
+  readonly #states: Map<string, DesiredState>;
+
+  private constructor(file: StateFile, clock: Clock, states: Map<string, DesiredState>) {
+    this.#file = file;
+    this.#clock = clock;
+    this.#states = states;
+  }
+
+  static async open(file: StateFile, clock: Clock): Promise<DesiredStates> {
+    const json = await file.read();
+    const states = new Map<string, DesiredState>();
+    if (json !== undefined && isJsonObject(json.actuators)) {
+      const sameBoot = json.bootId === clock.bootId;
+      for (const [name, state] of Object.entries(json.actuators)) if (isJsonObject(state)) states.set(name, stateOf(state, sameBoot));
+    }
+    return new DesiredStates(file, clock, states);
+  }
+
+  get(name: string): DesiredState | undefined {
+    return this.#states.get(name);
+  }
+
+  /** In memory at once, on disk soon; no movement waits for it. */
+  set(name: string, state: DesiredState): void {
+    this.#states.set(name, state);
+    const actuators = Object.fromEntries([...this.#states].map(([key, { value, history }]) => [key, stateAsJson(value, history)]));
+    this.#file.save({ bootId: this.#clock.bootId, actuators });
+  }
+
+  async flush(): Promise<void> {
+    await this.#file.flush();
+  }
+}
+
+function stateAsJson(value: ActuatorValue | undefined, history: SwitchHistory): JsonObject {
+  return {
+    ...(value === undefined ? {} : { value }),
+    ...(history.changedAtMs === undefined ? {} : { changedAtMs: history.changedAtMs }),
+    switchedOnAtMs: history.switchedOnAtMs,
+  };
+}
+
+function stateOf(json: JsonObject, sameBoot: boolean): DesiredState {
+  const { value, changedAtMs, switchedOnAtMs } = json;
+  const known = typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string' ? value : undefined;
+  if (!sameBoot) return { value: known, history: HISTORY_OF_EARLIER_BOOT };
+  return {
+    value: known,
+    history: {
+      changedAtMs: typeof changedAtMs === 'number' ? changedAtMs : undefined,
+      switchedOnAtMs: Array.isArray(switchedOnAtMs) ? switchedOnAtMs.filter((atMs) => typeof atMs === 'number') : [],
+    },
+  };
+}

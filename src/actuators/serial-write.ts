@@ -1,0 +1,69 @@
+/** Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. */
+import type { ActuatorConfigOf } from '../config/agent-config.ts';
+import { AgentError } from '../errors.ts';
+import type { SerialPort, SerialPorts } from '../hardware/serial-port.ts';
+import { wordOf } from '../host/argument-template.ts';
+import type { Clock } from '../host/clock.ts';
+import type { ActuatorDriver } from './actuator.ts';
+
+/** An answer that matches nothing within this is noise. */
+const MOST_ANSWER_CHARACTERS = 4096;
+
+/** @throws as SerialPorts.open. */
+export async function openSerialWrite(
+  config: ActuatorConfigOf<'serial-write'>,
+  { serial, clock }: { readonly serial: SerialPorts; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<ActuatorDriver> {
+  const { port: path, baudRate, dataBits, parity, stopBits } = config;
+  const port = await serial.open({ port: path, baudRate, dataBits, parity, stopBits }, signal);
+  const expected = config.expect === undefined ? undefined : new RegExp(config.expect, 'u');
+  return {
+    write: async (value, writeSignal) => {
+      const line = Buffer.from(config.template.replaceAll('{value}', () => wordOf(value)));
+      if (expected === undefined) return await port.write(line, writeSignal);
+      // Listening begins before speaking: a quick device answers while the last byte is still reported as sent.
+      const answer = answerOf(port, { expected, withinMs: config.replyTimeoutMs, clock }, writeSignal);
+      try {
+        await port.write(line, writeSignal);
+        await answer.heard;
+      } finally {
+        answer.end();
+      }
+    },
+    close: () => port.close(),
+  };
+}
+
+interface ExpectedAnswer {
+  readonly expected: RegExp;
+  readonly withinMs: number;
+  readonly clock: Clock;
+}
+
+function answerOf(
+  port: SerialPort,
+  { expected, withinMs, clock }: ExpectedAnswer,
+  signal: AbortSignal,
+): { heard: Promise<void>; end: () => void } {
+  let text = '';
+  let end = (): void => {};
+  const heard = new Promise<void>((resolve, reject) => {
+    const fail = (why: string): void => reject(new AgentError('actuators/no-answer', `${port.path}: ${why}`, { recovery: 'retry' }));
+    const stopListening = port.onBytes((bytes) => {
+      text = (text + Buffer.from(bytes).toString('latin1')).slice(-MOST_ANSWER_CHARACTERS);
+      if (expected.test(text)) resolve();
+    });
+    const cancel = clock.after(withinMs, () => fail(`no answer that matches ${expected.source} within ${withinMs} ms`));
+    const abort = (): void => fail('nobody waits for the answer any more');
+    signal.addEventListener('abort', abort, { once: true });
+    end = () => {
+      stopListening();
+      cancel();
+      signal.removeEventListener('abort', abort);
+    };
+  });
+  // A write that fails first leaves this one unheard.
+  heard.catch(() => {});
+  return { heard, end: () => end() };
+}

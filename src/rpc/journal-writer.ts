@@ -1,0 +1,106 @@
+/**
+ * Writes frames in order, one call to the storage at a time. What arrives meanwhile goes out together, under one sync.
+ * After a failed write the next one rewrites the whole file: what a half-written frame did to its end is not known.
+ */
+import type { Clock } from '../host/clock.ts';
+import { encodeFrame, type Frame } from './journal-frames.ts';
+import type { JournalStorage } from './journal-storage.ts';
+
+export interface JournalWriterDeps {
+  readonly storage: JournalStorage;
+  readonly clock: Clock;
+  /** The whole file as it would be written anew. */
+  readonly content: () => Buffer;
+  /** The file is written anew after this much was added. */
+  readonly compactAboveBytes: number;
+}
+
+interface Waiting {
+  readonly bytes: Buffer;
+  readonly sync: boolean;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class JournalWriter {
+  readonly #deps: JournalWriterDeps;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #busySinceMs: number | undefined;
+  #bytes = 0;
+  #unsynced = false;
+  #rewrite = false;
+
+  constructor(deps: JournalWriterDeps) {
+    this.#deps = deps;
+  }
+
+  /** How long the storage has been at its present call; 0 when idle. */
+  busyForMs(): number {
+    return this.#busySinceMs === undefined ? 0 : this.#deps.clock.monotonicMs() - this.#busySinceMs;
+  }
+
+  /** Resolves when the frame is written, and synced when asked for. Rejects with the storage's own error. */
+  write(frame: Frame, options: { readonly sync: boolean }): Promise<void> {
+    return this.#queue(encodeFrame(frame), options.sync);
+  }
+
+  /** Resolves when everything written so far is synced. */
+  flush(): Promise<void> {
+    return this.#waiting.length === 0 && this.#running === undefined && !this.#unsynced
+      ? Promise.resolve()
+      : this.#queue(Buffer.alloc(0), true);
+  }
+
+  #queue(bytes: Buffer, sync: boolean): Promise<void> {
+    const written = new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ bytes, sync, resolve, reject });
+    });
+    this.#running ??= this.#run();
+    return written;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#store(batch);
+        for (const waiting of batch) waiting.resolve();
+      } catch (error) {
+        this.#rewrite = true;
+        for (const waiting of batch) waiting.reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #store(batch: readonly Waiting[]): Promise<void> {
+    const { storage, content, compactAboveBytes } = this.#deps;
+    const bytes = Buffer.concat(batch.map((waiting) => waiting.bytes));
+    if (this.#rewrite || this.#bytes > compactAboveBytes) {
+      // The content holds what this batch says already: entries are put in memory before they are written.
+      const whole = content();
+      await this.#timed(() => storage.replace(whole));
+      this.#bytes = 0;
+      this.#rewrite = false;
+      this.#unsynced = false;
+      return;
+    }
+    if (bytes.length > 0) await this.#timed(() => storage.append(bytes));
+    this.#bytes += bytes.length;
+    this.#unsynced = true;
+    if (!batch.some((waiting) => waiting.sync)) return;
+    await this.#timed(() => storage.sync());
+    this.#unsynced = false;
+  }
+
+  async #timed(call: () => Promise<void>): Promise<void> {
+    this.#busySinceMs = this.#deps.clock.monotonicMs();
+    try {
+      await call();
+    } finally {
+      this.#busySinceMs = undefined;
+    }
+  }
+}

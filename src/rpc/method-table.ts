@@ -1,0 +1,97 @@
+/** Which methods there are, and who may call which, with what, how often. A request passes every gate here before anything is touched. */
+import { AgentError, type ErrorCode } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import { misfitOf, shapeAsJson } from '../host/value-shape.ts';
+import type { MethodLeave, RpcMethod } from './rpc-method.ts';
+
+export interface MethodTableDeps {
+  readonly clock: Clock;
+  readonly methods: readonly RpcMethod[];
+  readonly leaves: Readonly<Record<string, MethodLeave>>;
+  /** Whether someone works on the machine: nothing that moves may be started from afar. */
+  readonly locked: () => boolean;
+}
+
+const RATE_WINDOW_MS = 60_000;
+
+export class MethodTable {
+  readonly #deps: MethodTableDeps;
+  readonly #methods: ReadonlyMap<string, RpcMethod>;
+  readonly #callsAtMs = new Map<string, number[]>();
+
+  /** @throws AgentError `rpc/method-twice` (stop) when two methods have one name. */
+  constructor(deps: MethodTableDeps) {
+    this.#deps = deps;
+    const methods = new Map<string, RpcMethod>();
+    for (const method of [...deps.methods, this.#listMethods()]) {
+      if (methods.has(method.name))
+        throw new AgentError('rpc/method-twice', `the RPC method ${method.name} is there twice`, { recovery: 'stop' });
+      methods.set(method.name, method);
+    }
+    this.#methods = methods;
+  }
+
+  /** The method, with its deadline as configured, when every gate is open. @throws AgentError `rpc/…` (drop) that says which one is not. */
+  admit(name: string, params: JsonValue): RpcMethod {
+    const method = this.#methods.get(name);
+    if (method === undefined) throw refused('rpc/unknown-method', `there is no method ${name.slice(0, 100)}; listMethods names them`);
+    const leave = this.#leave(name);
+    if (leave.enabled === false) throw refused('rpc/disabled', `${name} is switched off in the configuration`);
+    const misfit = misfitOf(method.params, params, 'params');
+    if (misfit !== undefined) throw refused('rpc/bad-params', misfit);
+    const notAllowed = leave.allowed === undefined ? undefined : misfitOf(leave.allowed, params, 'params');
+    if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
+    if (method.moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');
+    this.#countCall(name, leave.mostPerMinute);
+    return { ...method, deadlineMs: leave.deadlineMs ?? method.deadlineMs };
+  }
+
+  /** The method alone, for what happened before. */
+  find(name: string): RpcMethod | undefined {
+    return this.#methods.get(name);
+  }
+
+  #countCall(name: string, mostPerMinute: number | undefined): void {
+    if (mostPerMinute === undefined) return;
+    const nowMs = this.#deps.clock.monotonicMs();
+    const recent = (this.#callsAtMs.get(name) ?? []).filter((atMs) => nowMs - atMs < RATE_WINDOW_MS);
+    this.#callsAtMs.set(name, recent);
+    if (recent.length >= mostPerMinute) throw refused('rpc/too-often', `${name} may be called ${mostPerMinute} times a minute`);
+    recent.push(nowMs);
+  }
+
+  #leave(name: string): MethodLeave {
+    return Object.hasOwn(this.#deps.leaves, name) ? (this.#deps.leaves[name] ?? {}) : {};
+  }
+
+  #listMethods(): RpcMethod {
+    return {
+      name: 'listMethods',
+      description: 'What can be called here, with the shape of params and what of it is allowed.',
+      params: {},
+      effect: 'read',
+      moves: false,
+      deadlineMs: 1_000,
+      run: () =>
+        [...this.#methods.values()].filter(({ name }) => this.#leave(name).enabled !== false).map((method) => this.#describe(method)),
+    };
+  }
+
+  #describe(method: RpcMethod): JsonObject {
+    const { allowed, mostPerMinute, deadlineMs } = this.#leave(method.name);
+    return {
+      name: method.name,
+      description: method.description,
+      params: shapeAsJson(method.params),
+      ...(allowed === undefined ? {} : { allowed: shapeAsJson(allowed) }),
+      ...(mostPerMinute === undefined ? {} : { mostPerMinute }),
+      deadlineMs: deadlineMs ?? method.deadlineMs,
+      moves: method.moves,
+    };
+  }
+}
+
+function refused(code: ErrorCode, message: string): AgentError {
+  return new AgentError(code, message, { recovery: 'drop' });
+}

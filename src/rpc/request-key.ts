@@ -1,0 +1,23 @@
+/** What makes two requests the same: their id and what they ask for. Ids alone restart with the server (wire-facts.md, "Long polls"). */
+import { createHash } from 'node:crypto';
+import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import type { RpcRequest } from '../platform/device-api.ts';
+
+/** 128 bits: enough to tell contents apart that nobody chose in order to collide. */
+const DIGEST_BYTES = 16;
+
+/** One text for one request; the order of keys in `params` does not count. */
+export function requestKey(request: RpcRequest): string {
+  const content = stringifyJson([request.method, inOrder(request.params)]);
+  return `${request.id}:${createHash('sha256').update(content).digest().subarray(0, DIGEST_BYTES).toString('base64url')}`;
+}
+
+function inOrder(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, inOrder(value[key] as JsonValue)]),
+  );
+}

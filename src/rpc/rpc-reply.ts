@@ -1,0 +1,38 @@
+/** Replies as they go out: `{"result": …}` or `{"error": {"code", "message"}}`, never larger than the platform takes. */
+import { AgentError } from '../errors.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+
+/** The platform refuses larger bodies on `/rpc` with 413 (wire-facts.md, "Values"). */
+export const LARGEST_REPLY_BYTES = 64 * 1024;
+const LONGEST_MESSAGE = 500;
+
+/** What the first part of a cut reply may take, leaving room for the notice around it. */
+const KEPT_BYTES = LARGEST_REPLY_BYTES - 256;
+
+export function resultReply(result: JsonValue): JsonObject {
+  return cutToSize({ result });
+}
+
+/** The fault's own code without its room, so that `rpc/disk-stalled` is `disk-stalled` on the wire; anything unforeseen is `internal`. */
+export function errorReply(error: unknown): JsonObject {
+  if (!(error instanceof AgentError)) return replyOfError('internal', 'the method failed; the log of the device says how');
+  return replyOfError(error.code.slice(error.code.indexOf('/') + 1), error.message);
+}
+
+export function replyOfError(code: string, message: string): JsonObject {
+  return { error: { code, message: message.slice(0, LONGEST_MESSAGE) } };
+}
+
+function cutToSize(reply: { readonly result: JsonValue }): JsonObject {
+  const text = stringifyJson(reply.result);
+  const bytes = Buffer.byteLength(text) + '{"result":}'.length;
+  if (bytes <= LARGEST_REPLY_BYTES) return reply;
+  const notice = `a reply of ${bytes} bytes was cut; the platform takes ${LARGEST_REPLY_BYTES}`;
+  let start = text.slice(0, KEPT_BYTES);
+  for (;;) {
+    const cut = { result: { cut: true, notice, start } };
+    if (Buffer.byteLength(stringifyJson(cut)) <= LARGEST_REPLY_BYTES) return cut;
+    // Quotes and characters beyond ASCII take more bytes inside the string than they had outside.
+    start = start.slice(0, Math.floor(start.length * 0.8));
+  }
+}

@@ -1,0 +1,201 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { AgentError } from '../../../src/errors.ts';
+import type { JsonValue } from '../../../src/host/json.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { MethodTable } from '../../../src/rpc/method-table.ts';
+import { type Checkpoint, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
+import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
+import type { MethodLeave, RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
+
+const never = new AbortController().signal;
+let clock: FakeClock;
+let storage: MemoryJournalStorage;
+let moved: number;
+let leaves: Record<string, MethodLeave>;
+let locked: boolean;
+let extra: RpcMethod[];
+let dieAt: Checkpoint | undefined;
+
+const method = (name: string, changes: Partial<RpcMethod>): RpcMethod => ({
+  ...{ name, description: name, params: {}, effect: 'read', moves: false, deadlineMs: 1_000, run: () => 'done' },
+  ...changes,
+});
+
+/** What the file and the machine are at the moment of the kill; what the executor does after it counts for nothing. */
+let atKill: { readonly left: MemoryJournalStorage; readonly movedThen: number } | undefined;
+
+function killed(): NonNullable<typeof atKill> {
+  if (atKill === undefined) throw new Error('the point of the kill was never reached');
+  return atKill;
+}
+
+async function start(from = storage): Promise<{ executor: RpcExecutor; journal: RpcJournal }> {
+  storage = from;
+  const journal = await RpcJournal.open({ storage, clock, log: silentLog });
+  const move = (): string => {
+    moved += 1;
+    return 'moved';
+  };
+  const methods = new MethodTable({
+    ...{ clock, leaves, locked: () => locked },
+    methods: [
+      method('read', {}),
+      method('set', { effect: 'set', moves: true, run: move, params: { type: 'object', properties: { value: { type: 'boolean' } } } }),
+      method('pulse', { effect: 'move', moves: true, run: move, prepare: () => ({ before: moved }) }),
+      ...extra,
+    ],
+  });
+  const checkpoint = (name: Checkpoint): void => {
+    if (name === dieAt) atKill ??= { left: storage.afterKill(), movedThen: moved };
+  };
+  return { executor: new RpcExecutor({ journal, methods, clock, log: silentLog, checkpoint }), journal };
+}
+
+async function call(executor: RpcExecutor, name: string, params: JsonValue = {}, id = 0) {
+  return await executor.answer({ id, method: name, params }, never);
+}
+
+beforeEach(() => {
+  clock = new FakeClock();
+  storage = new MemoryJournalStorage();
+  moved = 0;
+  leaves = {};
+  locked = false;
+  extra = [];
+  atKill = undefined;
+  dieAt = undefined;
+});
+
+describe('the RPC executor', () => {
+  it('moves once for a request that comes again, and gives both the same reply', async () => {
+    const { executor } = await start();
+    const first = await call(executor, 'pulse');
+    const second = await call(executor, 'pulse');
+    expect([first.reply, second.reply, second.repeat, moved]).toEqual([{ result: 'moved' }, { result: 'moved' }, true, 1]);
+  });
+
+  it('moves once for a request that comes again while the first is under way', async () => {
+    const { executor } = await start();
+    const answers = await Promise.all([call(executor, 'pulse'), call(executor, 'pulse')]);
+    expect([answers.map(({ repeat }) => repeat), moved]).toEqual([[false, true], 1]);
+  });
+
+  it('moves again for the same id with other params', async () => {
+    const { executor } = await start();
+    await call(executor, 'pulse', { n: 1 });
+    await call(executor, 'pulse', { n: 2 });
+    expect(moved).toBe(2);
+  });
+
+  it('has the intent on disk before the movement, and nothing on disk before a set', async () => {
+    extra = [
+      method('pulseSeen', { effect: 'move', run: () => storage.synced === storage.content.length && storage.calls.includes('sync') }),
+      method('setSeen', { effect: 'set', run: () => storage.calls.length }),
+    ];
+    const { executor } = await start();
+    expect((await call(executor, 'setSeen')).reply).toEqual({ result: 1 });
+    expect((await call(executor, 'pulseSeen')).reply).toEqual({ result: true });
+  });
+
+  it.each<[Checkpoint, number, 'moves' | 'uncertain' | 'stored']>([
+    ['before-intent', 0, 'moves'],
+    ['after-intent', 0, 'uncertain'],
+    ['after-movement', 1, 'uncertain'],
+    ['after-reply', 1, 'stored'],
+  ])('killed %s: the repeat never moves twice', async (point, movedBefore, then) => {
+    dieAt = point;
+    const { executor } = await start();
+    const request = { id: 0, method: 'pulse', params: {} };
+    await executor.answer(request, never);
+    executor.answered(request);
+    const { left, movedThen } = killed();
+    moved = movedThen;
+    const { reply, repeat } = await call((await start(left)).executor, 'pulse');
+    expect([movedThen, moved]).toEqual([movedBefore, 1 - Number(point === 'after-intent')]);
+    if (then === 'moves') expect([reply, repeat]).toEqual([{ result: 'moved' }, false]);
+    if (then === 'stored') expect([reply, repeat]).toEqual([{ result: 'moved' }, true]);
+    if (then === 'uncertain') expect([reply, repeat]).toMatchObject([{ error: { code: 'uncertain' } }, true]);
+  });
+
+  it('tells what became of an interrupted movement when the method can read it back', async () => {
+    extra = [method('toggle', { effect: 'move', prepare: () => ({ to: true }), recover: ({ to }) => ({ moved: to === true }) })];
+    dieAt = 'after-intent';
+    const { executor } = await start();
+    await call(executor, 'toggle');
+    const { reply } = await call((await start(killed().left)).executor, 'toggle');
+    expect(reply).toEqual({ result: { moved: true } });
+  });
+
+  it('refuses a movement while the disk hangs, does not make it later, and answers its repeats the same', async () => {
+    const { executor, journal } = await start();
+    let release = (): void => {};
+    storage.beforeSync = () => new Promise((resolve) => (release = resolve));
+    const answering = call(executor, 'pulse');
+    await clock.advance(1_000);
+    expect((await answering).reply).toMatchObject({ error: { code: 'disk-stalled' } });
+    expect((await call(executor, 'set', { value: true })).reply).toEqual({ result: 'moved' });
+    release();
+    storage.beforeSync = async () => {};
+    await journal.flush();
+    expect((await call(executor, 'pulse')).reply).toMatchObject({ error: { code: 'disk-stalled' } });
+    expect((await call((await start(storage.afterKill())).executor, 'pulse')).reply).toMatchObject({ error: { code: 'disk-stalled' } });
+    expect(moved).toBe(1);
+  });
+
+  it('answers every request, whatever is wrong with it', async () => {
+    leaves = { read: { enabled: false }, set: { allowed: { properties: { value: { enum: [false] } } } }, slow: { deadlineMs: 50 } };
+    extra = [
+      method('slow', { run: () => new Promise(() => {}) }),
+      method('throws', { run: () => Promise.reject(new TypeError('secret detail')) }),
+      method('refuses', { run: () => Promise.reject(new AgentError('actuators/interlocked', 'never both', { recovery: 'drop' })) }),
+    ];
+    const { executor } = await start();
+    const codeOf = async (name: string, params: JsonValue): Promise<unknown> => {
+      const answering = call(executor, name, params);
+      await clock.advance(1_000);
+      const { error } = (await answering).reply as { error?: { code: string; message: string } };
+      expect(error?.message).not.toContain('secret detail');
+      return error?.code;
+    };
+    expect(await codeOf('nothing', {})).toBe('unknown-method');
+    expect(await codeOf('__proto__', {})).toBe('unknown-method');
+    expect(await codeOf('read', {})).toBe('disabled');
+    expect(await codeOf('set', { value: 'on' })).toBe('bad-params');
+    expect(await codeOf('set', { value: true })).toBe('not-allowed');
+    expect(await codeOf('slow', {})).toBe('deadline-passed');
+    expect(await codeOf('throws', {})).toBe('internal');
+    expect(await codeOf('refuses', {})).toBe('interlocked');
+    locked = true;
+    expect(await codeOf('pulse', {})).toBe('locked-out');
+    expect(await codeOf('set', { value: false })).toBe('locked-out');
+    expect(moved).toBe(0);
+  });
+
+  it('counts calls of a minute, not repeats', async () => {
+    leaves = { pulse: { mostPerMinute: 2 } };
+    const { executor } = await start();
+    for (const id of [0, 0, 0, 1]) await call(executor, 'pulse', {}, id);
+    expect((await call(executor, 'pulse', {}, 2)).reply).toMatchObject({ error: { code: 'too-often' } });
+    await clock.advance(60_000);
+    expect((await call(executor, 'pulse', {}, 3)).reply).toEqual({ result: 'moved' });
+  });
+
+  it('cuts replies that the platform would not take, and says so', async () => {
+    extra = [method('long', { run: () => ({ text: '"ü'.repeat(100_000) }) })];
+    const { executor } = await start();
+    const { reply } = await call(executor, 'long');
+    expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThanOrEqual(64 * 1024);
+    expect(reply).toMatchObject({ result: { cut: true, notice: expect.stringMatching(/^a reply of \d+ bytes was cut/) } });
+  });
+
+  it('lists what may be called, with the shapes that are checked', async () => {
+    leaves = { read: { enabled: false }, set: { mostPerMinute: 5 } };
+    const { executor } = await start();
+    const { reply } = await call(executor, 'listMethods');
+    const listed = reply.result as { name: string; params: JsonValue; mostPerMinute?: number }[];
+    expect(listed.map(({ name }) => name)).toEqual(['set', 'pulse', 'listMethods']);
+    expect(listed[0]).toMatchObject({ params: { type: 'object', properties: { value: { type: 'boolean' } } }, mostPerMinute: 5 });
+  });
+});
