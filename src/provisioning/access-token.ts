@@ -1,0 +1,24 @@
+/** Access tokens the device makes for itself, and what it accepts as one from others. */
+import { createHash, randomInt } from 'node:crypto';
+
+/** Letters and digits only: safe in a path, in YAML, in a shell and on a label. */
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+/** 190 bits; the platform's own form takes at most 32 characters. */
+const TOKEN_LENGTH = 32;
+/** The platform's column for credentials ids. */
+const LONGEST_TOKEN = 255;
+
+/** A new token that nobody can guess. */
+export function makeAccessToken(length = TOKEN_LENGTH): string {
+  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+}
+
+/** Whether a text can be an access token: printable, without spaces, not too long. */
+export function isAccessToken(text: string): boolean {
+  return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text);
+}
+
+/** Names a token without telling it. */
+export function fingerprintOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex').slice(0, 16);
+}

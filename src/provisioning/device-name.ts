@@ -1,0 +1,39 @@
+/** The device's name on the platform: a template over what the board really is. */
+import { AgentError } from '../errors.ts';
+import type { BoardIdentity } from '../host/identity.ts';
+
+/** The platform keeps names of up to 255 characters. */
+const LONGEST_NAME = 255;
+
+/**
+ * Fills `{serial}`, `{mac}`, `{machineId}` and `{hostname}` in.
+ * @throws AgentError `provisioning/device-name` (stop): unknown placeholder, a value this board has not, an empty or too long name.
+ */
+export function deviceNameOf(template: string, identity: BoardIdentity): string {
+  const known: Readonly<Record<string, string | undefined>> = {
+    serial: identity.serial,
+    mac: identity.mac,
+    machineId: identity.machineId,
+    hostname: identity.hostname,
+  };
+  const name = template
+    .replace(/\{([^{}]*)\}/g, (_whole, word: string) => {
+      if (!Object.hasOwn(known, word)) throw nameFault(`{${word}} is not known; there are ${Object.keys(known).map(braced).join(', ')}`);
+      const value = known[word];
+      if (value !== undefined) return value;
+      const others = Object.keys(known).filter((other) => known[other] !== undefined);
+      throw nameFault(`this board has no ${word}; it has ${others.map((other) => `${braced(other)} = ${known[other]}`).join(', ')}`);
+    })
+    .trim();
+  if (name === '') throw nameFault('it is empty');
+  if (name.length > LONGEST_NAME) throw nameFault(`it has ${name.length} characters, at most ${LONGEST_NAME} are taken`);
+  return name;
+}
+
+function braced(word: string): string {
+  return `{${word}}`;
+}
+
+function nameFault(why: string): AgentError {
+  return new AgentError('provisioning/device-name', `the device name of the configuration cannot be used: ${why}`, { recovery: 'stop' });
+}

@@ -1,0 +1,137 @@
+/**
+ * Who this device is, at start: the configured access token if there is one (and what it was rotated to since), else the kept credentials,
+ * else provisioning. Notices a card that was copied or moved: the same credentials on another board.
+ */
+import { AgentError } from '../errors.ts';
+import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
+import { fingerprintOf } from './access-token.ts';
+import type { CredentialsPlace, CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
+import { deviceNameOf } from './device-name.ts';
+import { DeviceToken } from './device-token.ts';
+import { type ProvisioningDeps, provisionDevice } from './provision-device.ts';
+
+export interface CredentialsSettings {
+  /** `platform.accessToken`; it wins. */
+  readonly accessToken?: string;
+  /** `provisioning:` of the configuration. */
+  readonly provisioning?: {
+    readonly deviceName: string;
+    readonly secret?: ProvisionSecret;
+    readonly onUnauthorised: 'hold' | 'reprovision';
+    /** What to do with another board's credentials: `continue` and `hold` alert, `reprovision` makes a device of its own. Default `continue`. */
+    readonly onOtherBoard?: 'continue' | 'hold' | 'reprovision';
+  };
+}
+
+export interface ObtainCredentialsDeps extends Omit<ProvisioningDeps, 'deviceName' | 'secrets'> {
+  readonly settings: CredentialsSettings;
+}
+
+export interface DeviceCredentials {
+  readonly token: DeviceToken;
+  /** As the platform calls this device; unknown for a configured token. */
+  readonly deviceName?: string;
+  /** Why these credentials must not be used for now, in words; the agent measures and keeps. */
+  readonly held?: string;
+}
+
+const OTHER_BOARD_ALERT = 'credentials-of-another-board';
+
+/**
+ * Resolves when this device may speak to the platform; a board without network waits here, while the rest of the agent measures.
+ * @throws AgentError `provisioning/no-credentials` (stop), `provisioning/device-name` (stop), `provisioning/aborted` (retry).
+ */
+export async function obtainCredentials(deps: ObtainCredentialsDeps, signal: AbortSignal): Promise<DeviceCredentials> {
+  const { settings, store } = deps;
+  const { accessToken, provisioning } = settings;
+  if (accessToken !== undefined) return inUse(deps, 'configured', await configuredRecord(deps, accessToken));
+  const own = store.record('own');
+  if (own?.phase !== 'in-use') return inUse(deps, 'own', await provisionDevice(provisioningDeps(deps), signal));
+  if (isOtherBoard(own.board, deps.board) && provisioning?.onOtherBoard === 'reprovision') {
+    raiseOtherBoard(deps, own, 'it provisions itself as a device of its own');
+    return inUse(deps, 'own', await provisionDevice(provisioningDeps(deps), signal));
+  }
+  return inUse(deps, 'own', own);
+}
+
+/** The configured token, or what it was rotated to since; kept with the board, so that a copied card is noticed here too. */
+async function configuredRecord(deps: ObtainCredentialsDeps, accessToken: string): Promise<CredentialsRecord> {
+  const configuredToken = fingerprintOf(accessToken);
+  deps.hide(accessToken);
+  const kept = deps.store.record('configured');
+  if (kept?.configuredToken === configuredToken) return kept;
+  const record: CredentialsRecord = {
+    phase: 'in-use',
+    source: 'configuration',
+    accessToken,
+    configuredToken,
+    board: deps.board,
+    generation: 1,
+  };
+  await deps.store.save('configured', record);
+  return record;
+}
+
+async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found: CredentialsRecord): Promise<DeviceCredentials> {
+  const { settings } = deps;
+  const elsewhere = isOtherBoard(found.board, deps.board);
+  const record = elsewhere ? found : await withFullBoard(deps, place, found);
+  const policy = settings.provisioning?.onUnauthorised ?? 'hold';
+  const mayReprovision = place === 'own' && policy === 'reprovision' && secretsOf(deps).length > 0;
+  const token = new DeviceToken(
+    { ...deps, place, ...(mayReprovision ? { reprovision: (signal) => provisionDevice(provisioningDeps(deps), signal) } : {}) },
+    record,
+  );
+  const name = record.deviceName === undefined ? {} : { deviceName: record.deviceName };
+  if (!elsewhere) {
+    deps.alerts.clear(OTHER_BOARD_ALERT);
+    return { token, ...name };
+  }
+  const holds = settings.provisioning?.onOtherBoard === 'hold';
+  const held = raiseOtherBoard(deps, record, holds ? 'nothing is sent' : 'two boards may be sending as one device');
+  return holds ? { token, ...name, held } : { token, ...name };
+}
+
+/** A serial number that could not be read at the first start is added when it can: it is the surest mark of the board. */
+async function withFullBoard(deps: ObtainCredentialsDeps, place: CredentialsPlace, record: CredentialsRecord): Promise<CredentialsRecord> {
+  const learned = (['serial', 'mac'] as const).some((mark) => record.board[mark] === undefined && deps.board[mark] !== undefined);
+  if (!learned) return record;
+  const fuller = { ...record, board: { ...deps.board, ...record.board } };
+  await deps.store.save(place, fuller);
+  return fuller;
+}
+
+function raiseOtherBoard(deps: ObtainCredentialsDeps, record: CredentialsRecord, consequence: string): string {
+  const message =
+    `these credentials belong to the board ${markOf(record.board)}, this is ${markOf(deps.board)}: the card was copied or moved, and ` +
+    `${consequence}. If the card was moved for good: turnstone identity adopt. If it is a copy: turnstone identity forget`;
+  deps.alerts.raise(OTHER_BOARD_ALERT, message);
+  return message;
+}
+
+function markOf(board: Partial<BoardIdentity>): string {
+  if (board.serial !== undefined) return `with serial ${board.serial}`;
+  return board.mac === undefined ? 'without serial' : `with MAC ${board.mac}`;
+}
+
+/** Everything provisioning needs. @throws AgentError `provisioning/no-credentials` (stop), `provisioning/device-name` (stop). */
+function provisioningDeps(deps: ObtainCredentialsDeps): ProvisioningDeps {
+  const { provisioning } = deps.settings;
+  const secrets = secretsOf(deps);
+  if (provisioning === undefined || secrets.length === 0) {
+    throw new AgentError(
+      'provisioning/no-credentials',
+      'this device has no access token and cannot get one: set platform.accessToken, or provisioning.deviceKey and provisioning.deviceSecret',
+      { recovery: 'stop' },
+    );
+  }
+  for (const { deviceKey, deviceSecret } of secrets) for (const secret of [deviceKey, deviceSecret]) deps.hide(secret);
+  return { ...deps, secrets, deviceName: deviceNameOf(provisioning.deviceName, deps.board) };
+}
+
+/** The rotated secret first; the configured one after it, in case the platform has not changed over yet. */
+function secretsOf({ store, settings }: ObtainCredentialsDeps): readonly ProvisionSecret[] {
+  const rotated = store.provisionSecret;
+  const configured = settings.provisioning?.secret;
+  return [rotated, configured].filter((secret) => secret !== undefined);
+}
