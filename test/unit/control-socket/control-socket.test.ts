@@ -1,0 +1,199 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createConnection, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ControlClient } from '../../../src/control-socket/control-client.ts';
+import { ControlServer, type ControlServerDeps } from '../../../src/control-socket/control-server.ts';
+import { AgentError } from '../../../src/errors.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import type { JsonValue } from '../../../src/host/json.ts';
+import { silentLog } from '../../../src/host/log.ts';
+
+const never = new AbortController().signal;
+let folder: string;
+const closing: { close(): Promise<void> }[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-control-'));
+});
+
+afterEach(async () => {
+  for (const one of closing.splice(0).reverse()) await one.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function serve(deps: Partial<ControlServerDeps> = {}): Promise<ControlServer> {
+  const server = await ControlServer.open(
+    {
+      folder,
+      methods: { move: (params) => ({ moved: params }) },
+      readMethods: { look: () => 'seen' },
+      clock: systemClock,
+      log: silentLog,
+      ...deps,
+    },
+    never,
+  );
+  closing.push(server);
+  return server;
+}
+
+async function connect(access?: 'control' | 'read'): Promise<ControlClient> {
+  const client = await ControlClient.connect(access === undefined ? { folder } : { folder, access });
+  closing.push(client);
+  return client;
+}
+
+describe('the control socket', () => {
+  it('answers those who may change things, and lets others only look', async () => {
+    await serve();
+    const control = await connect();
+    expect(control.access).toBe('control');
+    expect(await control.request('move', { to: 1 })).toEqual({ moved: { to: 1 } });
+    expect(await control.request('look')).toBe('seen');
+    const read = await connect('read');
+    expect(await read.request('look')).toBe('seen');
+    await expect(read.request('move')).rejects.toMatchObject({
+      code: 'control-socket/unknown-method',
+      message: expect.stringContaining('look'),
+    });
+  });
+
+  it('is open to its group for control and to everyone for reading', async () => {
+    await serve();
+    expect((await stat(join(folder, 'control.sock'))).mode & 0o777).toBe(0o660);
+    expect((await stat(join(folder, 'read.sock'))).mode & 0o777).toBe(0o666);
+  });
+
+  it('carries 64-bit integers unharmed', async () => {
+    await serve({ methods: { echo: (params) => params.value ?? null } });
+    const client = await connect();
+    expect(await client.request('echo', { value: 9_007_199_254_740_993n })).toBe(9_007_199_254_740_993n);
+  });
+
+  it('hands over the code and the message of an error', async () => {
+    const fault = new AgentError('actuators/locked-out', 'someone works on the machine', { recovery: 'drop' });
+    await serve({ methods: { move: () => Promise.reject(fault) } });
+    await expect((await connect()).request('move')).rejects.toMatchObject({
+      code: 'actuators/locked-out',
+      message: 'someone works on the machine',
+    });
+  });
+
+  it('answers requests in the order in which they end', async () => {
+    const slow = Promise.withResolvers<JsonValue>();
+    await serve({ methods: { slow: () => slow.promise, fast: () => 'fast' } });
+    const client = await connect();
+    const first = client.request('slow');
+    expect(await client.request('fast')).toBe('fast');
+    slow.resolve('slow');
+    expect(await first).toBe('slow');
+  });
+
+  it('ends a request at its deadline and tells the method', async () => {
+    let told: AbortSignal | undefined;
+    const hangAndTell = (signal: AbortSignal): Promise<never> => {
+      told = signal;
+      return new Promise(() => {});
+    };
+    await serve({ methods: { hang: (_params, signal) => hangAndTell(signal) } });
+    const client = await connect();
+    await expect(client.request('hang', {}, { deadlineMs: 50 })).rejects.toMatchObject({ code: 'control-socket/deadline' });
+    expect(told?.aborted).toBe(true);
+  });
+
+  it('streams events until the caller has seen enough', async () => {
+    let ended = false;
+    await serve({
+      readStreams: {
+        watch: async (_params, emit, signal) => {
+          for (let count = 1; !signal.aborted; count += 1) {
+            emit(count);
+            await delay(2);
+          }
+          ended = true;
+        },
+      },
+    });
+    const client = await connect('read');
+    const enough = new AbortController();
+    const seen: JsonValue[] = [];
+    await client.subscribe('watch', {}, (event) => seen.push(event) === 3 && enough.abort(), enough.signal);
+    expect(seen.slice(0, 3)).toEqual([1, 2, 3]);
+    await expect.poll(() => ended).toBe(true);
+  });
+
+  it('ends what a caller started when the caller goes away', async () => {
+    let told: AbortSignal | undefined;
+    const hangAndTell = (signal: AbortSignal): Promise<never> => {
+      told = signal;
+      return new Promise(() => {});
+    };
+    await serve({ methods: { hang: (_params, signal) => hangAndTell(signal) } });
+    const client = await connect();
+    const request = client.request('hang').catch((error: unknown) => error);
+    await expect.poll(() => told).toBeDefined();
+    await client.close();
+    await expect.poll(() => told?.aborted).toBe(true);
+    expect(await request).toMatchObject({ code: 'control-socket/lost' });
+  });
+
+  it('cuts off a caller whose line does not end', async () => {
+    await serve();
+    const socket = createConnection(join(folder, 'control.sock'));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => {});
+    socket.write('x'.repeat(300 * 1024));
+    await closed;
+    expect(await (await connect()).request('look')).toBe('seen');
+  });
+
+  it.each(['no json\n', '[1]\n', '{"method":"look"}\n', `${'['.repeat(5000)}\n`, '{"__proto__":{"id":1},"method":"look"}\n'])(
+    'cuts off a caller that sends %j',
+    async (line) => {
+      await serve();
+      const socket = createConnection(join(folder, 'read.sock'));
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.on('error', () => {});
+      socket.resume();
+      socket.write(line);
+      await closed;
+    },
+  );
+
+  it('refuses more requests at once than anyone needs', async () => {
+    await serve({ methods: { hang: () => new Promise(() => {}) } });
+    const client = await connect();
+    const answers = Array.from({ length: 17 }, () => client.request('hang').catch((error: unknown) => error));
+    expect(await answers[16]).toMatchObject({ code: 'control-socket/refused' });
+  });
+
+  it('replaces the sockets that a crash left behind', async () => {
+    await writeFile(join(folder, 'control.sock'), '');
+    await serve();
+    expect(await (await connect()).request('look')).toBe('seen');
+  });
+
+  it('does not take the sockets of an agent that runs', async () => {
+    await serve();
+    await expect(serve()).rejects.toMatchObject({ code: 'control-socket/in-use' });
+    expect(await (await connect()).request('look')).toBe('seen');
+  });
+
+  it('says that no agent runs', async () => {
+    await expect(connect()).rejects.toMatchObject({ code: 'control-socket/not-running', recovery: 'retry' });
+  });
+
+  it('says that command and agent are of different releases', async () => {
+    const stranger = createServer((socket) => socket.write('{"turnstone":99}\n'));
+    await new Promise<void>((resolve) => stranger.listen(join(folder, 'control.sock'), resolve));
+    await expect(connect()).rejects.toMatchObject({ code: 'control-socket/version' });
+    await new Promise((resolve) => stranger.close(resolve));
+  });
+
+  it('names a run folder whose path is too long for a socket', async () => {
+    await expect(serve({ folder: join(folder, 'x'.repeat(120)) })).rejects.toMatchObject({ code: 'control-socket/cannot-listen' });
+  });
+});
