@@ -1,0 +1,326 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ActuatorSettings, ActuatorState } from '../../../src/actuators/actuator.ts';
+import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
+import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { StateFile } from '../../../src/host/state-file.ts';
+import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const never = new AbortController().signal;
+let clock: FakeClock;
+let folder: string;
+let locked: boolean;
+let drivers: Record<string, FakeActuator>;
+let control: ActuatorControl;
+
+async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
+  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), log: silentLog });
+  const desired = await DesiredStates.open(file, clock);
+  const actuators = settings.map((each) => {
+    drivers[each.name] ??= new FakeActuator();
+    return { settings: each, driver: drivers[each.name] as FakeActuator };
+  });
+  control = await ActuatorControl.open({ actuators, desired, locked: () => locked, clock, log: silentLog }, never);
+  return control;
+}
+
+const rpc = { by: 'rpc' } as const;
+const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'moved',
+    (error: { code?: string }) => error.code,
+  );
+const set = (name: string, value: unknown, by: 'rpc' | 'local' = 'rpc'): Promise<unknown> =>
+  codeOf(control.set(name, value, { by }, never));
+const relay = (name = 'relay'): FakeActuator => drivers[name] as FakeActuator;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-actuators-'));
+  clock = new FakeClock({ monotonicMs: 100_000 });
+  locked = false;
+  drivers = {};
+});
+afterEach(async () => {
+  await control.close();
+  await rm(folder, { recursive: true });
+});
+
+describe('an actuator', () => {
+  it('moves, is read back, and tells who owns it', async () => {
+    await open(relaySettings('relay'));
+    const states: ActuatorState[] = [];
+    control.onState((state) => states.push(state));
+    expect(await control.set('relay', true, rpc, never)).toMatchObject({ value: true, desired: true, by: 'rpc' });
+    await control.set('relay', false, { by: 'rule' }, never);
+    expect(states.map(({ value, by }) => [value, by])).toEqual([
+      [true, 'rpc'],
+      [false, 'rule'],
+    ]);
+  });
+
+  it('says so when the hardware does not follow', async () => {
+    await open(relaySettings('relay'));
+    relay().write = async () => {};
+    expect(await set('relay', true)).toBe('actuators/not-moved');
+    expect(control.state('relay')).toMatchObject({ value: false, fault: 'shows false, was set to true' });
+  });
+
+  it('fails at its deadline when the hardware hangs, and its state is then what can be read', async () => {
+    await open(relaySettings('relay', { deadlineMs: 500 }));
+    relay().beforeWrite = () => new Promise(() => {});
+    const moving = set('relay', true);
+    await clock.advance(500);
+    expect(await moving).toBe('actuators/deadline-passed');
+    expect(control.state('relay')).toMatchObject({ value: false, fault: expect.stringContaining('500 ms') });
+  });
+
+  it('takes only what its type, range and step allow', async () => {
+    await open(relaySettings('relay'), relaySettings('valve', { valueType: 'number', limits: { min: 10, max: 90, step: 0.1 } }));
+    relay('valve').shown = 10;
+    const tried = [
+      ['relay', 1],
+      ['relay', 'on'],
+      ['valve', true],
+      ['valve', Number.NaN],
+      ['valve', 9],
+      ['valve', 90.1],
+      ['valve', 10.05],
+      ['valve', 10.3],
+    ];
+    const outcomes = [];
+    for (const [name, value] of tried) outcomes.push(await set(name as string, value));
+    const wrongType = 'actuators/wrong-type';
+    expect(outcomes.slice(0, 4)).toEqual([wrongType, wrongType, wrongType, wrongType]);
+    expect(outcomes.slice(4)).toEqual(['actuators/out-of-range', 'actuators/out-of-range', 'actuators/off-step', 'moved']);
+    expect(await set('none', true)).toBe('actuators/unknown');
+  });
+
+  it('stays on and off for its least times', async () => {
+    await open(relaySettings('relay', { limits: { leastOnMs: 10_000, leastOffMs: 60_000 } }));
+    expect(await set('relay', true)).toBe('moved');
+    expect(await set('relay', true)).toBe('moved');
+    await clock.advance(9_999);
+    expect(await set('relay', false)).toBe('actuators/least-on-time');
+    await clock.advance(1);
+    expect(await set('relay', false)).toBe('moved');
+    await clock.advance(59_000);
+    expect(await set('relay', true)).toBe('actuators/least-off-time');
+    await clock.advance(1_000);
+    expect(await set('relay', true)).toBe('moved');
+  });
+
+  it('keeps its least times across a restart, and counts from the boot after a reboot', async () => {
+    const settings = relaySettings('relay', { limits: { leastOffMs: 60_000 } });
+    await open(settings);
+    await set('relay', true);
+    await set('relay', false);
+    await control.close();
+    await clock.advance(30_000);
+    await open(settings);
+    expect(await set('relay', true)).toBe('actuators/least-off-time');
+    await control.close();
+    clock.reboot({ bootId: 'boot-2', monotonicMs: 5_000 });
+    await open(settings);
+    expect(await set('relay', true)).toBe('actuators/least-off-time');
+    await clock.advance(55_000);
+    expect(await set('relay', true)).toBe('moved');
+  });
+
+  it('is switched on so often an hour and no more, and off at any time', async () => {
+    await open(relaySettings('relay', { limits: { mostSwitchesPerHour: 2 } }));
+    for (const value of [true, false, true, false]) expect(await set('relay', value)).toBe('moved');
+    expect(await set('relay', true)).toBe('actuators/too-many-switches');
+    expect(await set('relay', false)).toBe('moved');
+    await clock.advance(3_600_000);
+    expect(await set('relay', true)).toBe('moved');
+  });
+
+  it('is switched off after its longest time on, whoever switched it on', async () => {
+    await open(relaySettings('relay', { limits: { longestOnMs: 5_000 } }));
+    await set('relay', true, 'local');
+    await clock.advance(4_000);
+    await set('relay', true);
+    await clock.advance(999);
+    expect(relay().shown).toBe(true);
+    await clock.advance(1);
+    expect(relay().shown).toBe(false);
+  });
+
+  it('is never on together with one it excludes, also when both are asked at once or the other is not known', async () => {
+    await open(relaySettings('up', { neverWith: ['down'] }), relaySettings('down'));
+    expect(await Promise.all([set('up', true), set('down', true)])).toEqual(['moved', 'actuators/interlocked']);
+    await set('up', false);
+    expect(await set('down', true)).toBe('moved');
+    expect(await set('up', true)).toBe('actuators/interlocked');
+    relay('down').beforeWrite = () => Promise.reject(new Error('bus'));
+    (relay('down') as { read: unknown }).read = () => Promise.reject(new Error('bus'));
+    expect(await set('down', false)).not.toBe('moved');
+    expect(await set('up', true)).toBe('actuators/interlocked');
+  });
+
+  it('is moved by nobody from afar under lockout, and by the person on site', async () => {
+    await open(relaySettings('relay'));
+    locked = true;
+    expect(await set('relay', true)).toBe('actuators/locked-out');
+    expect(await codeOf(control.pulse('relay', { durationMs: 10, by: 'shared' }, never))).toBe('actuators/locked-out');
+    expect(await codeOf(control.set('relay', true, { by: 'rule' }, never))).toBe('actuators/locked-out');
+    expect(await set('relay', true, 'local')).toBe('moved');
+  });
+});
+
+describe('a pulse', () => {
+  it('goes on and off once, and resolves at its end', async () => {
+    await open(relaySettings('relay'));
+    const pulsing = control.pulse('relay', { durationMs: 300, ...rpc }, never);
+    await clock.advance(299);
+    expect([relay().shown, control.state('relay').pulsing]).toEqual([true, true]);
+    await clock.advance(1);
+    expect(await pulsing).toMatchObject({ value: false, pulsing: false });
+    expect(relay().told).toEqual([true, false]);
+  });
+
+  it('of more than a second is answered when it has begun, and ends all the same', async () => {
+    await open(relaySettings('relay'));
+    expect(await control.pulse('relay', { durationMs: 5_000, ...rpc }, never)).toMatchObject({ value: true, pulsing: true });
+    await clock.advance(5_000);
+    expect([relay().told, control.state('relay').pulsing]).toEqual([[true, false], false]);
+  });
+
+  it('is refused while it is on, when too long, and for what does not switch', async () => {
+    await open(relaySettings('relay', { limits: { longestPulseMs: 1_000 } }), relaySettings('dimmer', { valueType: 'number' }));
+    const pulse = (name: string, durationMs: number): Promise<unknown> => codeOf(control.pulse(name, { durationMs, ...rpc }, never));
+    expect([await pulse('relay', 1_001), await pulse('relay', 0), await pulse('relay', Number.NaN)]).toEqual(
+      Array(3).fill('actuators/out-of-range'),
+    );
+    expect(await pulse('dimmer', 100)).toBe('actuators/no-pulse');
+    void pulse('relay', 500);
+    expect(await pulse('relay', 500)).toBe('actuators/already-on');
+    await clock.advance(500);
+    expect(relay().risings).toBe(1);
+  });
+
+  it('ends although the caller has gone and the hardware fails at first', async () => {
+    await open(relaySettings('relay'));
+    const caller = new AbortController();
+    let faults = 3;
+    relay().beforeWrite = (value) => {
+      if (value === false && faults-- > 0) throw new Error('busy');
+    };
+    const pulsing = control.pulse('relay', { durationMs: 100, ...rpc }, caller.signal);
+    await clock.advance(50);
+    caller.abort();
+    await clock.advance(1_000);
+    await pulsing;
+    expect(relay().told).toEqual([true, false]);
+  });
+
+  it('is switched off when nobody knows whether it began', async () => {
+    await open(relaySettings('relay', { deadlineMs: 100 }));
+    relay().beforeWrite = (value) => {
+      if (value === true) throw new Error('half done');
+    };
+    expect(await codeOf(control.pulse('relay', { durationMs: 100, ...rpc }, never))).toBeUndefined();
+    expect(relay().told).toEqual([false]);
+  });
+
+  it('leaves an actuator on that someone has switched on meanwhile', async () => {
+    await open(relaySettings('relay'));
+    void control.pulse('relay', { durationMs: 500, ...rpc }, never);
+    await clock.advance(100);
+    await control.set('relay', true, { by: 'local' }, never);
+    await clock.advance(1_000);
+    expect(relay().shown).toBe(true);
+    expect(control.state('relay')).toMatchObject({ by: 'local', pulsing: false });
+  });
+});
+
+describe('a safe state', () => {
+  it('is set at start, at stop and after silence, whatever the gates say', async () => {
+    const safe = { start: true, stop: true, noContact: { afterMs: 60_000, value: false } };
+    locked = true;
+    await open(relaySettings('relay', { safe, limits: { leastOnMs: 3_600_000 } }));
+    expect(relay().told).toEqual([true]);
+    await clock.advance(50_000);
+    control.contact();
+    await clock.advance(59_000);
+    expect(relay().told).toEqual([true]);
+    await clock.advance(1_000);
+    expect(relay().told).toEqual([true, false]);
+    expect(control.state('relay')).toMatchObject({ by: 'safe-state' });
+    await clock.advance(600_000);
+    control.contact();
+    await clock.advance(60_000);
+    expect(relay().told).toEqual([true, false, false]);
+    await control.close();
+    expect([relay().told.at(-1), relay().closed]).toEqual([true, true]);
+  });
+
+  it('goes before a movement that hangs', async () => {
+    await open(relaySettings('relay', { safe: { noContact: { afterMs: 1_000, value: false } }, deadlineMs: 30_000 }));
+    relay().beforeWrite = (value) => (value === true ? new Promise(() => {}) : undefined);
+    const moving = set('relay', true);
+    await clock.advance(1_300);
+    expect(relay().told).toEqual([false]);
+    await clock.advance(30_000);
+    expect(await moving).not.toBe('moved');
+    expect(control.state('relay')).toMatchObject({ value: false, by: 'safe-state' });
+  });
+
+  it('ends a pulse at stop when none is declared', async () => {
+    await open(relaySettings('relay'));
+    void control.pulse('relay', { durationMs: 5_000, ...rpc }, never);
+    await clock.advance(10);
+    await control.close();
+    expect(relay().told).toEqual([true, false]);
+    expect(await set('relay', true)).toBe('actuators/closing');
+  });
+
+  it('gives way to the last desired value where that is restored, but not under lockout', async () => {
+    const settings = relaySettings('relay', { restore: true, safe: { start: false, stop: false } });
+    await open(settings);
+    await set('relay', true);
+    await control.close();
+    clock.reboot({ bootId: 'boot-2' });
+    await open(settings);
+    expect(control.state('relay')).toMatchObject({ value: true, by: 'restore' });
+    await control.close();
+    locked = true;
+    await open(settings);
+    expect(control.state('relay')).toMatchObject({ value: false, by: 'safe-state' });
+  });
+
+  it('holds until a restoring that the limits forbid for now is allowed', async () => {
+    const settings = relaySettings('relay', { restore: true, safe: { start: false, stop: false }, limits: { leastOffMs: 60_000 } });
+    await open(settings);
+    await set('relay', true);
+    await control.close();
+    clock.reboot({ bootId: 'boot-2', monotonicMs: 5_000 });
+    await open(settings);
+    expect(control.state('relay').value).toBe(false);
+    await clock.advance(70_000);
+    expect(control.state('relay').value).toBe(true);
+  });
+
+  it('waits for no disk', async () => {
+    const file = new StateFile({
+      ...DESIRED_STATES_FORMAT,
+      path: join(folder, 'actuators.json'),
+      log: silentLog,
+      write: () => new Promise(() => {}),
+    });
+    drivers.relay = new FakeActuator();
+    const actuators = [{ settings: relaySettings('relay'), driver: drivers.relay }];
+    const stuck = await ActuatorControl.open(
+      { actuators, desired: await DesiredStates.open(file, clock), locked: () => false, clock, log: silentLog },
+      never,
+    );
+    await stuck.set('relay', true, rpc, never);
+    await stuck.set('relay', false, rpc, never);
+    expect(drivers.relay.told).toEqual([true, false]);
+    control = await open();
+  });
+});
