@@ -1,0 +1,84 @@
+/** Turns appended entries into framed blocks: gives sequences, spaces instants, and keeps apart what a lane or a clock must tell apart. */
+import type { FramedBlock } from './block-frame.ts';
+import { frameBlock } from './block-frame.ts';
+import { type BlockEntries, PayloadEncoder } from './block-payload.ts';
+import { InstantSpacing } from './instant-spacing.ts';
+import type { TelemetryEntry } from './telemetry-entry.ts';
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+interface Group {
+  readonly alarm: boolean;
+  readonly bootId: string;
+  readonly ownTime: boolean;
+  readonly entries: Writable<Required<Omit<BlockEntries, 'sequences'>>>;
+}
+
+/** Farther from 1970 than this no date of the platform goes (JavaScript's own limit), and a double still tells ms apart. */
+const LAST_DATE_MS = 8.64e15;
+
+export class BlockBuilder {
+  readonly #encoder = new PayloadEncoder();
+  readonly #spacing = new InstantSpacing();
+  #nextSequence: number;
+
+  constructor(nextSequence: number) {
+    this.#nextSequence = nextSequence;
+  }
+
+  get nextSequence(): number {
+    return this.#nextSequence;
+  }
+
+  /** Blocks of at most `largest` entries; regular ones first, in the order of appending. */
+  build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] {
+    const groups: Group[] = [];
+    let current: Group | undefined;
+    for (const entries of appended) {
+      for (const entry of entries) {
+        const ownTime = hasOwnTime(entry);
+        const alarm = entry.class === 'alarm';
+        if (current === undefined || !fits(current, entry, alarm, ownTime) || current.entries.keys.length >= largest) {
+          current = groups.find((group) => fits(group, entry, alarm, ownTime) && group.entries.keys.length < largest);
+          if (current === undefined) {
+            current = emptyGroup(entry, alarm, ownTime);
+            groups.push(current);
+          }
+        }
+        this.#put(current, entry, ownTime);
+      }
+    }
+    return groups.sort((a, b) => Number(a.alarm) - Number(b.alarm)).map((group) => this.#frame(group));
+  }
+
+  #put({ entries }: Group, entry: TelemetryEntry, ownTime: boolean): void {
+    entries.devices.push(entry.device);
+    entries.keys.push(entry.key);
+    entries.values.push(entry.value);
+    const name = entry.device === 'self' ? entry.key : `${entry.device}\0${entry.key}`;
+    const monotonicMs = Math.floor(entry.monotonicMs);
+    if (ownTime) {
+      entries.monotonicMs.push(monotonicMs);
+      entries.takenAtMs.push(this.#spacing.place(`@${name}`, Math.floor(entry.takenAtMs as number)));
+    } else entries.monotonicMs.push(this.#spacing.place(name, monotonicMs));
+  }
+
+  #frame(group: Group): FramedBlock {
+    const { takenAtMs, ...rest } = group.entries;
+    const firstSequence = this.#nextSequence;
+    this.#nextSequence += rest.keys.length;
+    const { alarm, bootId } = group;
+    return frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, { alarm, bootId, firstSequence });
+  }
+}
+
+function hasOwnTime({ takenAtMs }: TelemetryEntry): boolean {
+  return takenAtMs !== undefined && Math.abs(takenAtMs) <= LAST_DATE_MS;
+}
+
+function fits(group: Group, entry: TelemetryEntry, alarm: boolean, ownTime: boolean): boolean {
+  return group.alarm === alarm && group.ownTime === ownTime && group.bootId === entry.bootId;
+}
+
+function emptyGroup({ bootId }: TelemetryEntry, alarm: boolean, ownTime: boolean): Group {
+  return { alarm, bootId, ownTime, entries: { devices: [], keys: [], values: [], monotonicMs: [], takenAtMs: [] } };
+}

@@ -1,0 +1,31 @@
+/**
+ * When did a boot begin whose clock was never right? After the last known moment of the boot before it, and so early that it and its
+ * fellows had ended when the next known boot began. When that leaves little room, the middle of it is good enough; else it is undecided.
+ */
+import type { BootRecord } from './boot-times.ts';
+
+/** A reboot takes seconds; after a real power cut the time off is unknown, and no guess is better than another. */
+const DECIDABLE_SLACK_MS = 120_000;
+
+/** The offset of a boot without a known one, from its neighbours in order; undefined when it cannot be decided. */
+export function decideBetween(boots: readonly BootRecord[], boot: BootRecord): number | undefined {
+  const at = boots.indexOf(boot);
+  const beforeAt = boots.findLastIndex((other, index) => index < at && knownOffsetMs(other) !== undefined);
+  const afterAt = boots.findIndex((other, index) => index > at && knownOffsetMs(other) !== undefined);
+  const before = boots[beforeAt];
+  const after = boots[afterAt];
+  if (before === undefined || after === undefined) return undefined;
+  const unknown = boots.slice(beforeAt + 1, afterAt);
+  const fromMs = (knownOffsetMs(before) as number) + before.lastMs;
+  const ranMs = unknown.reduce((sum, other) => sum + other.lastMs, 0);
+  const slackMs = (knownOffsetMs(after) as number) - fromMs - ranMs;
+  if (slackMs < 0 || slackMs > DECIDABLE_SLACK_MS) return undefined;
+  const gapMs = slackMs / (unknown.length + 1);
+  const earlier = unknown.slice(0, at - beforeAt - 1).reduce((sum, other) => sum + other.lastMs + gapMs, 0);
+  return Math.round(fromMs + gapMs + earlier);
+}
+
+/** The offset at a boot's end, when it was ever known. */
+function knownOffsetMs(boot: BootRecord): number | undefined {
+  return boot.offsets.findLast((offset) => offset.certainty !== 'guessed')?.offsetMs;
+}

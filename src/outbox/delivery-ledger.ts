@@ -1,0 +1,100 @@
+/**
+ * What was delivered, per key and hour: count, sum, first, last. The audit holds it against what the platform has. Cells gather in memory
+ * (and in the delivery state, so that a crash loses none) and are added to a file of JSON lines; a reader adds up the lines of a cell.
+ */
+import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import type { TelemetryValue } from './telemetry-entry.ts';
+
+/** `[UTC epoch ms, value]`. */
+export type LedgerPoint = readonly [ts: number, value: TelemetryValue];
+
+export interface LedgerCell {
+  readonly device: string;
+  readonly key: string;
+  /** UTC epoch ms at which the hour begins. */
+  readonly hourMs: number;
+  count: number;
+  /** Of the numbers among the values. */
+  sum: number;
+  first: LedgerPoint;
+  last: LedgerPoint;
+}
+
+export const LEDGER_HOUR_MS = 3_600_000;
+
+/** Adds delivered entries up; cells are looked up by key, and mostly the one of this hour. */
+export class LedgerCells {
+  readonly #cells = new Map<string, LedgerCell>();
+  /** The cell each key used last. */
+  readonly #recent = new Map<string, LedgerCell>();
+
+  constructor(cells: Iterable<LedgerCell> = []) {
+    for (const cell of cells) this.merge(cell);
+  }
+
+  get size(): number {
+    return this.#cells.size;
+  }
+
+  add(entry: { readonly device: string; readonly key: string; readonly ts: number; readonly value: TelemetryValue }): void {
+    const { device, key, ts, value } = entry;
+    const hourMs = Math.floor(ts / LEDGER_HOUR_MS) * LEDGER_HOUR_MS;
+    let cell = this.#recent.get(key);
+    if (cell === undefined || cell.hourMs !== hourMs || cell.device !== device) {
+      const name = nameOf(device, key, hourMs);
+      cell = this.#cells.get(name);
+      if (cell === undefined) {
+        cell = { device, key, hourMs, count: 0, sum: 0, first: [ts, value], last: [ts, value] };
+        this.#cells.set(name, cell);
+      }
+      this.#recent.set(key, cell);
+    }
+    cell.count += 1;
+    if (typeof value === 'number' && Number.isFinite(value)) cell.sum += value;
+    if (ts < cell.first[0]) cell.first = [ts, value];
+    if (ts >= cell.last[0]) cell.last = [ts, value];
+  }
+
+  merge(other: LedgerCell): void {
+    const name = nameOf(other.device, other.key, other.hourMs);
+    const cell = this.#cells.get(name);
+    if (cell === undefined) {
+      this.#cells.set(name, { ...other });
+      return;
+    }
+    cell.count += other.count;
+    cell.sum += other.sum;
+    if (other.first[0] < cell.first[0]) cell.first = other.first;
+    if (other.last[0] >= cell.last[0]) cell.last = other.last;
+  }
+
+  list(): readonly LedgerCell[] {
+    return [...this.#cells.values()];
+  }
+
+  clear(): void {
+    this.#cells.clear();
+    this.#recent.clear();
+  }
+}
+
+/** One flush of cells as lines; the number tells a reader, and the next start, which flush they belong to. */
+export function ledgerLines(flush: number, cells: readonly LedgerCell[]): string {
+  return cells.map((cell) => `${stringifyJson({ flush, ...cell } as unknown as JsonValue)}\n`).join('');
+}
+
+/** A line's cell; undefined for a torn or foreign line. */
+export function parseLedgerLine(line: string): { readonly flush: number; readonly cell: LedgerCell } | undefined {
+  try {
+    const { flush, ...cell } = parseJson(line) as unknown as LedgerCell & { flush: number };
+    const whole =
+      typeof cell.key === 'string' && typeof cell.hourMs === 'number' && typeof cell.count === 'number' && Array.isArray(cell.last);
+    return whole && typeof flush === 'number' ? { flush, cell } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf(device: string, key: string, hourMs: number): string {
+  return `${hourMs}\0${device}\0${key}`;
+}

@@ -1,0 +1,172 @@
+/**
+ * Which blocks go next. Lanes are not stored: each is a way of looking at the one sequence, minus what was acknowledged.
+ *
+ *   sequence  ──acknowledged──┊─── backlog ───┊── live ──▶ now
+ *   alarm         ·   ·     ·        ·   !  !       !        wherever they lie
+ */
+import type { Clock } from '../host/clock.ts';
+import type { BlockInfo } from './block-frame.ts';
+import type { BootTimes } from './boot-times.ts';
+import type { Lane } from './outbox-batch.ts';
+import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
+import { SequenceRanges } from './sequence-ranges.ts';
+
+/** The present is what was committed within this, or within two commits when those are rarer. */
+const LIVE_AGE_MS = 30_000;
+/** Segments of before this start that one look for alarms reads through: a few ms each. */
+const SURVEYED_AT_ONCE = 4;
+
+export interface LanesDeps {
+  readonly clock: Clock;
+  readonly shelf: SegmentShelf;
+  readonly acknowledged: SequenceRanges;
+  readonly boots: BootTimes;
+  readonly order: 'newest-first' | 'oldest-first';
+  readonly commitAgeMs: number;
+}
+
+export class Lanes {
+  readonly #deps: LanesDeps;
+  readonly #liveAgeMs: number;
+  /** Regular blocks of this process, ascending: candidates for `live`. */
+  #recent: { readonly first: number; readonly last: number; readonly atMs: number }[] = [];
+  readonly #alarms = new SequenceRanges();
+  /** Segments of before this start whose alarms are not known yet, ascending. */
+  #unsurveyed: Segment[];
+
+  constructor(deps: LanesDeps) {
+    this.#deps = deps;
+    this.#liveAgeMs = Math.max(LIVE_AGE_MS, 2 * deps.commitAgeMs);
+    this.#unsurveyed = [...deps.shelf.segments];
+  }
+
+  /** Takes note of blocks that have just become durable. */
+  committed(blocks: readonly BlockInfo[]): void {
+    const atMs = this.#deps.clock.monotonicMs();
+    for (const { alarm, firstSequence: first, lastSequence: last } of blocks) {
+      if (alarm) this.#alarms.add(first, last);
+      else this.#recent.push({ first, last, atMs });
+    }
+    this.#forgetOld();
+  }
+
+  /** Entries that wait in the two fast lanes. */
+  counts(): { readonly alarm: number; readonly live: number } {
+    this.#forgetOld();
+    const waiting = (first: number, last: number): number => last - first + 1 - this.#deps.acknowledged.countWithin(first, last);
+    return {
+      alarm: this.#alarms.list().reduce((sum, [first, last]) => sum + waiting(first, last), 0),
+      live: this.#recent.reduce((sum, { first, last }) => sum + waiting(first, last), 0),
+    };
+  }
+
+  /** Blocks of a lane, up to a number of entries but at least one block, ascending. */
+  async select(lane: Lane, maxEntries: number): Promise<PlacedBlock[]> {
+    const taken: PlacedBlock[] = [];
+    let entries = 0;
+    for await (const placed of this.#walk(lane)) {
+      if (taken.length > 0 && entries + placed.info.count > maxEntries) break;
+      taken.push(placed);
+      entries += placed.info.count;
+      if (entries >= maxEntries) break;
+    }
+    return taken.sort((a, b) => a.info.firstSequence - b.info.firstSequence);
+  }
+
+  #walk(lane: Lane): AsyncIterable<PlacedBlock> {
+    if (lane === 'alarm') return this.#walkAlarms();
+    return lane === 'live' ? this.#walkLive() : this.#walkBacklog();
+  }
+
+  async *#walkAlarms(): AsyncGenerator<PlacedBlock> {
+    await this.#survey();
+    for (const [first, last] of this.#alarms.list()) {
+      if (this.#deps.acknowledged.covers(first, last)) continue;
+      yield* this.#blocksWithin(first, last);
+    }
+    const [oldest] = this.#deps.shelf.segments;
+    if (oldest !== undefined) this.#alarms.forgetBelow(oldest.firstSequence);
+  }
+
+  async *#walkLive(): AsyncGenerator<PlacedBlock> {
+    this.#forgetOld();
+    const [oldest] = this.#recent;
+    if (oldest === undefined) return;
+    if (this.#deps.order === 'newest-first') {
+      for (const { first, last } of this.#recent.toReversed()) yield* this.#blocksWithin(first, last);
+    } else if ((await this.#walkBacklog().next()).done === true) {
+      for (const { first, last } of [...this.#recent]) yield* this.#blocksWithin(first, last);
+    }
+  }
+
+  async *#walkBacklog(): AsyncGenerator<PlacedBlock> {
+    this.#forgetOld();
+    const { shelf, acknowledged, order } = this.#deps;
+    const liveFrom = this.#recent[0]?.first ?? Number.POSITIVE_INFINITY;
+    const newestFirst = order === 'newest-first';
+    const segments = newestFirst ? shelf.segments.toReversed() : [...shelf.segments];
+    for (const segment of segments) {
+      if (segment.firstSequence >= liveFrom || acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
+      if (segment.bootIds?.every((bootId) => !this.#deps.boots.canResolve(bootId)) === true && !segment.ownTimes) continue;
+      const blocks = await shelf.blocksOf(segment);
+      for (const info of newestFirst ? blocks.toReversed() : [...blocks]) {
+        if (info.firstSequence < liveFrom && this.#isDue(info)) yield { segment, info };
+      }
+    }
+  }
+
+  async *#blocksWithin(first: number, last: number): AsyncGenerator<PlacedBlock> {
+    for (let sequence = first; sequence <= last; ) {
+      const segment = this.#deps.shelf.segmentOf(sequence);
+      if (segment === undefined) return;
+      const blocks = await this.#deps.shelf.blocksOf(segment);
+      const from = firstEndingAtOrAfter(blocks, sequence);
+      for (let at = from; at < blocks.length; at += 1) {
+        const info = blocks[at] as BlockInfo;
+        if (info.firstSequence > last) return;
+        if (this.#isDue(info)) yield { segment, info };
+      }
+      sequence = segment.lastSequence + 1;
+    }
+  }
+
+  #isDue(info: BlockInfo): boolean {
+    if (this.#deps.acknowledged.covers(info.firstSequence, info.lastSequence)) return false;
+    return info.ownTime || this.#deps.boots.canResolve(info.bootId);
+  }
+
+  /** Looks for alarms in a few of the segments that an earlier process wrote, newest first; each call gets on with it. */
+  async #survey(): Promise<void> {
+    for (let read = 0; read < SURVEYED_AT_ONCE; ) {
+      const segment = this.#unsurveyed.pop();
+      if (segment === undefined) return;
+      if (!this.#deps.shelf.segments.includes(segment)) continue;
+      if (this.#deps.acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
+      for (const { alarm, firstSequence, lastSequence } of await this.#deps.shelf.blocksOf(segment))
+        if (alarm) this.#alarms.add(firstSequence, lastSequence);
+      read += 1;
+    }
+  }
+
+  #forgetOld(): void {
+    const { clock, acknowledged } = this.#deps;
+    const untilMs = clock.monotonicMs() - this.#liveAgeMs;
+    let old = 0;
+    for (let block = this.#recent[0]; block !== undefined; block = this.#recent[old]) {
+      if (block.atMs >= untilMs && !acknowledged.covers(block.first, block.last)) break;
+      old += 1;
+    }
+    if (old > 0) this.#recent = this.#recent.slice(old);
+  }
+}
+
+function firstEndingAtOrAfter(blocks: readonly BlockInfo[], sequence: number): number {
+  let low = 0;
+  let high = blocks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((blocks[middle] as BlockInfo).lastSequence < sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

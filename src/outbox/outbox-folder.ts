@@ -1,0 +1,141 @@
+/**
+ * Opens the outbox's folder whatever is in it: takes the segments on the shelf, clears what a crash left, and moves to `set-aside` what
+ * is not ours to read. Only the newest segment is read through; the rest waits until it is needed.
+ */
+import type { Log } from '../host/log.ts';
+import { readBlockInfo } from './block-frame.ts';
+import type { BootTimes } from './boot-times.ts';
+import { type FileLayer, readAll } from './file-layer.ts';
+import { parseSegmentName, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentScan } from './segment-file.ts';
+import type { Segment, SegmentShelf } from './segment-shelf.ts';
+
+const SET_ASIDE = 'set-aside';
+/** A segment is a megabyte; what is far larger was not written by us, and is not to be read into memory. */
+const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
+/** The header and the first block's. */
+const HEAD_BYTES = 512;
+const OURS = /^(boots\.json|delivered-[01]\.state|ledger-\d{10}\.jsonl|rejected(\.old)?\.jsonl|set-aside|lost\+found)$/;
+
+export interface FolderDeps {
+  readonly files: FileLayer;
+  readonly folder: string;
+  readonly log: Log;
+  /** What `set-aside` may hold; beyond it the oldest in it go. */
+  readonly setAsideBytes: number;
+  readonly onSetAside: () => void;
+}
+
+export class OutboxFolder {
+  readonly #deps: FolderDeps;
+
+  constructor(deps: FolderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Moves a file out of the way for a person to look at. */
+  async setAside(name: string): Promise<void> {
+    const { files, folder, log, onSetAside } = this.#deps;
+    await files.makeFolder(`${folder}/${SET_ASIDE}`);
+    const taken = new Set(await files.list(`${folder}/${SET_ASIDE}`));
+    let target = name;
+    for (let copy = 1; taken.has(target); copy += 1) target = `${name}.${copy}`;
+    await files.rename(`${folder}/${name}`, `${folder}/${SET_ASIDE}/${target}`);
+    log.warn({ file: name }, 'outbox file set aside');
+    onSetAside();
+  }
+
+  /** Fills the shelf; returns the newest segment with what it holds, when there is one. */
+  async load(shelf: SegmentShelf): Promise<{ readonly segment: Segment; readonly scan: SegmentScan } | undefined> {
+    const { files, folder } = this.#deps;
+    const found: Segment[] = [];
+    for (const name of [...(await files.list(folder))].sort()) {
+      const parsed = parseSegmentName(name);
+      if (parsed !== undefined) {
+        const segment = await this.#look(name, parsed.firstSequence);
+        if (segment !== undefined) found.push(segment);
+      } else if (name.endsWith('.tmp')) await files.unlink(`${folder}/${name}`);
+      else if (!OURS.test(name)) await this.setAside(name);
+    }
+    const kept = await this.#withoutSuperseded(found);
+    kept.forEach((segment, at) => {
+      const next = kept[at + 1];
+      if (next !== undefined) segment.lastSequence = next.firstSequence - 1;
+      if (segment.thinned === 0) segment.count = segment.lastSequence - segment.firstSequence + 1;
+      shelf.add(segment);
+    });
+    await this.#boundSetAside();
+    return this.#scanNewest(shelf);
+  }
+
+  /** Notes how long each boot ran, as far as the newest segment shows it. */
+  static observeBoots(boots: BootTimes, scan: SegmentScan): void {
+    for (const { bootId, lastMs, ownTime } of scan.blocks) if (!ownTime) boots.observe(bootId, lastMs);
+  }
+
+  async #scanNewest(shelf: SegmentShelf): Promise<{ readonly segment: Segment; readonly scan: SegmentScan } | undefined> {
+    for (;;) {
+      const segment = shelf.segments.at(-1);
+      if (segment === undefined) return undefined;
+      segment.lastSequence = Number.MAX_SAFE_INTEGER;
+      const scan = await shelf.scan(segment);
+      const last = scan.blocks.at(-1);
+      if (last !== undefined) {
+        segment.lastSequence = last.lastSequence;
+        return { segment, scan };
+      }
+      // A first commit that never became durable, or damage from end to end.
+      await shelf.forget(segment);
+      if (scan.cleanTail && scan.damaged.length === 0) await this.#deps.files.unlink(`${this.#deps.folder}/${segment.name}`);
+      else await this.setAside(segment.name);
+    }
+  }
+
+  async #look(name: string, firstSequence: number): Promise<Segment | undefined> {
+    const { files, folder } = this.#deps;
+    const path = `${folder}/${name}`;
+    const bytes = await files.size(path);
+    if (bytes === 0) {
+      await files.unlink(path);
+      return undefined;
+    }
+    const head = Buffer.alloc(HEAD_BYTES);
+    const file = await files.open(path, 'read').catch(() => undefined);
+    await file?.read(head, 0).catch(() => 0);
+    await file?.close();
+    let header = readSegmentHeader(head);
+    if (header.kind === 'foreign' && bytes <= LARGEST_FILE_BYTES)
+      header = readSegmentHeader(Buffer.from((await readAll(files, path).catch(() => undefined)) ?? []));
+    if (header.kind === 'foreign' || header.kind === 'newer' || bytes > LARGEST_FILE_BYTES) {
+      await this.setAside(name);
+      return undefined;
+    }
+    const thinned = header.kind === 'ours' ? header.thinned : 0;
+    const count = header.kind === 'ours' ? header.count : 0;
+    const first = readBlockInfo(head, SEGMENT_HEADER_BYTES, { headerOnly: true });
+    const segment: Segment = { name, firstSequence, lastSequence: firstSequence, bytes, thinned, count, damagedBytes: 0 };
+    if (first !== undefined) segment.first = { bootId: first.bootId, ms: first.firstMs, ownTime: first.ownTime };
+    return segment;
+  }
+
+  /** Of several files with the same first sequence the latest try counts; it was begun because the ones before it failed. */
+  async #withoutSuperseded(found: readonly Segment[]): Promise<Segment[]> {
+    const kept = new Map<number, Segment>();
+    const generation = (segment: Segment): number => parseSegmentName(segment.name)?.generation ?? 0;
+    for (const segment of [...found].sort((a, b) => generation(a) - generation(b))) {
+      const older = kept.get(segment.firstSequence);
+      if (older !== undefined) await this.setAside(older.name);
+      kept.set(segment.firstSequence, segment);
+    }
+    return [...kept.values()].sort((a, b) => a.firstSequence - b.firstSequence);
+  }
+
+  async #boundSetAside(): Promise<void> {
+    const { files, folder, setAsideBytes } = this.#deps;
+    const names = await files.list(`${folder}/${SET_ASIDE}`).catch(() => []);
+    let sum = 0;
+    for (const name of [...names].sort().reverse()) {
+      sum += await files.size(`${folder}/${SET_ASIDE}/${name}`);
+      if (sum > setAsideBytes) await files.unlink(`${folder}/${SET_ASIDE}/${name}`).catch(() => {});
+    }
+  }
+}

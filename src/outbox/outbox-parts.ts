@@ -1,0 +1,111 @@
+/** Opens the parts of an outbox in their order, from whatever lies in its folder. */
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { BlockInfo } from './block-frame.ts';
+import { BootTimes, type TimeSource } from './boot-times.ts';
+import { DeliveryState } from './delivery-state.ts';
+import type { FileLayer } from './file-layer.ts';
+import { Lanes } from './lanes.ts';
+import { LedgerFile } from './ledger-file.ts';
+import { OutboxFolder } from './outbox-folder.ts';
+import { type OutboxSettings, segmentSizes } from './outbox-settings.ts';
+import { RejectedFile } from './rejected-file.ts';
+import { Retention } from './retention.ts';
+import type { Segment } from './segment-shelf.ts';
+import { SegmentShelf } from './segment-shelf.ts';
+import { SegmentWriter } from './segment-writer.ts';
+
+export interface OutboxDeps {
+  /** The outbox's own folder; made when missing. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: OutboxSettings;
+  readonly timeSync: TimeSource;
+  /** The machine's files unless a test brings others. */
+  readonly files?: FileLayer;
+}
+
+export interface OutboxParts {
+  readonly shelf: SegmentShelf;
+  readonly state: DeliveryState;
+  readonly boots: BootTimes;
+  readonly writer: SegmentWriter;
+  readonly lanes: Lanes;
+  readonly retention: Retention;
+  readonly ledger: LedgerFile;
+  readonly rejected: RejectedFile;
+  readonly nextSequence: number;
+}
+
+/** Shares of `maxBytes` that are not segments; together a sixteenth with some to spare. */
+const LEDGER_FILE_SHARE = 1 / 512;
+const REJECTED_FILE_SHARE = 1 / 256;
+const SET_ASIDE_SHARE = 1 / 64;
+const LARGEST_SMALL_FILE_BYTES = 1_000_000;
+
+export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }): Promise<OutboxParts> {
+  const { files, folder, clock, log, settings } = deps;
+  await files.makeFolder(folder);
+  let setAside = 0;
+  const outboxFolder = new OutboxFolder({
+    files,
+    folder,
+    log,
+    setAsideBytes: settings.maxBytes * SET_ASIDE_SHARE,
+    onSetAside: () => {
+      setAside += 1;
+    },
+  });
+  const putAside = (name: string): Promise<void> => outboxFolder.setAside(name);
+  const state = await DeliveryState.open({ files, folder, clock }, putAside);
+  const boots = await BootTimes.open({ ...deps, timeUncertain: settings.timeUncertain }, putAside);
+  const shelf = new SegmentShelf({ files, folder, log, onScanned: (segment, blocks) => closeGaps(state, segment, blocks) });
+  const newest = await outboxFolder.load(shelf);
+  if (newest !== undefined) OutboxFolder.observeBoots(boots, newest.scan);
+  const small = (share: number): number => Math.min(LARGEST_SMALL_FILE_BYTES, settings.maxBytes * share);
+  const ledger = new LedgerFile({ files, folder, maxBytes: small(LEDGER_FILE_SHARE) });
+  await ledger.open(state.flush).catch((error: unknown) => log.warn({ err: error }, 'outbox ledger cannot be opened'));
+  const sizes = segmentSizes(settings.maxBytes);
+  const onWritten = (bytes: number): void => {
+    state.counters.diskBytes += bytes;
+  };
+  const writer = new SegmentWriter({ files, folder, shelf, ...sizes, onWritten });
+  if (newest?.scan.cleanTail === true && newest.segment.thinned === 0 && newest.segment.first !== undefined)
+    await writer.resume(newest.segment, newest.scan.blocks, newest.scan.end).catch(() => {});
+  if (setAside > 0) {
+    state.counters.setAside += setAside;
+    state.touch();
+  }
+  return {
+    shelf,
+    state,
+    boots,
+    writer,
+    lanes: new Lanes({ ...deps, shelf, boots, acknowledged: state.acknowledged, order: settings.order, commitAgeMs: settings.commitAgeMs }),
+    retention: new Retention({ ...deps, shelf, boots, state }),
+    ledger,
+    rejected: new RejectedFile({ files, folder, maxBytes: small(REJECTED_FILE_SHARE) }),
+    // Past everything that was ever acknowledged, too: a new entry under an acknowledged number would never be sent.
+    nextSequence: Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1,
+  };
+}
+
+/** Sequences of a segment that no block has were lost to damage, or never given: nothing waits for them any more. */
+function closeGaps(state: DeliveryState, segment: Segment, blocks: readonly BlockInfo[]): void {
+  const last = blocks.at(-1);
+  if (last === undefined) return;
+  let next = segment.firstSequence;
+  const end = segment.lastSequence === Number.MAX_SAFE_INTEGER ? last.lastSequence : segment.lastSequence;
+  for (const { firstSequence, lastSequence } of [...blocks, { firstSequence: end + 1, lastSequence: end }]) {
+    if (firstSequence > next) {
+      const lost = firstSequence - next - state.acknowledged.countWithin(next, firstSequence - 1);
+      if (lost > 0 && segment.damagedBytes > 0) state.counters.damaged += lost;
+      if (lost > 0) {
+        state.acknowledged.add(next, firstSequence - 1);
+        state.touch();
+      }
+    }
+    next = Math.max(next, lastSequence + 1);
+  }
+}

@@ -1,0 +1,127 @@
+/** What people and dashboards want to know: how much is held, from when to when, how long it can go on, and what was lost. */
+import type { Clock } from '../host/clock.ts';
+import type { BootTimes } from './boot-times.ts';
+import type { DeliveryState, OutboxCounters } from './delivery-state.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { heldIn, type Retention } from './retention.ts';
+import type { Segment, SegmentShelf } from './segment-shelf.ts';
+
+export interface OutboxStatus extends OutboxCounters {
+  /** Entries that wait for delivery, on disk and in memory. */
+  readonly heldEntries: number;
+  /** Of these, entries not yet durable. */
+  readonly inMemoryEntries: number;
+  /** Size of all segments, and of those that hold something undelivered. */
+  readonly bytes: number;
+  readonly heldBytes: number;
+  readonly segments: number;
+  /** UTC epoch ms of the oldest and newest held entry; absent when nothing is held or its time is not known. */
+  readonly oldestMs?: number;
+  readonly newestMs?: number;
+  readonly lanes: { readonly alarm: number; readonly live: number; readonly backlog: number };
+  /** Entries per second appended of late. */
+  readonly ratePerS: number;
+  /** How long an outage may last, at the present rate, before the first entry is thinned or dropped; absent while there is no rate. */
+  readonly hoursThatFit?: number;
+  /** At the rate of this run; the file system's own journal comes on top. */
+  readonly diskBytesPerDay: number;
+  readonly diskBytesPerYear: number;
+  /** Present while the disk does not take entries: the system's code. */
+  readonly fault?: string;
+  readonly timeSynchronised: boolean;
+}
+
+interface Mark {
+  readonly atMs: number;
+  readonly entries: number;
+}
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** "Of late": between one and two of these. */
+const RATE_WINDOW_MS = 600_000;
+/** Before anything was stored: what a block of ten keys takes per entry. */
+const USUAL_ENTRY_BYTES = 8;
+const SAMPLE_BYTES = 4096;
+
+/** Measures how many entries come in, over the last minutes. */
+export class AppendRate {
+  readonly #clock: Clock;
+  #entries = 0;
+  #older: Mark;
+  #newer: Mark;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#older = this.#newer = { atMs: clock.monotonicMs(), entries: 0 };
+  }
+
+  add(entries: number): void {
+    this.#entries += entries;
+    const atMs = this.#clock.monotonicMs();
+    if (atMs - this.#newer.atMs < RATE_WINDOW_MS) return;
+    this.#older = this.#newer;
+    this.#newer = { atMs, entries: this.#entries };
+  }
+
+  perSecond(): number {
+    const elapsedMs = this.#clock.monotonicMs() - this.#older.atMs;
+    return elapsedMs < 1 ? 0 : ((this.#entries - this.#older.entries) * 1000) / elapsedMs;
+  }
+}
+
+export interface StatusDeps {
+  readonly clock: Clock;
+  readonly shelf: SegmentShelf;
+  readonly state: DeliveryState;
+  readonly boots: BootTimes;
+  readonly retention: Retention;
+  readonly commit: GroupCommit;
+  readonly rate: AppendRate;
+  readonly minFreeBytes: number;
+  readonly laneCounts: () => { readonly alarm: number; readonly live: number };
+  readonly opened: { readonly atMs: number; readonly diskBytes: number };
+}
+
+export function readStatus(deps: StatusDeps): OutboxStatus {
+  const { clock, shelf, state, boots, retention, commit, rate, opened } = deps;
+  const held = shelf.segments.map((segment) => ({ segment, entries: heldIn(segment, state) })).filter(({ entries }) => entries > 0);
+  const onDisk = held.reduce((sum, { entries }) => sum + entries, 0);
+  const heldBytes = held.reduce((sum, { segment }) => sum + segment.bytes, 0);
+  const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, boots);
+  const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs())?.ts;
+  const { alarm, live } = deps.laneCounts();
+  const ratePerS = rate.perSecond();
+  const room = Math.min(retention.budgetBytes - heldBytes, retention.freeBytes - deps.minFreeBytes + shelf.bytes - heldBytes);
+  const hours = Math.max(0, room) / (ratePerS * entryBytes(shelf) * 3600);
+  const runMs = Math.max(1, clock.monotonicMs() - opened.atMs);
+  const perDay = ((state.counters.diskBytes - opened.diskBytes) * DAY_MS) / Math.max(runMs, HOUR_MS / 60);
+  return {
+    ...state.counters,
+    heldEntries: onDisk + commit.waitingEntries,
+    inMemoryEntries: commit.waitingEntries,
+    bytes: shelf.bytes,
+    heldBytes,
+    segments: shelf.segments.length,
+    ...(oldestMs === undefined ? {} : { oldestMs }),
+    ...(newestMs === undefined ? {} : { newestMs }),
+    lanes: { alarm, live, backlog: Math.max(0, onDisk - alarm - live) },
+    ratePerS,
+    ...(ratePerS > 0 ? { hoursThatFit: hours } : {}),
+    diskBytesPerDay: Math.round(perDay),
+    diskBytesPerYear: Math.round(perDay * 365),
+    ...(commit.fault === undefined ? {} : { fault: commit.fault.code }),
+    timeSynchronised: boots.isDecided(clock.bootId),
+  };
+}
+
+function startOf({ first }: Segment, boots: BootTimes): number | undefined {
+  if (first === undefined) return undefined;
+  return first.ownTime ? first.ms : boots.look(first.bootId, first.ms)?.ts;
+}
+
+/** What an entry takes on disk, by the newest segment that has some. */
+function entryBytes(shelf: SegmentShelf): number {
+  const segment = shelf.segments.findLast(({ count, bytes }) => count > 0 && bytes > SAMPLE_BYTES);
+  return segment === undefined ? USUAL_ENTRY_BYTES : shelf.usedBytes(segment) / segment.count;
+}

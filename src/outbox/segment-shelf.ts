@@ -1,0 +1,230 @@
+/**
+ * The segments on disk, in the order of their sequences, and the way to read them. Only names and sizes are kept in memory;
+ * where the blocks of a segment lie is read when it is needed and kept for the few segments in use.
+ */
+import type { Log } from '../host/log.ts';
+import { type BlockInfo, readBlockInfo, unpackBlock } from './block-frame.ts';
+import type { BlockEntries } from './block-payload.ts';
+import type { FileLayer, OpenFile } from './file-layer.ts';
+import { type SegmentScan, scanSegment } from './segment-file.ts';
+
+export interface Segment {
+  readonly name: string;
+  readonly firstSequence: number;
+  /** The last that it holds, or may hold when it was not read yet. */
+  lastSequence: number;
+  /** Size of the file. */
+  bytes: number;
+  /** How often it was decimated. */
+  thinned: number;
+  /** Entries in it; until it has been read, the width of its sequences. */
+  count: number;
+  /** Bytes found in it that are no block. */
+  damagedBytes: number;
+  /** The boots of its entries, and whether some bring their own time; undefined until it was read. */
+  /** When its first entry was taken; undefined when its head is damaged. */
+  first?: { readonly bootId: string; readonly ms: number; readonly ownTime: boolean };
+  bootIds?: readonly string[];
+  ownTimes?: boolean;
+}
+
+/** A block with the segment it lies in. */
+export interface PlacedBlock {
+  readonly segment: Segment;
+  readonly info: BlockInfo;
+}
+
+/** One for each lane, and one to spare. */
+const KEPT_INDEXES = 4;
+/** One read for blocks that lie side by side, up to this much. */
+const LARGEST_READ_BYTES = 256 * 1024;
+
+export interface SegmentShelfDeps {
+  readonly files: FileLayer;
+  readonly folder: string;
+  readonly log: Log;
+  /** Told what a segment really holds, whenever one is read through. */
+  readonly onScanned: (segment: Segment, blocks: readonly BlockInfo[]) => void;
+}
+
+export class SegmentShelf {
+  readonly #files: FileLayer;
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #onScanned: (segment: Segment, blocks: readonly BlockInfo[]) => void;
+  readonly #segments: Segment[] = [];
+  /** The newest last. */
+  readonly #indexes = new Map<Segment, readonly BlockInfo[]>();
+  /** The segment being written, whose index grows with each commit. */
+  #active: { readonly segment: Segment; readonly blocks: BlockInfo[] } | undefined;
+  #file: { readonly segment: Segment; readonly file: OpenFile } | undefined;
+
+  constructor(deps: SegmentShelfDeps) {
+    this.#files = deps.files;
+    this.#folder = deps.folder;
+    this.#log = deps.log;
+    this.#onScanned = deps.onScanned;
+  }
+
+  /** Ascending. */
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  get active(): Segment | undefined {
+    return this.#active?.segment;
+  }
+
+  get bytes(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  }
+
+  /** What its blocks take, without the zeros ahead of the active one. */
+  usedBytes(segment: Segment): number {
+    const last = this.#active?.segment === segment ? this.#active.blocks.at(-1) : undefined;
+    return last === undefined ? segment.bytes : last.offset + last.bytes;
+  }
+
+  add(segment: Segment): void {
+    this.#segments.push(segment);
+    this.#segments.sort((a, b) => a.firstSequence - b.firstSequence);
+  }
+
+  /** From now on `committed` adds to this segment. */
+  activate(segment: Segment, blocks: readonly BlockInfo[]): void {
+    this.#retire();
+    this.#active = { segment, blocks: [...blocks] };
+  }
+
+  committed(blocks: readonly BlockInfo[]): void {
+    const active = this.#active;
+    if (active === undefined) return;
+    for (const block of blocks) {
+      active.blocks.push(block);
+      active.segment.lastSequence = Math.max(active.segment.lastSequence, block.lastSequence);
+      active.segment.count += block.count;
+    }
+  }
+
+  /** Nothing is added to the active segment any more. */
+  retire(): void {
+    this.#retire();
+  }
+
+  /** The segment whose range holds a sequence. */
+  segmentOf(sequence: number): Segment | undefined {
+    return this.#segments.find((segment) => segment.firstSequence <= sequence && sequence <= segment.lastSequence);
+  }
+
+  /** Where the blocks of a segment lie, ascending; read from the disk when not known. */
+  async blocksOf(segment: Segment): Promise<readonly BlockInfo[]> {
+    if (this.#active?.segment === segment) return this.#active.blocks;
+    const known = this.#indexes.get(segment);
+    if (known !== undefined) {
+      this.#indexes.delete(segment);
+      this.#indexes.set(segment, known);
+      return known;
+    }
+    const { blocks } = await this.scan(segment);
+    this.#keep(segment, blocks);
+    return blocks;
+  }
+
+  /** Reads a segment through, and corrects what is known of it. */
+  async scan(segment: Segment): Promise<SegmentScan> {
+    const bytes = Buffer.allocUnsafe(segment.bytes);
+    const file = await this.#open(segment);
+    const scan = scanSegment(bytes.subarray(0, await file.read(bytes, 0)));
+    // What a failed commit left behind was written again at the beginning of the next segment.
+    const blocks = scan.blocks.filter((block) => block.firstSequence <= segment.lastSequence);
+    segment.damagedBytes = scan.damaged.reduce((sum, [from, to]) => sum + to - from, 0);
+    segment.count = blocks.reduce((sum, block) => sum + block.count, 0);
+    segment.bootIds = [...new Set(blocks.map((block) => block.bootId))];
+    segment.ownTimes = blocks.some((block) => block.ownTime);
+    this.#onScanned(segment, blocks);
+    if (segment.damagedBytes > 0)
+      this.#log.warn(
+        { segment: segment.name, damagedBytes: segment.damagedBytes, wholeBlocks: blocks.length },
+        'outbox segment is damaged',
+      );
+    return { ...scan, blocks };
+  }
+
+  /** Reads blocks; in place of one that is no longer whole there is undefined. */
+  async read(placed: readonly PlacedBlock[]): Promise<(BlockEntries | undefined)[]> {
+    const entries: (BlockEntries | undefined)[] = [];
+    for (let from = 0; from < placed.length; ) {
+      const first = placed[from] as PlacedBlock;
+      let to = from + 1;
+      let end = first.info.offset + first.info.bytes;
+      for (let next = placed[to]; next !== undefined; next = placed[to]) {
+        if (next.segment !== first.segment || next.info.offset !== end) break;
+        if (end + next.info.bytes - first.info.offset > LARGEST_READ_BYTES) break;
+        end += next.info.bytes;
+        to += 1;
+      }
+      const bytes = Buffer.allocUnsafe(end - first.info.offset);
+      const file = await this.#open(first.segment);
+      const got = bytes.subarray(0, await file.read(bytes, first.info.offset));
+      for (; from < to; from += 1) entries.push(this.#unpack(got, first.info.offset, placed[from] as PlacedBlock));
+    }
+    return entries;
+  }
+
+  /** Takes a segment off the shelf and its file off the disk. */
+  async remove(segment: Segment): Promise<void> {
+    await this.forget(segment);
+    await this.#files.unlink(`${this.#folder}/${segment.name}`);
+  }
+
+  /** Takes a segment off the shelf; the file stays. */
+  async forget(segment: Segment): Promise<void> {
+    const at = this.#segments.indexOf(segment);
+    if (at !== -1) this.#segments.splice(at, 1);
+    await this.refresh(segment);
+  }
+
+  /** Forgets what is known of a segment whose file was replaced. */
+  async refresh(segment: Segment): Promise<void> {
+    this.#indexes.delete(segment);
+    if (this.#file?.segment === segment) await this.close();
+  }
+
+  async close(): Promise<void> {
+    const open = this.#file;
+    this.#file = undefined;
+    await open?.file.close();
+  }
+
+  #unpack(bytes: Buffer, offset: number, { segment, info }: PlacedBlock): BlockEntries | undefined {
+    const at = info.offset - offset;
+    try {
+      if (readBlockInfo(bytes, at)?.firstSequence === info.firstSequence) return unpackBlock(bytes, at, info);
+    } catch (error) {
+      this.#log.warn({ segment: segment.name, offset: info.offset, err: error }, 'outbox block cannot be unpacked');
+    }
+    return undefined;
+  }
+
+  /** The file last read stays open: a drain reads it hundreds of times. */
+  async #open(segment: Segment): Promise<OpenFile> {
+    if (this.#file?.segment === segment) return this.#file.file;
+    await this.close();
+    const file = await this.#files.open(`${this.#folder}/${segment.name}`, 'read');
+    this.#file = { segment, file };
+    return file;
+  }
+
+  #keep(segment: Segment, blocks: readonly BlockInfo[]): void {
+    this.#indexes.set(segment, blocks);
+    for (const oldest of this.#indexes.keys()) {
+      if (this.#indexes.size <= KEPT_INDEXES) break;
+      this.#indexes.delete(oldest);
+    }
+  }
+
+  #retire(): void {
+    if (this.#active !== undefined) this.#keep(this.#active.segment, this.#active.blocks);
+    this.#active = undefined;
+  }
+}

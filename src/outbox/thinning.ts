@@ -1,0 +1,143 @@
+/**
+ * Decimates a segment: of each key every second sample stays, and of each stretch the first, last, least and greatest, so that a long
+ * outage keeps a coarse history. The thinner copy is written beside the segment, synced, and renamed over it.
+ */
+import type { JsonValue } from '../host/json.ts';
+import { frameBlock } from './block-frame.ts';
+import { type BlockEntries, PayloadEncoder } from './block-payload.ts';
+import type { FileLayer } from './file-layer.ts';
+import { SEGMENT_HEADER_BYTES, segmentHeader } from './segment-file.ts';
+import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
+import type { SequenceRanges } from './sequence-ranges.ts';
+
+/** Entries decimated together: a few hundred of each key, and a bounded part of memory. */
+const STRETCH_ENTRIES = 4_000;
+
+export interface Thinned {
+  /** Entries that were taken away. */
+  readonly removed: number;
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+}
+
+/** Rewrites one segment that nothing is written to any more. Entries that were delivered go too, alarms stay whole. */
+export async function thinSegment(
+  deps: { readonly files: FileLayer; readonly folder: string; readonly shelf: SegmentShelf; readonly acknowledged: SequenceRanges },
+  segment: Segment,
+): Promise<Thinned> {
+  const { files, folder, shelf, acknowledged } = deps;
+  const path = `${folder}/${segment.name}`;
+  const bytesBefore = segment.bytes;
+  const encoder = new PayloadEncoder();
+  const blocks = (await shelf.blocksOf(segment)).filter((info) => !acknowledged.covers(info.firstSequence, info.lastSequence));
+  let at = SEGMENT_HEADER_BYTES;
+  let kept = 0;
+  let had = 0;
+  const target = await files.open(`${path}.tmp`, 'replace');
+  try {
+    for (const stretch of stretches(blocks.map((info) => ({ segment, info })))) {
+      const entries = joined(stretch, await shelf.read(stretch));
+      had += entries.keys.length;
+      const { alarm, bootId, firstSequence } = (stretch[0] as PlacedBlock).info;
+      const thinner = alarm ? entries : decimate(entries);
+      if (thinner.keys.length === 0) continue;
+      kept += thinner.keys.length;
+      const lastSequence = (stretch.at(-1) as PlacedBlock).info.lastSequence;
+      const { bytes } = frameBlock(encoder, thinner, { alarm, bootId, firstSequence, lastSequence });
+      await target.write(bytes, at);
+      at += bytes.length;
+    }
+    await target.write(segmentHeader(segment.thinned + 1, kept), 0);
+    await target.datasync();
+  } finally {
+    await target.close();
+  }
+  await files.rename(`${path}.tmp`, path);
+  await files.syncFolder(folder);
+  await shelf.refresh(segment);
+  segment.bytes = at;
+  segment.count = kept;
+  segment.thinned += 1;
+  return { removed: had - kept, bytesBefore, bytesAfter: at };
+}
+
+/** Every second sample of each key, and its first, last, least and greatest. */
+export function decimate(entries: BlockEntries): BlockEntries {
+  const rows = new Map<string, number[]>();
+  entries.keys.forEach((key, row) => {
+    const name = `${entries.devices[row]}\0${key}`;
+    const own = rows.get(name);
+    if (own === undefined) rows.set(name, [row]);
+    else own.push(row);
+  });
+  const kept = new Set<number>();
+  for (const own of rows.values()) {
+    let least = own[0] as number;
+    let greatest = least;
+    own.forEach((row, at) => {
+      if (at % 2 === 0 || at === own.length - 1) kept.add(row);
+      if (isLess(entries.values[row], entries.values[least])) least = row;
+      if (isLess(entries.values[greatest], entries.values[row])) greatest = row;
+    });
+    kept.add(least).add(greatest);
+  }
+  const pick = <T>(column: readonly T[]): T[] => column.filter((_value, row) => kept.has(row));
+  return {
+    devices: pick(entries.devices),
+    keys: pick(entries.keys),
+    values: pick(entries.values),
+    monotonicMs: pick(entries.monotonicMs),
+    ...(entries.takenAtMs === undefined ? {} : { takenAtMs: pick(entries.takenAtMs) }),
+    ...(entries.sequences === undefined ? {} : { sequences: pick(entries.sequences) }),
+  };
+}
+
+function isLess(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  return typeof a === 'number' && typeof b === 'number' && a < b;
+}
+
+/** Neighbouring blocks that may become one. */
+function* stretches(blocks: readonly PlacedBlock[]): Generator<PlacedBlock[]> {
+  let stretch: PlacedBlock[] = [];
+  let count = 0;
+  for (const placed of blocks) {
+    const [first] = stretch;
+    if (first !== undefined && (!isAlike(first, placed) || count + placed.info.count > STRETCH_ENTRIES)) {
+      yield stretch;
+      stretch = [];
+      count = 0;
+    }
+    stretch.push(placed);
+    count += placed.info.count;
+  }
+  if (stretch.length > 0) yield stretch;
+}
+
+function isAlike({ info: a }: PlacedBlock, { info: b }: PlacedBlock): boolean {
+  return a.alarm === b.alarm && a.ownTime === b.ownTime && a.bootId === b.bootId;
+}
+
+function joined(
+  stretch: readonly PlacedBlock[],
+  read: readonly (BlockEntries | undefined)[],
+): Required<Omit<BlockEntries, 'takenAtMs'>> & Pick<BlockEntries, 'takenAtMs'> {
+  const devices: string[] = [];
+  const keys: string[] = [];
+  const values: JsonValue[] = [];
+  const monotonicMs: number[] = [];
+  const takenAtMs: number[] = [];
+  const sequences: number[] = [];
+  read.forEach((entries, at) => {
+    if (entries === undefined) return;
+    const { firstSequence } = (stretch[at] as PlacedBlock).info;
+    entries.keys.forEach((key, row) => {
+      devices.push(entries.devices[row] as string);
+      keys.push(key);
+      values.push(entries.values[row] as JsonValue);
+      monotonicMs.push(entries.monotonicMs[row] as number);
+      if (entries.takenAtMs !== undefined) takenAtMs.push(entries.takenAtMs[row] as number);
+      sequences.push(entries.sequences?.[row] ?? firstSequence + row);
+    });
+  });
+  return { devices, keys, values, monotonicMs, sequences, ...(takenAtMs.length === 0 ? {} : { takenAtMs }) };
+}

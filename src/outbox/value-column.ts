@@ -1,0 +1,151 @@
+/**
+ * The values of one key in one block. Sensors give decimals of few places, so a column is whole numbers of 10^-n written as
+ * differences wherever that gives back the very same doubles; anything else has a form of its own, and none changes a value:
+ * longs stay longs, -0 stays -0, JSON stays equal.
+ */
+import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import type { ByteReader } from './byte-reader.ts';
+import type { ByteWriter } from './byte-writer.ts';
+
+const DECIMALS = 0;
+const DOUBLES = 1;
+const TEXTS = 2;
+const MIXED = 3;
+
+const NULL = 0;
+const FALSE = 1;
+const TRUE = 2;
+const WHOLE = 3;
+const DOUBLE = 4;
+const LONG = 5;
+const TEXT = 6;
+const JSON_TEXT = 7;
+
+/** Differences of two numbers within this stay safe integers when zigzagged. */
+const LARGEST_WHOLE = 2 ** 51;
+const POWERS_OF_TEN = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
+/** What was taken by `append` comes back whatever its depth; the wire has limits of its own. */
+const OWN_JSON = { depth: 5_000, length: 1 << 29 };
+
+export function writeColumn(to: ByteWriter, values: readonly JsonValue[]): void {
+  const places = decimalPlaces(values);
+  if (places !== undefined) {
+    to.byte(DECIMALS);
+    to.byte(places);
+    const power = POWERS_OF_TEN[places] as number;
+    let last = 0;
+    for (const value of values) {
+      const whole = Math.round((value as number) * power);
+      to.zigzag(whole - last);
+      last = whole;
+    }
+  } else if (values.every((value) => typeof value === 'number')) {
+    to.byte(DOUBLES);
+    for (const value of values) to.double(value);
+  } else if (values.every((value) => typeof value === 'string' && value.isWellFormed())) {
+    to.byte(TEXTS);
+    for (const value of values) to.text(value as string);
+  } else {
+    to.byte(MIXED);
+    for (const value of values) writeMixed(to, value);
+  }
+}
+
+export function readColumn(from: ByteReader, count: number): JsonValue[] {
+  const values: JsonValue[] = new Array(count);
+  const form = from.byte();
+  switch (form) {
+    case DECIMALS: {
+      const power = POWERS_OF_TEN[from.byte()] as number;
+      let whole = 0;
+      for (let at = 0; at < count; at += 1) {
+        whole += from.zigzag();
+        values[at] = whole / power;
+      }
+      return values;
+    }
+    case DOUBLES:
+      for (let at = 0; at < count; at += 1) values[at] = from.double();
+      return values;
+    case TEXTS:
+      for (let at = 0; at < count; at += 1) values[at] = from.text();
+      return values;
+    case MIXED:
+      for (let at = 0; at < count; at += 1) values[at] = readMixed(from);
+      return values;
+    default:
+      throw new RangeError(`no column has the form ${form}`);
+  }
+}
+
+/** The fewest places with which every value is a whole number of 10^-places, exactly; undefined when there is no such number. */
+function decimalPlaces(values: readonly JsonValue[]): number | undefined {
+  let places = 0;
+  for (const value of values) {
+    if (typeof value !== 'number') return undefined;
+    for (; ; places += 1) {
+      const power = POWERS_OF_TEN[places];
+      if (power === undefined) return undefined;
+      const whole = Math.round(value * power);
+      // Written as "not less", so that NaN fails it too.
+      if (!(Math.abs(whole) < LARGEST_WHOLE)) return undefined;
+      if (whole / power === value) break;
+    }
+    if (value === 0 && Object.is(value, -0)) return undefined;
+  }
+  // More places later in the column also hold for the values before: but only if they still divide back to the same double.
+  const power = POWERS_OF_TEN[places] as number;
+  for (const value of values as readonly number[]) {
+    const whole = Math.round(value * power);
+    if (!(Math.abs(whole) < LARGEST_WHOLE) || whole / power !== value) return undefined;
+  }
+  return places;
+}
+
+function writeMixed(to: ByteWriter, value: JsonValue): void {
+  if (value === null) to.byte(NULL);
+  else if (value === false) to.byte(FALSE);
+  else if (value === true) to.byte(TRUE);
+  else if (typeof value === 'number') {
+    if (Number.isInteger(value) && Math.abs(value) < LARGEST_WHOLE && !Object.is(value, -0)) {
+      to.byte(WHOLE);
+      to.zigzag(value);
+    } else {
+      to.byte(DOUBLE);
+      to.double(value);
+    }
+  } else if (typeof value === 'bigint') {
+    to.byte(LONG);
+    to.text(value.toString());
+  } else if (typeof value === 'string' && value.isWellFormed()) {
+    to.byte(TEXT);
+    to.text(value);
+  } else {
+    to.byte(JSON_TEXT);
+    to.text(stringifyJson(value));
+  }
+}
+
+function readMixed(from: ByteReader): JsonValue {
+  const form = from.byte();
+  switch (form) {
+    case NULL:
+      return null;
+    case FALSE:
+      return false;
+    case TRUE:
+      return true;
+    case WHOLE:
+      return from.zigzag();
+    case DOUBLE:
+      return from.double();
+    case LONG:
+      return BigInt(from.text());
+    case TEXT:
+      return from.text();
+    case JSON_TEXT:
+      return parseJson(from.text(), OWN_JSON);
+    default:
+      throw new RangeError(`no value has the form ${form}`);
+  }
+}
