@@ -1,0 +1,55 @@
+/** What is soldered to the simulated lines: the kernel's own files beneath its GPIO interfaces, laid out by guest/board. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const CHIP = 'lab-board';
+
+/** The least distance of two edges, in periods. */
+const CLOSEST = 0.5;
+
+/** Drives an input from outside: 1 is a high voltage, whatever active-low says. */
+export function drive(offset: number, level: 0 | 1): void {
+  writeFileSync(`/run/board/${offset}/pull`, level === 1 ? 'pull-up' : 'pull-down');
+}
+
+/** The pull on a line, which a bias that was asked for changes. */
+export function pullOf(offset: number): string {
+  return readFileSync(`/run/board/${offset}/pull`, 'utf8').trim();
+}
+
+/** The voltage on a line. */
+export function voltage(offset: number): 0 | 1 {
+  return readFileSync(`/run/board/${offset}/value`, 'utf8').trim() === '1' ? 1 : 0;
+}
+
+/**
+ * Toggles a line from another process, `periodMs` between edges, `edges` times; resolves when all were made. It shares one processor
+ * with the kernel's interrupt threads: while the host gives that processor no time, no edge is made that nobody could have seen.
+ */
+export async function toggle(offset: number, edges: number, periodMs: number): Promise<void> {
+  execFileSync('bash', ['-c', 'for thread in $(pgrep ^irq/); do taskset -pc 1 $thread; done']);
+  const self = [process.execPath, fileURLToPath(import.meta.url), String(offset), String(edges), String(periodMs)];
+  const child = spawn('taskset', ['-c', '1', ...self], { stdio: 'inherit' });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  if (status !== 0) throw new Error(`the pin driver ended with status ${status}`);
+}
+
+function makeEdges(offset: number, edges: number, periodMs: number): void {
+  const nap = new Int32Array(new SharedArrayBuffer(4));
+  let level: 0 | 1 = voltage(offset);
+  const startMs = performance.now();
+  for (let edge = 1; edge <= edges; edge += 1) {
+    level = level === 1 ? 0 : 1;
+    drive(offset, level);
+    // Against the start, so that the rate is kept; but no two edges so close that the interrupt of the first is still on its way.
+    const waitMs = Math.max(startMs + edge * periodMs - performance.now(), periodMs * CLOSEST);
+    Atomics.wait(nap, 0, 0, waitMs);
+  }
+}
+
+if (import.meta.main) {
+  const [offset = 0, edges = 0, periodMs = 0] = process.argv.slice(2).map(Number);
+  makeEdges(offset, edges, periodMs);
+}
