@@ -1,10 +1,16 @@
 /** `turnstone platform`: the small local platform, for benches, demos and tests, until Ctrl-C. */
+import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { LocalPlatform } from '../local-platform/local-platform.ts';
 
 interface PlatformFlags {
   readonly port: number;
   readonly host: string;
+  readonly tlsPort?: number;
+  readonly tlsCertificateFile?: string;
+  readonly claimDurationMs?: number;
+  readonly legacyProvisioning?: boolean;
+  readonly wholeFileFirmware?: boolean;
   readonly data?: string;
   readonly device: readonly string[];
   readonly json?: boolean;
@@ -24,6 +30,11 @@ export function addPlatformCommand(program: Command): void {
     .description('serve a small local platform: device API and the REST part that tests and people need')
     .option('--port <number>', 'HTTP port; 0 takes any free one', portNumber, 8080)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--tls-port <number>', 'HTTPS port, with a certificate made at start; 0 takes any free one', portNumber)
+    .option('--tls-certificate-file <file>', 'where to write that certificate, for clients to trust')
+    .option('--claim-duration-ms <number>', 'how long a claim stays open when the device does not say (default: 86400000)', milliseconds)
+    .option('--legacy-provisioning', 'provision as a server that knows only the contract: it makes every token itself')
+    .option('--whole-file-firmware', 'serve firmware as a server that knows only the contract: whole files, no fw_size')
     .option('--data <folder>', 'keep everything in this folder; without it, in memory')
     .option('--device <name=token>', 'make a device with this access token (repeatable)', collect, [])
     .option('--json', 'print the addresses as one line of JSON')
@@ -33,12 +44,21 @@ export function addPlatformCommand(program: Command): void {
         port: flags.port,
         host: flags.host,
         ...(flags.data === undefined ? {} : { dataFolder: flags.data }),
+        ...(flags.tlsPort === undefined ? {} : { tlsPort: flags.tlsPort }),
+        ...(flags.claimDurationMs === undefined ? {} : { claimDurationMs: flags.claimDurationMs }),
+        legacyProvisioning: flags.legacyProvisioning === true,
+        wholeFileFirmware: flags.wholeFileFirmware === true,
       });
+      if (flags.tlsCertificateFile !== undefined && platform.certificate !== undefined)
+        await writeFile(flags.tlsCertificateFile, platform.certificate);
       for (const device of flags.device) {
         const [name = '', token] = device.split('=');
         platform.ensureDevice(name, token);
       }
-      process.stdout.write(flags.json === true ? `${JSON.stringify({ url: platform.url })}\n` : `local platform at ${platform.url}\n`);
+      const { url, tlsUrl } = platform;
+      process.stdout.write(
+        flags.json === true ? `${JSON.stringify({ url, tlsUrl })}\n` : `local platform at ${[url, tlsUrl].filter(Boolean).join(' and ')}\n`,
+      );
       await stopSignal();
       await platform.close();
     });
@@ -55,6 +75,12 @@ function portNumber(text: string): number {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new InvalidArgumentError('a port is a whole number from 0 to 65535');
   return port;
+}
+
+function milliseconds(text: string): number {
+  const ms = Number(text);
+  if (!Number.isInteger(ms) || ms <= 0) throw new InvalidArgumentError('milliseconds are a whole number above 0');
+  return ms;
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {

@@ -12,6 +12,7 @@ export interface PlatformDevice {
   /** The user who claimed it. */
   readonly customer?: string;
   readonly firmwareId?: string;
+  readonly softwareId?: string;
   readonly gateway: boolean;
 }
 
@@ -26,6 +27,7 @@ export interface DeviceProfile {
   readonly provisionDeviceKey?: string;
   readonly provisionDeviceSecret?: string;
   readonly firmwareId?: string;
+  readonly softwareId?: string;
 }
 
 export type DeviceDraft = Partial<Omit<PlatformDevice, 'id' | 'createdMs'>> & { readonly name: string };

@@ -4,17 +4,22 @@
  */
 import { type Clock, systemClock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
+import { claimRoutes } from './claims.ts';
 import { type ClientRpcHandler, deviceRoutes } from './device-routes.ts';
 import { Faults } from './faults.ts';
 import { HttpService } from './http-service.ts';
 import { LongPolls } from './long-polls.ts';
+import { OtaPackages } from './ota-packages.ts';
+import { otaRoutes } from './ota-routes.ts';
 import { People, type User } from './people.ts';
 import { PlatformState } from './platform-state.ts';
+import { provisionRoutes } from './provision-routes.ts';
 import { RateLimit } from './rate-limit.ts';
 import { restDeviceRoutes } from './rest-devices.ts';
 import { restRpcRoutes } from './rest-rpc.ts';
 import { restTelemetryRoutes } from './rest-telemetry.ts';
 import { RpcBroker } from './rpc-broker.ts';
+import { makeCertificate, type SelfSignedCertificate } from './self-signed-certificate.ts';
 
 export interface LocalPlatformOptions {
   /** 0, the default: any free port. */
@@ -35,6 +40,14 @@ export interface LocalPlatformOptions {
   /** Refuse what the default mode stores as another type. */
   readonly strictTypes?: boolean;
   readonly users?: readonly User[];
+  /** The system parameter `device.claim.duration`. Default 24 h. */
+  readonly claimDurationMs?: number;
+  /** Provisioning that knows only the contract's fields and makes every token itself. */
+  readonly legacyProvisioning?: boolean;
+  /** Firmware as the contract alone has it: no chunks, no `fw_size`. */
+  readonly wholeFileFirmware?: boolean;
+  /** HTTPS on this port (0: any free one), with a certificate made at start. Default: none. */
+  readonly tlsPort?: number;
   /** Default 9000 s. */
   readonly tokenLifetimeMs?: number;
   readonly clientRpc?: ClientRpcHandler;
@@ -46,6 +59,10 @@ const MOST_POINTS_PER_KEY = 1_000_000;
 const ASYNC_LIMIT_MS = 30_000;
 const STALE_POLL_MS = 1_000;
 const LEAST_RPC_TIMEOUT_MS = 5_000;
+const CLAIM_DURATION_MS = 86_400_000;
+const DAY_MS = 86_400_000;
+/** Valid from yesterday, for clients whose clock is behind. */
+const CERTIFICATE_DAYS = 30;
 
 export class LocalPlatform {
   readonly state: PlatformState;
@@ -53,6 +70,9 @@ export class LocalPlatform {
   readonly faults: Faults;
   readonly rateLimit: RateLimit;
   readonly attributePolls: LongPolls<JsonObject>;
+  readonly packages: OtaPackages;
+  /** PEM of the HTTPS port's certificate, which is its own authority. */
+  readonly certificate: string | undefined;
   readonly #service: HttpService;
   readonly #clock: Clock;
 
@@ -73,7 +93,16 @@ export class LocalPlatform {
       ...(options.users === undefined ? {} : { users: options.users }),
       ...(options.tokenLifetimeMs === undefined ? {} : { tokenLifetimeMs: options.tokenLifetimeMs }),
     });
+    const wholeFileOnly = options.wholeFileFirmware === true;
+    this.packages = new OtaPackages({
+      state,
+      wholeFileOnly,
+      ...(options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder }),
+    });
+    const tls = options.tlsPort === undefined ? undefined : { port: options.tlsPort, ...certificateFor(options.host ?? HOST, clock) };
+    this.certificate = tls?.cert;
     const shared = { state, people, clock };
+    const ofDevices = { ...shared, rateLimit: this.rateLimit };
     state.attributes.onShared((deviceId, message) => this.attributePolls.tell(deviceId, message));
     state.onDeleted((deviceId) => {
       this.attributePolls.forget(deviceId);
@@ -84,6 +113,7 @@ export class LocalPlatform {
       host: options.host ?? HOST,
       port: options.port ?? 0,
       asyncLimitMs: polls.asyncLimitMs,
+      ...(tls === undefined ? {} : { tls }),
       interfere: this.faults.interfere,
       routes: [
         ...deviceRoutes({
@@ -96,7 +126,10 @@ export class LocalPlatform {
           clientRpc: options.clientRpc ?? answerTime(clock),
         }),
         ...people.routes,
-        ...restDeviceRoutes({ ...shared, onFirmware: () => {} }),
+        ...claimRoutes({ ...ofDevices, defaultDurationMs: options.claimDurationMs ?? CLAIM_DURATION_MS }),
+        ...provisionRoutes({ state, clock, legacy: options.legacyProvisioning === true }),
+        ...otaRoutes({ ...ofDevices, packages: this.packages, wholeFileOnly }),
+        ...restDeviceRoutes({ ...shared, packages: this.packages }),
         ...restTelemetryRoutes(shared),
         ...restRpcRoutes({ ...shared, rpc: this.rpc, leastTimeoutMs: options.leastRpcTimeoutMs ?? LEAST_RPC_TIMEOUT_MS }),
       ],
@@ -105,15 +138,17 @@ export class LocalPlatform {
 
   /** Opens the data folder, if there is one, and listens. */
   static async start(options: LocalPlatformOptions = {}): Promise<LocalPlatform> {
+    const others: JsonObject[] = [];
     const state = await PlatformState.open(
       {
         clock: options.clock ?? systemClock,
         mostPointsPerKey: options.mostPointsPerKey ?? MOST_POINTS_PER_KEY,
         ...(options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder }),
       },
-      () => {},
+      (record) => others.push(record),
     );
     const platform = new LocalPlatform(state, options);
+    for (const record of others) platform.packages.replay(record);
     await platform.#service.listen();
     return platform;
   }
@@ -152,8 +187,15 @@ export class LocalPlatform {
   /** Idempotent. */
   async close(): Promise<void> {
     await this.goAway();
+    await this.packages.close();
     this.state.close();
   }
+}
+
+function certificateFor(host: string, clock: Clock): SelfSignedCertificate {
+  const nowMs = clock.wallMs();
+  const names = [...new Set(['localhost', '127.0.0.1', '::1', host])];
+  return makeCertificate({ names, fromMs: nowMs - DAY_MS, untilMs: nowMs + CERTIFICATE_DAYS * DAY_MS });
 }
 
 /** What the demo's rule chain knows: the time. */

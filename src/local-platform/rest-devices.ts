@@ -4,6 +4,7 @@ import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice, ProvisionType } from './device-registry.ts';
 import { type Call, errorReply, jsonReply, type Reply, type Route } from './http-service.ts';
+import { OTA_KINDS, type OtaKind, type OtaPackages } from './ota-packages.ts';
 import { PayloadFault, readDocument } from './payload.ts';
 import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';
@@ -12,12 +13,12 @@ export interface RestDevicesDeps {
   readonly state: PlatformState;
   readonly people: People;
   readonly clock: Clock;
-  /** The firmware of a device or profile changed; an update starts. */
-  readonly onFirmware: (devices: readonly PlatformDevice[]) => void;
+  readonly packages: OtaPackages;
 }
 
 /** All entities belong to one tenant. */
 export const TENANT_ID = '13814000-1dd2-11b2-8080-808080808080';
+const KINDS: readonly OtaKind[] = ['FIRMWARE', 'SOFTWARE'];
 const PROVISION_TYPES: readonly ProvisionType[] = ['DISABLED', 'ALLOW_CREATE_NEW_DEVICES', 'CHECK_PRE_PROVISIONED_DEVICES'];
 
 export function restDeviceRoutes(deps: RestDevicesDeps): readonly Route[] {
@@ -125,6 +126,7 @@ export function deviceJson(device: PlatformDevice): JsonObject {
     label: device.label,
     deviceProfileId: entityId('DEVICE_PROFILE', device.profileId),
     firmwareId: device.firmwareId === undefined ? null : entityId('OTA_PACKAGE', device.firmwareId),
+    softwareId: device.softwareId === undefined ? null : entityId('OTA_PACKAGE', device.softwareId),
     additionalInfo: { gateway: device.gateway },
   };
 }
@@ -144,8 +146,8 @@ function saveDevice(deps: RestDevicesDeps, call: Call): Reply {
   const holder = accessToken === undefined ? undefined : registry.byToken(accessToken);
   if (holder !== undefined && holder.id !== id) throw new PayloadFault('Device credentials are already assigned to another device!');
   const profileId = idIn(body.deviceProfileId);
-  const { firmwareId: firmwareBefore, ...kept } = before ?? registry.draft({ name }, clock.wallMs());
-  const firmwareId = Object.hasOwn(body, 'firmwareId') ? idIn(body.firmwareId) : firmwareBefore;
+  const { firmwareId, softwareId, ...kept } = before ?? registry.draft({ name }, clock.wallMs());
+  const assigned = assignedIn(body, { firmwareId, softwareId }, deps.packages);
   const device: PlatformDevice = {
     ...kept,
     name,
@@ -153,10 +155,10 @@ function saveDevice(deps: RestDevicesDeps, call: Call): Reply {
     ...(typeof label === 'string' ? { label } : {}),
     ...(accessToken === undefined ? {} : { accessToken }),
     ...(profileId === undefined ? {} : { profileId }),
-    ...(firmwareId === undefined ? {} : { firmwareId }),
+    ...assigned,
   };
   state.saveDevice(device);
-  if (firmwareId !== firmwareBefore) deps.onFirmware([device]);
+  for (const kind of KINDS) if (assigned[OTA_KINDS[kind].field] !== before?.[OTA_KINDS[kind].field]) deps.packages.announce(device, kind);
   return jsonReply(deviceJson(device));
 }
 
@@ -175,7 +177,7 @@ function saveProfile(deps: RestDevicesDeps, call: Call): Reply {
   const type = body.provisionType ?? configuration.type ?? before?.provisionType;
   const secret = configuration.provisionDeviceSecret ?? before?.provisionDeviceSecret;
   const key = provisionDeviceKey ?? before?.provisionDeviceKey;
-  const firmwareId = Object.hasOwn(body, 'firmwareId') ? idIn(body.firmwareId) : before?.firmwareId;
+  const assigned = assignedIn(body, before ?? {}, deps.packages);
   const profile: DeviceProfile = {
     id: id ?? randomUUID(),
     name: named,
@@ -184,12 +186,36 @@ function saveProfile(deps: RestDevicesDeps, call: Call): Reply {
     provisionType: PROVISION_TYPES.find((known) => known === type) ?? 'DISABLED',
     ...(typeof key === 'string' ? { provisionDeviceKey: key } : {}),
     ...(typeof secret === 'string' ? { provisionDeviceSecret: secret } : {}),
-    ...(firmwareId === undefined ? {} : { firmwareId }),
+    ...assigned,
   };
   state.saveProfile(profile);
-  if (firmwareId !== before?.firmwareId)
-    deps.onFirmware(state.registry.devices.filter((device) => device.profileId === profile.id && device.firmwareId === undefined));
+  for (const kind of KINDS) {
+    const { field } = OTA_KINDS[kind];
+    if (assigned[field] === before?.[field]) continue;
+    for (const device of state.registry.devices)
+      if (device.profileId === profile.id && device[field] === undefined) deps.packages.announce(device, kind);
+  }
   return jsonReply(profileJson(profile));
+}
+
+/** The packages that a body assigns, with those of before where it says nothing. @throws PayloadFault for one without a file. */
+function assignedIn(
+  body: JsonObject,
+  before: { readonly firmwareId?: string | undefined; readonly softwareId?: string | undefined },
+  packages: OtaPackages,
+): { readonly firmwareId?: string; readonly softwareId?: string } {
+  const assigned: { firmwareId?: string; softwareId?: string } = {};
+  for (const kind of KINDS) {
+    const { field } = OTA_KINDS[kind];
+    const id = Object.hasOwn(body, field) ? idIn(body[field]) : before[field];
+    if (id === undefined) continue;
+    const ota = packages.byId(id);
+    if (ota === undefined) throw new PayloadFault(`Can't assign non-existent ${kind.toLowerCase()}!`);
+    if (ota.file === undefined && ota.url === undefined)
+      throw new PayloadFault(`Can't assign ${kind.toLowerCase()} that doesn't have data!`);
+    assigned[field] = id;
+  }
+  return assigned;
 }
 
 function profileJson(profile: DeviceProfile): JsonObject {
@@ -204,6 +230,7 @@ function profileJson(profile: DeviceProfile): JsonObject {
     provisionType: profile.provisionType,
     provisionDeviceKey: profile.provisionDeviceKey ?? null,
     firmwareId: profile.firmwareId === undefined ? null : entityId('OTA_PACKAGE', profile.firmwareId),
+    softwareId: profile.softwareId === undefined ? null : entityId('OTA_PACKAGE', profile.softwareId),
     profileData: {
       provisionConfiguration: { type: profile.provisionType, provisionDeviceSecret: profile.provisionDeviceSecret ?? null },
     },

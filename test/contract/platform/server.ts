@@ -17,13 +17,13 @@ export interface RestAnswer {
 
 export class Server {
   readonly url: string;
-  readonly #token: string;
+  readonly token: string;
   readonly #local: LocalPlatform | undefined;
   readonly #devices: string[] = [];
 
   private constructor(url: string, token: string, local: LocalPlatform | undefined) {
     this.url = url;
-    this.#token = token;
+    this.token = token;
     this.#local = local;
   }
 
@@ -39,7 +39,7 @@ export class Server {
   }
 
   rest(method: 'GET' | 'POST' | 'DELETE', path: string, body?: JsonValue): Promise<RestAnswer> {
-    return send(this.url, this.#token, method, path, body);
+    return send(this.url, this.token, method, path, body);
   }
 
   /** A device of a name that nobody had before. */

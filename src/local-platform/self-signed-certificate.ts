@@ -1,0 +1,106 @@
+/**
+ * A certificate for the local platform's HTTPS port, made at start with nothing but node:crypto: an X.509 v3 self-signed one (RFC 5280),
+ * written in DER by hand. It is its own authority, so a client trusts it by being given it.
+ */
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { isIP, SocketAddress } from 'node:net';
+
+export interface SelfSignedCertificate {
+  /** PEM. */
+  readonly key: string;
+  readonly cert: string;
+}
+
+export interface CertificateSubject {
+  /** DNS names and IP addresses. */
+  readonly names: readonly string[];
+  /** UTC epoch ms. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Object identifiers, already in DER. */
+const OID = {
+  ecdsaWithSha256: Buffer.from('06082a8648ce3d040302', 'hex'),
+  commonName: Buffer.from('0603550403', 'hex'),
+  subjectAltName: Buffer.from('0603551d11', 'hex'),
+  basicConstraints: Buffer.from('0603551d13', 'hex'),
+} as const;
+
+const TAG = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, utf8: 0x0c, sequence: 0x30, set: 0x31 } as const;
+const UTC_TIME = 0x17;
+const GENERALIZED_TIME = 0x18;
+/** RFC 5280, 4.1.2.5: UTCTime through 2049, GeneralizedTime from then on. */
+const GENERALIZED_FROM_YEAR = 2050;
+
+/** A P-256 key and its certificate. */
+export function makeCertificate(subject: CertificateSubject): SelfSignedCertificate {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const algorithm = der(TAG.sequence, OID.ecdsaWithSha256);
+  const name = der(
+    TAG.sequence,
+    der(TAG.set, der(TAG.sequence, OID.commonName, der(TAG.utf8, Buffer.from(subject.names[0] ?? 'localhost')))),
+  );
+  const body = der(
+    TAG.sequence,
+    der(0xa0, der(TAG.integer, Buffer.from([2]))),
+    der(TAG.integer, serialNumber()),
+    algorithm,
+    name,
+    der(TAG.sequence, time(subject.fromMs), time(subject.untilMs)),
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    der(0xa3, der(TAG.sequence, ...extensions(subject.names))),
+  );
+  const signature = sign('sha256', body, privateKey);
+  const certificate = der(TAG.sequence, body, algorithm, der(TAG.bitString, Buffer.from([0]), signature));
+  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: pem(certificate) };
+}
+
+function extensions(names: readonly string[]): readonly Buffer[] {
+  const alternatives = names.map((name) =>
+    // GeneralName: [2] a DNS name, [7] the bytes of an address.
+    isIP(name) === 0 ? der(0x82, Buffer.from(name, 'ascii')) : der(0x87, addressBytes(name)),
+  );
+  const isAuthority = der(TAG.sequence, der(TAG.boolean, Buffer.from([0xff])));
+  return [
+    der(TAG.sequence, OID.subjectAltName, der(TAG.octetString, der(TAG.sequence, ...alternatives))),
+    der(TAG.sequence, OID.basicConstraints, der(TAG.boolean, Buffer.from([0xff])), der(TAG.octetString, isAuthority)),
+  ];
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
+  const full = new SocketAddress({ address, family: 'ipv6' }).address;
+  const [left = '', right] = full.split('::');
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
+  const before = groups(left);
+  const after = right === undefined ? [] : groups(right);
+  const zeros = new Array<string>(right === undefined ? 0 : 8 - before.length - after.length).fill('0');
+  return Buffer.from([...before, ...zeros, ...after].map((group) => group.padStart(4, '0')).join(''), 'hex');
+}
+
+/** Positive, so the highest bit is clear; not zero in its first byte, so DER needs no more. */
+function serialNumber(): Buffer {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] as number) & 0x7f) | 0x40;
+  return bytes;
+}
+
+function time(ms: number): Buffer {
+  const text = `${new Date(ms).toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`;
+  if (Number(text.slice(0, 4)) >= GENERALIZED_FROM_YEAR) return der(GENERALIZED_TIME, Buffer.from(text));
+  return der(UTC_TIME, Buffer.from(text.slice(2)));
+}
+
+function der(tag: number, ...content: readonly Buffer[]): Buffer {
+  const body = Buffer.concat(content);
+  if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
+  const length = Buffer.from(body.length.toString(16).padStart(body.length > 0xff ? 4 : 2, '0'), 'hex');
+  return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
+}
+
+function pem(bytes: Buffer): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+}
