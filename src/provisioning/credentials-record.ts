@@ -24,6 +24,8 @@ export interface CredentialsRecord {
   readonly board: Partial<BoardIdentity>;
   /** Goes up by one with each import on another board; the platform's device belongs to the highest. */
   readonly generation: number;
+  /** The generation of another board that was found to be this device: this one stands back, at the next start too. */
+  readonly replacedBy?: number;
 }
 
 /** Rotated provisioning credentials, which go before those of the configuration. */
@@ -59,6 +61,7 @@ const RECORD: ValueShape = {
     configuredToken: { type: 'string' },
     board: BOARD,
     generation: { type: 'integer', minimum: 1 },
+    replacedBy: { type: 'integer', minimum: 1 },
   },
 };
 const STATE: ValueShape = {

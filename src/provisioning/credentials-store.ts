@@ -35,6 +35,7 @@ const OTHERS_MAY_READ = 0o077;
 export class CredentialsStore {
   readonly #deps: CredentialsStoreDeps;
   #state: CredentialsState = {};
+  #writing: Promise<void> = Promise.resolve();
 
   private constructor(deps: CredentialsStoreDeps) {
     this.#deps = deps;
@@ -60,18 +61,25 @@ export class CredentialsStore {
 
   /** Replaces one record; once this resolves it survives a power cut. @throws AgentError `host/write-failed` (retry). */
   async save(place: CredentialsPlace, record: CredentialsRecord): Promise<void> {
-    await this.#write({ ...this.#state, [place]: record });
+    await this.#change((state) => ({ ...state, [place]: record }));
+  }
+
+  /** Changes the record as it is when its turn comes, so that two who change it at once both have their way. @throws as `save`. */
+  async update(place: CredentialsPlace, change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
+    await this.#change((state) => {
+      const record = state[place];
+      return record === undefined ? state : { ...state, [place]: change(record) };
+    });
   }
 
   /** Keeps rotated provisioning credentials. @throws AgentError `host/write-failed` (retry). */
   async saveProvisionSecret(provisionSecret: ProvisionSecret): Promise<void> {
-    await this.#write({ ...this.#state, provisionSecret });
+    await this.#change((state) => ({ ...state, provisionSecret }));
   }
 
   /** Forgets who this device is, so that the next start provisions anew. @throws AgentError `host/write-failed` (retry). */
   async forget(): Promise<void> {
-    const { provisionSecret } = this.#state;
-    await this.#write(provisionSecret === undefined ? {} : { provisionSecret });
+    await this.#change(({ provisionSecret }) => (provisionSecret === undefined ? {} : { provisionSecret }));
   }
 
   async #load(): Promise<void> {
@@ -114,6 +122,12 @@ export class CredentialsStore {
       { file: path, mode: (mode & 0o777).toString(8) },
       'the credentials could be read by others; rotate the access token',
     );
+  }
+
+  #change(change: (state: CredentialsState) => CredentialsState): Promise<void> {
+    const turn = this.#writing.then(() => this.#write(change(this.#state)));
+    this.#writing = turn.catch(() => {});
+    return turn;
   }
 
   async #write(state: CredentialsState): Promise<void> {

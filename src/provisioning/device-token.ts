@@ -37,7 +37,7 @@ const REFUSED_ALERT = 'token-refused';
 
 export class DeviceToken {
   readonly #deps: DeviceTokenDeps;
-  #record: CredentialsRecord;
+  readonly #first: CredentialsRecord;
   #refusals = 0;
   #refusedSinceMs = 0;
   #settling: Promise<boolean> | undefined;
@@ -46,16 +46,17 @@ export class DeviceToken {
   /** Takes credentials that are in use. */
   constructor(deps: DeviceTokenDeps, record: CredentialsRecord) {
     this.#deps = deps;
-    this.#record = record;
+    this.#first = record;
   }
 
   /** For the next request. */
   get accessToken(): string {
-    return this.#record.accessToken;
+    return this.record.accessToken;
   }
 
+  /** As it is on disk: a token in use that a power cut forgets would be lost. */
   get record(): CredentialsRecord {
-    return this.#record;
+    return this.#deps.store.record(this.#deps.place) ?? this.#first;
   }
 
   /**
@@ -69,22 +70,22 @@ export class DeviceToken {
       });
     }
     this.#deps.hide(next);
-    if (next === this.#record.accessToken) return;
-    const { nextToken: replaced, previousTokens = [], ...rest } = this.#record;
-    // An offer that replaces another: the platform may have taken up the first one already.
-    const previous = replaced === undefined || replaced === next ? previousTokens : [replaced, ...previousTokens];
-    await this.#save({ ...rest, nextToken: next, ...(previous.length === 0 ? {} : { previousTokens: previous }) });
+    if (next === this.record.accessToken) return;
+    await this.#save(({ nextToken: replaced, previousTokens = [], ...rest }) => {
+      // An offer that replaces another: the platform may have taken up the first one already.
+      const previous = replaced === undefined || replaced === next ? previousTokens : [replaced, ...previousTokens];
+      return { ...rest, nextToken: next, ...(previous.length === 0 ? {} : { previousTokens: previous }) };
+    });
     this.#wake();
   }
 
   /** A request with this token was accepted: what came before it is forgotten. */
   noteAccepted(token: string): void {
-    if (token !== this.#record.accessToken) return;
+    if (token !== this.record.accessToken) return;
     if (this.#refusals > 0) this.#deps.alerts.clear(REFUSED_ALERT);
     this.#refusals = 0;
-    if (this.#record.previousTokens === undefined || this.#settling !== undefined) return;
-    const { previousTokens: _old, ...rest } = this.#record;
-    this.#settling = this.#save(rest)
+    if (this.record.previousTokens === undefined || this.#settling !== undefined) return;
+    this.#settling = this.#save(({ previousTokens: _old, ...rest }) => rest)
       .then(
         () => false,
         () => false,
@@ -97,7 +98,7 @@ export class DeviceToken {
   /** The platform answered 401 to this token. Resolves to whether another one is in use now, so that the request can be repeated at once. */
   async noteRefused(token: string, signal: AbortSignal): Promise<boolean> {
     while (this.#settling !== undefined) await this.#settling;
-    if (token !== this.#record.accessToken) return true;
+    if (token !== this.record.accessToken) return true;
     this.#settling = this.#afterRefusal(signal).finally(() => {
       this.#settling = undefined;
     });
@@ -109,7 +110,7 @@ export class DeviceToken {
     const { clock, random } = this.#deps;
     let backoff = new Backoff({ ...PROBE_BACKOFF, ...(random === undefined ? {} : { random }) });
     while (!signal.aborted) {
-      const offered = this.#record.nextToken;
+      const offered = this.record.nextToken;
       const woken = new AbortController();
       this.#wake = () => woken.abort();
       await clock.sleep(offered === undefined ? PROBE_BACKOFF.maxMs : backoff.nextMs(), AbortSignal.any([signal, woken.signal]));
@@ -121,7 +122,7 @@ export class DeviceToken {
 
   async #afterRefusal(signal: AbortSignal): Promise<boolean> {
     const { clock, alerts, reprovision } = this.#deps;
-    const { nextToken, previousTokens = [] } = this.#record;
+    const { nextToken, previousTokens = [] } = this.record;
     if (await this.#tryOthers([...(nextToken === undefined ? [] : [nextToken]), ...previousTokens], signal)) return true;
     if (this.#refusals === 0) this.#refusedSinceMs = clock.monotonicMs();
     this.#refusals += 1;
@@ -129,7 +130,7 @@ export class DeviceToken {
     alerts.raise(REFUSED_ALERT, `the platform refuses this device's access token (401), readings are kept: ${then}`);
     const insists = this.#refusals >= REFUSALS_BEFORE_REPROVISION && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS;
     if (reprovision === undefined || !insists) return false;
-    this.#record = await reprovision(signal);
+    await reprovision(signal);
     this.#refusals = 0;
     alerts.clear(REFUSED_ALERT);
     return true;
@@ -139,9 +140,12 @@ export class DeviceToken {
   async #tryOthers(tokens: readonly string[], signal: AbortSignal): Promise<boolean> {
     for (const token of tokens) {
       if (!(await this.#deps.tokenWorks(token, signal).catch(() => false))) continue;
-      const { nextToken, previousTokens = [], ...rest } = this.#record;
-      const others = [rest.accessToken, ...(nextToken === undefined ? [] : [nextToken]), ...previousTokens].filter((one) => one !== token);
-      await this.#save({ ...rest, accessToken: token, previousTokens: [...new Set(others)] });
+      await this.#save(({ nextToken, previousTokens = [], ...rest }) => {
+        const others = [rest.accessToken, ...(nextToken === undefined ? [] : [nextToken]), ...previousTokens].filter(
+          (one) => one !== token,
+        );
+        return { ...rest, accessToken: token, previousTokens: [...new Set(others)] };
+      });
       this.#deps.alerts.clear(REFUSED_ALERT);
       this.#deps.log.info({}, 'the access token was changed over');
       return true;
@@ -149,9 +153,7 @@ export class DeviceToken {
     return false;
   }
 
-  /** In memory only after the disk: a token in use that a power cut forgets would be lost. */
-  async #save(record: CredentialsRecord): Promise<void> {
-    await this.#deps.store.save(this.#deps.place, record);
-    this.#record = record;
+  async #save(change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
+    await this.#deps.store.update(this.#deps.place, change);
   }
 }

@@ -101,7 +101,7 @@ describe('the device token', () => {
   it('refuses an offer that cannot be a token, and one that the disk does not take', async () => {
     const { token, deps } = await given();
     await expect(token.offerNext('has space')).rejects.toMatchObject({ code: 'provisioning/bad-token' });
-    deps.store.save = async () => {
+    deps.store.update = async () => {
       throw new Error('ENOSPC');
     };
     await expect(token.offerNext('new')).rejects.toThrow('ENOSPC');
@@ -128,10 +128,11 @@ describe('the device token', () => {
 
   it('provisions anew only when it is told to, after refusals over a minute', async () => {
     let provisioned = 0;
-    const { token, clock, signal, alerts } = await given({
+    const { token, clock, signal, alerts, deps } = await given({
       tokenWorks: async () => false,
       reprovision: async () => {
         provisioned += 1;
+        await deps.store.save('own', { ...RECORD, accessToken: 'fresh' });
         return { ...RECORD, accessToken: 'fresh' };
       },
     });
@@ -146,10 +147,10 @@ describe('the device token', () => {
   it('answers many refusals at once with one change-over', async () => {
     const { token, platform, signal, deps } = await given();
     let saves = 0;
-    const save = deps.store.save.bind(deps.store);
-    deps.store.save = async (place, record) => {
+    const update = deps.store.update.bind(deps.store);
+    deps.store.update = async (place, change) => {
       saves += 1;
-      return save(place, record);
+      return update(place, change);
     };
     await token.offerNext('new');
     platform.token = 'new';

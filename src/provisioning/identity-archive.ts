@@ -1,0 +1,122 @@
+/**
+ * A device's identity as one text file under a passphrase: scrypt for the key, AES-256-GCM for the content, so that a wrong passphrase and
+ * a changed byte are told from a good file. What is in the clear says only how to open it.
+ */
+import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto';
+import { AgentError } from '../errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { misfitOf, type ValueShape } from '../host/value-shape.ts';
+import type { CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
+
+export interface PortableIdentity {
+  readonly record: CredentialsRecord;
+  readonly provisionSecret?: ProvisionSecret;
+  /** UTC epoch ms. */
+  readonly exportedAtMs: number;
+}
+
+const FORMAT = 'turnstone/identity';
+const VERSION = 1;
+/** 32 MB and about a tenth of a second on a desktop; a board of a few watts takes a second. */
+const SCRYPT = { N: 2 ** 15, r: 8, p: 1 };
+/** What a file may ask for: it comes from outside. */
+const MOST_SCRYPT_MEMORY = 128 * 1024 * 1024;
+const KEY_BYTES = 32;
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+/** Below it a passphrase is guessed sooner than the token. */
+export const SHORTEST_PASSPHRASE = 10;
+
+const BASE64: ValueShape = { type: 'string', pattern: '^[A-Za-z0-9+/]+=*$', maxLength: 65_536 };
+const ARCHIVE: ValueShape = {
+  type: 'object',
+  required: ['format', 'version', 'scrypt', 'salt', 'iv', 'tag', 'content'],
+  properties: {
+    format: { enum: [FORMAT] },
+    version: { enum: [VERSION] },
+    scrypt: {
+      type: 'object',
+      required: ['N', 'r', 'p'],
+      properties: {
+        N: { type: 'integer', minimum: 1024, maximum: 2 ** 20 },
+        r: { type: 'integer', minimum: 1, maximum: 32 },
+        p: { type: 'integer', minimum: 1, maximum: 8 },
+      },
+    },
+    salt: BASE64,
+    iv: BASE64,
+    tag: BASE64,
+    content: BASE64,
+  },
+};
+
+/** @throws AgentError `provisioning/weak-passphrase` (drop). */
+export async function exportIdentity(identity: PortableIdentity, passphrase: string): Promise<string> {
+  if (passphrase.length < SHORTEST_PASSPHRASE) {
+    throw fault(
+      'weak-passphrase',
+      `a passphrase of at least ${SHORTEST_PASSPHRASE} characters is needed: whoever opens the file is this device`,
+    );
+  }
+  const salt = randomBytes(16);
+  const iv = randomBytes(IV_BYTES);
+  const header = { format: FORMAT, version: VERSION, scrypt: SCRYPT, salt: salt.toString('base64'), iv: iv.toString('base64') };
+  const cipher = createCipheriv(CIPHER, await keyOf(passphrase, salt, SCRYPT), iv, { authTagLength: TAG_BYTES });
+  cipher.setAAD(Buffer.from(stringifyJson(header)));
+  const content = Buffer.concat([cipher.update(stringifyJson(identity as unknown as JsonValue), 'utf8'), cipher.final()]);
+  return `${stringifyJson({ ...header, tag: cipher.getAuthTag().toString('base64'), content: content.toString('base64') })}\n`;
+}
+
+/** @throws AgentError `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop). */
+export async function importIdentity(text: string, passphrase: string): Promise<PortableIdentity> {
+  const archive = parsedArchive(text);
+  const { tag, content, ...header } = archive;
+  const params = header.scrypt as unknown as typeof SCRYPT;
+  const key = await keyOf(passphrase, bytesOf(header.salt), params);
+  try {
+    const decipher = createDecipheriv(CIPHER, key, bytesOf(header.iv), { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(stringifyJson(header)));
+    decipher.setAuthTag(bytesOf(tag));
+    const plain = Buffer.concat([decipher.update(bytesOf(content)), decipher.final()]).toString('utf8');
+    return parseJson(plain) as unknown as PortableIdentity;
+  } catch {
+    // Without cause: whatever was deciphered is nobody's business.
+    throw fault('wrong-passphrase', 'the identity file does not open: wrong passphrase, or the file was changed');
+  }
+}
+
+function parsedArchive(text: string): JsonObject {
+  let json: JsonValue;
+  try {
+    json = parseJson(text, { length: 256 * 1024, depth: 4 });
+  } catch (cause) {
+    throw fault('not-an-identity', 'this is no identity file: it is not whole', cause);
+  }
+  if (!isJsonObject(json)) throw fault('not-an-identity', 'this is no identity file');
+  if (json.format === FORMAT && typeof json.version === 'number' && json.version > VERSION)
+    throw fault('not-an-identity', `this identity file was written by a later release (format version ${json.version})`);
+  const misfit = misfitOf(ARCHIVE, json, 'file');
+  if (misfit !== undefined) throw fault('not-an-identity', `this is no identity file: ${misfit}`);
+  const { N, r } = json.scrypt as unknown as typeof SCRYPT;
+  if (128 * N * r > MOST_SCRYPT_MEMORY) throw fault('not-an-identity', 'this identity file asks for more memory than a board has to spare');
+  return json;
+}
+
+function keyOf(passphrase: string, salt: Buffer, params: typeof SCRYPT): Promise<Buffer> {
+  const options: ScryptOptions = { ...params, maxmem: MOST_SCRYPT_MEMORY + 1024 * 1024 };
+  return new Promise((resolve, reject) => {
+    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, options, (error, key) => {
+      if (error === null) resolve(key);
+      else reject(fault('not-an-identity', 'this identity file asks for an impossible key derivation', error));
+    });
+  });
+}
+
+function bytesOf(value: JsonValue | undefined): Buffer {
+  return Buffer.from(String(value), 'base64');
+}
+
+function fault(kind: 'weak-passphrase' | 'not-an-identity' | 'wrong-passphrase', message: string, cause?: unknown): AgentError {
+  return new AgentError(`provisioning/${kind}`, message, { recovery: 'drop', cause });
+}
