@@ -9,8 +9,7 @@ export async function openGpioOutput(
   gpio: GpioPort,
   signal: AbortSignal,
 ): Promise<ActuatorDriver> {
-  const line = typeof config.line === 'string' ? { name: config.line } : config.line;
-  const output = await gpio.openOutput({ line, activeLow: config.activeLow, initial: 'keep' }, signal);
+  const output = await gpio.openOutput({ line: config.line, activeLow: config.activeLow, initial: 'keep' }, signal);
   return {
     write: (value, writeSignal) => output.write(value === true ? 1 : 0, writeSignal),
     read: async (readSignal) => (await output.read(readSignal)) === 1,

@@ -20,6 +20,8 @@ export interface LongPollDeps<Message> {
   readonly onGap?: () => void;
   readonly clock: Clock;
   readonly log: Log;
+  /** The shortest poll; default 20 s. */
+  readonly pollTimeoutMs?: number;
   /** Evenly distributed in [0, 1). */
   readonly random?: () => number;
 }
@@ -27,6 +29,7 @@ export interface LongPollDeps<Message> {
 /** The server cuts any request at 30 s; the spread keeps a thousand gateways from polling in step. */
 const SHORTEST_POLL_MS = 20_000;
 const POLL_SPREAD_MS = 5_000;
+const LONGEST_POLL_MS = 25_000;
 /** A connection that is silent for this long after the poll's own time is dead. */
 const DEAD_AFTER_MS = 10_000;
 const FAILURE_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
@@ -48,7 +51,8 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
   while (!signal.aborted) {
     const startedMs = clock.monotonicMs();
     try {
-      const message = await pollOnce(deps, SHORTEST_POLL_MS + Math.floor(random() * POLL_SPREAD_MS), signal);
+      const timeoutMs = Math.min(LONGEST_POLL_MS, (deps.pollTimeoutMs ?? SHORTEST_POLL_MS) + Math.floor(random() * POLL_SPREAD_MS));
+      const message = await pollOnce(deps, timeoutMs, signal);
       if (failures.attempts > 0) log.info({ kind: deps.kind }, 'the long poll works again');
       failures.reset();
       if (message === undefined) {

@@ -20,6 +20,7 @@ export interface RpcLoopDeps {
   readonly log: Log;
   /** Called when the platform has sent a request; "nothing yet" may come from a proxy before a platform that is gone. */
   readonly onContact?: () => void;
+  readonly pollTimeoutMs?: number;
   readonly random?: () => number;
 }
 
@@ -40,6 +41,7 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       onMessage: (request, messageSignal) => handle(deps, request, messageSignal),
       clock: deps.clock,
       log: deps.log,
+      ...(deps.pollTimeoutMs === undefined ? {} : { pollTimeoutMs: deps.pollTimeoutMs }),
       ...(deps.random === undefined ? {} : { random: deps.random }),
     },
     signal,

@@ -1,0 +1,72 @@
+/**
+ * The last shared value of each key that was acted on, across restarts. It is what the next answer is compared with, and not the
+ * actuator: so that reconciling never undoes what an RPC or a person has done since.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
+import type { StateFile } from '../host/state-file.ts';
+
+export const APPLIED_VALUES_FORMAT = { format: 'turnstone/shared-attributes', version: 1 } as const;
+
+/** `dropped`: seen, and not to be acted on any more (locked out, or overtaken by another writer). */
+export type Outcome = 'applied' | 'dropped';
+
+interface AppliedValue {
+  readonly value: JsonValue;
+  readonly outcome: Outcome;
+}
+
+export class AppliedValues {
+  readonly #file: StateFile;
+  readonly #values: Map<string, AppliedValue>;
+
+  private constructor(file: StateFile, values: Map<string, AppliedValue>) {
+    this.#file = file;
+    this.#values = values;
+  }
+
+  static async open(file: StateFile): Promise<AppliedValues> {
+    const json = await file.read();
+    const values = new Map<string, AppliedValue>();
+    const saved = json !== undefined && isJsonObject(json.values) ? json.values : {};
+    for (const [key, entry] of Object.entries(saved)) {
+      if (!isJsonObject(entry) || entry.value === undefined) continue;
+      values.set(key, { value: entry.value, outcome: entry.outcome === 'dropped' ? 'dropped' : 'applied' });
+    }
+    return new AppliedValues(file, values);
+  }
+
+  /** Whether this very value was acted on already. */
+  isKnown(key: string, value: JsonValue): boolean {
+    const known = this.#values.get(key);
+    return known !== undefined && jsonEqual(known.value, value);
+  }
+
+  /** Keys that hold a value, and those that held one before they were dropped. */
+  has(key: string): boolean {
+    return this.#values.has(key);
+  }
+
+  /** The value in force for a key; undefined when there is none. */
+  applied(key: string): JsonValue | undefined {
+    const known = this.#values.get(key);
+    return known?.outcome === 'applied' ? known.value : undefined;
+  }
+
+  set(key: string, value: JsonValue, outcome: Outcome): void {
+    this.#values.set(key, { value, outcome });
+    this.#save();
+  }
+
+  delete(key: string): void {
+    if (this.#values.delete(key)) this.#save();
+  }
+
+  async flush(): Promise<void> {
+    await this.#file.flush();
+  }
+
+  #save(): void {
+    const values: JsonObject = Object.fromEntries([...this.#values].map(([key, { value, outcome }]) => [key, { value, outcome }]));
+    this.#file.save({ values });
+  }
+}

@@ -1,0 +1,58 @@
+/** What a shared attribute can be: the desired state of an actuator, or a live setting. One target for one key. */
+
+import type { ActuatorValue } from '../actuators/actuator.ts';
+import type { ActuatorControl } from '../actuators/actuator-control.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { ValueShape } from '../host/value-shape.ts';
+
+export interface SharedTarget {
+  readonly key: string;
+  /** What does not fit is refused before `apply` sees it. */
+  readonly shape: ValueShape;
+  /** @throws AgentError; with recovery `retry` it is tried again soon, otherwise the value is refused. */
+  readonly apply: (value: JsonValue, signal: AbortSignal) => Promise<void> | void;
+  /** The attribute was deleted at the platform. */
+  readonly clear: () => Promise<void> | void;
+  /** Whether the last applied value is applied again when the agent starts, before there is any contact. */
+  readonly restored: boolean;
+  /** Counts every writer's writes: a value that had to wait is dropped when someone else has written since. */
+  readonly writes: () => number;
+}
+
+/** A setting that can change while the agent runs, from a list that the agent declares. */
+export interface LiveSetting {
+  /** The shared attribute that sets it, and the client attribute that shows the effective value. */
+  readonly key: string;
+  readonly shape: ValueShape;
+  /** Undefined goes back to the configured value. */
+  readonly apply: (value: JsonValue | undefined) => Promise<void> | void;
+  readonly effective: () => JsonValue;
+}
+
+export function settingTarget({ key, shape, apply }: LiveSetting): SharedTarget {
+  return { key, shape, apply: (value) => apply(value), clear: () => apply(undefined), restored: true, writes: () => 0 };
+}
+
+/** Deleting the wish moves nothing: the actuator stays as its last writer left it. */
+export function actuatorTarget(
+  key: string,
+  name: string,
+  actuators: Pick<ActuatorControl, 'set' | 'settings' | 'movements'>,
+): SharedTarget {
+  const { valueType, limits } = actuators.settings(name);
+  return {
+    key,
+    shape: {
+      type: valueType,
+      ...(limits.min === undefined ? {} : { minimum: limits.min }),
+      ...(limits.max === undefined ? {} : { maximum: limits.max }),
+    },
+    apply: async (value, signal) => {
+      await actuators.set(name, value as ActuatorValue, { by: 'shared' }, signal);
+    },
+    clear: () => {},
+    // What an actuator does after a restart is its own choice (`restore`), not the platform's last word.
+    restored: false,
+    writes: () => actuators.movements(name),
+  };
+}
