@@ -112,7 +112,10 @@ export class BoardLink {
     if (!isJsonObject(message)) return;
     if (typeof message.event === 'string') {
       const event = message as unknown as BoardEvent;
-      this.#eventListeners.get(event.handle)?.(event);
+      const listener = this.#eventListeners.get(event.handle);
+      if (listener !== undefined) listener(event);
+      // It came in one piece with the reply that names its handle, which whoever waits for that reply has yet to see.
+      else setImmediate(() => this.#eventListeners.get(event.handle)?.(event));
       return;
     }
     const { id, result, error } = message as unknown as BoardReply;

@@ -39,7 +39,7 @@ export interface BoardOperations {
   'pwm.open': { params: PwmRequest; result: { readonly handle: number } };
   'pwm.set': { params: PwmState & { readonly handle: number }; result: null };
   'pwm.read': { params: { readonly handle: number }; result: PwmState };
-  'pwm.list': { params: Empty; result: readonly { readonly chip: string; readonly channels: number }[] };
+  'pwm.list': { params: Empty; result: readonly { readonly chip: number; readonly channels: number }[] };
   /** Releases a line, port or channel. */
   close: { params: { readonly handle: number }; result: null };
   /** Everything done to a line, oldest first; the line as `chip:offset` or its name. */

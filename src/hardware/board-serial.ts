@@ -68,7 +68,7 @@ class BoardSerialPort implements SerialPort {
   }
 
   get plugged(): boolean {
-    return this.#plugged && this.#handle !== undefined;
+    return this.#plugged && this.#handle !== undefined && !this.#closed;
   }
 
   async write(bytes: Uint8Array, signal: AbortSignal): Promise<void> {

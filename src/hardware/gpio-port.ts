@@ -4,9 +4,9 @@
 export type Level = 0 | 1;
 
 /** A chip's label or name with the line's offset on it; or the name of a line, which includes a BCM number as `GPIO17`. */
-export type LineReference = { readonly chip: string; readonly offset: number } | { readonly name: string };
+export type LineReference = string | { readonly chip: string; readonly offset: number };
 
-export type LineBias = 'as-is' | 'none' | 'pull-up' | 'pull-down';
+export type LineBias = 'as-is' | 'disabled' | 'pull-up' | 'pull-down';
 export type LineDrive = 'push-pull' | 'open-drain' | 'open-source';
 export type LineEdges = 'none' | 'rising' | 'falling' | 'both';
 
@@ -81,5 +81,5 @@ export interface GpioPort {
 
 /** A reference in words, for messages. */
 export function lineInWords(line: LineReference): string {
-  return 'name' in line ? line.name : `${line.chip} line ${line.offset}`;
+  return typeof line === 'string' ? line : `${line.chip} line ${line.offset}`;
 }

@@ -37,7 +37,7 @@ const FLAG = {
 } as const;
 const BIAS_FLAGS: Readonly<Record<LineBias, number>> = {
   'as-is': 0,
-  none: FLAG.biasDisabled,
+  disabled: FLAG.biasDisabled,
   'pull-up': FLAG.pullUp,
   'pull-down': FLAG.pullDown,
 };

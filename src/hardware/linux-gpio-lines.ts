@@ -3,8 +3,8 @@
  * knows a number: chips are read from /sys/class/gpio/gpiochip*\/{label,base,ngpio} and, where it is there, from the character device.
  *
  *   { chip: "pinctrl-bcm2711", offset: 17 }  label or name of the chip, offset on it
- *   { name: "DOOR" }                         name of a line, from the device tree or ACPI
- *   { name: "GPIO17" }                       BCM number of a Raspberry Pi, when no line has that very name
+ *   "DOOR"                                   name of a line, from the device tree or ACPI
+ *   "GPIO17"                                 BCM number of a Raspberry Pi, when no line has that very name
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,12 +39,12 @@ export function findLine(chips: readonly GpioChip[], reference: LineReference): 
   const words = lineInWords(reference);
   if (chips.length === 0)
     throw new AgentError('hardware/gpio-no-chip', `GPIO ${words}: the kernel shows no GPIO chip`, { recovery: 'retry' });
-  if ('chip' in reference) return lineOf(findChip(chips, reference.chip, words), reference.offset, words);
+  if (typeof reference !== 'string') return lineOf(findChip(chips, reference.chip, words), reference.offset, words);
 
-  const named = chips.flatMap((chip) => chip.lineNames.flatMap((name, offset) => (name === reference.name ? [{ chip, offset }] : [])));
+  const named = chips.flatMap((chip) => chip.lineNames.flatMap((name, offset) => (name === reference ? [{ chip, offset }] : [])));
   if (named.length > 1) throw noLine(`GPIO ${words}: ${named.length} lines have that name; say which chip and offset`);
   if (named[0] !== undefined) return named[0];
-  const bcm = BCM_NAME.exec(reference.name)?.[1];
+  const bcm = BCM_NAME.exec(reference)?.[1];
   if (bcm === undefined) throw noLine(`GPIO ${words}: no line has that name; 'turnstone scan gpio' lists them`);
   const header = chips.find((chip) => RASPBERRY_PI_LABELS.has(chip.label));
   if (header === undefined)

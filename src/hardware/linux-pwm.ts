@@ -28,8 +28,8 @@ export class LinuxPwm implements PwmPort {
   }
 
   async openChannel({ chip, channel, polarity }: PwmRequest, signal: AbortSignal): Promise<PwmChannel> {
-    const what = `PWM channel ${channel} of ${chip}`;
-    const chipFolder = join(this.#classFolder, chip);
+    const what = `PWM channel ${channel} of pwmchip${chip}`;
+    const chipFolder = join(this.#classFolder, `pwmchip${chip}`);
     const folder = join(chipFolder, `pwm${channel}`);
     if (this.#held.has(folder)) throw new AgentError('hardware/pwm-busy', `${what} is already in use by this agent`, { recovery: 'retry' });
     this.#held.add(folder);
@@ -63,13 +63,13 @@ export class LinuxPwm implements PwmPort {
     };
   }
 
-  async list(_signal: AbortSignal): Promise<readonly { readonly chip: string; readonly channels: number }[]> {
+  async list(_signal: AbortSignal): Promise<readonly { readonly chip: number; readonly channels: number }[]> {
     const names = (await readdir(this.#classFolder).catch(() => [])).filter((name) => /^pwmchip\d+$/.test(name));
     const chips = names.map(async (name) => ({
-      chip: name,
+      chip: Number(name.slice(7)),
       channels: Number(await text(join(this.#classFolder, name), 'npwm')),
     }));
-    return (await Promise.all(chips)).sort((a, b) => a.chip.localeCompare(b.chip));
+    return (await Promise.all(chips)).sort((a, b) => a.chip - b.chip);
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,9 @@
 /**
  * Serial ports through serialport. An unplugged port gives `close` with `disconnected` and no `error`; from then on it is reopened with
- * backoff until it is back, under the same name.
+ * backoff until it is back, under the same name. Should the port vanish between two of its reads, serialport 13 sees neither: it reads
+ * zero bytes for ever, as fast as it can. So the device file is looked at every second, and a port whose file is gone is closed.
  */
+import { stat } from 'node:fs/promises';
 import type { SerialPort as NodeSerialPort } from 'serialport';
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
@@ -14,6 +16,8 @@ export interface LinuxSerialDeps {
   readonly clock: Clock;
 }
 
+/** How soon a port that vanished unnoticed is given up. */
+const LOOK_EVERY_MS = 1_000;
 /** How soon, and at least how often, a lost port is tried again, ms. */
 const REOPEN = { firstMs: 250, maxMs: 10_000 };
 
@@ -125,6 +129,7 @@ class LinuxSerialPort implements SerialPort {
     // An error is always followed by close; without a listener it would end the process.
     native.on('error', () => {});
     native.on('close', (error: Error | null) => this.#lost(error));
+    void this.#watchFile(native, await fileIdentity(path));
   }
 
   #lost(error: Error | null): void {
@@ -145,9 +150,25 @@ class LinuxSerialPort implements SerialPort {
     }
   }
 
+  async #watchFile(native: NodeSerialPort, opened: string): Promise<void> {
+    while (native.isOpen) {
+      await this.#clock.sleep(LOOK_EVERY_MS, this.#closing.signal);
+      if (this.#closing.signal.aborted) return;
+      if (native.isOpen && (await fileIdentity(this.path)) !== opened) native.close();
+    }
+  }
+
   #tell(plugged: boolean, reason: string): void {
     for (const listener of this.#plugListeners) listener(plugged, reason);
   }
+}
+
+/** Which device is behind the path now; links are followed. */
+async function fileIdentity(path: string): Promise<string> {
+  return await stat(path).then(
+    ({ rdev, ino }) => `${rdev}/${ino}`,
+    () => 'gone',
+  );
 }
 
 function openFault(path: string, cause: Error): AgentError {

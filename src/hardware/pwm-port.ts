@@ -1,8 +1,8 @@
 /** PWM channels: a period and the part of it that is high. */
 
 export interface PwmRequest {
-  /** As /sys/class/pwm names it: `pwmchip0`. */
-  readonly chip: string;
+  /** The chip's number: 0 is /sys/class/pwm/pwmchip0. */
+  readonly chip: number;
   readonly channel: number;
   /** Default `normal`; `inversed` where the hardware can. */
   readonly polarity?: 'normal' | 'inversed';
@@ -28,7 +28,7 @@ export interface PwmPort {
   /** @throws AgentError `hardware/pwm-no-channel`, `hardware/pwm-busy`, `hardware/no-permission` (all retry). */
   openChannel(request: PwmRequest, signal: AbortSignal): Promise<PwmChannel>;
   /** Each chip with how many channels it has. */
-  list(signal: AbortSignal): Promise<readonly { readonly chip: string; readonly channels: number }[]>;
+  list(signal: AbortSignal): Promise<readonly { readonly chip: number; readonly channels: number }[]>;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -10,11 +10,15 @@ export interface Reading {
   readonly unit?: string;
   /** UTC epoch ms, only when the source itself knows the time. */
   readonly takenAtMs?: number;
+  /** When it was taken, ms since boot, when the source stamps its events itself. */
+  readonly monotonicMs?: number;
 }
 
 export interface Sensor {
   /** The name in the configuration. */
   readonly name: string;
+  /** Its readings come by subscription only; `read` then tells whether it is still alive, and its result is what came last. */
+  readonly speaksByItself?: boolean;
   /** Reads once. @throws AgentError `sensors/...` (retry) when the sensor does not answer or answers nonsense. */
   read(signal: AbortSignal): Promise<readonly Reading[]>;
   /** Sensors with events of their own (edges, lines that arrive) call back as they happen; the returned function ends it. */

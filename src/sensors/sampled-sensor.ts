@@ -1,0 +1,242 @@
+/** One sensor with its schedule: opened, read on its grid, closed; opened again when it keeps failing. */
+import { AgentError, messageOf } from '../errors.ts';
+import { deadlineError, withinDeadline } from '../hardware/deadline.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { SamplerDeps, SamplerEntry } from './sampler.ts';
+import { nextDue } from './schedule.ts';
+import type { Reading, Sample, Sensor } from './sensor.ts';
+import { sensorFault } from './sensor-fault.ts';
+import { Window } from './window.ts';
+
+export interface SensorState {
+  readonly name: string;
+  readonly kind: string;
+  /** `starting` until the first read has ended one way or the other. */
+  readonly state: 'starting' | 'working' | 'failing';
+  readonly periodMs: number;
+  /** The newest reading of each key. */
+  readonly readings: readonly Sample[];
+  /** ms since boot of the newest reading. */
+  readonly lastReadAtMs?: number;
+  /** Why it fails. */
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly reads: number;
+  readonly failures: number;
+  /** Times that passed without a read, because the one before had not ended. */
+  readonly missed: number;
+}
+
+/** A failing sensor is tried again this soon, and at least this often, whatever its period. */
+const RETRY = { firstMs: 1_000, maxMs: 60_000 };
+/** After so many failures in a row the driver is opened anew: whatever it believes about its hardware may be wrong. */
+const REOPEN_AFTER = 3;
+
+export class SampledSensor {
+  entry: SamplerEntry;
+  readonly #deps: SamplerDeps;
+  readonly #backoff = new Backoff(RETRY);
+  readonly #closing = new AbortController();
+  readonly #latest = new Map<string, Sample>();
+  #window: Window | undefined;
+  #sensor: Sensor | undefined;
+  #unsubscribe = (): void => {};
+  #wake = (): void => {};
+  #running: Promise<void> | undefined;
+  /** A read that was let go at its deadline and has not ended yet. */
+  #stuck: Promise<unknown> | undefined;
+  #error: AgentError | undefined;
+  #failuresInARow = 0;
+  #lastReadAtMs: number | undefined;
+  #anchorMs: number | undefined;
+  #reads = 0;
+  #failures = 0;
+  #missed = 0;
+
+  constructor(entry: SamplerEntry, deps: SamplerDeps) {
+    this.entry = entry;
+    this.#deps = deps;
+    this.#window = entry.window && new Window(entry.window);
+  }
+
+  start(): void {
+    this.#running ??= this.#run(this.#closing.signal);
+  }
+
+  /** Another period, alignment or window from now on. */
+  reschedule(entry: SamplerEntry): void {
+    const sameWindow = JSON.stringify(entry.window) === JSON.stringify(this.entry.window);
+    if (!sameWindow) this.#window = entry.window && new Window(entry.window);
+    this.entry = entry;
+    this.#anchorMs = undefined;
+    this.#wake();
+  }
+
+  async readNow(signal: AbortSignal): Promise<readonly Sample[]> {
+    const sensor = this.#sensor ?? (await this.#open(signal));
+    return this.#stamp(await withinDeadline(sensor.read(signal), `sensor ${this.entry.name}`, signal));
+  }
+
+  state(): SensorState {
+    const { name, kind, periodMs } = this.entry;
+    const error = this.#error;
+    return {
+      name,
+      kind,
+      state: error !== undefined ? 'failing' : this.#reads > 0 ? 'working' : 'starting',
+      periodMs,
+      readings: [...this.#latest.values()],
+      ...(this.#lastReadAtMs !== undefined && { lastReadAtMs: this.#lastReadAtMs }),
+      ...(error !== undefined && { error: { code: error.code, message: error.message } }),
+      reads: this.#reads,
+      failures: this.#failures,
+      missed: this.#missed,
+    };
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    this.#closing.abort();
+    this.#wake();
+    const expired = new AbortController();
+    const cancel = this.#deps.clock.after(deadlineMs, () => expired.abort());
+    await withinDeadline(this.#running ?? Promise.resolve(), `closing ${this.entry.name}`, expired.signal).catch(() => {});
+    cancel();
+    await this.#closeSensor();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const dueMs = this.#nextDueMs();
+      if (await this.#pauseUntil(dueMs)) continue; // rescheduled or closed meanwhile
+      await this.#readOnce();
+    }
+  }
+
+  #nextDueMs(): number {
+    const { clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (this.#anchorMs === undefined && !this.entry.align) {
+      this.#anchorMs = nowMs;
+      return nowMs;
+    }
+    const offsetMs = this.entry.align ? clock.wallMs() - nowMs : -(this.#anchorMs ?? 0);
+    const next = nextDue(nowMs + offsetMs, this.entry.periodMs) - offsetMs;
+    return this.#error === undefined ? next : Math.max(next, nowMs + this.#backoff.nextMs());
+  }
+
+  /** True when it was woken before the time came. */
+  async #pauseUntil(dueMs: number): Promise<boolean> {
+    const delayMs = dueMs - this.#deps.clock.monotonicMs();
+    return await new Promise((resolve) => {
+      const cancel = this.#deps.clock.after(delayMs, () => resolve(false));
+      this.#wake = () => {
+        cancel();
+        resolve(true);
+      };
+    });
+  }
+
+  async #readOnce(): Promise<void> {
+    if (this.#stuck !== undefined) {
+      this.#missed += 1;
+      this.#failed(sensorFault('stuck', 'the read before has not ended'));
+      return;
+    }
+    const startedMs = this.#deps.clock.monotonicMs();
+    const deadline = new AbortController();
+    const expire = (): void => deadline.abort();
+    const cancel = this.#deps.clock.after(this.entry.deadlineMs, expire);
+    this.#closing.signal.addEventListener('abort', expire, { once: true });
+    try {
+      const readings = await this.#readWithin(deadline.signal);
+      if (this.#closing.signal.aborted) return;
+      this.#worked();
+      if (this.#sensor?.speaksByItself !== true) this.#deliver(readings);
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.#failed(error);
+    } finally {
+      cancel();
+      this.#closing.signal.removeEventListener('abort', expire);
+    }
+    const lateMs = this.#deps.clock.monotonicMs() - startedMs;
+    this.#missed += Math.max(0, Math.floor(lateMs / this.entry.periodMs));
+  }
+
+  async #readWithin(signal: AbortSignal): Promise<readonly Reading[]> {
+    const reading = (async () => (this.#sensor ?? (await this.#open(signal))).read(signal))();
+    const settled = reading.then(
+      () => {},
+      () => {},
+    );
+    this.#stuck = settled;
+    void settled.then(() => {
+      if (this.#stuck === settled) this.#stuck = undefined;
+    });
+    return await withinDeadline(reading, `sensor ${this.entry.name}`, signal);
+  }
+
+  async #open(signal: AbortSignal): Promise<Sensor> {
+    const sensor = await this.entry.open(signal);
+    // An opening that was let go may end late, when the sampler has closed, or when another has succeeded.
+    if (this.#closing.signal.aborted || this.#sensor !== undefined) {
+      await sensor.close();
+      throw deadlineError(`opening ${this.entry.name}`, signal);
+    }
+    this.#sensor = sensor;
+    this.#unsubscribe = sensor.subscribe?.((readings) => this.#deliver(readings)) ?? (() => {});
+    return sensor;
+  }
+
+  #deliver(readings: readonly Reading[]): void {
+    if (this.#closing.signal.aborted) return;
+    const { clock, onSamples } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    this.#lastReadAtMs = nowMs;
+    const samples = this.#stamp(readings);
+    for (const sample of samples) this.#latest.set(sample.key, sample);
+    const windowMs = this.entry.align ? clock.wallMs() : nowMs;
+    const finished = this.#window?.finish(windowMs);
+    this.#window?.add(readings, windowMs);
+    const due = this.#window === undefined ? samples : this.#stamp(finished ?? []);
+    if (due.length > 0) onSamples(due);
+  }
+
+  #stamp(readings: readonly Reading[]): readonly Sample[] {
+    const { bootId } = this.#deps.clock;
+    const nowMs = this.#deps.clock.monotonicMs();
+    return readings.map((reading) => ({ ...reading, sensor: this.entry.name, bootId, monotonicMs: reading.monotonicMs ?? nowMs }));
+  }
+
+  #worked(): void {
+    this.#reads += 1;
+    this.#failuresInARow = 0;
+    this.#backoff.reset();
+    if (this.#error === undefined) return;
+    this.#error = undefined;
+    this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
+    this.#deps.onStateChange?.(this.state());
+  }
+
+  #failed(cause: unknown): void {
+    const error = cause instanceof AgentError ? cause : sensorFault('failed', messageOf(cause), cause);
+    const isNew = this.#error === undefined;
+    this.#error = error;
+    this.#failures += 1;
+    this.#failuresInARow += 1;
+    if (isNew) {
+      this.#deps.log.warn({ sensor: this.entry.name, code: error.code, reason: error.message }, 'the sensor fails; it is tried again');
+      this.#deps.onStateChange?.(this.state(), error);
+    }
+    // Not waited for: closing hardware that hangs may take as long as the hang.
+    if (this.#failuresInARow % REOPEN_AFTER === 0) void this.#closeSensor();
+  }
+
+  async #closeSensor(): Promise<void> {
+    const sensor = this.#sensor;
+    this.#sensor = undefined;
+    this.#unsubscribe();
+    this.#unsubscribe = () => {};
+    await sensor
+      ?.close()
+      .catch((error: unknown) => this.#deps.log.debug({ sensor: this.entry.name, reason: messageOf(error) }, 'closing failed'));
+  }
+}

@@ -1,0 +1,71 @@
+/** What an I2C chip is from the wire: it takes the bytes of a write, and gives bytes for a read. */
+
+export interface SimulatedChip {
+  /** One write transaction, without the address. Throws nothing: a chip that does not understand acknowledges all the same. */
+  receive(bytes: Uint8Array): void;
+  /** One read transaction, from where the write before left the chip. */
+  send(length: number): Uint8Array;
+}
+
+/** What a chip is given by the board. */
+export interface ChipContext {
+  /** The value of one of its signals now, in its physical unit. */
+  readonly signal: (name: string) => number;
+  /** To be called when registers that mean these values have left the chip: what the agent must now report. */
+  readonly show: (values: Readonly<Record<string, number>>) => void;
+  readonly monotonicMs: () => number;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export type ChipFactory = (context: ChipContext) => SimulatedChip;
+
+/** Most chips: the first byte written is a register's number, which then counts up with every byte. */
+export abstract class RegisterChip implements SimulatedChip {
+  protected readonly registers = new Uint8Array(256);
+  #pointer = 0;
+
+  receive(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#pointer = bytes[0] ?? 0;
+    for (const [at, byte] of bytes.subarray(1).entries()) this.write((this.#pointer + at) & 0xff, byte);
+  }
+
+  send(length: number): Uint8Array {
+    this.beforeRead(this.#pointer, length);
+    const sent = Uint8Array.from({ length }, (_, at) => this.registers[(this.#pointer + at) & 0xff] ?? 0);
+    this.#pointer = (this.#pointer + length) & 0xff;
+    return sent;
+  }
+
+  /** A register was written; chips with side effects override it. */
+  protected write(register: number, byte: number): void {
+    this.registers[register] = byte;
+  }
+
+  /** Registers are about to be read. */
+  protected abstract beforeRead(register: number, length: number): void;
+}
+
+/** Chips with 16-bit registers behind an 8-bit pointer, most significant byte first: the pointer stays, reads repeat the register. */
+export abstract class WordChip implements SimulatedChip {
+  protected readonly words = new Uint16Array(256);
+  #pointer = 0;
+
+  receive(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#pointer = bytes[0] ?? 0;
+    if (bytes.length >= 3) this.write(this.#pointer, ((bytes[1] ?? 0) << 8) | (bytes[2] ?? 0));
+  }
+
+  send(length: number): Uint8Array {
+    this.beforeRead(this.#pointer);
+    const word = this.words[this.#pointer] ?? 0;
+    return Uint8Array.from({ length }, (_, at) => (at % 2 === 0 ? word >> 8 : word & 0xff));
+  }
+
+  protected write(register: number, word: number): void {
+    this.words[register] = word;
+  }
+
+  protected abstract beforeRead(register: number): void;
+}

@@ -1,0 +1,78 @@
+/** A whole board: its parts, their common time and record, and the bench that a test or a person works on it with. */
+import type { BoardFault, BoardMove } from '../hardware/board-protocol.ts';
+import type { Level } from '../hardware/gpio-port.ts';
+import type { Clock } from '../host/clock.ts';
+import type { BoardConfig } from './board-config.ts';
+import type { BoardRecord } from './board-record.ts';
+import { SimulatedGpio } from './simulated-gpio.ts';
+import { SimulatedI2c } from './simulated-i2c.ts';
+import { SimulatedOneWire } from './simulated-one-wire.ts';
+import { type BoardContext, BoardFaults, BoardSignals, FOREVER } from './simulated-part.ts';
+import { SimulatedPwm } from './simulated-pwm.ts';
+import { SimulatedSerial } from './simulated-serial.ts';
+
+export interface SimulatedBoardDeps {
+  readonly clock: Clock;
+  readonly record: BoardRecord;
+}
+
+/** The questions and tricks that are no hardware. */
+export interface Bench {
+  moves(line: string, sinceMs?: number): readonly BoardMove[];
+  counts(): Readonly<Record<string, number>>;
+  hold(target: string, value: number | null): null;
+  fault(target: string, fault: BoardFault | null): null;
+  faults(): Readonly<Record<string, BoardFault>>;
+  /** Does the work, or waits for ever while the target hangs. */
+  unlessHung<T>(target: string, work: () => T): Promise<T>;
+}
+
+export class SimulatedBoard {
+  readonly gpio: SimulatedGpio;
+  readonly i2c: SimulatedI2c;
+  readonly serial: SimulatedSerial;
+  readonly oneWire: SimulatedOneWire;
+  readonly pwm: SimulatedPwm;
+  readonly bench: Bench;
+  readonly #record: BoardRecord;
+
+  constructor(config: BoardConfig, deps: SimulatedBoardDeps) {
+    const { clock, record } = deps;
+    const context: BoardContext = { clock, record, faults: new BoardFaults(), signals: new BoardSignals(clock, config.seed) };
+    record.add('started', 'board', 'board', clock.bootId);
+    this.#record = record;
+    this.gpio = new SimulatedGpio(config.gpio, context);
+    this.i2c = new SimulatedI2c(config.i2c, context);
+    this.serial = new SimulatedSerial(config.serial, context);
+    this.oneWire = new SimulatedOneWire(config.oneWire, context);
+    this.pwm = new SimulatedPwm(config.pwm, context);
+    this.bench = benchOf(this, context);
+  }
+
+  /** Call once; the record is closed with it. */
+  close(): void {
+    this.gpio.close();
+    this.serial.close();
+    this.#record.close();
+  }
+}
+
+function benchOf(board: SimulatedBoard, { record, faults, signals }: BoardContext): Bench {
+  const idOf = (target: string): string => (/^(i2c-|pwmchip|\/|[0-9a-f]{2}-)/.test(target) ? target : board.gpio.idOf(target));
+  return {
+    moves: (line, sinceMs) =>
+      record.movesOf(idOf(line), sinceMs).map(({ atMs, wallMs, value }) => ({ monotonicMs: atMs, wallMs, level: value as Level })),
+    counts: () => record.counts(),
+    hold: (target, value) => {
+      signals.hold(idOf(target), value);
+      return null;
+    },
+    fault: (target, fault) => {
+      record.add('fault', target, fault ?? 'mended', target);
+      faults.set(target, fault ?? undefined);
+      return null;
+    },
+    faults: () => faults.all(),
+    unlessHung: async (target, work) => (faults.of(target) === 'hang' ? await FOREVER : work()),
+  };
+}

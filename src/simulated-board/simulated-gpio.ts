@@ -1,0 +1,193 @@
+/** The board's GPIO lines: inputs follow their signals and make edges at the moment they jump, outputs are recorded as they are written. */
+
+import type { InputRequest, Level, LineDescription, LineEdge, LineReference, OutputRequest } from '../hardware/gpio-port.ts';
+import type { GpioChipConfig } from './board-config.ts';
+import { type BoardContext, boardFault } from './simulated-part.ts';
+
+export interface HeldLine {
+  read(): Level;
+  write(level: Level): void;
+  release(): void;
+}
+
+interface Line {
+  readonly chip: GpioChipConfig;
+  readonly offset: number;
+  readonly name: string | undefined;
+  /** `gpiochip0:17`, in the record and as the target of signals. */
+  readonly id: string;
+  /** Physical. */
+  level: Level;
+  direction: 'in' | 'out';
+  holder: string | undefined;
+  watch: ((level: Level, monotonicMs: number) => void) | undefined;
+}
+
+/** A turnstone user holds it. */
+const CONSUMER = 'turnstone';
+
+export class SimulatedGpio {
+  readonly #context: BoardContext;
+  readonly #lines: readonly Line[];
+  readonly #timers = new Map<string, () => void>();
+
+  constructor(chips: readonly GpioChipConfig[], context: BoardContext) {
+    this.#context = context;
+    this.#lines = chips.flatMap((chip) =>
+      Array.from({ length: chip.lines }, (_, offset): Line => {
+        const id = `${chip.chip}:${offset}`;
+        return { chip, offset, name: chip.names[offset], id, level: 0, direction: 'in', holder: chip.held[offset], watch: undefined };
+      }),
+    );
+    for (const chip of chips)
+      for (const { offset, signal } of chip.inputs)
+        this.#follow(`${chip.chip}:${offset}`, () => context.signals.add(`${chip.chip}:${offset}`, signal));
+    for (const line of this.#lines) context.signals.onHold(line.id, () => this.#sample(line));
+  }
+
+  openInput(request: InputRequest, onEdge: (edge: LineEdge) => void): HeldLine {
+    const line = this.#take(request.line);
+    line.direction = 'in';
+    const invert = request.activeLow === true;
+    const edges = request.edges ?? 'none';
+    let cancelDebounce = (): void => {};
+    let reported = logical(line.level, invert);
+    const report = (atMs: number): void => {
+      const level = logical(line.level, invert);
+      if (level === reported) return;
+      reported = level;
+      if (edges === 'both' || edges === (level === 1 ? 'rising' : 'falling')) onEdge({ level, monotonicMs: atMs, missed: 0 });
+    };
+    line.watch = (_level, atMs) => {
+      cancelDebounce();
+      const debounceMs = request.debounceMs ?? 0;
+      if (debounceMs === 0) report(atMs);
+      else cancelDebounce = this.#context.clock.after(debounceMs, () => report(this.#context.clock.monotonicMs()));
+    };
+    this.#sample(line);
+    if (request.bias === 'pull-up' && !this.#context.signals.has(line.id)) this.#put(line, 1);
+    reported = logical(line.level, invert);
+    return {
+      read: () => {
+        this.#sample(line);
+        const level = logical(line.level, invert);
+        this.#context.record.add('shown', line.id, this.#keyOf(line), level);
+        return level;
+      },
+      write: () => {
+        throw boardFault('hardware/gpio-failed', `${inWords(line)} is an input`);
+      },
+      release: () => {
+        cancelDebounce();
+        line.watch = undefined;
+        line.holder = undefined;
+      },
+    };
+  }
+
+  openOutput(request: OutputRequest): HeldLine {
+    const line = this.#take(request.line);
+    const invert = request.activeLow === true;
+    const wasOutput = line.direction === 'out';
+    line.direction = 'out';
+    if (request.initial !== 'keep') this.#drive(line, logical(request.initial, invert));
+    else if (!wasOutput) this.#drive(line, logical(0, invert));
+    return {
+      read: () => logical(line.level, invert),
+      write: (level) => this.#drive(line, logical(level, invert)),
+      release: () => {
+        line.holder = undefined;
+      },
+    };
+  }
+
+  list(): readonly LineDescription[] {
+    return this.#lines.map(({ chip, offset, name, holder, direction }) => ({
+      chip: chip.chip,
+      label: chip.label,
+      offset,
+      ...(name !== undefined && { name }),
+      ...(holder !== undefined && { holder }),
+      direction,
+    }));
+  }
+
+  /** `gpiochip0:17` for that, for a name, or for a BCM number. */
+  idOf(text: string): string {
+    const colon = text.lastIndexOf(':');
+    const reference = colon > 0 ? { chip: text.slice(0, colon), offset: Number(text.slice(colon + 1)) } : text;
+    return this.#find(reference).id;
+  }
+
+  close(): void {
+    for (const cancel of this.#timers.values()) cancel();
+  }
+
+  #take(reference: LineReference): Line {
+    const line = this.#find(reference);
+    if (line.holder !== undefined) throw boardFault('hardware/gpio-busy', `${inWords(line)} is held by ${line.holder}`);
+    line.holder = CONSUMER;
+    return line;
+  }
+
+  #find(reference: LineReference): Line {
+    if (typeof reference !== 'string') {
+      const ofChip = this.#lines.filter(({ chip }) => chip.chip === reference.chip || chip.label === reference.chip);
+      if (ofChip.length === 0) throw boardFault('hardware/gpio-no-chip', `the simulated board has no GPIO chip ${reference.chip}`);
+      const line = ofChip.find(({ offset }) => offset === reference.offset);
+      if (line === undefined) throw boardFault('hardware/gpio-no-line', `GPIO chip ${reference.chip} has lines 0 to ${ofChip.length - 1}`);
+      return line;
+    }
+    const bcm = /^(?:GPIO|BCM)(\d{1,3})$/i.exec(reference)?.[1];
+    const line =
+      this.#lines.find(({ name }) => name === reference) ??
+      this.#lines.find(({ offset, name }) => name === undefined && bcm !== undefined && offset === Number(bcm));
+    if (line === undefined) throw boardFault('hardware/gpio-no-line', `the simulated board has no GPIO line ${reference}`);
+    return line;
+  }
+
+  /** Wakes at every jump of the line's signal, held by an agent or not: a door opens whether or not anyone looks. */
+  #follow(id: string, addSignal: () => void): void {
+    addSignal();
+    const line = this.#lines.find((candidate) => candidate.id === id);
+    if (line === undefined) throw boardFault('hardware/gpio-no-line', `${id} has a signal, but there is no such line`);
+    this.#sample(line);
+  }
+
+  #sample(line: Line): void {
+    if (line.direction === 'out' || !this.#context.signals.has(line.id)) return;
+    this.#put(line, this.#context.signals.value(line.id) >= 0.5 ? 1 : 0);
+    this.#timers.get(line.id)?.();
+    const nextMs = this.#context.signals.nextChangeMs(line.id);
+    if (nextMs === undefined) return;
+    this.#timers.set(
+      line.id,
+      this.#context.clock.after(nextMs - this.#context.clock.monotonicMs(), () => this.#sample(line)),
+    );
+  }
+
+  #put(line: Line, level: Level): void {
+    if (line.level === level) return;
+    line.level = level;
+    const { atMs } = this.#context.record.add('input', line.id, this.#keyOf(line), level);
+    line.watch?.(level, atMs);
+  }
+
+  #drive(line: Line, level: Level): void {
+    this.#context.record.add(line.level === level ? 'written' : 'moved', line.id, this.#keyOf(line), level);
+    line.level = level;
+  }
+
+  #keyOf(line: Line): string {
+    return line.chip.inputs.find(({ offset }) => offset === line.offset)?.key ?? line.name ?? line.id;
+  }
+}
+
+/** Active-low is its own inverse. */
+function logical(level: Level, invert: boolean): Level {
+  return invert ? (level === 1 ? 0 : 1) : level;
+}
+
+function inWords(line: Line): string {
+  return `GPIO line ${line.offset} of ${line.chip.label}${line.name === undefined ? '' : ` (${line.name})`}`;
+}

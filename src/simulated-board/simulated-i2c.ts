@@ -1,0 +1,72 @@
+/** The board's I2C buses: chips by address, and everything a bus can do wrong. */
+import type { I2cChipConfig } from './board-config.ts';
+import { CHIPS } from './chips/chip-table.ts';
+import type { SimulatedChip } from './chips/simulated-chip.ts';
+import { type BoardContext, boardFault, FOREVER } from './simulated-part.ts';
+
+export interface I2cBusConfig {
+  readonly bus: number;
+  readonly smbusOnly: boolean;
+  readonly chips: readonly I2cChipConfig[];
+}
+
+export class SimulatedI2c {
+  readonly #context: BoardContext;
+  readonly #buses = new Map<number, { readonly smbusOnly: boolean; readonly chips: Map<number, SimulatedChip> }>();
+
+  constructor(buses: readonly I2cBusConfig[], context: BoardContext) {
+    this.#context = context;
+    for (const { bus, smbusOnly, chips } of buses) {
+      this.#buses.set(bus, { smbusOnly, chips: new Map(chips.map((chip) => [chip.address, this.#make(bus, chip)])) });
+    }
+  }
+
+  /** @throws AgentError `hardware/i2c-no-bus` (retry). */
+  openBus(bus: number): void {
+    if (!this.#buses.has(bus)) throw boardFault('hardware/i2c-no-bus', `the simulated board has no i2c-${bus}`);
+  }
+
+  list(): readonly number[] {
+    return [...this.#buses.keys()].sort((a, b) => a - b);
+  }
+
+  /** @throws AgentError `hardware/i2c-no-answer`, `hardware/i2c-failed`, `hardware/i2c-no-bus` (retry). */
+  async transfer(bus: number, address: number, write: Uint8Array, read: number): Promise<Uint8Array> {
+    this.openBus(bus);
+    const { smbusOnly = false, chips = new Map<number, SimulatedChip>() } = this.#buses.get(bus) ?? {};
+    const where = targetOf(bus, address);
+    const fault = this.#context.faults.of(where, `i2c-${bus}`);
+    if (fault === 'hang') return await FOREVER;
+    const chip = chips.get(address);
+    if (chip === undefined || fault === 'nak') throw boardFault('hardware/i2c-no-answer', `no chip acknowledges ${where}`);
+    if (smbusOnly && ((write.length === 0 && read > 1) || (write.length > 2 && read > 0))) {
+      throw boardFault('hardware/i2c-failed', `i2c-${bus} speaks only SMBus`);
+    }
+    if (write.length > 0) chip.receive(write);
+    if (read === 0) return new Uint8Array();
+    // What a bus with a loose wire delivers: anything, and nothing the chip would be held to.
+    if (fault === 'garbage') return Uint8Array.from({ length: read }, () => Math.floor(Math.random() * 256));
+    return chip.send(read);
+  }
+
+  #make(bus: number, { kind, address, signals, keys, options }: I2cChipConfig): SimulatedChip {
+    const factory = CHIPS[kind];
+    if (factory === undefined)
+      throw boardFault('hardware/unsupported', `the simulated board knows no chip ${kind}; it knows ${Object.keys(CHIPS).join(', ')}`);
+    const where = targetOf(bus, address);
+    for (const [name, signal] of Object.entries(signals)) this.#context.signals.add(`${where}/${name}`, signal);
+    return factory({
+      signal: (name) => this.#context.signals.value(`${where}/${name}`),
+      show: (values) => {
+        for (const [key, value] of Object.entries(values)) this.#context.record.add('shown', where, keys[key] ?? key, value);
+      },
+      monotonicMs: () => this.#context.clock.monotonicMs(),
+      options,
+    });
+  }
+}
+
+/** `i2c-1:0x76`, as faults and the record name a chip. */
+function targetOf(bus: number, address: number): string {
+  return `i2c-${bus}:0x${address.toString(16).padStart(2, '0')}`;
+}

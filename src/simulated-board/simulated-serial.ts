@@ -1,0 +1,82 @@
+/** The board's serial ports: at the far end of each wire sits a talker, which prints by itself or answers. */
+
+import type { SerialDescription } from '../hardware/serial-port.ts';
+import type { SerialTalkConfig } from './board-config.ts';
+import { PtyWire, type SerialWire, SocketWire } from './serial-wire.ts';
+import { type BoardContext, boardFault } from './simulated-part.ts';
+import { type Talker, talkerOf } from './talkers/talker.ts';
+
+export interface SerialPortConfig {
+  readonly port: string;
+  readonly pty: boolean;
+  readonly talk: SerialTalkConfig;
+}
+
+interface Port {
+  readonly wire: SerialWire;
+  readonly talker: Talker;
+}
+
+export interface SerialUser {
+  readonly device: string | undefined;
+  write(bytes: Uint8Array): void;
+  release(): void;
+}
+
+export class SimulatedSerial {
+  readonly #ports = new Map<string, Port>();
+  readonly #context: BoardContext;
+
+  constructor(ports: readonly SerialPortConfig[], context: BoardContext) {
+    this.#context = context;
+    for (const { port, pty, talk } of ports) {
+      const talker = talkerOf(talk, {
+        ...context,
+        source: port,
+        send: (bytes) => this.#ports.get(port)?.wire.send(context.faults.of(port) === 'garbage' ? scrambled(bytes) : bytes),
+      });
+      const receive = (bytes: Uint8Array): void => {
+        if (context.faults.of(port) !== 'hang') talker.receive(bytes);
+      };
+      this.#ports.set(port, { talker, wire: pty ? new PtyWire(port, receive) : new SocketWire() });
+    }
+    context.faults.onChange((target, fault) => {
+      const wire = this.#ports.get(target)?.wire;
+      if (fault === 'unplug') wire?.unplug();
+      else wire?.plug();
+    });
+  }
+
+  /** @throws AgentError `hardware/serial-no-port` (retry). */
+  open(path: string, onBytes: (bytes: Uint8Array) => void, onPlug: (plugged: boolean) => void): SerialUser {
+    const port = this.#ports.get(path);
+    if (port === undefined || !port.wire.plugged)
+      throw boardFault('hardware/serial-no-port', `the simulated board has no serial port ${path}`);
+    const { wire, talker } = port;
+    const release = wire instanceof SocketWire ? wire.join({ bytes: onBytes, plug: onPlug }) : () => {};
+    return {
+      device: wire.device,
+      write: (bytes) => {
+        if (!wire.plugged) throw boardFault('hardware/serial-unplugged', `${path} is unplugged`);
+        if (this.#context.faults.of(path) !== 'hang') talker.receive(bytes);
+      },
+      release,
+    };
+  }
+
+  list(): readonly SerialDescription[] {
+    return [...this.#ports].filter(([, { wire }]) => wire.plugged).map(([path]) => ({ path, maker: 'simulated' }));
+  }
+
+  close(): void {
+    for (const { wire, talker } of this.#ports.values()) {
+      talker.close();
+      wire.close();
+    }
+  }
+}
+
+/** Each byte with a few bits turned: what a wrong baud rate looks like. */
+function scrambled(bytes: Uint8Array): Uint8Array {
+  return bytes.map((byte) => byte ^ Math.floor(Math.random() * 256));
+}

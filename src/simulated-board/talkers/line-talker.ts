@@ -1,0 +1,61 @@
+/** A sensor that prints lines: JSON, CSV or free text, by itself or when it is asked. What it printed is what the record shows. */
+import type { SerialTalkConfig } from '../board-config.ts';
+import type { Talker, TalkerContext } from './talker.ts';
+
+type LinesConfig = Extract<SerialTalkConfig, { readonly kind: 'lines' }>;
+
+export class LineTalker implements Talker {
+  readonly #config: LinesConfig;
+  readonly #context: TalkerContext;
+  #cancel = (): void => {};
+
+  constructor(config: LinesConfig, context: TalkerContext) {
+    this.#config = config;
+    this.#context = context;
+    for (const [key, { signal }] of Object.entries(config.values)) context.signals.add(`${context.source}/${key}`, signal);
+    this.#schedule();
+  }
+
+  receive(bytes: Uint8Array): void {
+    this.#context.record.add('received', this.#context.source, this.#context.source, Buffer.from(bytes).toString('latin1'));
+    if (this.#config.periodMs === undefined && Buffer.from(bytes).includes(0x0a)) this.#print();
+  }
+
+  close(): void {
+    this.#cancel();
+  }
+
+  #schedule(): void {
+    const { periodMs } = this.#config;
+    if (periodMs === undefined) return;
+    const nowMs = this.#context.clock.monotonicMs();
+    const nextMs = (Math.floor(nowMs / periodMs) + 1) * periodMs;
+    this.#cancel = this.#context.clock.after(nextMs - nowMs, () => {
+      this.#print();
+      this.#schedule();
+    });
+  }
+
+  #print(): void {
+    const { source, record, signals, faults, send } = this.#context;
+    const fault = faults.of(source);
+    if (fault === 'hang' || fault === 'unplug') return;
+    const values = Object.entries(this.#config.values).map(
+      ([key, { digits }]) => [key, Number(signals.value(`${source}/${key}`).toFixed(digits))] as const,
+    );
+    // Garbage is no value anyone should have reported.
+    if (fault === undefined) for (const [key, value] of values) record.add('shown', source, this.#config.keys[key] ?? key, value);
+    send(Buffer.from(this.#text(values) + this.#config.terminator));
+  }
+
+  #text(values: readonly (readonly [string, number])[]): string {
+    switch (this.#config.format) {
+      case 'json':
+        return JSON.stringify(Object.fromEntries(values));
+      case 'csv':
+        return values.map(([, value]) => String(value)).join(',');
+      case 'text':
+        return values.reduce((text, [key, value]) => text.replaceAll(`{${key}}`, String(value)), this.#config.template);
+    }
+  }
+}
