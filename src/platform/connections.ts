@@ -128,8 +128,9 @@ export class Connections {
   #counted(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...result) => {
-        const socket = result[1];
-        if (socket !== null && options.httpSocket === undefined && !isInside(socket, this.#sockets)) this.#count(socket);
+        // Undefined, not null, when connecting failed.
+        const socket: Socket | null | undefined = result[1];
+        if (socket && options.httpSocket === undefined && !isInside(socket, this.#sockets)) this.#count(socket);
         callback(...result);
       });
   }
