@@ -16,6 +16,8 @@ export interface GroupCommitDeps {
   readonly builder: BlockBuilder;
   readonly commitAgeMs: number;
   readonly commitEntries: number;
+  /** What may wait while the disk fails, in entries. */
+  readonly memoryEntries: number;
   /** Makes blocks durable; rejects when the disk does not take them. */
   readonly write: (blocks: readonly FramedBlock[]) => Promise<void>;
   readonly onCommitted: (blocks: readonly FramedBlock[]) => void;
@@ -39,7 +41,7 @@ interface Commit {
 
 /** A block closes at this size, so that a commit stays a few pages. */
 const COMMIT_BYTES = 64 * 1024;
-/** What may wait while the disk fails: at ten entries a second this is about an hour. */
+/** What may wait while the disk fails, however few entries it is. */
 const MEMORY_RING_BYTES = 4 * 1024 * 1024;
 /** One being synced and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
 const PACKED_COMMITS = 2;
@@ -60,9 +62,11 @@ export class GroupCommit {
   #writing: Promise<void> | undefined;
   #fault: { readonly code: string; readonly sinceMonotonicMs: number } | undefined;
   readonly #closing = new AbortController();
+  commitAgeMs: number;
 
   constructor(deps: GroupCommitDeps) {
     this.#deps = deps;
+    this.commitAgeMs = deps.commitAgeMs;
   }
 
   /** Why nothing can be written, and since when; undefined while all is well. */
@@ -92,9 +96,9 @@ export class GroupCommit {
       this.#waitingEntries += entries.length;
       this.#waitingBytes += bytes;
       if (alarm || this.#waitingEntries >= this.#deps.commitEntries || this.#waitingBytes >= COMMIT_BYTES) this.#due = true;
-      if (this.waitingBytes > MEMORY_RING_BYTES) this.#giveWay();
+      if (this.#isOverfull()) this.#giveWay();
       if (this.#due) this.#pump();
-      else this.#cancelTimer ??= this.#deps.clock.after(this.#deps.commitAgeMs, () => this.#onAge());
+      else this.#cancelTimer ??= this.#deps.clock.after(this.commitAgeMs, () => this.#onAge());
     });
   }
 
@@ -199,10 +203,14 @@ export class GroupCommit {
     this.#fault = { code, sinceMonotonicMs: this.#fault?.sinceMonotonicMs ?? this.#deps.clock.monotonicMs() };
   }
 
+  #isOverfull(): boolean {
+    return this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries;
+  }
+
   /** The oldest regular appends go first, alarms only when nothing else is left. */
   #giveWay(): void {
     let dropped = 0;
-    while (this.waitingBytes > MEMORY_RING_BYTES && this.#waiting.length > 1) {
+    while (this.#isOverfull() && this.#waiting.length > 1) {
       const regular = this.#waiting.findIndex((append) => !append.alarm);
       const [append] = this.#waiting.splice(Math.max(regular, 0), 1) as [Waiting];
       this.#waitingBytes -= append.bytes;

@@ -25,6 +25,8 @@ export interface OutboxSettings {
   readonly backlogRatePerS: number;
   /** Entries whose wall time cannot be known: kept, or sent with `<key>_timeUncertain`. */
   readonly timeUncertain: 'hold' | 'send';
+  /** Entries held in memory while the disk takes none; the oldest regular ones give way. */
+  readonly memoryEntries: number;
 }
 
 const MB = 1_000_000;
@@ -42,6 +44,7 @@ export const DEFAULT_OUTBOX_SETTINGS: OutboxSettings = {
   order: 'newest-first',
   backlogRatePerS: 200,
   timeUncertain: 'hold',
+  memoryEntries: 10_000,
 };
 
 /** A segment is the unit of unlinking: small enough that space returns soon, large enough that hundreds of them hold everything. */

@@ -3,6 +3,7 @@ import type { Clock } from '../host/clock.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState, OutboxCounters } from './delivery-state.ts';
 import type { GroupCommit } from './group-commit.ts';
+import type { Lanes } from './lanes.ts';
 import { heldIn, type Retention } from './retention.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 
@@ -79,7 +80,7 @@ export interface StatusDeps {
   readonly commit: GroupCommit;
   readonly rate: AppendRate;
   readonly minFreeBytes: number;
-  readonly laneCounts: () => { readonly alarm: number; readonly live: number };
+  readonly lanes: Lanes;
   readonly opened: { readonly atMs: number; readonly diskBytes: number };
 }
 
@@ -90,7 +91,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const heldBytes = held.reduce((sum, { segment }) => sum + segment.bytes, 0);
   const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, boots);
   const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs())?.ts;
-  const { alarm, live } = deps.laneCounts();
+  const { alarm, live } = deps.lanes.counts();
   const ratePerS = rate.perSecond();
   const room = Math.min(retention.budgetBytes - heldBytes, retention.freeBytes - deps.minFreeBytes + shelf.bytes - heldBytes);
   const hours = Math.max(0, room) / (ratePerS * entryBytes(shelf) * 3600);

@@ -1,0 +1,88 @@
+/** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
+import type { Log } from '../host/log.ts';
+import type { BootTimes } from './boot-times.ts';
+import type { DeliveryState } from './delivery-state.ts';
+import { freezeEntries } from './entry-resolver.ts';
+import type { Lanes } from './lanes.ts';
+import { type BatchLimits, jsonBytesOf, type Lane, type OutboxBatch, RECORD_BYTES, type ResolvedEntry } from './outbox-batch.ts';
+import type { PlacedBlock, SegmentShelf } from './segment-shelf.ts';
+
+export interface BatchReaderDeps {
+  readonly log: Log;
+  readonly lanes: Lanes;
+  readonly shelf: SegmentShelf;
+  readonly state: DeliveryState;
+  readonly boots: BootTimes;
+  readonly order: 'newest-first' | 'oldest-first';
+}
+
+interface Part {
+  readonly entries: readonly ResolvedEntry[];
+  readonly range: readonly [first: number, last: number];
+}
+
+export class BatchReader {
+  readonly #deps: BatchReaderDeps;
+
+  constructor(deps: BatchReaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** The next batch of a lane; what turns out to be damaged is counted and passed over. */
+  async next(lane: Lane, limits: BatchLimits): Promise<OutboxBatch | undefined> {
+    for (;;) {
+      const placed = await this.#deps.lanes.select(lane, limits.maxEntries);
+      if (placed.length === 0) return undefined;
+      // By bytes, too, what the lane would give first stays.
+      const newestFirst = lane !== 'alarm' && this.#deps.order === 'newest-first';
+      const { parts, bytes } = await this.#read(placed, limits.maxBytes, newestFirst);
+      await this.#keepTimes();
+      if (parts.length === 0) continue;
+      parts.sort((a, b) => a.range[0] - b.range[0]);
+      return { lane, entries: parts.flatMap(({ entries }) => entries), ranges: parts.map(({ range }) => range), bytes };
+    }
+  }
+
+  async #read(placed: readonly PlacedBlock[], maxBytes: number, newestFirst: boolean): Promise<{ parts: Part[]; bytes: number }> {
+    const { shelf, state, boots } = this.#deps;
+    const read = await shelf.read(placed);
+    const parts: Part[] = [];
+    let bytes = 0;
+    for (let step = 0; step < placed.length; step += 1) {
+      const at = newestFirst ? placed.length - 1 - step : step;
+      const block = placed[at] as PlacedBlock;
+      const { firstSequence, lastSequence, count } = block.info;
+      const columns = read[at];
+      if (columns === undefined) {
+        state.acknowledged.add(firstSequence, lastSequence);
+        state.counters.damaged += count;
+        state.touch();
+        continue;
+      }
+      let entries = freezeEntries(boots, block, columns);
+      if (state.acknowledged.touches(firstSequence, lastSequence))
+        entries = entries.filter(({ sequence }) => !state.acknowledged.has(sequence));
+      const size = jsonBytesOfAll(entries);
+      if (parts.length > 0 && bytes + size > maxBytes) break;
+      bytes += size;
+      parts.push({ entries, range: [firstSequence, lastSequence] });
+    }
+    return { parts, bytes };
+  }
+
+  /** Offsets that this batch froze must survive a power cut, or a retry would carry other times. On a disk that takes nothing, delivery still goes on. */
+  async #keepTimes(): Promise<void> {
+    const { boots, log } = this.#deps;
+    if (boots.dirty) await boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
+  }
+}
+
+function jsonBytesOfAll(entries: readonly ResolvedEntry[]): number {
+  let bytes = 0;
+  let ts: number | undefined;
+  for (const entry of entries) {
+    bytes += jsonBytesOf(entry) + (entry.ts === ts ? 0 : RECORD_BYTES);
+    ts = entry.ts;
+  }
+  return bytes;
+}
