@@ -1,5 +1,6 @@
 /** The whole configuration: one YAML file, as the rest of the agent sees it. Frozen, complete, with units in its names. */
 import { z } from 'zod';
+import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './peek-folders.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { outboxSchema, uploadSchema } from './schema/delivery.ts';
 import { filePath, list, section } from './schema/fields.ts';
@@ -18,9 +19,9 @@ export const configShape = {
   platform: platformSchema,
   provisioning: provisioningSchema.optional(),
   /** Outbox, credentials, journal: everything that must survive. */
-  stateFolder: filePath().default('/var/lib/turnstone'),
+  stateFolder: filePath().default(DEFAULT_STATE_FOLDER),
   /** Control sockets and what may vanish at a reboot. */
-  runFolder: filePath().default('/run/turnstone'),
+  runFolder: filePath().default(DEFAULT_RUN_FOLDER),
   log: logSchema.prefault({}),
   time: timeSchema.prefault({}),
   hardware: hardwareSchema.prefault({}),

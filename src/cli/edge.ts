@@ -1,0 +1,25 @@
+/** The process as commands see it. main.ts makes the real one; tests make their own, and nothing else touches stdin, stdout or signals. */
+import type { Environment } from '../host/environment.ts';
+
+export interface Output {
+  write(text: string): void;
+  readonly isTerminal: boolean;
+  /** Width in characters; of a terminal, or wide enough for anything. */
+  readonly columns: number;
+}
+
+export interface Edge {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly environment: Environment;
+  /** Aborts at Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Whether somebody is there to answer questions. */
+  readonly isInteractive: boolean;
+  /** Asks on the terminal; the answer without its line end. `hidden` does not show what is typed. */
+  ask(question: string, options?: { readonly hidden?: boolean }): Promise<string>;
+  /** Calls back at every SIGHUP until the returned function is called. */
+  onReload(listener: () => void): () => void;
+  /** From now on whatever is printed about a crash passes through this. */
+  redactWith(redact: (text: string) => string): void;
+}

@@ -1,0 +1,35 @@
+/** How a command ends: the exit codes that scripts and systemd rely on, and the error that names one. */
+
+export const EXIT = {
+  ok: 0,
+  /** It failed, or it found something that has to be mended. */
+  failure: 1,
+  /** The command line is wrong. */
+  usage: 2,
+  /** EX_UNAVAILABLE: no agent runs, or it does not answer. */
+  notRunning: 69,
+  /** EX_SOFTWARE: a fault of the program itself. */
+  internal: 70,
+  /** EX_NOPERM: this user may not. */
+  noPermission: 77,
+  /** EX_CONFIG: the configuration is wrong; systemd does not start it again (RestartPreventExitStatus). */
+  badConfig: 78,
+  /** Ended by Ctrl-C: 128 + SIGINT. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Ends a command with a line that says what is wrong and what to do next; an empty message ends it without a word. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, options: { readonly exitCode?: ExitCode; readonly nextStep?: string; readonly cause?: unknown } = {}) {
+    super(
+      options.nextStep === undefined ? message : `${message}; ${options.nextStep}`,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.exitCode = options.exitCode ?? EXIT.failure;
+  }
+}

@@ -1,0 +1,93 @@
+/** The command line: which commands there are, loaded only when asked for, and what an error of theirs looks like. */
+import { Command, CommanderError } from 'commander';
+import { AgentError } from '../errors.ts';
+import type { Edge } from './edge.ts';
+import { CommandError, EXIT, type ExitCode } from './exit-code.ts';
+
+type AddCommand = (program: Command, edge: Edge) => void;
+
+/** In the order in which `--help` lists them. */
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  run: async () => (await import('./run.ts')).addRunCommand,
+  'check-config': async () => (await import('./check-config.ts')).addCheckConfigCommand,
+  status: async () => (await import('./status.ts')).addStatusCommand,
+  platform: async () => (await import('./platform.ts')).addPlatformCommand,
+  board: async () => (await import('./board.ts')).addBoardCommand,
+};
+
+const EXAMPLES = `
+Examples:
+  $ turnstone check-config /etc/turnstone/turnstone.yaml
+  $ turnstone run --config /etc/turnstone/turnstone.yaml
+  $ turnstone status
+
+Exit codes: 0 done · 1 failed, or something must be mended · 2 wrong command line · 69 no agent runs · 70 fault of the program
+            77 no permission · 78 wrong configuration · 130 interrupted`;
+
+/** Runs one command line to its end; resolves to the exit code. Nothing is thrown. */
+export async function runCommandLine(
+  words: readonly string[],
+  deps: { readonly edge: Edge; readonly version: () => string },
+): Promise<ExitCode> {
+  const { edge, version } = deps;
+  try {
+    const program = await programFor(words, edge);
+    if (words[0] === '--version' || words[0] === '-V') {
+      edge.stdout.write(`${version()}\n`);
+      return EXIT.ok;
+    }
+    await program.parseAsync(words, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    return report(error, edge);
+  }
+}
+
+/** The program with the one command that is asked for, or with all of them for help and for suggestions. */
+export async function programFor(words: readonly string[], edge: Edge): Promise<Command> {
+  const program = new Command('turnstone')
+    .description('Device agent: telemetry that is never lost, actuators that move exactly once')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => edge.stdout.write(text),
+      writeErr: (text) => edge.stderr.write(text),
+      getOutHelpWidth: () => edge.stdout.columns,
+      getErrHelpWidth: () => edge.stderr.columns,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+      outputError: (text, write) =>
+        write(
+          `turnstone: ${text
+            .trim()
+            .replace(/^error: /, '')
+            .replace(/\s*\n\s*/g, ' ')}; see turnstone --help\n`,
+        ),
+    })
+    .option('-V, --version', 'print the version')
+    .addHelpText('after', EXAMPLES);
+  const wanted = words[0] !== undefined && Object.hasOwn(COMMANDS, words[0]) ? [words[0]] : Object.keys(COMMANDS);
+  if (words[0] === '--version' || words[0] === '-V') return program;
+  for (const name of wanted) (await COMMANDS[name]?.())?.(program, edge);
+  return program;
+}
+
+/** One line that says what is wrong and what to do next; a stack trace only for faults of the program itself. */
+function report(error: unknown, edge: Edge): ExitCode {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (error instanceof CommandError) {
+    if (error.message !== '') edge.stderr.write(`turnstone: ${error.message}\n`);
+    return error.exitCode;
+  }
+  if (error instanceof AgentError) {
+    edge.stderr.write(`turnstone: ${error.message}\n`);
+    return exitCodeOf(error);
+  }
+  edge.stderr.write(`turnstone: fault of the program: ${error instanceof Error ? error.stack : String(error)}\n`);
+  return EXIT.internal;
+}
+
+function exitCodeOf({ code }: AgentError): ExitCode {
+  if (code.startsWith('config/')) return EXIT.badConfig;
+  if (code === 'control-socket/not-running' || code === 'control-socket/lost') return EXIT.notRunning;
+  return code === 'control-socket/no-permission' ? EXIT.noPermission : EXIT.failure;
+}

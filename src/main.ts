@@ -1,0 +1,84 @@
+/**
+ * The process edge: arguments in, exit code out, signals in between. The only file that ends the process.
+ *
+ * SIGINT, SIGTERM: stop in good order; a second one ends at once with 130. SIGHUP: the configuration is read again.
+ * Exit codes are in cli/exit-code.ts and in `turnstone --help`.
+ */
+
+import { flushCompileCache } from 'node:module';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Edge, Output } from './cli/edge.ts';
+import { EXIT } from './cli/exit-code.ts';
+import { runCommandLine } from './cli/program.ts';
+import { systemEnvironment } from './host/environment.ts';
+import { agentVersion } from './host/version.ts';
+
+/** Wide enough for anything; files and pipes have no width. */
+const UNBOUNDED_COLUMNS = 1_000;
+/** By then everything a start needs has been compiled; a service that is killed later has its cache all the same. */
+const FLUSH_COMPILE_CACHE_AFTER_MS = 15_000;
+
+const stopping = new AbortController();
+let redact = (text: string): string => text;
+
+const edge: Edge = {
+  stdout: outputOf(process.stdout),
+  stderr: outputOf(process.stderr),
+  environment: systemEnvironment(),
+  signal: stopping.signal,
+  isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+  ask,
+  onReload: (listener) => {
+    process.on('SIGHUP', listener);
+    return () => process.off('SIGHUP', listener);
+  },
+  redactWith: (redactor) => {
+    redact = redactor;
+  },
+};
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (stopping.signal.aborted) process.exit(EXIT.interrupted);
+    stopping.abort();
+  });
+}
+// Whoever read our output has seen enough (`turnstone status | head -1`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure));
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(event, (error: unknown) => {
+    edge.stderr.write(redact(`turnstone: fault of the program: ${error instanceof Error ? error.stack : String(error)}\n`));
+    process.exit(EXIT.internal);
+  });
+}
+setTimeout(flushCompileCache, FLUSH_COMPILE_CACHE_AFTER_MS).unref();
+process.exit(await runCommandLine(process.argv.slice(2), { edge, version: agentVersion }));
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  return {
+    write: (text) => void stream.write(text),
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.isTTY === true ? stream.columns : UNBOUNDED_COLUMNS;
+    },
+  };
+}
+
+/** Questions go to stderr, so that answers on stdout can be piped. */
+async function ask(question: string, options: { readonly hidden?: boolean } = {}): Promise<string> {
+  process.stderr.write(question);
+  const mute = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const output = options.hidden === true ? mute : process.stderr;
+  const terminal = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY === true });
+  try {
+    return await new Promise<string>((resolve) => {
+      terminal.once('line', resolve);
+      terminal.once('close', () => resolve(''));
+      terminal.once('SIGINT', () => process.exit(EXIT.interrupted));
+    });
+  } finally {
+    terminal.close();
+    if (options.hidden === true) process.stderr.write('\n');
+  }
+}
