@@ -19,8 +19,8 @@ export interface ConnectionSettings {
   readonly connectTimeoutMs?: number;
 }
 
-/** One socket each, but `calls`, where a reply must not wait for an upload that hangs. */
-export type Lane = 'calls' | 'attribute-poll' | 'rpc-poll' | 'download';
+/** One socket each, but `calls`, where a reply must not wait for another call that hangs. */
+export type Lane = 'upload' | 'calls' | 'attribute-poll' | 'rpc-poll' | 'download';
 
 /** HTTP bytes (headers and bodies, without TLS's framing) over all lanes since start. */
 export interface Traffic {
@@ -33,8 +33,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Longer than an upload interval of half a minute, shorter than the 60 s after which stock servers and routers drop an idle connection. */
 const KEEP_ALIVE_MS = 50_000;
 
-/** Sockets of the `calls` lane: an upload, a reply, an attribute call and one more. */
-const CALL_SOCKETS = 4;
+/** Sockets of the `calls` lane, opened as they are needed: a reply, attributes out, attributes in. */
+const CALL_SOCKETS = 3;
 
 /** Headers of an honest server are a few hundred bytes. */
 const LARGEST_HEADERS = 16 * 1024;

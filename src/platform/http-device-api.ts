@@ -73,7 +73,7 @@ export class HttpDeviceApi implements DeviceApi {
     if (fault !== undefined) return { kind: 'refused', status: 0, text: fault };
     try {
       const body = this.#codec.encodeTelemetry(records);
-      return uploadAnswer(await this.#call('POST', 'telemetry', signal, { body, limitBytes: LARGEST_UPLOAD_ANSWER }));
+      return uploadAnswer(await this.#call('POST', 'telemetry', signal, { lane: 'upload', body, limitBytes: LARGEST_UPLOAD_ANSWER }));
     } catch (error) {
       if (error instanceof PlatformError) return { kind: 'busy', text: error.message };
       throw error;
