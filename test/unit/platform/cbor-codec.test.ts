@@ -1,0 +1,126 @@
+import { Encoder } from 'cbor-x';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/host/clock.ts';
+import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
+import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { cborCodec } from '../../../src/platform/cbor-codec.ts';
+import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { jsonCodec } from '../../../src/platform/payload-codec.ts';
+
+const never = new AbortController().signal;
+const codec = cborCodec();
+const bytesOf = (value: JsonValue): Uint8Array => codec.encode(value) as Uint8Array;
+
+describe('the CBOR codec', () => {
+  it('gives back what it was given: every value type, longs to the last digit', () => {
+    const json = fc.letrec<{ value: JsonValue }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.string(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.double({ noNaN: true, noDefaultInfinity: true }).map((double) => (Object.is(double, -0) ? 0 : double)),
+        fc.integer(),
+        fc.maxSafeInteger(),
+        fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n }),
+        fc.bigInt({ min: -(2n ** 63n), max: -(2n ** 53n) }),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(
+          fc.string().filter((key) => key !== '__proto__' && key !== '__proto_'),
+          tie('value'),
+          { maxKeys: 4, noNullPrototype: true },
+        ),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(codec.decode(bytesOf(value))).toEqual(value);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('writes whole numbers as integers of the fewest bytes, never as doubles', () => {
+    expect(Buffer.from(bytesOf(5)).toString('hex')).toBe('05');
+    expect(Buffer.from(bytesOf(5n)).toString('hex')).toBe('05');
+    expect(Buffer.from(bytesOf(1_700_000_000_123)).toString('hex')).toBe('1b0000018bcfe5687b');
+  });
+
+  it('writes what is past int64 as digits', () => expect(codec.decode(bytesOf(2n ** 63n))).toBe('9223372036854775808'));
+
+  it('takes fewer bytes than JSON', () => {
+    const records = Array.from({ length: 50 }, (_, n) => ({ ts: 1_700_000_000_000 + n, values: { temperature: 20 + n, on: n % 2 === 0 } }));
+    const [cbor, json] = [codec.encodeTelemetry(records), jsonCodec.encodeTelemetry(records)];
+    expect(cbor.length).toBeLessThan(json.length * 0.8);
+  });
+
+  it.each<[string, Buffer]>([
+    ['nothing', Buffer.alloc(0)],
+    ['half of it', Buffer.from(bytesOf({ a: 'text' })).subarray(0, 4)],
+    ['an array that announces four thousand million members', Buffer.from('9affffffff', 'hex')],
+    ['a map that announces as many', Buffer.from('baffffffff', 'hex')],
+    ['a string that announces more bytes than there are', Buffer.from('7affffffff61', 'hex')],
+    ['depth without end', Buffer.alloc(200_000, 0x81)],
+    ['40 levels', Buffer.concat([Buffer.alloc(40, 0x81), Buffer.from([0])])],
+    ['a date', new Encoder().encode(new Date(0))],
+  ])('refuses %s', (_name, bytes) => {
+    expect(() => codec.decode(bytes)).toThrow(expect.objectContaining({ code: expect.stringMatching(/^cbor\//) }));
+  });
+
+  it('drops __proto__ and leaves the prototype alone', () => {
+    const decoded = codec.decode(new Encoder({ useRecords: false }).encode(JSON.parse('{"__proto__":{"polluted":1},"a":1}'))) as JsonObject;
+    expect(decoded).toEqual({ a: 1 });
+    expect(({} as { readonly polluted?: number }).polluted).toBeUndefined();
+  });
+});
+
+describe('over CBOR', () => {
+  let platform: LocalPlatform;
+  let api: HttpDeviceApi;
+  let id: string;
+
+  beforeAll(async () => {
+    platform = await LocalPlatform.start();
+    const device = platform.ensureDevice('cbor');
+    id = device.id;
+    api = new HttpDeviceApi({ settings: { url: platform.url }, token: () => device.accessToken, clock: systemClock, codec });
+  });
+  afterAll(async () => {
+    await api.close();
+    await platform.close();
+  });
+
+  it('telemetry arrives in all three forms with every type', async () => {
+    const values = { text: 'x', yes: true, double: 0.1, long: 9_007_199_254_740_993n, whole: 20, json: { a: [1, 9_007_199_254_740_993n] } };
+    await api.postTelemetry([{ ts: 5, values }], never);
+    await api.postTelemetry([{ values: { later: 1 } }], never);
+    await api.postTelemetry([{ ts: 6, values: { many: 1 } }, { values: { many: 2 } }], never);
+    for (const [key, value] of Object.entries(values)) expect(platform.state.telemetry.latest(id, key), key).toEqual({ ts: 5, value });
+    expect(platform.state.telemetry.latest(id, 'later')?.ts).toBeGreaterThan(1_700_000_000_000);
+    expect(platform.state.telemetry.count(id, 'many')).toBe(2);
+  });
+
+  it('attributes go out and come back', async () => {
+    await api.postAttributes({ model: 'x', serial: 9_007_199_254_740_993n }, never);
+    platform.state.setAttributes(id, 'SHARED_SCOPE', { wanted: { level: 9_007_199_254_740_993n, at: 1.5 } });
+    expect(await api.getAttributes({}, never)).toEqual({
+      client: { model: 'x', serial: 9_007_199_254_740_993n },
+      shared: { wanted: { level: 9_007_199_254_740_993n, at: 1.5 } },
+      empty: false,
+    });
+  });
+
+  it('RPC comes in and its reply goes back', async () => {
+    const reply = platform.rpc.call(id, { method: 'm', params: { n: 9_007_199_254_740_993n }, oneway: false, timeoutMs: 5000 });
+    const request = await api.pollRpc(5000, never);
+    expect(request).toEqual({ id: 0, method: 'm', params: { n: 9_007_199_254_740_993n } });
+    await api.replyRpc(0, { result: [1.5, 9_007_199_254_740_993n] }, never);
+    expect(await reply).toEqual({ result: [1.5, 9_007_199_254_740_993n] });
+  });
+
+  it('an error in plain text is still understood', async () => {
+    platform.faults.plant({ kind: 'answer', status: 500, body: 'Malformed', contentType: 'text/plain' });
+    expect(await api.postTelemetry([{ ts: 1, values: { a: 1 } }], never)).toEqual({ kind: 'refused', status: 500, text: 'Malformed' });
+  });
+});
