@@ -32,7 +32,7 @@ export const checkPlatformAccess: Check = ({ sections: { platform, provisioning 
         warning: true,
       });
   }
-  if (platform.accessToken === undefined && provisioning === undefined)
+  if (!isGiven(platform, 'accessToken') && provisioning === undefined)
     findings.push({
       path: ['platform'],
       atKey: true,
@@ -48,7 +48,7 @@ export const checkPlatformAccess: Check = ({ sections: { platform, provisioning 
 export const checkProvisioning: Check = ({ sections: { provisioning } }) => {
   if (provisioning === undefined) return [];
   return (['deviceKey', 'deviceSecret'] as const)
-    .filter((field) => provisioning[field] === undefined)
+    .filter((field) => !isGiven(provisioning, field))
     .map((field) => ({
       path: ['provisioning'],
       atKey: true,
@@ -63,10 +63,14 @@ const SHORTEST_PIN = 4;
 
 export const checkStatusPage: Check = ({ sections: { status } }) => {
   if (status === undefined) return [];
-  if (status.pin === undefined) {
-    return status.page === 'lan' ? [{ path: ['status', 'page'], problem: 'no PIN for', expected: 'pin or pinFile beside it' }] : [];
-  }
-  return status.pin.reveal().length < SHORTEST_PIN
+  if (status.page === 'lan' && !isGiven(status, 'pin'))
+    return [{ path: ['status', 'page'], problem: 'no PIN for', expected: 'pin or pinFile beside it' }];
+  return status.pin !== undefined && status.pin.reveal().length < SHORTEST_PIN
     ? [{ path: ['status', 'pin'], problem: 'too short:', expected: `at least ${SHORTEST_PIN} characters` }]
     : [];
 };
+
+/** Also when its file could not be read: that has been said already. */
+function isGiven(section: object, secret: string): boolean {
+  return ['', 'File', 'Credential'].some((source) => Object.hasOwn(section, `${secret}${source}`));
+}

@@ -70,7 +70,7 @@ export const checkSerialPorts: Check = (draft) => {
       {
         path: user.path,
         problem: 'serial port used twice, in different ways:',
-        expected: `a port of its own; ${pathText(first.path)} uses it already`,
+        expected: `a port of its own; ${pathText(first.path.slice(0, 2))} uses it already`,
       },
     ];
   });
@@ -105,6 +105,6 @@ function twice(claims: readonly Claim[], problem: string, expected: string) {
   return repeated(claims, (again, first) => ({
     problem,
     value: again.item,
-    expected: `${expected}; ${pathText(first.path.slice(0, -1))} has it already`,
+    expected: `${expected}; ${pathText(first.path[0] === 'rpc' ? first.path : first.path.slice(0, 2))} has it already`,
   }));
 }

@@ -1,0 +1,119 @@
+/**
+ * Settings that a shared attribute may change while the agent runs. Which ones, their types and ranges are read from the schema itself
+ * (fields marked LIVE); a change makes a new configuration, so that a live setting and a reload take the same way through the agent.
+ */
+import type { z } from 'zod';
+import type { JsonValue } from '../host/json.ts';
+import { type AgentConfig, configShape } from './agent-config.ts';
+import type { ConfigPath } from './config-fault.ts';
+import { freezeDeeply } from './freeze.ts';
+import { Quantity } from './quantity.ts';
+import { bare, type FieldMeta, memberSchema } from './schema-walk.ts';
+import { nameWithUnit } from './schema/fields.ts';
+import { expectedOf } from './zod-faults.ts';
+
+type Schema = z.core.$ZodType;
+
+export interface LiveSetting {
+  /** The shared attribute: `log.level`, `sensors.roof.period`, `sensors.roof.keys.temperature.deadband`. */
+  readonly key: string;
+  /** What it takes, in words: "a duration such as …, at least 10ms". */
+  readonly expected: string;
+  /** The value that holds now, in the unit of the configuration object (ms, bytes); undefined when it is not set. */
+  readonly value: JsonValue | undefined;
+}
+
+/** What became of a wish. */
+export type LiveSettingResult = { readonly config: AgentConfig } | { readonly fault: string };
+
+interface Place extends LiveSetting {
+  /** In the frozen configuration, with units in names and indexes in lists. */
+  readonly path: ConfigPath;
+  readonly schema: z.ZodType;
+}
+
+/** Every live setting of a configuration. */
+export function liveSettings(config: AgentConfig): readonly LiveSetting[] {
+  return placesOf(config).map(({ key, expected, value }) => ({ key, expected, value }));
+}
+
+/** The configuration with one setting changed; a value that does not fit changes nothing and is refused in words. */
+export function withLiveSetting(config: AgentConfig, key: string, value: JsonValue): LiveSettingResult {
+  const place = placesOf(config).find((one) => one.key === key);
+  if (place === undefined) return { fault: `${key} is no live setting` };
+  const parsed = place.schema.safeParse(typeof value === 'bigint' ? Number(value) : value);
+  if (!parsed.success) return { fault: `${key}: expected ${place.expected}` };
+  const plain: unknown = parsed.data instanceof Quantity ? parsed.data.amount : parsed.data;
+  const changed = replaced(config, place.path, plain) as AgentConfig;
+  const contradiction = contradictionIn(changed, place.path);
+  return contradiction === undefined ? { config: freezeDeeply(changed) } : { fault: `${key}: ${contradiction}` };
+}
+
+function placesOf(config: AgentConfig): readonly Place[] {
+  const places: Place[] = [];
+  for (const [section, schema] of Object.entries<z.ZodType>(configShape)) {
+    walk(schema, config[section as keyof AgentConfig], { path: [section], key: section }, places);
+  }
+  return places;
+}
+
+/** Follows the schema along the parsed configuration; what is not set yet can be set where its mapping exists. */
+function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; readonly key: string }, places: Place[]): void {
+  if (typeof value !== 'object' || value === null) return;
+  const inner = bare(schema).schema as z.core.$ZodTypes;
+  if (inner._zod.def.type === 'array' && Array.isArray(value)) {
+    const items = value as readonly { readonly name?: unknown }[];
+    for (const [index, item] of items.entries()) {
+      const member = memberSchema(inner, value, index);
+      if (member !== undefined && typeof item?.name === 'string') walk(member, item, { path: [...at.path, index], key: `${at.key}.${item.name}` }, places);
+    }
+    return;
+  }
+  for (const field of fieldNames(inner, value)) {
+    const member = memberSchema(inner, value, field);
+    if (member === undefined) continue;
+    const { meta, schema: bareMember } = bare(member);
+    const name = meta.amount === undefined ? field : nameWithUnit(field, meta.amount.unit as Parameters<typeof nameWithUnit>[1]);
+    const present: unknown = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+    const place = { path: [...at.path, name], key: `${at.key}.${field}` };
+    if (meta.live === true) places.push({ ...place, schema: member as z.ZodType, expected: wordsFor(bareMember, meta), value: present as JsonValue | undefined });
+    else walk(member, present, place, places);
+  }
+}
+
+function fieldNames(schema: Schema, value: object): readonly string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'record') return Object.keys(value);
+  if (def.type === 'object') return Object.keys(def.shape);
+  if (def.type !== 'union' || !('discriminator' in def)) return [];
+  const kind = (value as { readonly kind?: unknown }).kind;
+  for (const option of def.options) {
+    const shape = bare(option).schema as z.core.$ZodObject;
+    const tag = shape._zod.def.shape[String(def.discriminator)];
+    if (tag !== undefined && (tag as z.core.$ZodTypes)._zod.values?.has(kind as string) === true) return Object.keys(shape._zod.def.shape);
+  }
+  return [];
+}
+
+function wordsFor(schema: Schema, meta: FieldMeta & { readonly description?: string }): string {
+  return meta.amount === undefined ? expectedOf(schema, meta.expected) : (meta.description ?? 'an amount with its unit');
+}
+
+/** A copy that differs at one place; everything beside the way to it is shared. */
+function replaced(value: unknown, [key, ...rest]: ConfigPath, put: unknown): unknown {
+  if (key === undefined) return put;
+  if (Array.isArray(value)) return value.map((item, index) => (index === key ? replaced(item, rest, put) : item));
+  const mapping = value as Record<string | number, unknown>;
+  return { ...mapping, [key]: replaced(mapping[key], rest, put) };
+}
+
+/** A shorter period takes its deadline along; intervals must not cross. */
+function contradictionIn(config: AgentConfig, [section, index]: ConfigPath): string | undefined {
+  if (section !== 'sensors' || typeof index !== 'number') return undefined;
+  const sensor = config.sensors[index];
+  if (sensor === undefined) return undefined;
+  if (sensor.deadlineMs > sensor.periodMs) return `shorter than the sensor's deadline of ${sensor.deadlineMs} ms`;
+  if (sensor.window !== undefined && sensor.window.lengthMs < sensor.periodMs) return `longer than the sensor's window of ${sensor.window.lengthMs} ms`;
+  const crossed = Object.values(sensor.keys).some(({ minIntervalMs = 0, maxIntervalMs = Number.POSITIVE_INFINITY }) => minIntervalMs > maxIntervalMs);
+  return crossed ? 'minInterval would be longer than maxInterval' : undefined;
+}
