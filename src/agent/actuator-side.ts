@@ -1,0 +1,67 @@
+/**
+ * Everything that moves, joined: lockout, actuators with their remembered states, local rules. It needs no platform and no network.
+ */
+import { join } from 'node:path';
+import { ActuatorControl } from '../actuators/actuator-control.ts';
+import { actuatorSettings } from '../actuators/actuator-settings.ts';
+import { DESIRED_STATES_FORMAT, DesiredStates } from '../actuators/desired-states.ts';
+import { LocalRules, type RuleEvent } from '../actuators/local-rules.ts';
+import { Lockout } from '../actuators/lockout.ts';
+import { reopeningDriver } from '../actuators/open-driver.ts';
+import type { AgentConfig } from '../config/agent-config.ts';
+import type { Ports } from '../hardware/ports.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import { StateFile } from '../host/state-file.ts';
+
+export interface ActuatorSideDeps {
+  readonly config: AgentConfig;
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onRuleEvent: (event: RuleEvent) => void;
+}
+
+export class ActuatorSide {
+  readonly lockout: Lockout;
+  readonly actuators: ActuatorControl;
+  readonly rules: LocalRules;
+  readonly #looking: Promise<void>;
+  readonly #stop = new AbortController();
+
+  private constructor(parts: Pick<ActuatorSide, 'lockout' | 'actuators' | 'rules'>) {
+    this.lockout = parts.lockout;
+    this.actuators = parts.actuators;
+    this.rules = parts.rules;
+    this.#looking = this.lockout.run(this.#stop.signal);
+  }
+
+  /** Resolves when the states for start are set, or hardware that is not there has been reported. */
+  static async open(deps: ActuatorSideDeps, signal: AbortSignal): Promise<ActuatorSide> {
+    const { config, ports, clock, log } = deps;
+    const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, log }, signal);
+    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(config.stateFolder, 'actuators.json'), log });
+    const actuators = await ActuatorControl.open(
+      {
+        actuators: config.actuators
+          .filter(({ enabled }) => enabled)
+          .map((each) => ({ settings: actuatorSettings(each), driver: reopeningDriver(each, { ports, clock }) })),
+        desired: await DesiredStates.open(file, clock),
+        locked: () => lockout.locked,
+        clock,
+        log,
+      },
+      signal,
+    );
+    const rules = new LocalRules({ rules: config.rules, actuators, clock, log, onEvent: deps.onRuleEvent });
+    return new ActuatorSide({ lockout, actuators, rules });
+  }
+
+  /** Rules end first, so that nothing moves against the states for stop. Idempotent. */
+  async close(): Promise<void> {
+    this.rules.close();
+    await this.actuators.close();
+    this.#stop.abort();
+    await this.#looking;
+  }
+}

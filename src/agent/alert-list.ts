@@ -1,0 +1,27 @@
+/** What a person must know of, by name, for the log, the status and `doctor`. Lives as long as the process; what still holds is raised again at the next start. */
+import type { Log } from '../host/log.ts';
+
+export class AlertList {
+  readonly #log: Log;
+  readonly #alerts = new Map<string, string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Raising the same message again says nothing new. */
+  raise(name: string, message: string): void {
+    if (this.#alerts.get(name) === message) return;
+    this.#alerts.set(name, message);
+    this.#log.error({ alert: name }, message);
+  }
+
+  /** Does nothing when it is not raised. */
+  clear(name: string): void {
+    if (this.#alerts.delete(name)) this.#log.info({ alert: name }, 'the alert is over');
+  }
+
+  list(): readonly string[] {
+    return [...this.#alerts.values()];
+  }
+}

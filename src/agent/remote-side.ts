@@ -1,0 +1,153 @@
+/**
+ * Everything that is told from afar, joined: shared attributes, client attributes and server-side RPC, each over the platform client that
+ * it is given. The journal is open before the first poll.
+ */
+import { join } from 'node:path';
+import { APPLIED_VALUES_FORMAT, AppliedValues } from '../attributes/applied-values.ts';
+import { runAttributeLoop } from '../attributes/attribute-loop.ts';
+import { ClientAttributes } from '../attributes/client-attributes.ts';
+import { SharedAttributes } from '../attributes/shared-attributes.ts';
+import { actuatorTarget, type LiveSetting, type SharedTarget, settingTarget } from '../attributes/shared-target.ts';
+import type { AgentConfig } from '../config/agent-config.ts';
+import type { Clock } from '../host/clock.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import { StateFile } from '../host/state-file.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import { actuatorMethods } from '../rpc/actuator-methods.ts';
+import { type BuiltInWork, builtInMethods } from '../rpc/built-in-methods.ts';
+import { declaredMethods, methodLeaves } from '../rpc/declared-methods.ts';
+import { JournalFile } from '../rpc/journal-storage.ts';
+import { MethodTable } from '../rpc/method-table.ts';
+import { type Checkpoint, RpcExecutor } from '../rpc/rpc-executor.ts';
+import { RpcJournal } from '../rpc/rpc-journal.ts';
+import { runRpcLoop } from '../rpc/rpc-loop.ts';
+import type { RpcMethod } from '../rpc/rpc-method.ts';
+import type { ActuatorSide } from './actuator-side.ts';
+
+export interface RemoteSideDeps {
+  readonly config: () => AgentConfig;
+  readonly deviceApi: DeviceApi;
+  readonly side: ActuatorSide;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly work: BuiltInWork;
+  /** Methods of other rooms: credentials, firmware. */
+  readonly methods?: readonly RpcMethod[];
+  readonly settings: readonly LiveSetting[];
+  readonly firmwareKeys: readonly string[];
+  readonly onFirmwareOffer: (attributes: JsonObject) => void;
+  /** Who the device is: model, serial, version, boot id, addresses, the configuration's hash. */
+  readonly identity: JsonObject;
+  /** Told at every moment of an RPC; only tests listen. */
+  readonly checkpoint?: (name: Checkpoint) => void;
+}
+
+export class RemoteSide {
+  readonly client: ClientAttributes;
+  readonly shared: SharedAttributes;
+  readonly #deps: RemoteSideDeps;
+  readonly #journal: RpcJournal;
+  readonly #applied: AppliedValues;
+
+  private constructor(
+    deps: RemoteSideDeps,
+    parts: { client: ClientAttributes; shared: SharedAttributes; journal: RpcJournal; applied: AppliedValues },
+  ) {
+    this.#deps = deps;
+    this.client = parts.client;
+    this.shared = parts.shared;
+    this.#journal = parts.journal;
+    this.#applied = parts.applied;
+  }
+
+  /** Settings that were shared before hold once this resolves. @throws AgentError `rpc/journal-unusable` (retry). */
+  static async open(deps: RemoteSideDeps, signal: AbortSignal): Promise<RemoteSide> {
+    const { config, clock, log, side } = deps;
+    const { stateFolder } = config();
+    const journal = await RpcJournal.open({ storage: new JournalFile(join(stateFolder, 'rpc.journal')), clock, log });
+    const applied = await AppliedValues.open(
+      new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(stateFolder, 'shared-attributes.json'), log }),
+    );
+    const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
+    const report = (): void => client.report(valuesOf(deps, shared));
+    const targets = targetsOf(deps);
+    const { firmwareKeys, onFirmwareOffer } = deps;
+    const shared: SharedAttributes = await SharedAttributes.open(
+      { targets, applied, firmwareKeys, onFirmwareOffer, onChange: () => queueMicrotask(report), log },
+      signal,
+    );
+    client.report({ ...deps.identity, ...config().attributes.client });
+    report();
+    side.actuators.onState(report);
+    return new RemoteSide(deps, { client, shared, journal, applied });
+  }
+
+  /** Speaks with the platform until the signal aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { config, deviceApi, clock, log, side } = this.#deps;
+    const { platform, attributes, rpc } = config();
+    const onContact = (): void => side.actuators.contact();
+    const common = { deviceApi, clock, log, onContact, pollTimeoutMs: platform.pollTimeoutMs };
+    await Promise.all([
+      this.client.run(signal),
+      runAttributeLoop(
+        {
+          ...common,
+          shared: this.shared,
+          client: this.client,
+          reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
+          readBackPeriodMs: attributes.readBackPeriodMs,
+        },
+        signal,
+      ),
+      rpc.enabled ? runRpcLoop({ ...common, executor: this.#executor() }, signal) : undefined,
+    ]);
+  }
+
+  /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */
+  async close(): Promise<void> {
+    await Promise.all([this.#journal.close(), this.#applied.flush()]);
+  }
+
+  #executor(): RpcExecutor {
+    const { config, side, clock, log, work, methods = [], checkpoint } = this.#deps;
+    const { actuators, lockout } = side;
+    const readSensor = async (name: string, signal: AbortSignal): Promise<JsonValue> =>
+      (await work.readSensor(name, signal)).map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
+    const table = new MethodTable({
+      clock,
+      methods: [
+        ...builtInMethods(work),
+        ...actuatorMethods(actuators),
+        ...methods,
+        ...declaredMethods(config().rpc.methods, { actuators, readSensor, clock }),
+      ],
+      leaves: methodLeaves(config().rpc.methods),
+      locked: () => lockout.locked,
+    });
+    return new RpcExecutor({ journal: this.#journal, methods: table, clock, log, ...(checkpoint === undefined ? {} : { checkpoint }) });
+  }
+}
+
+function targetsOf({ config, side, settings }: RemoteSideDeps): readonly SharedTarget[] {
+  const { actuators, attributes } = config();
+  return [
+    ...actuators.filter(({ enabled }) => enabled).map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, side.actuators)),
+    ...(attributes.liveSettings ? settings.map(settingTarget) : []),
+  ];
+}
+
+/** What may have changed: real states, effective settings, and why a wish is not fulfilled. */
+function valuesOf({ config, side, settings }: RemoteSideDeps, shared: SharedAttributes): JsonObject {
+  const states = config()
+    .actuators.filter(({ enabled }) => enabled)
+    .map(({ name, stateKey }) => ({ stateKey, ...side.actuators.state(name) }));
+  return {
+    // An attribute cannot be taken back (null is skipped), so what is not known is said in a word.
+    ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
+    ...Object.fromEntries(settings.map(({ key, effective }) => [`${key}.effective`, effective()])),
+    actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
+    sharedRefused: shared.refusals,
+  };
+}

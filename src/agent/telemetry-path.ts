@@ -1,0 +1,134 @@
+/**
+ * The way of a reading through the agent, joined here and nowhere else:
+ *
+ *   sampler → report rules → outbox (durable) → uploader → platform
+ */
+import { join } from 'node:path';
+import type { AgentConfig, KeyRulesConfig, OutboxConfig } from '../config/agent-config.ts';
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { TimeSync } from '../host/time-sync.ts';
+import { Outbox } from '../outbox/outbox.ts';
+import type { OutboxSettings } from '../outbox/outbox-settings.ts';
+import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import type { Sample } from '../sensors/sensor.ts';
+import { DailyBudget } from '../telemetry/daily-budget.ts';
+import { ReportRules } from '../telemetry/report-rules.ts';
+import { Uploader } from '../telemetry/uploader.ts';
+
+export interface TelemetryPathDeps {
+  /** Asked at each use: reload and live settings change it. */
+  readonly config: () => AgentConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timeSync: TimeSync;
+  readonly postTelemetry: DeviceApi['postTelemetry'];
+  /** HTTP bytes sent since start. */
+  readonly sentBytes: () => number;
+  readonly onAcknowledged?: () => void;
+  /** Told of entries once they are durable; the demo's second account. */
+  readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
+}
+
+/** Rules for every key that has none of its own. */
+const EVERY_KEY = '*';
+
+export class TelemetryPath {
+  readonly outbox: Outbox;
+  readonly uploader: Uploader;
+  readonly budget: DailyBudget;
+  readonly #deps: TelemetryPathDeps;
+  readonly #rules: ReportRules;
+  readonly #listeners = new Set<(entries: readonly TelemetryEntry[]) => void>();
+
+  private constructor(deps: TelemetryPathDeps, outbox: Outbox) {
+    this.#deps = deps;
+    this.outbox = outbox;
+    this.budget = new DailyBudget({
+      clock: deps.clock,
+      bytesSent: deps.sentBytes,
+      limitBytes: () => deps.config().platform.dailyBudgetBytes,
+    });
+    this.uploader = new Uploader({
+      outbox,
+      postTelemetry: deps.postTelemetry,
+      clock: deps.clock,
+      log: deps.log,
+      settings: () => {
+        const { upload, outbox: kept } = deps.config();
+        return {
+          maxBatchBytes: upload.maxBatchBytes,
+          maxBatchEntries: upload.maxBatchEntries,
+          intervalMs: upload.intervalMs,
+          backlogRatePerS: kept.backlogRatePerS,
+        };
+      },
+      budget: this.budget,
+      ...(deps.onAcknowledged === undefined ? {} : { onAcknowledged: deps.onAcknowledged }),
+    });
+    this.#rules = new ReportRules({
+      clock: deps.clock,
+      rulesFor: (sensor, key) => this.#rulesFor(sensor, key),
+      report: (entries) => void this.append(entries),
+    });
+  }
+
+  static async open(deps: TelemetryPathDeps, signal: AbortSignal): Promise<TelemetryPath> {
+    const { clock, log, timeSync } = deps;
+    const { stateFolder, outbox: settings } = deps.config();
+    const outbox = await Outbox.open(
+      { folder: join(stateFolder, 'outbox'), clock, log, timeSync, settings: outboxSettings(settings) },
+      signal,
+    );
+    return new TelemetryPath(deps, outbox);
+  }
+
+  /** Readings from the sampler. */
+  take(samples: readonly Sample[]): void {
+    this.#rules.take(samples);
+  }
+
+  /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */
+  async append(entries: readonly TelemetryEntry[]): Promise<void> {
+    for (const listener of this.#listeners) listener(entries);
+    try {
+      await this.outbox.append(entries);
+      this.#deps.onDurable?.(entries);
+    } catch (error) {
+      this.#deps.log.error({ error: messageOf(error), entries: entries.length }, 'readings could not be kept');
+    }
+  }
+
+  /** Calls back with everything that is reported, before it is durable: local rules and live views. */
+  onReported(listener: (entries: readonly TelemetryEntry[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Makes what waits durable, sends what can be sent until the signal aborts, and closes the outbox. */
+  async drainAndClose(signal: AbortSignal): Promise<void> {
+    this.#rules.close();
+    await Promise.race([this.outbox.flush(), once(signal)]);
+    await this.uploader.drain(signal);
+    await this.outbox.close();
+  }
+
+  #rulesFor(sensor: string, key: string): KeyRulesConfig | undefined {
+    const keys = this.#deps.config().sensors.find(({ name }) => name === sensor)?.keys;
+    if (keys === undefined) return undefined;
+    return Object.hasOwn(keys, key) ? keys[key] : keys[EVERY_KEY];
+  }
+}
+
+function outboxSettings({ retain, ...settings }: OutboxConfig): OutboxSettings {
+  return { ...settings, retainForMs: retain.forMs, retainBytes: retain.bytes };
+}
+
+function once(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
