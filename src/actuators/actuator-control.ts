@@ -6,23 +6,18 @@
  *   shared ─┤→ set / pulse → gates → ActuatorSlot → driver → read back → onState
  *   rule ─┘                   safe state ↗
  */
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import {
-  type ActuatorDriver,
-  type ActuatorSettings,
-  type ActuatorState,
-  type ActuatorValue,
-  isActive,
-  offValue,
-  type Writer,
-} from './actuator.ts';
+import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import { checkPulse, checkTimes, checkValue } from './actuator-limits.ts';
 import { ActuatorSlot } from './actuator-slot.ts';
 import type { DesiredStates } from './desired-states.ts';
 import { checkInterlocks } from './interlocks.ts';
+import { LongestOn } from './longest-on.ts';
 import { watchContact } from './no-contact.ts';
+import { type PulseRequest, pulse } from './pulse.ts';
+import { SafeStateSetter } from './safe-states.ts';
 
 export interface ActuatorControlDeps {
   readonly actuators: readonly { readonly settings: ActuatorSettings; readonly driver: ActuatorDriver }[];
@@ -33,18 +28,8 @@ export interface ActuatorControlDeps {
   readonly log: Log;
 }
 
-export interface PulseRequest {
-  readonly durationMs: number;
-  readonly by: Writer;
-}
-
-/** Longer pulses are answered when they have begun. */
-const AWAITED_PULSE_MS = 1_000;
-/** How soon an end of a pulse that failed is tried again. */
-const END_AGAIN_AFTER_MS = 100;
 /** How soon a refused restoring is tried again. */
 const RESTORE_AGAIN_AFTER_MS = 10_000;
-const CLOSE_DEADLINE_MS = 3_000;
 /** Who is stopped by lockout; a person on site holds the key. */
 const REMOTE: ReadonlySet<Writer> = new Set(['rpc', 'shared', 'rule', 'restore']);
 
@@ -53,7 +38,8 @@ export class ActuatorControl {
   readonly #slots: ReadonlyMap<string, ActuatorSlot>;
   readonly #found = new Map<string, ActuatorValue | undefined>();
   readonly #listeners = new Set<(state: ActuatorState) => void>();
-  readonly #onLimits = new Map<string, () => void>();
+  readonly #longestOn: LongestOn;
+  readonly #safeStates: SafeStateSetter;
   readonly #closing = new AbortController();
   readonly #contact: ReturnType<typeof watchContact>;
   #closed: Promise<void> | undefined;
@@ -68,7 +54,13 @@ export class ActuatorControl {
       }),
     );
     const settings = deps.actuators.map((actuator) => actuator.settings);
-    this.#contact = watchContact({ settings, clock, onLost: (name, value) => void this.#moveSafely(name, value, 'no contact') });
+    this.#contact = watchContact({
+      settings,
+      clock,
+      onLost: (name, value) => void this.#safeStates.set(this.#slot(name), value, 'no contact'),
+    });
+    this.#safeStates = new SafeStateSetter({ clock, log: deps.log, closing: this.#closing.signal });
+    this.#longestOn = new LongestOn({ clock, switchOff: (slot, value) => void this.#safeStates.set(slot, value, 'longest time on') });
   }
 
   /** Looks at what the hardware shows, then restores or sets the safe states for start. An actuator that does not answer is reported, not fatal. */
@@ -111,19 +103,8 @@ export class ActuatorControl {
   async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
     const slot = this.#slot(name);
     this.checkPulse(name, durationMs, by);
-    slot.pulsing = true;
-    try {
-      await slot.move({ value: true, by }, AbortSignal.any([signal, this.#closing.signal]));
-    } catch (error) {
-      // It may have moved before it failed: a pulse that nobody ends is worse than one switching-off too many.
-      slot.pulsing = false;
-      if (!hasCode(error, 'actuators/overridden')) await this.#endPulse(slot, slot.movements);
-      throw error;
-    }
-    const mine = slot.movements;
+    await pulse(slot, { durationMs, by }, { clock: this.#deps.clock, log: this.#deps.log, closing: this.#closing.signal }, signal);
     this.#remember(slot, this.#deps.desired.get(name)?.value);
-    const ended = this.#deps.clock.sleep(durationMs, this.#closing.signal).then(() => this.#endPulse(slot, mine));
-    if (durationMs <= AWAITED_PULSE_MS) await ended;
     return slot.state;
   }
 
@@ -186,12 +167,12 @@ export class ActuatorControl {
   async #close(): Promise<void> {
     this.#closing.abort();
     this.#contact.close();
-    for (const cancel of this.#onLimits.values()) cancel();
+    this.#longestOn.close();
     await Promise.all(
       [...this.#slots.values()].map(async (slot) => {
         const { stop } = slot.settings.safe;
         const value = stop ?? (slot.pulsing ? false : undefined);
-        if (value !== undefined) await this.#moveSafely(slot.settings.name, value, 'stop');
+        if (value !== undefined) await this.#safeStates.set(slot, value, 'stop');
         await slot.close().catch((error: unknown) => this.#warn(slot, 'was not closed', error));
       }),
     );
@@ -203,8 +184,8 @@ export class ActuatorControl {
   }
 
   async #setStart(slot: ActuatorSlot): Promise<void> {
-    const { name, safe } = slot.settings;
-    if (safe.start !== undefined) await this.#moveSafely(name, safe.start, 'start');
+    const { start } = slot.settings.safe;
+    if (start !== undefined) await this.#safeStates.set(slot, start, 'start');
   }
 
   /** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
@@ -228,67 +209,14 @@ export class ActuatorControl {
     }
   }
 
-  async #moveSafely(name: string, value: ActuatorValue, occasion: string): Promise<void> {
-    const slot = this.#slot(name);
-    const { clock, log } = this.#deps;
-    const ended = new AbortController();
-    const cancel = clock.after(CLOSE_DEADLINE_MS, () => ended.abort());
-    try {
-      await slot.move({ value, by: 'safe-state', urgent: true }, ended.signal);
-      slot.pulsing = false;
-      log.info({ actuator: name, value, occasion }, 'safe state set');
-    } catch (error) {
-      this.#warn(slot, `did not take its safe state for ${occasion}`, error);
-    } finally {
-      cancel();
-    }
-  }
-
-  /** Tries until it is off: unless someone else has moved it since, or the agent stops, which sets its own state. */
-  async #endPulse(slot: ActuatorSlot, movement: number): Promise<void> {
-    const { clock } = this.#deps;
-    while (!this.#closing.signal.aborted) {
-      await slot.settled();
-      if (slot.movements !== movement) break;
-      try {
-        await slot.move({ value: false, by: slot.state.by ?? 'safe-state' }, this.#closing.signal);
-        break;
-      } catch (error) {
-        this.#warn(slot, 'did not end its pulse', error);
-        await clock.sleep(END_AGAIN_AFTER_MS, this.#closing.signal);
-      }
-    }
-    if (this.#closing.signal.aborted) return;
-    slot.pulsing = false;
-    this.#changed(slot.settings.name);
-  }
-
   #remember(slot: ActuatorSlot, value: ActuatorValue | undefined): void {
     this.#deps.desired.set(slot.settings.name, { value, history: slot.history });
   }
 
   #changed(name: string): void {
     const slot = this.#slot(name);
-    this.#limitTimeOn(slot);
+    this.#longestOn.update(slot);
     for (const listener of this.#listeners) listener(slot.state);
-  }
-
-  /** Whoever switched it on: after its longest time on it is switched off. */
-  #limitTimeOn(slot: ActuatorSlot): void {
-    const { name, limits } = slot.settings;
-    const off = offValue(slot.settings);
-    const isOn = slot.state.value !== undefined && isActive(slot.state.value);
-    if (limits.longestOnMs === undefined || off === undefined || this.#closing.signal.aborted) return;
-    if (isOn && !this.#onLimits.has(name)) {
-      const switchOff = (): void => {
-        this.#onLimits.delete(name);
-        void this.#moveSafely(name, off, 'longest time on');
-      };
-      this.#onLimits.set(name, this.#deps.clock.after(limits.longestOnMs, switchOff));
-    } else if (!isOn) {
-      this.#onLimits.get(name)?.();
-      this.#onLimits.delete(name);
-    }
   }
 
   #slot(name: string): ActuatorSlot {

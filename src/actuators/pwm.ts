@@ -10,7 +10,7 @@ const TOLERANCE_PERCENT = 0.5;
 /** Leaves the channel as it is until the first write. @throws as PwmPort.openChannel. */
 export async function openPwm(config: ActuatorConfigOf<'pwm'>, pwm: PwmPort, signal: AbortSignal): Promise<ActuatorDriver> {
   const { chip, channel: number, inverted, frequencyHz } = config;
-  const channel = await pwm.openChannel({ chip: `pwmchip${chip}`, channel: number, polarity: inverted ? 'inversed' : 'normal' }, signal);
+  const channel = await pwm.openChannel({ chip, channel: number, polarity: inverted ? 'inversed' : 'normal' }, signal);
   const periodNs = Math.round(NS_PER_S / frequencyHz);
   let wanted: number | undefined;
   return {

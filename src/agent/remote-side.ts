@@ -3,6 +3,7 @@
  * it is given. The journal is open before the first poll.
  */
 import { join } from 'node:path';
+import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../attributes/applied-values.ts';
 import { runAttributeLoop } from '../attributes/attribute-loop.ts';
 import { ClientAttributes } from '../attributes/client-attributes.ts';
@@ -23,12 +24,12 @@ import { type Checkpoint, RpcExecutor } from '../rpc/rpc-executor.ts';
 import { RpcJournal } from '../rpc/rpc-journal.ts';
 import { runRpcLoop } from '../rpc/rpc-loop.ts';
 import type { RpcMethod } from '../rpc/rpc-method.ts';
-import type { ActuatorSide } from './actuator-side.ts';
 
 export interface RemoteSideDeps {
   readonly config: () => AgentConfig;
   readonly deviceApi: DeviceApi;
-  readonly side: ActuatorSide;
+  /** What is moved, and what holds it back. */
+  readonly side: { readonly actuators: ActuatorControl; readonly lockout: { readonly locked: boolean } };
   readonly clock: Clock;
   readonly log: Log;
   readonly work: BuiltInWork;

@@ -1,0 +1,99 @@
+/**
+ * Someone works on the machine: nothing may be set in motion from afar. Held by a file (a technician's `touch`) or a key switch on a GPIO line.
+ * What cannot be told counts as locked.
+ */
+import { statSync } from 'node:fs';
+import { messageOf, systemCode } from '../errors.ts';
+import type { GpioInput, GpioPort, LineReference } from '../hardware/gpio-port.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+
+export interface LockoutSettings {
+  readonly file?: string | undefined;
+  readonly line?: LineReference | undefined;
+  readonly activeLow: boolean;
+}
+
+export interface LockoutDeps {
+  readonly settings: LockoutSettings;
+  readonly gpio: GpioPort;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Edges tell at once; this finds what an edge missed, and a line that has come back. */
+const LOOK_EVERY_MS = 500;
+const READ_DEADLINE_MS = 400;
+
+export class Lockout {
+  readonly #deps: LockoutDeps;
+  #input: GpioInput | undefined;
+  /** Of the key switch; undefined until it was read, and while it cannot be. */
+  #switchOn: boolean | undefined;
+  #fault: string | undefined;
+
+  private constructor(deps: LockoutDeps) {
+    this.#deps = deps;
+  }
+
+  /** Looks at the switch once; `run` keeps looking. */
+  static async open(deps: LockoutDeps, signal: AbortSignal): Promise<Lockout> {
+    const lockout = new Lockout(deps);
+    await lockout.#look(signal);
+    return lockout;
+  }
+
+  /** Asked before each movement: looks at the file itself, and at the switch as it was just now. */
+  get locked(): boolean {
+    const { file, line } = this.#deps.settings;
+    return (line !== undefined && this.#switchOn !== false) || (file !== undefined && isThere(file));
+  }
+
+  /** Keeps looking at the switch until the signal aborts, then gives its line back; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (this.#deps.settings.line !== undefined && !signal.aborted) {
+      await this.#look(signal);
+      await this.#deps.clock.sleep(LOOK_EVERY_MS, signal);
+    }
+    await this.#input?.close();
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { gpio, clock, log, settings } = this.#deps;
+    const { line, activeLow } = settings;
+    if (line === undefined) return;
+    const late = new AbortController();
+    const cancel = clock.after(READ_DEADLINE_MS, () => late.abort());
+    const within = AbortSignal.any([signal, late.signal]);
+    try {
+      if (this.#input === undefined) {
+        this.#input = await gpio.openInput({ line, activeLow, edges: 'both' }, within);
+        this.#input.watch(({ level }) => {
+          this.#switchOn = level === 1;
+        });
+      }
+      this.#switchOn = (await this.#input.read(within)) === 1;
+      this.#fault = undefined;
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#switchOn = undefined;
+      if (this.#fault === undefined) log.error({ error: messageOf(error) }, 'the key switch cannot be read: everything is locked out');
+      this.#fault = messageOf(error);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+/**
+ * Synchronous on purpose: the thread pool may be full of writes to a disk that hangs, and a name that is looked up before every movement
+ * is in the kernel's memory.
+ */
+function isThere(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
+  }
+}
