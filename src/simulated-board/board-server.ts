@@ -104,10 +104,11 @@ class Connection {
   }
 
   async #answer(line: string): Promise<void> {
-    const request = parseJson(line);
-    if (!isJsonObject(request)) return;
-    const id = request.id ?? null;
+    let id: JsonValue = null;
     try {
+      const request = parseJson(line);
+      if (!isJsonObject(request)) throw new AgentError('hardware/unsupported', 'a request is an object', { recovery: 'drop' });
+      id = request.id ?? null;
       const operation = this.#operations[request.op as BoardOperation] as ((params: never, connection: Connection) => unknown) | undefined;
       if (operation === undefined)
         throw new AgentError('hardware/unsupported', `the simulated board has no operation ${String(request.op)}`, { recovery: 'hold' });

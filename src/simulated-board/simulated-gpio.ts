@@ -71,7 +71,8 @@ export class SimulatedGpio {
       read: () => {
         this.#sample(line);
         const level = logical(line.level, invert);
-        this.#context.record.add('shown', line.id, this.#keyOf(line), level);
+        // As the sensor reports it: true or false.
+        this.#context.record.add('shown', line.id, this.#keyOf(line), level === 1);
         return level;
       },
       write: () => {

@@ -13,7 +13,7 @@ export class LineTalker implements Talker {
     this.#config = config;
     this.#context = context;
     for (const [key, { signal }] of Object.entries(config.values)) context.signals.add(`${context.source}/${key}`, signal);
-    this.#schedule();
+    this.#schedule(context.clock.monotonicMs());
   }
 
   receive(bytes: Uint8Array): void {
@@ -25,14 +25,15 @@ export class LineTalker implements Talker {
     this.#cancel();
   }
 
-  #schedule(): void {
+  /** Prints at the next whole multiple of the period after `fromMs`: a timer may fire a little early, and must not meet the same one again. */
+  #schedule(fromMs: number): void {
     const { periodMs } = this.#config;
     if (periodMs === undefined) return;
-    const nowMs = this.#context.clock.monotonicMs();
-    const nextMs = (Math.floor(nowMs / periodMs) + 1) * periodMs;
-    this.#cancel = this.#context.clock.after(nextMs - nowMs, () => {
+    const { clock } = this.#context;
+    const dueMs = (Math.floor(fromMs / periodMs) + 1) * periodMs;
+    this.#cancel = clock.after(dueMs - clock.monotonicMs(), () => {
       this.#print();
-      this.#schedule();
+      this.#schedule(Math.max(dueMs, clock.monotonicMs()));
     });
   }
 

@@ -1,0 +1,18 @@
+/** Sensors for tests: configurations as the schema completes them, and what sensors stand on. */
+import type { SensorConfigOf, SensorKind } from '../../src/config/agent-config.ts';
+import { sensorSchema } from '../../src/config/schema/sensors.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import { silentLog } from '../../src/host/log.ts';
+import type { SensorDeps } from '../../src/sensors/sensor-deps.ts';
+import type { BoardBench } from './board-bench.ts';
+
+/** A sensor's configuration as YAML would give it, with every default filled in. */
+export function sensorConfig<K extends SensorKind>(
+  written: { readonly name: string; readonly kind: K } & Readonly<Record<string, unknown>>,
+): SensorConfigOf<K> {
+  return sensorSchema.parse(written) as unknown as SensorConfigOf<K>;
+}
+
+export function sensorDeps({ ports, folder }: Pick<BoardBench, 'ports' | 'folder'>): SensorDeps {
+  return { ports, clock: systemClock, log: silentLog, stateFolder: folder };
+}

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { type LineFormat, lineParser } from '../../../src/sensors/line-format.ts';
+import { LineSplitter } from '../../../src/sensors/line-splitter.ts';
+import { forRandomBytes } from '../../support/random-bytes.ts';
+
+const format = (more: Partial<LineFormat>): LineFormat => ({ format: 'json', separator: ',', key: 'value', ...more });
+const pairs = (more: Partial<LineFormat>, line: string): unknown => lineParser(format(more))(line).map(({ key, value }) => [key, value]);
+
+describe('lineParser', () => {
+  it('reads JSON: every member a key, longs unharmed, nested values as they are', () => {
+    expect(pairs({}, '{"t":21.5,"on":true,"id":9007199254740993,"where":{"x":1},"none":null}')).toEqual([
+      ['t', 21.5],
+      ['on', true],
+      ['id', 9007199254740993n],
+      ['where', { x: 1 }],
+    ]);
+    expect(pairs({ key: 'flow' }, ' 12.5\r')).toEqual([['flow', 12.5]]);
+  });
+
+  it('reads CSV by its columns, passing over unnamed ones', () => {
+    expect(pairs({ format: 'csv', columns: ['t', '', 'state'] }, '21.5, 99 ,open')).toEqual([
+      ['t', 21.5],
+      ['state', 'open'],
+    ]);
+    expect(pairs({ format: 'csv', separator: ';' }, '1;-2.5e3')).toEqual([
+      ['column1', 1],
+      ['column2', -2500],
+    ]);
+    expect(() => pairs({ format: 'csv', columns: ['a', 'b'] }, '1')).toThrow(/not csv/);
+  });
+
+  it('reads the named groups of a regular expression', () => {
+    expect(pairs({ format: 'regex', pattern: '^T=(?<t>[-\\d.]+) H=(?<h>\\d+)?' }, 'T=-3.5 H=')).toEqual([['t', -3.5]]);
+    expect(() => pairs({ format: 'regex', pattern: '^T=(?<t>\\d+)' }, 'nothing')).toThrow(/without a value/);
+  });
+
+  it('reads a number, and nothing else, as a number', () => {
+    expect(pairs({ format: 'number', key: 'weight' }, ' +12.50 ')).toEqual([['weight', 12.5]]);
+    expect(pairs({ format: 'number' }, '18446744073709551616')).toEqual([['value', 18446744073709551616n]]);
+    expect(() => pairs({ format: 'number' }, '12 kg')).toThrow(/not number/);
+  });
+
+  it('leaves out keys that the platform would lose, and numbers that are none', () => {
+    expect(pairs({}, '{"<b>":1," ":2,"__proto__":{"x":1},"ok":3}')).toEqual([['ok', 3]]);
+    expect(() => pairs({}, '{}')).toThrow(/without a value/);
+    expect(() => pairs({ format: 'number' }, 'Infinity')).toThrow(/not number/);
+  });
+
+  it('answers every line with readings or an AgentError, whatever the bytes', () => {
+    const parsers = [
+      lineParser(format({})),
+      lineParser(format({ format: 'csv', columns: ['a', 'b'] })),
+      lineParser(format({ format: 'regex', pattern: '(?<a>[0-9.]+)' })),
+      lineParser(format({ format: 'number' })),
+    ];
+    forRandomBytes(100_000, 24, (bytes, random) => {
+      const parser = parsers[Math.floor(random() * parsers.length)];
+      // Half of them look like JSON from afar.
+      const text = random() < 0.5 ? `{"a":${bytes.toString('latin1')}}` : bytes.toString('utf8');
+      for (const { key, value } of parser?.(text) ?? []) {
+        expect(typeof key === 'string' && key.length > 0 && value !== null).toBe(true);
+        if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
+      }
+    });
+  });
+});
+
+describe('LineSplitter', () => {
+  const split = (options: { delimiter?: string; longest?: number }, ...pieces: readonly string[]): { lines: string[]; tooLong: number } => {
+    const lines: string[] = [];
+    let tooLong = 0;
+    const splitter = new LineSplitter({
+      delimiter: options.delimiter ?? '\n',
+      longest: options.longest ?? 16,
+      onLine: (line) => lines.push(line),
+      onTooLong: () => {
+        tooLong += 1;
+      },
+    });
+    for (const piece of pieces) splitter.take(Buffer.from(piece));
+    return { lines, tooLong };
+  };
+
+  it('puts lines together from pieces of any size, also when the delimiter is cut in two', () => {
+    expect(split({ delimiter: '\r\n' }, 'on', 'e\r', '\ntwo\r\nth').lines).toEqual(['one', 'two']);
+  });
+
+  it('drops a line that is too long up to its end, and goes on', () => {
+    expect(split({ longest: 4 }, 'abcdefghij', 'klmnop\nok\n')).toEqual({ lines: ['ok'], tooLong: 1 });
+    expect(split({ longest: 4 }, 'abcdefgh\nok\n')).toEqual({ lines: ['ok'], tooLong: 1 });
+  });
+
+  it('keeps no more than a line, however much comes without an end', () => {
+    const lines: string[] = [];
+    const splitter = new LineSplitter({ delimiter: '\n', longest: 64, onLine: (line) => lines.push(line) });
+    const before = process.memoryUsage().rss;
+    const piece = Buffer.alloc(4096, 0x41);
+    for (let at = 0; at < 60_000; at += 1) splitter.take(piece);
+    splitter.take(Buffer.from('\nfine\n'));
+    expect(lines).toEqual(['fine']);
+    expect(process.memoryUsage().rss - before).toBeLessThan(120e6); // 246 MB went through
+  });
+
+  it('survives any bytes in any pieces', () => {
+    let longest = 0;
+    const splitter = new LineSplitter({
+      delimiter: '\n',
+      longest: 50,
+      onLine: (line) => {
+        longest = Math.max(longest, Buffer.byteLength(line, 'latin1'));
+      },
+    });
+    forRandomBytes(100_000, 31, (bytes) => splitter.take(bytes));
+    expect(longest).toBeLessThanOrEqual(50);
+    expect(longest).toBeGreaterThan(20);
+  });
+});
