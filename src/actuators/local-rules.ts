@@ -33,8 +33,10 @@ interface RuleState {
   readonly config: RuleConfig;
   enabled: boolean;
   on: boolean;
-  /** Ends the waiting, or the trying again. */
-  cancel: (() => void) | undefined;
+  /** Ends the waiting for the condition's time. */
+  cancelWaiting: (() => void) | undefined;
+  /** Ends the trying again of a movement that was refused. */
+  cancelRetry: (() => void) | undefined;
 }
 
 const AGAIN_AFTER_MS = 5_000;
@@ -46,7 +48,12 @@ export class LocalRules {
 
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
-    this.#states = new Map(deps.rules.map((config) => [config.name, { config, enabled: config.enabled, on: false, cancel: undefined }]));
+    this.#states = new Map(
+      deps.rules.map((config) => [
+        config.name,
+        { config, enabled: config.enabled, on: false, cancelWaiting: undefined, cancelRetry: undefined },
+      ]),
+    );
   }
 
   /** A value of a sensor, under the key that the platform knows, after scaling. */
@@ -68,7 +75,7 @@ export class LocalRules {
     if (state === undefined) return;
     state.enabled = enabled ?? state.config.enabled;
     if (state.enabled) return;
-    stopWaiting(state);
+    stopAll(state);
     state.on = false;
   }
 
@@ -79,21 +86,21 @@ export class LocalRules {
   /** Idempotent. */
   close(): void {
     this.#closing.abort();
-    for (const state of this.#states.values()) stopWaiting(state);
+    for (const state of this.#states.values()) stopAll(state);
   }
 
   #judge(state: RuleState, value: JsonValue): void {
     const holds = conditionHolds(state.config, value, state.on);
-    if (holds && !state.on && state.cancel === undefined) {
+    if (holds && !state.on && state.cancelWaiting === undefined) {
       const { forMs } = state.config.when;
       if (forMs === 0) this.#turn(state, true);
-      else state.cancel = this.#deps.clock.after(forMs, () => this.#turn(state, true));
+      else state.cancelWaiting = this.#deps.clock.after(forMs, () => this.#turn(state, true));
     } else if (!holds && state.on) this.#turn(state, false);
     else if (!holds) stopWaiting(state);
   }
 
   #turn(state: RuleState, on: boolean): void {
-    stopWaiting(state);
+    stopAll(state);
     state.on = on;
     const { set, otherwise } = state.config;
     const value = on ? set.value : otherwise;
@@ -111,8 +118,8 @@ export class LocalRules {
       if (this.#closing.signal.aborted) return;
       refusal = messageOf(error);
       const mayPass = error instanceof AgentError && (error.recovery === 'retry' || error.recovery === 'hold');
-      const isStill = state.on === on && state.enabled && state.cancel === undefined;
-      if (mayPass && isStill) state.cancel = this.#deps.clock.after(AGAIN_AFTER_MS, () => this.#moveAgain(state, value, refusal));
+      const isStill = state.on === on && state.enabled && state.cancelRetry === undefined;
+      if (mayPass && isStill) state.cancelRetry = this.#deps.clock.after(AGAIN_AFTER_MS, () => this.#moveAgain(state, value, refusal));
     }
     if (refusal !== undefined && refusal === refusedBefore) return;
     this.#deps.log.info({ rule: name, on, actuator: set.actuator, value, refusal }, 'rule');
@@ -120,7 +127,7 @@ export class LocalRules {
   }
 
   #moveAgain(state: RuleState, value: ActuatorValue, refusal: string | undefined): void {
-    state.cancel = undefined;
+    state.cancelRetry = undefined;
     void this.#move(state, value, refusal);
   }
 }
@@ -135,6 +142,12 @@ function conditionHolds({ when }: RuleConfig, value: JsonValue, on: boolean): bo
 }
 
 function stopWaiting(state: RuleState): void {
-  state.cancel?.();
-  state.cancel = undefined;
+  state.cancelWaiting?.();
+  state.cancelWaiting = undefined;
+}
+
+function stopAll(state: RuleState): void {
+  stopWaiting(state);
+  state.cancelRetry?.();
+  state.cancelRetry = undefined;
 }

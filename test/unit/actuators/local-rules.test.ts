@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LocalRules, type RuleEvent } from '../../../src/actuators/local-rules.ts';
+import type { RuleConfig } from '../../../src/config/agent-config.ts';
+import { AgentError } from '../../../src/errors.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+let clock: FakeClock;
+let sets: (readonly [string, unknown, string])[];
+let events: RuleEvent[];
+let refusal: AgentError | undefined;
+
+const rule = (when: Partial<RuleConfig['when']>, rest: Partial<RuleConfig> = {}): RuleConfig => ({
+  ...{ name: 'cooling', enabled: true, set: { actuator: 'fan', value: true }, otherwise: false },
+  when: { sensor: 'roof', key: 'temperature', hysteresis: 0, forMs: 0, ...when },
+  ...rest,
+});
+
+function start(...rules: RuleConfig[]): LocalRules {
+  const actuators = {
+    set: async (name: string, value: unknown, { by }: { by: string }) => {
+      if (refusal !== undefined) throw refusal;
+      sets.push([name, value, by]);
+      return { name, value: undefined, desired: undefined, by: undefined, pulsing: false, fault: undefined };
+    },
+  };
+  return new LocalRules({ rules, actuators, clock, log: silentLog, onEvent: (event) => events.push(event) });
+}
+
+async function values(rules: LocalRules, ...temperatures: unknown[]): Promise<void> {
+  for (const value of temperatures) {
+    rules.take('roof', 'temperature', value as number);
+    await clock.advance(1_000);
+  }
+}
+
+const told = (): unknown[] => sets.map(([, value]) => value);
+
+beforeEach(() => {
+  clock = new FakeClock();
+  sets = [];
+  events = [];
+  refusal = undefined;
+});
+
+describe('a local rule', () => {
+  it('sets its actuator above the limit, and back below it less the hysteresis', async () => {
+    const rules = start(rule({ above: 40, hysteresis: 2 }));
+    await values(rules, 39, 40, 40.1, 50, 39, 38.1, 38, 39, 40, 41);
+    expect(sets).toEqual([
+      ['fan', true, 'rule'],
+      ['fan', false, 'rule'],
+      ['fan', true, 'rule'],
+    ]);
+    expect(events.map(({ on }) => on)).toEqual([true, false, true]);
+  });
+
+  it('works below and for equality, and takes words and longs for what they are', async () => {
+    await values(start(rule({ below: 5, hysteresis: 1 })), 5, 4, 5.5, 6, 'cold', null, 3n);
+    expect(told()).toEqual([true, false, true]);
+    sets = [];
+    await values(start(rule({ equal: 'open' })), 'closed', 'open', 'open', true);
+    expect(told()).toEqual([true, false]);
+  });
+
+  it('waits until the condition has held for its time without a break', async () => {
+    const rules = start(rule({ above: 40, forMs: 5_000 }));
+    await values(rules, 41, 41, 41, 39, 41, 41, 41, 41);
+    expect(told()).toEqual([]);
+    await clock.advance(1_000);
+    expect(told()).toEqual([true]);
+  });
+
+  it('waits no longer when its sensor is gone, and does not let go of what is on', async () => {
+    const rules = start(rule({ above: 40, forMs: 5_000 }));
+    await values(rules, 41);
+    rules.sensorLost('roof');
+    await clock.advance(10_000);
+    expect(told()).toEqual([]);
+    await values(rules, 41, 41, 41, 41, 41, 41);
+    rules.sensorLost('roof');
+    await clock.advance(10_000);
+    expect(told()).toEqual([true]);
+  });
+
+  it('leaves the actuator alone at its end when nothing is declared for it', async () => {
+    const { otherwise: _none, ...once } = rule({ above: 40 });
+    const rules = start(once);
+    await values(rules, 41, 39);
+    expect([told(), events.length]).toEqual([[true], 2]);
+  });
+
+  it('tries again for as long as the condition holds when a gate is closed, and says so once', async () => {
+    const rules = start(rule({ above: 40 }));
+    refusal = new AgentError('actuators/least-off-time', 'in 20 s', { recovery: 'retry' });
+    await values(rules, 41);
+    await clock.advance(12_000);
+    expect([told(), events]).toEqual([[], [{ rule: 'cooling', on: true, refusal: 'in 20 s' }]]);
+    refusal = undefined;
+    await clock.advance(5_000);
+    expect([told(), events.at(-1)]).toEqual([[true], { rule: 'cooling', on: true }]);
+    refusal = new AgentError('actuators/locked-out', 'locked', { recovery: 'hold' });
+    await values(rules, 39);
+    refusal = undefined;
+    await values(rules, 42);
+    await clock.advance(20_000);
+    expect(told()).toEqual([true, true]);
+  });
+
+  it('does not try again what can never be', async () => {
+    const rules = start(rule({ above: 40 }));
+    refusal = new AgentError('actuators/out-of-range', 'never', { recovery: 'drop' });
+    await values(rules, 41);
+    refusal = undefined;
+    await clock.advance(60_000);
+    expect(told()).toEqual([]);
+  });
+
+  it('can be switched off and back to what is configured, and moves nothing by that', async () => {
+    const rules = start(rule({ above: 40, forMs: 2_000 }), rule({ above: 10 }, { name: 'off', enabled: false }));
+    await values(rules, 41);
+    rules.enable('cooling', false);
+    await values(rules, 41, 41, 41);
+    expect([told(), rules.isEnabled('cooling'), rules.isEnabled('off')]).toEqual([[], false, false]);
+    rules.enable('cooling', undefined);
+    await values(rules, 41, 41, 41);
+    rules.enable('cooling', false);
+    await values(rules, 1);
+    expect(told()).toEqual([true]);
+  });
+
+  it('is deaf to other sensors and keys, and silent once closed', async () => {
+    const rules = start(rule({ above: 40, forMs: 1_000 }));
+    rules.take('roof', 'humidity', 90);
+    rules.take('cellar', 'temperature', 90);
+    await values(rules);
+    rules.take('roof', 'temperature', 90);
+    rules.close();
+    await clock.advance(10_000);
+    expect(told()).toEqual([]);
+  });
+});
