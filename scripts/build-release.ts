@@ -171,7 +171,7 @@ async function writeArchive(manifest: ReleaseManifest, target: string, key: KeyO
     },
   });
   const out = createWriteStream(target);
-  const hash = createHash('sha512');
+  const hash = createHash('sha256');
   const compressed = (async () => {
     for await (const piece of zstd as AsyncIterable<Buffer>) {
       hash.update(piece);

@@ -1,0 +1,109 @@
+/** What the demo runs: a board with a room around it, and an agent's configuration that reads all of it and this machine. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+
+export const ACCESS_TOKEN = 'demo-gateway-token';
+export const DEVICE_NAME = 'demo-gateway';
+const SERIAL_PORT = '/dev/ttyWEATHER';
+
+/** Named as the platform's keys, so that the board's record and the platform speak of the same things. */
+const BOARD: BoardConfigInput = {
+  seed: 7,
+  gpio: [
+    {
+      chip: 'gpiochip0',
+      label: 'simulated',
+      names: { 4: 'DOOR', 17: 'RELAY' },
+      inputs: [{ offset: 4, key: 'doorOpen', signal: { kind: 'door', perHour: 240, openMs: 4_000 } }],
+    },
+  ],
+  i2c: [
+    {
+      bus: 1,
+      chips: [
+        {
+          kind: 'bme280',
+          address: 0x76,
+          signals: {
+            temperature: { kind: 'room', base: 21.5, day: 2.5, drift: 0.4, noise: 0.02 },
+            humidity: { kind: 'room', base: 45, day: -6, drift: 2, noise: 0.1, min: 5, max: 95 },
+            pressure: { kind: 'room', base: 1013.2, day: 0.5, drift: 1.5, noise: 0.02 },
+          },
+          keys: { temperature: 'roomTemperature', humidity: 'roomHumidity', pressure: 'roomPressure' },
+        },
+      ],
+    },
+  ],
+  serial: [
+    {
+      port: SERIAL_PORT,
+      pty: true,
+      talk: {
+        kind: 'lines',
+        format: 'json',
+        periodMs: 500,
+        values: {
+          windSpeed: { signal: { kind: 'room', base: 4.2, drift: 2, noise: 0.6, min: 0 }, digits: 1 },
+          rainTotal: { signal: { kind: 'room', base: 112, drift: 0, noise: 0 }, digits: 1 },
+        },
+      },
+    },
+  ],
+};
+
+export interface SettingPaths {
+  readonly boardConfig: string;
+  readonly boardSocket: string;
+  readonly boardRecord: string;
+  readonly appendRecord: string;
+  readonly agentConfig: string;
+  readonly runFolder: string;
+  readonly platformData: string;
+}
+
+/** Writes the demo's files into a folder. */
+export async function writeSetting(folder: string, platformUrl: string): Promise<SettingPaths> {
+  const paths: SettingPaths = {
+    boardConfig: join(folder, 'board.json'),
+    boardSocket: join(folder, 'board.sock'),
+    boardRecord: join(folder, 'board-record.jsonl'),
+    appendRecord: join(folder, 'append-record.jsonl'),
+    agentConfig: join(folder, 'turnstone.yaml'),
+    runFolder: join(folder, 'run'),
+    platformData: join(folder, 'platform'),
+  };
+  await writeFile(paths.boardConfig, JSON.stringify(BOARD));
+  await writeFile(paths.agentConfig, agentConfig(folder, platformUrl, paths), { mode: 0o600 });
+  return paths;
+}
+
+function agentConfig(folder: string, platformUrl: string, { boardSocket, runFolder }: SettingPaths): string {
+  return `version: 1
+platform: { url: "${platformUrl}", accessToken: ${ACCESS_TOKEN} }
+stateFolder: ${join(folder, 'state')}
+runFolder: ${runFolder}
+time: { trust: always }
+hardware: { board: simulated, boardSocket: ${boardSocket} }
+outbox: { commitAge: 1s }
+sensors:
+  - { name: machine, kind: host, period: 2s }
+  - name: room
+    kind: bme280
+    bus: 1
+    address: 0x76
+    period: 1s
+    keys:
+      temperature: { rename: roomTemperature }
+      humidity: { rename: roomHumidity }
+      pressure: { rename: roomPressure }
+  - name: door
+    kind: gpio-input
+    line: DOOR
+    period: 5s
+    keys: { state: { rename: doorOpen } }
+  - { name: weather, kind: serial-line, port: ${SERIAL_PORT}, format: json, period: 10s }
+actuators:
+  - { name: relay, kind: gpio-output, line: RELAY, safe: { start: off, stop: off } }
+`;
+}

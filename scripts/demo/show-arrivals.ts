@@ -1,0 +1,37 @@
+/** Prints what arrives at the platform, as it arrives: one line per instant, newest values of each key once a second at most. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { stringifyJson } from '../../src/host/json.ts';
+import type { PlatformRest } from './platform-rest.ts';
+
+const LOOK_EVERY_MS = 1_000;
+const LONGEST_LINE = 150;
+
+export async function showArrivals(
+  { rest, deviceId, isQuiet }: { readonly rest: PlatformRest; readonly deviceId: string; readonly isQuiet: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  let seenTs = Date.now() - 60_000;
+  while (!signal.aborted) {
+    await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+    if (isQuiet) continue;
+    // An outage is part of the demo: what arrived meanwhile is shown when the platform is back.
+    const arrived = await newest(rest, deviceId, seenTs + 1).catch(() => []);
+    const byInstant = Map.groupBy(arrived, ({ ts }) => ts);
+    for (const [ts, values] of [...byInstant].sort(([a], [b]) => a - b)) {
+      const line = `${new Date(ts).toISOString().slice(11, 23)}  ${values.map(({ key, text }) => `${key}=${text}`).join('  ')}`;
+      process.stdout.write(`${line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line}\n`);
+      seenTs = Math.max(seenTs, ts);
+    }
+  }
+}
+
+async function newest(
+  rest: PlatformRest,
+  deviceId: string,
+  fromTs: number,
+): Promise<{ readonly ts: number; readonly key: string; readonly text: string }[]> {
+  const keys = await rest.keys(deviceId);
+  if (keys.length === 0) return [];
+  const series = await rest.series(deviceId, keys, fromTs);
+  return [...series].flatMap(([key, values]) => values.map(({ ts, value }) => ({ ts, key, text: stringifyJson(value) })));
+}

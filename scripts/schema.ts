@@ -1,0 +1,39 @@
+/**
+ * Writes config/turnstone.schema.json, by which editors complete and check a configuration, from the schema that the agent itself uses.
+ *
+ *   scripts/dev.sh node scripts/schema.ts            writes it
+ *   scripts/dev.sh node scripts/schema.ts --print    prints it
+ */
+import { writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { configSchema } from '../src/config/agent-config.ts';
+
+export const SCHEMA_FILE = fileURLToPath(new URL('../config/turnstone.schema.json', import.meta.url));
+
+/** Words by which our fields tell the agent about themselves; editors do not know them. */
+const OWN_WORDS = ['live', 'secret', 'exists', 'amount', 'expected', 'readOnly'] as const;
+
+/** The JSON Schema of the file as a person writes it. */
+export function configJsonSchema(): string {
+  const schema = z.toJSONSchema(configSchema, {
+    io: 'input',
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      const words = jsonSchema as Record<string, unknown>;
+      const description = [words.description ?? words.expected, words.live === true ? 'can be changed live' : undefined].filter(
+        (part) => part !== undefined,
+      );
+      if (description.length > 0) words.description = description.join('; ');
+      for (const word of OWN_WORDS) delete words[word];
+    },
+  });
+  return `${JSON.stringify({ $id: 'turnstone.schema.json', title: 'Turnstone agent configuration', ...schema }, undefined, 2)}\n`;
+}
+
+if (import.meta.main) {
+  const text = configJsonSchema();
+  if (process.argv.includes('--print')) process.stdout.write(text);
+  else await writeFile(SCHEMA_FILE, text);
+}
