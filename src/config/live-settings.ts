@@ -8,8 +8,8 @@ import { type AgentConfig, configShape } from './agent-config.ts';
 import type { ConfigPath } from './config-fault.ts';
 import { freezeDeeply } from './freeze.ts';
 import { Quantity } from './quantity.ts';
-import { bare, type FieldMeta, memberSchema } from './schema-walk.ts';
 import { nameWithUnit } from './schema/fields.ts';
+import { bare, type FieldMeta, memberSchema } from './schema-walk.ts';
 import { expectedOf } from './zod-faults.ts';
 
 type Schema = z.core.$ZodType;
@@ -65,7 +65,8 @@ function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; r
     const items = value as readonly { readonly name?: unknown }[];
     for (const [index, item] of items.entries()) {
       const member = memberSchema(inner, value, index);
-      if (member !== undefined && typeof item?.name === 'string') walk(member, item, { path: [...at.path, index], key: `${at.key}.${item.name}` }, places);
+      if (member !== undefined && typeof item?.name === 'string')
+        walk(member, item, { path: [...at.path, index], key: `${at.key}.${item.name}` }, places);
     }
     return;
   }
@@ -76,7 +77,8 @@ function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; r
     const name = meta.amount === undefined ? field : nameWithUnit(field, meta.amount.unit as Parameters<typeof nameWithUnit>[1]);
     const present: unknown = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
     const place = { path: [...at.path, name], key: `${at.key}.${field}` };
-    if (meta.live === true) places.push({ ...place, schema: member as z.ZodType, expected: wordsFor(bareMember, meta), value: present as JsonValue | undefined });
+    if (meta.live === true)
+      places.push({ ...place, schema: member as z.ZodType, expected: wordsFor(bareMember, meta), value: present as JsonValue | undefined });
     else walk(member, present, place, places);
   }
 }
@@ -113,7 +115,10 @@ function contradictionIn(config: AgentConfig, [section, index]: ConfigPath): str
   const sensor = config.sensors[index];
   if (sensor === undefined) return undefined;
   if (sensor.deadlineMs > sensor.periodMs) return `shorter than the sensor's deadline of ${sensor.deadlineMs} ms`;
-  if (sensor.window !== undefined && sensor.window.lengthMs < sensor.periodMs) return `longer than the sensor's window of ${sensor.window.lengthMs} ms`;
-  const crossed = Object.values(sensor.keys).some(({ minIntervalMs = 0, maxIntervalMs = Number.POSITIVE_INFINITY }) => minIntervalMs > maxIntervalMs);
+  if (sensor.window !== undefined && sensor.window.lengthMs < sensor.periodMs)
+    return `longer than the sensor's window of ${sensor.window.lengthMs} ms`;
+  const crossed = Object.values(sensor.keys).some(
+    ({ minIntervalMs = 0, maxIntervalMs = Number.POSITIVE_INFINITY }) => minIntervalMs > maxIntervalMs,
+  );
   return crossed ? 'minInterval would be longer than maxInterval' : undefined;
 }

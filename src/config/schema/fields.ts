@@ -99,12 +99,12 @@ export const whole = (min: number, max: number) =>
     .max(max)
     .meta({ expected: `a whole number from ${min} to ${max}` });
 
-/** Text that matches, described in words. */
+/** Text that matches, described in words. Editors' regular expressions know no `\p{…}`: those patterns stay with the agent. */
 export function text(pattern: RegExp, expected: string) {
   return z
     .string()
     .refine((value) => pattern.test(value), expected)
-    .meta({ pattern: pattern.source, expected });
+    .meta({ expected, ...(pattern.unicode ? {} : { pattern: pattern.source }) });
 }
 
 /** What a sensor, actuator, rule or key is called: also part of attribute names and command lines. */

@@ -1,7 +1,7 @@
 /** Remote commands: which methods exist, what they may move, how often, and the key switch that stops them all. */
 import { z } from 'zod';
 import type { ShapeType, ValueShape } from '../../host/value-shape.ts';
-import { duration, filePath, list, name, pattern, program, section, table, text, whole } from './fields.ts';
+import { duration, filePath, list, name, onOff, pattern, program, section, table, text, whole } from './fields.ts';
 import { gpioLine } from './lines-and-ports.ts';
 
 export const BUILT_IN_METHODS = [
@@ -55,7 +55,7 @@ const method = section({
   description: z.string().max(500).optional(),
   /** Sets this actuator, to `value` or to the parameter `value`. */
   actuator: name().optional(),
-  value: z.union([z.boolean(), z.number(), z.string()]).optional(),
+  value: z.union([onOff(), z.number(), z.string().max(1_024)]).optional(),
   /** Switches the actuator on for this long instead. */
   pulse: duration({ min: '1ms', max: '1h' }).optional(),
   /** Reads this sensor. */

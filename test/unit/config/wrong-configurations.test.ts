@@ -51,7 +51,9 @@ describe.each(fixtures.filter((name) => !UNMARKED.includes(name)))('the wrong co
   it('is told in words: what it is, what was expected, and what was meant', async () => {
     const { faults } = await read(name);
     for (const { line, column, path, words } of marks) {
-      const lines = faults.filter((fault) => fault.line === line && fault.column === column && fault.path === path).map((fault) => faultLine(name, fault));
+      const lines = faults
+        .filter((fault) => fault.line === line && fault.column === column && fault.path === path)
+        .map((fault) => faultLine(name, fault));
       for (const word of words) expect(lines.join('\n')).toContain(word);
     }
   });
