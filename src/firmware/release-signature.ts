@@ -4,7 +4,7 @@
  *
  *   │ zstd frame: the archive … │ 50 2A 4D 18 │ length │ "turnstone-sig-1\n" │ key id, 8 bytes │ Ed25519 signature, 64 bytes │
  *
- * What is signed is a label and the SHA-512 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
+ * What is signed is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
  */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -39,13 +39,13 @@ export function parseTrustedKey(pem: string, name: string): TrustedKey {
   }
 }
 
-/** The frame to be put behind an archive whose SHA-512 is given. */
-export function signatureFrame(archiveSha512: Uint8Array, privateKey: KeyObject): Buffer {
+/** The frame to be put behind an archive whose SHA-256 is given. */
+export function signatureFrame(archiveSha256: Uint8Array, privateKey: KeyObject): Buffer {
   const frame = Buffer.alloc(8);
   frame.writeUInt32LE(SKIPPABLE_MAGIC, 0);
   frame.writeUInt32LE(PAYLOAD_BYTES, 4);
   const id = keyId(createPublicKey(privateKey));
-  return Buffer.concat([frame, LABEL, id, sign(null, signedMessage(archiveSha512), privateKey)]);
+  return Buffer.concat([frame, LABEL, id, sign(null, signedMessage(archiveSha256), privateKey)]);
 }
 
 export interface VerifiedSignature {
@@ -61,7 +61,12 @@ export interface VerifiedSignature {
  */
 export async function verifySignature(
   file: FileHandle,
-  options: { readonly keys: readonly TrustedKey[]; readonly required: boolean },
+  options: {
+    readonly keys: readonly TrustedKey[];
+    readonly required: boolean;
+    /** Of all but the frame, when it was added up already. */
+    readonly archiveSha256?: Uint8Array;
+  },
 ): Promise<VerifiedSignature> {
   const { size } = await file.stat();
   const frame = await readFrame(file, size);
@@ -72,11 +77,10 @@ export async function verifySignature(
   const archiveBytes = size - SIGNATURE_FRAME_BYTES;
   const trusted = options.keys.find((key) => key.id.equals(frame.keyId));
   if (trusted === undefined) {
-    if (options.required)
-      throw refusal('firmware/unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
-    return { archiveBytes };
+    if (!options.required) return { archiveBytes };
+    throw refusal('firmware/unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
   }
-  const digest = await sha512Of(file, archiveBytes);
+  const digest = options.archiveSha256 ?? (await sha256Of(file, archiveBytes));
   if (!verify(null, signedMessage(digest), trusted.key, frame.signature))
     throw refusal('firmware/bad-signature', 'the signature does not fit the release');
   return { archiveBytes, signedBy: trusted.name };
@@ -93,8 +97,8 @@ async function readFrame(file: FileHandle, size: number): Promise<{ keyId: Buffe
   return { keyId: frame.subarray(keyIdAt, keyIdAt + KEY_ID_BYTES), signature: frame.subarray(keyIdAt + KEY_ID_BYTES) };
 }
 
-async function sha512Of(file: FileHandle, bytes: number): Promise<Buffer> {
-  const hash = createHash('sha512');
+async function sha256Of(file: FileHandle, bytes: number): Promise<Buffer> {
+  const hash = createHash('sha256');
   const piece = Buffer.alloc(READ_BYTES);
   for (let at = 0; at < bytes; ) {
     const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, bytes - at), at);
@@ -105,8 +109,8 @@ async function sha512Of(file: FileHandle, bytes: number): Promise<Buffer> {
   return hash.digest();
 }
 
-function signedMessage(archiveSha512: Uint8Array): Buffer {
-  return Buffer.concat([LABEL, archiveSha512]);
+function signedMessage(archiveSha256: Uint8Array): Buffer {
+  return Buffer.concat([LABEL, archiveSha256]);
 }
 
 /** Over the 32 raw bytes, which end the key's DER form (RFC 8410, section 4). */

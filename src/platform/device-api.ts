@@ -88,9 +88,15 @@ export interface DeviceApi {
   clientRpc(method: string, params: JsonValue, signal: AbortSignal): Promise<JsonValue>;
   /** Endpoint 8. */
   claim(claim: { readonly secretKey?: string; readonly durationMs?: number }, signal: AbortSignal): Promise<void>;
-  /** Endpoint 10. `sizeBytes` 0 or absent asks for the whole file. */
+  /** Endpoint 10, or its twin for `sw_*` packages. `sizeBytes` 0 or absent asks for the whole file. */
   getFirmware(
-    image: { readonly title: string; readonly version: string; readonly sizeBytes?: number; readonly chunk?: number },
+    image: {
+      readonly kind?: 'firmware' | 'software';
+      readonly title: string;
+      readonly version: string;
+      readonly sizeBytes?: number;
+      readonly chunk?: number;
+    },
     signal: AbortSignal,
   ): Promise<FirmwareBody>;
   close(): Promise<void>;

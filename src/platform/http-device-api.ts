@@ -135,11 +135,8 @@ export class HttpDeviceApi implements DeviceApi {
     expectValue(await this.#call('POST', 'claim', signal, { body: this.#codec.encode({ ...claim }) }), 'claiming');
   }
 
-  getFirmware(
-    image: { readonly title: string; readonly version: string; readonly sizeBytes?: number; readonly chunk?: number },
-    signal: AbortSignal,
-  ): Promise<FirmwareBody> {
-    const path = this.#path('firmware');
+  getFirmware(image: Parameters<DeviceApi['getFirmware']>[0], signal: AbortSignal): Promise<FirmwareBody> {
+    const path = this.#path(image.kind ?? 'firmware');
     const deadlineMs = this.#deps.settings.downloadTimeoutMs ?? DOWNLOAD_TIMEOUT_MS;
     return openFirmware({ path, image, deadlineMs }, { ...this.#exchangeDeps, judge: (answer) => this.#judge(answer) }, signal);
   }

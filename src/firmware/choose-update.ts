@@ -1,0 +1,80 @@
+/** What an idle updater begins: an offer of the platform, or a wish of a person. */
+import { AgentError } from '../errors.ts';
+import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
+import { copyPlain } from './release-folder.ts';
+import { compareVersions, isVersion } from './release-version.ts';
+import type { Update, UpdateJournal } from './update-journal.ts';
+import type { UpdateEvent } from './update-states.ts';
+import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
+import { readImageManifest } from './verify-image.ts';
+
+/** What a person asks for at the command line: a bundle that lies here, or a release that is kept. */
+export type UpdateWish = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'back'; readonly version: string };
+
+export interface Beginning {
+  readonly update: Update;
+  readonly outcome: StepOutcome<UpdateEvent<'idle'>>;
+}
+
+type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'clock' | 'newId'>;
+
+/** Undefined for no offer, and for one that was settled already. */
+export function chooseOffer(
+  deps: ChooseDeps,
+  journal: UpdateJournal,
+  offer: FirmwareOffer | RefusedOffer | undefined,
+): Beginning | undefined {
+  if (offer === undefined || offer.fingerprint === journal.settledOffer) return undefined;
+  const { title, version, fingerprint } = offer;
+  const update = newUpdate(deps, { title, version, source: 'platform', fingerprint });
+  const reason = 'fault' in offer ? offer.fault : refusalOf(deps, journal, offer);
+  if (reason !== undefined) return { update, outcome: { event: 'refused', reason } };
+  if (isOurs(deps, title) && version === deps.runningVersion) return { update, outcome: { event: 'runs-already' } };
+  return { update: { ...update, offer: offer as FirmwareOffer }, outcome: { event: 'offered' } };
+}
+
+/**
+ * Makes an update of a wish; a file is copied to where the image is expected.
+ * @throws AgentError `firmware/bad-archive`, `firmware/too-large`, `firmware/no-space` (drop) for a file that cannot be used.
+ */
+export async function chooseWish(
+  deps: ChooseDeps & Pick<UpdaterDeps, 'files'>,
+  wish: UpdateWish,
+  image: string,
+  signal: AbortSignal,
+): Promise<Beginning> {
+  const { title } = deps.config;
+  if (wish.kind === 'back')
+    return { update: newUpdate(deps, { title, version: wish.version, source: 'kept' }), outcome: { event: 'back-asked' } };
+  await copyPlain(deps.files, wish.path, image, deps.config.maxSizeBytes);
+  const file = await deps.files.openPlain(image);
+  try {
+    const { release } = await readImageManifest(file, (await file.stat()).size, signal);
+    if (release === deps.runningVersion)
+      throw new AgentError('firmware/same-release', `release ${release} runs already`, { recovery: 'drop' });
+    return { update: newUpdate(deps, { title, version: release, source: 'file' }), outcome: { event: 'file-given' } };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Whether a package replaces this agent, and not the program of something attached to it. */
+export function isOurs({ kind, config }: Pick<UpdaterDeps, 'kind' | 'config'>, title: string): boolean {
+  return kind === 'firmware' && title === config.title;
+}
+
+function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }: FirmwareOffer): string | undefined {
+  const { config, kind, runningVersion } = deps;
+  if (!isOurs(deps, title)) {
+    const known = config.handlers.some((handler) => handler.title === title && handler.package === kind);
+    return known ? undefined : `nothing here is called "${title}"`;
+  }
+  if (!isVersion(version)) return 'the offered version is not one';
+  const confirmed = journal.confirmedVersion ?? runningVersion;
+  if (config.allowDowngrade || version === runningVersion || compareVersions(version, confirmed) >= 0) return undefined;
+  return `${version} is older than ${confirmed}, and allowDowngrade is off`;
+}
+
+function newUpdate(deps: ChooseDeps, what: Pick<Update, 'title' | 'version' | 'source' | 'fingerprint'>): Update {
+  return { ...what, id: deps.newId(), from: deps.runningVersion, startedAtMs: deps.clock.wallMs(), unanswered: 0, attempts: 0 };
+}

@@ -1,0 +1,244 @@
+/**
+ * Downloads an image to a part file, chunk by chunk at its place, and begins after a kill or a power cut where whole chunks end. Nothing
+ * is held in memory but the piece in hand; two writes may be on their way while the next piece arrives.
+ *
+ *   getFirmware(chunk n) ─► pieces ─► image.part at n × chunk     a server that sends more than a chunk has sent the whole file:
+ *        ▲     │ cut, busy: back off, same chunk again            its answer to chunk 0 is streamed as such, a later one begins again
+ *        └─────┘
+ */
+import { dirname } from 'node:path';
+import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { FirmwareBody } from '../platform/device-api.ts';
+import { noSpace, shortAnswer, tooLarge, WholeFileAnswer, wrongSize } from './download-fault.ts';
+import { type DownloadProgress, keptBytes, readProgress, writeProgress } from './download-progress.ts';
+import { type DownloadLimits, DownloadSchedule } from './download-schedule.ts';
+import type { FirmwareOffer } from './firmware-offer.ts';
+import type { ImageDigest } from './image-digest.ts';
+import { discard, ImageWriter } from './image-writer.ts';
+import type { PartFile, UpdateFiles } from './update-files.ts';
+
+export interface DownloadSettings extends DownloadLimits {
+  readonly chunkBytes: number;
+  /** Below 2^31: the server's chunk index times chunk size is a signed 32-bit number (wire-facts.md, "Firmware"). */
+  readonly maxSizeBytes: number;
+}
+
+export interface DownloadDeps {
+  readonly files: UpdateFiles;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: DownloadSettings;
+  /** Endpoint 10; `sizeBytes` 0 asks for the whole file. */
+  readonly getChunk: (chunk: number, sizeBytes: number, signal: AbortSignal) => Promise<FirmwareBody>;
+  /** Fetches `fw_url`: https only, bounded redirects, no token. */
+  readonly getUrl: (url: string, signal: AbortSignal) => Promise<FirmwareBody>;
+  readonly onProgress?: (receivedBytes: number) => void;
+  /** For the delays between attempts; tests give their own. */
+  readonly random?: () => number;
+}
+
+export interface DownloadTarget {
+  readonly offer: FirmwareOffer;
+  readonly partPath: string;
+  readonly progressPath: string;
+}
+
+/** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
+const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
+const SPARE_BYTES = 32 * 1024 * 1024;
+const MOST_BAD_CHUNKS = 5;
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 5 * 60_000;
+const PART_MODE = 0o600;
+
+export class ImageDownload {
+  readonly #deps: DownloadDeps;
+  readonly #target: DownloadTarget;
+  readonly #writer: ImageWriter;
+  readonly #schedule: DownloadSchedule;
+  readonly #backoff: Backoff;
+  #mode: DownloadProgress['mode'] = 'chunks';
+  /** Whole chunks so far. */
+  #at = 0;
+  #syncedBytes = 0;
+  #badChunks = 0;
+
+  private constructor(deps: DownloadDeps, target: DownloadTarget, part: PartFile, elapsedMs: number) {
+    this.#deps = deps;
+    this.#target = target;
+    this.#writer = new ImageWriter(part, target.offer.algorithm);
+    this.#schedule = new DownloadSchedule(deps.settings, deps.clock, elapsedMs);
+    this.#backoff = new Backoff({
+      firstMs: FIRST_DELAY_MS,
+      maxMs: MAX_DELAY_MS,
+      ...(deps.random === undefined ? {} : { random: deps.random }),
+    });
+  }
+
+  /**
+   * Downloads the whole image; resolves once it is durable, with the sums of what was received.
+   * @throws AgentError `firmware/offer-changed` (retry: read the offer again), `firmware/no-space`, `firmware/too-large`,
+   * `firmware/wrong-size`, `firmware/download-deadline` (drop), and the signal's reason.
+   */
+  static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<ImageDigest> {
+    const { files, settings, clock } = deps;
+    const { offer } = target;
+    const expected = { fingerprint: offer.fingerprint, chunkBytes: settings.chunkBytes };
+    const progress = await readProgress(files, target.progressPath, expected);
+    const part = await files.openPart(target.partPath, PART_MODE);
+    try {
+      const download = new ImageDownload(deps, target, part, progress?.elapsedMs ?? 0);
+      const { size } = await part.handle.stat();
+      if (progress !== undefined) {
+        download.#mode = progress.mode;
+        download.#at = Math.min(keptBytes(progress, size, clock.bootId), offer.sizeBytes ?? settings.maxSizeBytes);
+      }
+      await download.#expectRoom(offer.sizeBytes);
+      await download.#writer.cut(download.#at);
+      await download.#note();
+      return await download.#run(signal);
+    } finally {
+      await part.close();
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<ImageDigest> {
+    if (this.#at > 0) this.#deps.log.info({ bytes: this.#at }, 'the download goes on where it stopped');
+    for (;;) {
+      await this.#schedule.waitForWindow(signal);
+      signal.throwIfAborted();
+      try {
+        if (await this.#next(signal)) return await this.#writer.finish(this.#at, signal);
+        this.#backoff.reset();
+        if (this.#at - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note();
+      } catch (error) {
+        signal.throwIfAborted();
+        await this.#recover(error, signal);
+      }
+    }
+  }
+
+  /** One request; true when the image is whole. */
+  async #next(signal: AbortSignal): Promise<boolean> {
+    const { sizeBytes } = this.#target.offer;
+    if (sizeBytes !== undefined && this.#at === sizeBytes) return true;
+    const body = await this.#request(signal);
+    const { chunkBytes } = this.#deps.settings;
+    if (this.#mode === 'chunks' && (body.lengthBytes ?? 0) > chunkBytes) await this.#becomeWhole(body);
+    if (this.#mode === 'whole') await this.#expectRoom(body.lengthBytes);
+    const received = await this.#receive(body, signal);
+    this.#at += received;
+    this.#badChunks = 0;
+    if (sizeBytes !== undefined) return this.#at === sizeBytes;
+    return this.#mode === 'whole' || received < chunkBytes;
+  }
+
+  async #request(signal: AbortSignal): Promise<FirmwareBody> {
+    const { url } = this.#target.offer;
+    const { chunkBytes } = this.#deps.settings;
+    try {
+      if (this.#mode === 'chunks') return await this.#deps.getChunk(this.#at / chunkBytes, chunkBytes, signal);
+      return await this.#deps.getChunk(0, 0, signal);
+    } catch (error) {
+      if (!hasCode(error, 'platform/not-found') || url === undefined) throw error;
+      if (this.#mode === 'chunks') await this.#beginAgain();
+      return this.#deps.getUrl(url, signal);
+    }
+  }
+
+  /** Writes an answer to its place. A chunk that is cut, empty or short leaves nothing behind. */
+  async #receive(body: FirmwareBody, signal: AbortSignal): Promise<number> {
+    const at = this.#at;
+    const allow = (received: number): void => {
+      if (this.#mode === 'chunks' && received > this.#deps.settings.chunkBytes) {
+        if (at > 0) throw new WholeFileAnswer();
+        this.#mode = 'whole';
+      }
+      this.#expectFits(at + received);
+    };
+    const taken = async (piece: number, received: number): Promise<void> => {
+      this.#deps.onProgress?.(at + received);
+      await this.#schedule.pay(piece, signal);
+    };
+    try {
+      const received = await this.#writer.pour(body.stream, { at, allow, taken }, signal);
+      this.#expectWhole(received, body.lengthBytes);
+      return received;
+    } catch (error) {
+      await this.#writer.cut(at);
+      throw error;
+    }
+  }
+
+  #expectFits(bytes: number): void {
+    const { sizeBytes } = this.#target.offer;
+    if (sizeBytes !== undefined && bytes > sizeBytes) throw wrongSize(`announced were ${sizeBytes} bytes, the server sends more`);
+    if (bytes > this.#deps.settings.maxSizeBytes) throw tooLarge(this.#deps.settings.maxSizeBytes);
+  }
+
+  #expectWhole(received: number, lengthBytes: number | undefined): void {
+    const { sizeBytes } = this.#target.offer;
+    const at = this.#at + received;
+    if (lengthBytes !== undefined && received !== lengthBytes) throw shortAnswer(`${received} of ${lengthBytes} bytes came`);
+    const isLast = this.#mode === 'whole' || received < this.#deps.settings.chunkBytes;
+    if (isLast && sizeBytes !== undefined && at < sizeBytes) throw shortAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
+    if (isLast && at === 0) throw shortAnswer('the file is empty');
+  }
+
+  /** The server knows no chunks: its answer to the first is the file; after that it is asked for the file from the beginning. */
+  async #becomeWhole(body: FirmwareBody): Promise<void> {
+    if (this.#at > 0) {
+      await discard(body);
+      throw new WholeFileAnswer();
+    }
+    this.#mode = 'whole';
+    await this.#note();
+  }
+
+  async #beginAgain(): Promise<void> {
+    this.#mode = 'whole';
+    this.#at = 0;
+    await this.#writer.cut(0);
+    await this.#note();
+  }
+
+  /** Waits before the next attempt. @throws what no attempt can mend. */
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    if (error instanceof WholeFileAnswer) return this.#beginAgain();
+    if (hasCode(error, 'platform/refused'))
+      throw new AgentError('firmware/offer-changed', 'the platform has assigned another image', { recovery: 'retry', cause: error });
+    const recovery = error instanceof AgentError ? error.recovery : 'drop';
+    if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MOST_BAD_CHUNKS) throw error;
+    if (recovery !== 'retry' && recovery !== 'hold') throw error;
+    if (this.#mode === 'whole') await this.#beginAgain();
+    const delayMs = this.#backoff.nextMs();
+    this.#deps.log.warn({ bytes: this.#at, error: messageOf(error), delayMs: Math.round(delayMs) }, 'a part of the image did not arrive');
+    await this.#deps.clock.sleep(delayMs, signal);
+  }
+
+  /** Makes what is there durable and remembers it. */
+  async #note(): Promise<void> {
+    const { files, settings, clock } = this.#deps;
+    await this.#writer.sync();
+    await writeProgress(files, this.#target.progressPath, {
+      fingerprint: this.#target.offer.fingerprint,
+      mode: this.#mode,
+      chunkBytes: settings.chunkBytes,
+      syncedBytes: this.#at,
+      bootId: clock.bootId,
+      elapsedMs: this.#schedule.elapsedMs,
+    });
+    this.#syncedBytes = this.#at;
+  }
+
+  async #expectRoom(wholeBytes: number | undefined): Promise<void> {
+    const { files, settings } = this.#deps;
+    if ((wholeBytes ?? 0) > settings.maxSizeBytes) throw tooLarge(settings.maxSizeBytes);
+    const needed = (wholeBytes ?? 0) - this.#at + SPARE_BYTES;
+    const free = await files.freeBytes(dirname(this.#target.partPath));
+    if (free < needed) throw noSpace(needed, free);
+  }
+}

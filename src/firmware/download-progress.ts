@@ -1,0 +1,51 @@
+/**
+ * What a download has on disk, and how much of it may be trusted after a restart. Within one boot every byte that was written is still
+ * there, so whole chunks are counted by the part file's length; after a power cut only what was synced counts.
+ */
+import { isJsonObject, parseJson } from '../host/json.ts';
+import type { UpdateFiles } from './update-files.ts';
+
+export interface DownloadProgress {
+  readonly fingerprint: string;
+  /** `whole`: the server has no chunks, and a cut begins it again. */
+  readonly mode: 'chunks' | 'whole';
+  readonly chunkBytes: number;
+  /** Bytes that a sync has made durable. */
+  readonly syncedBytes: number;
+  readonly bootId: string;
+  /** Time spent by the runs before. */
+  readonly elapsedMs: number;
+}
+
+const FORMAT = 'turnstone-download';
+const VERSION = 1;
+
+/** The progress of this very offer with this chunk size; undefined when there is none, or none that can be read. */
+export async function readProgress(
+  files: UpdateFiles,
+  path: string,
+  expected: Pick<DownloadProgress, 'fingerprint' | 'chunkBytes'>,
+): Promise<DownloadProgress | undefined> {
+  try {
+    const json = parseJson((await files.read(path))?.toString('utf8') ?? '');
+    if (!isJsonObject(json) || json.format !== FORMAT || json.version !== VERSION) return undefined;
+    const { fingerprint, mode, chunkBytes, syncedBytes, bootId, elapsedMs } = json;
+    if (fingerprint !== expected.fingerprint || chunkBytes !== expected.chunkBytes) return undefined;
+    if ((mode !== 'chunks' && mode !== 'whole') || typeof bootId !== 'string') return undefined;
+    if (typeof syncedBytes !== 'number' || typeof elapsedMs !== 'number') return undefined;
+    return { fingerprint, mode, chunkBytes, syncedBytes, bootId, elapsedMs };
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeProgress(files: UpdateFiles, path: string, progress: DownloadProgress): Promise<void> {
+  await files.write(path, JSON.stringify({ format: FORMAT, version: VERSION, ...progress }), 0o600);
+}
+
+/** How many bytes of the part file are whole chunks that can be kept. */
+export function keptBytes(progress: DownloadProgress, partBytes: number, bootId: string): number {
+  if (progress.mode === 'whole') return 0;
+  const trusted = progress.bootId === bootId ? partBytes : Math.min(progress.syncedBytes, partBytes);
+  return trusted - (trusted % progress.chunkBytes);
+}

@@ -1,0 +1,86 @@
+/** What the platform offers: the `fw_*` (and `sw_*`) shared attributes, read as one thing. */
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../host/json.ts';
+import { type ChecksumAlgorithm, checksumAlgorithm } from './checksum.ts';
+
+/** Which of the platform's two kinds of package; it names the attributes, the telemetry and the endpoint. */
+export type PackageKind = 'firmware' | 'software';
+
+export interface FirmwareOffer {
+  readonly title: string;
+  readonly version: string;
+  readonly checksum: string;
+  readonly algorithm: ChecksumAlgorithm;
+  /** Missing from a server that knows only the contract. */
+  readonly sizeBytes?: number;
+  /** Where the file lies when the platform does not keep it. */
+  readonly url?: string;
+  /** Tells two offers apart; the same offer is not tried again after it failed. */
+  readonly fingerprint: string;
+}
+
+const LONGEST_TEXT = 255;
+const LONGEST_URL = 2048;
+const FIELDS = ['title', 'version', 'checksum', 'checksum_algorithm', 'size', 'url', 'tag'] as const;
+
+/** The wire's prefix of a kind. */
+export function prefixOf(kind: PackageKind): 'fw' | 'sw' {
+  return kind === 'firmware' ? 'fw' : 'sw';
+}
+
+/** The shared attributes that make up an offer. */
+export function offerKeys(kind: PackageKind): string[] {
+  return FIELDS.map((field) => `${prefixOf(kind)}_${field}`);
+}
+
+/** An assignment that cannot be carried out as it stands. */
+export interface RefusedOffer {
+  readonly title: string;
+  readonly version: string;
+  readonly fingerprint: string;
+  readonly fault: string;
+}
+
+/**
+ * Reads what is assigned; undefined when nothing is. A number is taken for a title or version: with the platform's type casting `"12"`
+ * arrives as 12.
+ */
+export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer | RefusedOffer | undefined {
+  const prefix = prefixOf(kind);
+  const field = (name: (typeof FIELDS)[number]): string => {
+    const value = shared[`${prefix}_${name}`];
+    if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+  const title = field('title');
+  const version = field('version');
+  if (title === '' || version === '') return undefined;
+  const algorithm = checksumAlgorithm(field('checksum_algorithm') || 'SHA256');
+  const fault = faultOf({ title, version, checksum: field('checksum'), size: field('size'), url: field('url') });
+  const fingerprint = fingerprintOf(FIELDS.map(field));
+  const named = { title: title.slice(0, LONGEST_TEXT), version: version.slice(0, LONGEST_TEXT), fingerprint };
+  if (fault !== undefined) return { ...named, fault };
+  if (algorithm === undefined)
+    return { ...named, fault: `the checksum algorithm ${field('checksum_algorithm').slice(0, 40)} is not known` };
+  const sizeBytes = Number(field('size'));
+  return {
+    ...named,
+    checksum: field('checksum').toLowerCase(),
+    algorithm,
+    ...(sizeBytes > 0 ? { sizeBytes } : {}),
+    ...(field('url') === '' ? {} : { url: field('url') }),
+  };
+}
+
+function faultOf(fields: Readonly<Record<'title' | 'version' | 'checksum' | 'size' | 'url', string>>): string | undefined {
+  if (Math.max(fields.title.length, fields.version.length) > LONGEST_TEXT) return 'its title or version is too long';
+  if (!/^[0-9a-fA-F]{1,128}$/.test(fields.checksum)) return 'it has no checksum';
+  if (!/^\d{0,15}$/.test(fields.size)) return 'its size is not a number of bytes';
+  if (fields.url.length > LONGEST_URL) return 'its address is too long';
+  return undefined;
+}
+
+/** The platform's tag is no part of what is installed, but changing it is how a person asks for another attempt. */
+function fingerprintOf(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,61 @@
+/**
+ * Adds up an image while it is downloaded: the announced checksum over all of it, and the hash that its signature signs over all but the
+ * frame at its end. What was downloaded before a restart is read again from the disk, so that no byte is left out.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { Checksum, type ChecksumAlgorithm } from './checksum.ts';
+import { SIGNATURE_FRAME_BYTES } from './release-signature.ts';
+
+const READ_BYTES = 256 * 1024;
+
+export class ImageDigest {
+  readonly #checksum: Checksum;
+  readonly #signed: Hash = createHash('sha256');
+  /** The latest bytes, which may turn out to be the frame. */
+  readonly #tail = Buffer.alloc(SIGNATURE_FRAME_BYTES);
+  #tailBytes = 0;
+  #bytes = 0;
+
+  constructor(algorithm: ChecksumAlgorithm) {
+    this.#checksum = new Checksum(algorithm);
+  }
+
+  /** How many bytes were added; the next are expected from there. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  update(piece: Uint8Array): void {
+    this.#checksum.update(piece);
+    this.#bytes += piece.length;
+    const leaving = Math.max(0, this.#tailBytes + piece.length - this.#tail.length);
+    const fromTail = Math.min(leaving, this.#tailBytes);
+    this.#signed.update(this.#tail.subarray(0, fromTail));
+    this.#signed.update(piece.subarray(0, leaving - fromTail));
+    this.#tail.copyWithin(0, fromTail, this.#tailBytes);
+    this.#tail.set(piece.subarray(leaving - fromTail), this.#tailBytes - fromTail);
+    this.#tailBytes += piece.length - leaving;
+  }
+
+  /** Adds what a file holds from where this stands up to `untilBytes`. */
+  async catchUp(file: FileHandle, untilBytes: number, signal: AbortSignal): Promise<void> {
+    const piece = Buffer.alloc(READ_BYTES);
+    while (this.#bytes < untilBytes) {
+      signal.throwIfAborted();
+      const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, untilBytes - this.#bytes), this.#bytes);
+      if (bytesRead === 0) return;
+      this.update(piece.subarray(0, bytesRead));
+    }
+  }
+
+  /** @throws AgentError `firmware/checksum-mismatch` (drop). */
+  expectChecksum(announced: string): void {
+    this.#checksum.expect(announced);
+  }
+
+  /** The hash of all bytes but the signature frame. */
+  signedSha256(): Buffer {
+    return this.#signed.digest();
+  }
+}

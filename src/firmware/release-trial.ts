@@ -1,0 +1,45 @@
+/**
+ * Whether a new release may stay. It is confirmed after its first acknowledged upload and a time of health. Time counts against it only
+ * while the platform can be reached, or while it is unwell itself: a dead link is no fault of a release, for a day.
+ */
+import type { FirmwareConfig } from '../config/agent-config.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { StepOutcome, Vitals } from './updater-deps.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+export interface TrialDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly confirm: FirmwareConfig['confirm'];
+  readonly vitals: () => Vitals;
+}
+
+/** Watches until the release has proved itself or has had its time; undefined when the signal ended the watch. */
+export async function proveRelease(deps: TrialDeps, signal: AbortSignal): Promise<StepOutcome<'healthy' | 'unfit'> | undefined> {
+  const { clock, confirm } = deps;
+  let lastMs = clock.monotonicMs();
+  let healthyMs = 0;
+  let countedMs = 0;
+  let heldMs = 0;
+  while (!signal.aborted) {
+    await clock.sleep(LOOK_EVERY_MS, signal);
+    const passedMs = clock.monotonicMs() - lastMs;
+    lastMs += passedMs;
+    const { uploaded, reachable, ailment } = deps.vitals();
+    healthyMs = uploaded && ailment === undefined ? healthyMs + passedMs : 0;
+    if (healthyMs >= confirm.healthyForMs) return { event: 'healthy' };
+    if (reachable || ailment !== undefined) countedMs += passedMs;
+    else heldMs += passedMs;
+    const why = ailment ?? (uploaded ? 'it was never well for long enough' : 'no upload was acknowledged');
+    if (countedMs > confirm.deadlineMs) return { event: 'unfit', reason: `${why} within ${minutes(confirm.deadlineMs)} minutes` };
+    if (countedMs + heldMs > confirm.unreachableHoldMs)
+      return { event: 'unfit', reason: `the platform was out of reach for ${minutes(confirm.unreachableHoldMs)} minutes` };
+  }
+  return undefined;
+}
+
+function minutes(ms: number): number {
+  return Math.round(ms / 60_000);
+}

@@ -1,0 +1,77 @@
+/**
+ * Asks the root helper for another release and reads in the guard's files how that went. The answer may come to this process, to the
+ * new release, or, after a way back, to the old one again; all of them look in the same places.
+ */
+import { join } from 'node:path';
+import { currentVersion, guardLines, type HelperRequest, REQUEST_NAME, readResult, readTrial } from './guard-state.ts';
+import type { Update } from './update-journal.ts';
+import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
+
+/** The helper copies, verifies, unpacks and tries 120 MB; on an SD card that takes minutes. */
+const ANSWER_WITHIN_MS = 15 * 60_000;
+/** After its `current` moved this process should have been stopped. */
+const RESTART_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 1_000;
+const MOST_UNANSWERED = 3;
+
+/** Leaves a request where the path unit sees it; an older one is replaced. */
+export async function leaveRequest({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>, request: HelperRequest): Promise<void> {
+  await files.write(join(paths.firmware, REQUEST_NAME), guardLines(request), 0o640);
+}
+
+/** Asks for a reboot of the machine, which only root can do. */
+export async function requestReboot(deps: Pick<UpdaterDeps, 'files' | 'paths' | 'newId'>): Promise<void> {
+  await leaveRequest(deps, { request: 'reboot', id: deps.newId() });
+}
+
+type SwapEvent = 'started' | 'refused' | 'rolled-back' | 'confirmed' | 'unanswered' | 'failed';
+
+/** Waits until the swap has come out one way or another; undefined when the signal ended the wait. */
+export async function awaitSwap(deps: UpdaterDeps, update: Update, signal: AbortSignal): Promise<StepOutcome<SwapEvent> | undefined> {
+  const sinceMs = deps.clock.monotonicMs();
+  let movedMs: number | undefined;
+  while (!signal.aborted) {
+    const seen = await lookAtGuard(deps, update);
+    if (seen !== undefined) return seen;
+    const nowMs = deps.clock.monotonicMs();
+    const moved = (await currentVersion(deps.files, deps.paths)) === update.version;
+    if (moved && deps.runningVersion !== update.version) {
+      movedMs ??= nowMs;
+      if (nowMs - movedMs > RESTART_WITHIN_MS) {
+        deps.requestRestart(`release ${update.version} is to start`);
+        return undefined;
+      }
+    } else if (nowMs - sinceMs > ANSWER_WITHIN_MS || (await isForgotten(deps, update))) {
+      if (update.unanswered + 1 < MOST_UNANSWERED) return { event: 'unanswered' };
+      return { event: 'failed', reason: 'the root helper does not answer; is turnstone-helper.path active?' };
+    }
+    await deps.clock.sleep(LOOK_EVERY_MS, signal);
+  }
+  return undefined;
+}
+
+/** The machine went down while the helper worked: its request is taken, and nobody works on it any more. */
+async function isForgotten({ files, paths, clock }: UpdaterDeps, update: Update): Promise<boolean> {
+  return update.askedInBoot !== clock.bootId && !(await files.list(paths.firmware)).includes(REQUEST_NAME);
+}
+
+/** What trial and result say about this update; undefined while they say nothing. */
+export async function lookAtGuard(
+  { files, paths, runningVersion }: Pick<UpdaterDeps, 'files' | 'paths' | 'runningVersion'>,
+  update: Update,
+): Promise<StepOutcome<'started' | 'refused' | 'rolled-back' | 'confirmed' | 'failed'> | undefined> {
+  const result = await readResult(files, paths);
+  if (result?.id === update.id) {
+    if (result.outcome === 'refused' || result.outcome === 'rolled-back') return { event: result.outcome, reason: result.reason };
+    if (result.outcome === 'confirmed') return { event: 'confirmed' };
+  }
+  const trial = await readTrial(files, paths);
+  const current = await currentVersion(files, paths);
+  if (trial?.id === update.id) {
+    return current === update.version && runningVersion === update.version ? { event: 'started' } : undefined;
+  }
+  // The swap was done, and yet this trial is over without a word: somebody installed a release by hand meanwhile.
+  if (result?.id === update.id && result.outcome === 'swapped' && current !== update.version)
+    return { event: 'failed', reason: `release ${current ?? 'none'} was installed by hand` };
+  return undefined;
+}

@@ -1,0 +1,101 @@
+/**
+ * Where an update stands, in one small file that is replaced whole: the state, what it is about, how it ended, and what went before. A file
+ * that cannot be read is set aside: then no update is under way, and the guard still knows what it has to watch.
+ */
+import type { JsonObject } from '../host/json.ts';
+import { isJsonObject, parseJson } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { FirmwareOffer } from './firmware-offer.ts';
+import type { UpdateFiles } from './update-files.ts';
+import { isUpdateState, type UpdateState } from './update-states.ts';
+
+/** One update, from its offer to its end. */
+export interface Update {
+  /** Names it to root helper and guard. */
+  readonly id: string;
+  readonly title: string;
+  readonly version: string;
+  /** Where the image comes from: the platform, a file that a person gave, or a release that is kept. */
+  readonly source: 'platform' | 'file' | 'kept';
+  readonly offer?: FirmwareOffer;
+  /** Of the offer, also of one that was refused unread. */
+  readonly fingerprint?: string;
+  /** The version that ran when it began. */
+  readonly from: string;
+  readonly startedAtMs: number;
+  /** The boot in which the root helper was asked; a helper of an earlier boot works no more. */
+  readonly askedInBoot?: string;
+  /** Requests that the root helper did not answer. */
+  readonly unanswered: number;
+  /** Times that a handler's command was begun. */
+  readonly attempts: number;
+  /** Why it failed. */
+  readonly reason?: string;
+}
+
+export interface HistoryEntry {
+  readonly title: string;
+  readonly version: string;
+  readonly from: string;
+  readonly outcome: 'UPDATED' | 'FAILED';
+  readonly reason?: string;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+}
+
+export interface UpdateJournal {
+  readonly state: UpdateState;
+  readonly update?: Update;
+  /** The newest version that has proved itself. */
+  readonly confirmedVersion?: string;
+  /** The offer that ended last; it is not tried again while it stays the same. */
+  readonly settledOffer?: string;
+  /** The latest first. */
+  readonly history: readonly HistoryEntry[];
+}
+
+export const JOURNAL_FORMAT = 'turnstone-firmware-journal';
+export const JOURNAL_VERSION = 1;
+const MOST_HISTORY = 50;
+const MOST_BYTES = 256 * 1024;
+const EMPTY: UpdateJournal = { state: 'idle', history: [] };
+
+/** Reads the journal, or begins one. */
+export async function readJournal(files: UpdateFiles, path: string, log: Log): Promise<UpdateJournal> {
+  const bytes = await files.read(path, MOST_BYTES);
+  if (bytes === undefined) return EMPTY;
+  try {
+    return parseJournal(parseJson(bytes.toString('utf8')));
+  } catch {
+    log.error({ file: path }, 'the firmware journal cannot be read and is set aside');
+    await files.rename(path, `${path}.corrupt`);
+    return EMPTY;
+  }
+}
+
+export async function writeJournal(files: UpdateFiles, path: string, journal: UpdateJournal): Promise<void> {
+  const history = journal.history.slice(0, MOST_HISTORY);
+  await files.write(path, JSON.stringify({ format: JOURNAL_FORMAT, version: JOURNAL_VERSION, ...journal, history }), 0o600);
+}
+
+/** Fields that are not known are left out; what is written in this format is only ever extended. */
+function parseJournal(json: unknown): UpdateJournal {
+  if (!isJsonObject(json) || json.format !== JOURNAL_FORMAT || json.version !== JOURNAL_VERSION) throw new Error('another format');
+  const { state, update, confirmedVersion, settledOffer, history } = json;
+  if (!isUpdateState(state) || !Array.isArray(history)) throw new Error('no state');
+  if (update === undefined && state !== 'idle') throw new Error('an update without its particulars');
+  return {
+    state,
+    ...(update === undefined ? {} : { update: parseUpdate(update) }),
+    ...(typeof confirmedVersion === 'string' ? { confirmedVersion } : {}),
+    ...(typeof settledOffer === 'string' ? { settledOffer } : {}),
+    history: history.filter(isJsonObject).map((entry) => entry as JsonObject & HistoryEntry),
+  };
+}
+
+function parseUpdate(json: unknown): Update {
+  if (!isJsonObject(json)) throw new Error('no update');
+  for (const field of ['id', 'title', 'version', 'source', 'from']) if (typeof json[field] !== 'string') throw new Error(`no ${field}`);
+  for (const field of ['startedAtMs', 'unanswered', 'attempts']) if (typeof json[field] !== 'number') throw new Error(`no ${field}`);
+  return json as unknown as Update;
+}

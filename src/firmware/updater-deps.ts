@@ -1,0 +1,55 @@
+/** What an update needs of the rest of the agent; agent.ts hands it over as functions, tests hand over their own. */
+import type { FirmwareConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
+import type { Clock } from '../host/clock.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { DeviceApi, FirmwareBody } from '../platform/device-api.ts';
+import type { PackageKind } from './firmware-offer.ts';
+import type { ReleasePaths } from './guard-state.ts';
+import type { UpdateFiles } from './update-files.ts';
+
+export interface UpdaterDeps {
+  readonly kind: PackageKind;
+  readonly config: FirmwareConfig;
+  readonly files: UpdateFiles;
+  readonly paths: ReleasePaths;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly arch: string;
+  /** The version of this process, as it is reported. */
+  readonly runningVersion: string;
+  readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'getFirmware'>;
+  /** Fetches `fw_url`: https only, bounded redirects, no token. */
+  readonly getUrl: (url: string, signal: AbortSignal) => Promise<FirmwareBody>;
+  /** Appends telemetry to the outbox; resolves when it is durable. */
+  readonly report: (values: Readonly<Record<string, JsonValue>>) => Promise<void>;
+  /** What a new release is judged by. */
+  readonly vitals: () => Vitals;
+  /** Ends this process so that the service manager starts `current`. */
+  readonly requestRestart: (reason: string) => void;
+  /** Runs an attached device's fixed command; rejects with what went wrong. */
+  readonly runHandler: (handler: FirmwareHandlerConfig, image: AttachedImage, signal: AbortSignal) => Promise<void>;
+  readonly newId: () => string;
+  readonly random?: () => number;
+}
+
+export interface Vitals {
+  /** Whether an upload of this process was acknowledged. */
+  readonly uploaded: boolean;
+  /** Whether the platform answered lately, whatever it said. */
+  readonly reachable: boolean;
+  /** What is wrong on this side of the network; undefined when all is well. */
+  readonly ailment?: string;
+}
+
+export interface AttachedImage {
+  readonly file: string;
+  readonly title: string;
+  readonly version: string;
+}
+
+/** What a step ended with. */
+export interface StepOutcome<E extends string> {
+  readonly event: E;
+  readonly reason?: string;
+}

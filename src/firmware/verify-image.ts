@@ -1,0 +1,111 @@
+/** Everything that is known about an image before anybody acts on it: size, checksum, signature, and for a release its manifest. */
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AgentError } from '../errors.ts';
+import type { Log } from '../host/log.ts';
+import { isWeak } from './checksum.ts';
+import type { FirmwareOffer } from './firmware-offer.ts';
+import { ImageDigest } from './image-digest.ts';
+import { unpackArchive } from './release-archive.ts';
+import { readTrustedKeys } from './release-folder.ts';
+import type { ReleaseManifest } from './release-manifest.ts';
+import { verifySignature } from './release-signature.ts';
+import type { UpdateFiles } from './update-files.ts';
+
+export interface VerifyDeps {
+  readonly files: UpdateFiles;
+  readonly log: Log;
+  readonly trustedKeys: string;
+  readonly requireSignature: boolean;
+}
+
+/**
+ * Verifies size and checksum. `digest` has the sums of the download when this process did it; otherwise the file is read again.
+ * @throws AgentError `firmware/wrong-size`, `firmware/checksum-mismatch` (drop).
+ */
+export async function expectAnnounced(
+  file: FileHandle,
+  offer: FirmwareOffer,
+  digest: ImageDigest | undefined,
+  deps: VerifyDeps,
+  signal: AbortSignal,
+): Promise<ImageDigest> {
+  const { size } = await file.stat();
+  if (offer.sizeBytes !== undefined && size !== offer.sizeBytes)
+    throw new AgentError('firmware/wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`, { recovery: 'drop' });
+  const sums = digest?.bytes === size ? digest : new ImageDigest(offer.algorithm);
+  await sums.catchUp(file, size, signal);
+  sums.expectChecksum(offer.checksum);
+  if (isWeak(offer.algorithm))
+    deps.log.warn({ algorithm: offer.algorithm }, 'the checksum of this image is weak: it finds accidents, not intent');
+  return sums;
+}
+
+/**
+ * Verifies the signature; resolves with the length of what is signed.
+ * @throws AgentError `firmware/unsigned`, `firmware/unknown-key`, `firmware/bad-signature` (drop), `firmware/bad-trusted-key` (stop).
+ */
+export async function expectSigned(file: FileHandle, digest: ImageDigest | undefined, deps: VerifyDeps): Promise<number> {
+  const keys = await readTrustedKeys(deps.files, deps.trustedKeys);
+  const sums = digest === undefined ? {} : { archiveSha256: digest.signedSha256() };
+  const { archiveBytes, signedBy } = await verifySignature(file, { keys, required: deps.requireSignature, ...sums });
+  if (signedBy === undefined) deps.log.warn({}, 'this image is not signed by a trusted key; signatures are switched off');
+  else deps.log.info({ signedBy }, 'the signature is good');
+  return archiveBytes;
+}
+
+/** Reads no further than the manifest. @throws AgentError `firmware/bad-archive`, `firmware/bad-manifest` (drop). */
+export async function readImageManifest(file: FileHandle, archiveBytes: number, signal: AbortSignal): Promise<ReleaseManifest> {
+  const seen = new ManifestSeen();
+  const sink = {
+    begin: async (manifest: ReleaseManifest): Promise<void> => {
+      seen.manifest = manifest;
+      throw seen;
+    },
+    open: async (): Promise<never> => {
+      throw seen;
+    },
+  };
+  try {
+    return await unpackArchive(file, archiveBytes, sink, signal);
+  } catch (error) {
+    if (error === seen && seen.manifest !== undefined) return seen.manifest;
+    throw error;
+  }
+}
+
+/** Whether a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
+export function expectFitting(manifest: ReleaseManifest, version: string, arch: string): void {
+  if (manifest.release !== version)
+    throw new AgentError('firmware/other-version', `the image holds release ${manifest.release}, offered was ${version}`, {
+      recovery: 'drop',
+    });
+  if (manifest.arch !== arch)
+    throw new AgentError('firmware/other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`, { recovery: 'drop' });
+}
+
+/** Copies the signed part of an image to where a handler finds it, without the signature's frame behind it. */
+export async function writePayload(files: UpdateFiles, image: string, folder: string, bytes: number): Promise<string> {
+  const payload = join(folder, 'payload');
+  const source = await files.openPlain(image);
+  const target = await files.openPart(payload, 0o640);
+  try {
+    await target.truncate(0);
+    const piece = Buffer.alloc(64 * 1024);
+    for (let at = 0; at < bytes; ) {
+      const { bytesRead } = await source.read(piece, 0, Math.min(piece.length, bytes - at), at);
+      if (bytesRead === 0) break;
+      await target.write(piece.subarray(0, bytesRead), at);
+      at += bytesRead;
+    }
+    await target.sync();
+  } finally {
+    await target.close();
+    await source.close();
+  }
+  return payload;
+}
+
+class ManifestSeen extends Error {
+  manifest: ReleaseManifest | undefined;
+}

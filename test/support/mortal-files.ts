@@ -1,0 +1,117 @@
+/**
+ * A disk whose user can be killed: every change goes through to the real one and is recorded; at the chosen one the process dies before
+ * it, or in the midst of it (what a torn write leaves). From then on nothing of that process reaches the disk.
+ */
+import { open, symlink } from 'node:fs/promises';
+import { relative } from 'node:path';
+import { type PartFile, systemFiles, type UpdateFiles } from '../../src/firmware/update-files.ts';
+
+export class Killed extends Error {}
+
+export interface Death {
+  /** Index of the change at which to die. */
+  readonly at: number;
+  /** `inside`: the change has begun and left what such a change leaves. */
+  readonly when: 'before' | 'inside';
+}
+
+export class MortalFiles {
+  /** What was done, in order: the kind of change and the path below the root. */
+  readonly changes: string[] = [];
+  /** Resolves at death. */
+  readonly died: Promise<void>;
+  readonly files: UpdateFiles;
+  readonly #root: string;
+  readonly #death: Death | undefined;
+  #die!: () => void;
+  isDead = false;
+
+  constructor(root: string, death?: Death) {
+    this.#root = root;
+    this.#death = death;
+    this.died = new Promise((resolve) => {
+      this.#die = resolve;
+    });
+    this.files = this.#wrap();
+  }
+
+  /** A change that is not the disk's, like starting a service; counted and mortal all the same. */
+  async change<T>(name: string, path: string, act: () => Promise<T>, inside: () => Promise<void> = async () => {}): Promise<T> {
+    this.expectAlive();
+    const index = this.changes.push(`${name} ${relative(this.#root, path)}`) - 1;
+    if (this.#death?.at === index) {
+      if (this.#death.when === 'inside') await inside();
+      this.kill();
+    }
+    this.expectAlive();
+    return act();
+  }
+
+  /** Dies now. */
+  kill(): void {
+    this.isDead = true;
+    this.#die();
+  }
+
+  expectAlive(): void {
+    if (this.isDead) throw new Killed('the process is gone');
+  }
+
+  #wrap(): UpdateFiles {
+    const look =
+      <A extends unknown[], R>(act: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        this.expectAlive();
+        return act(...args);
+      };
+    return {
+      write: (path, content, mode) =>
+        this.change(
+          'write',
+          path,
+          () => systemFiles.write(path, content, mode),
+          () => half(`${path}.tmp`, content),
+        ),
+      rename: (from, to) => this.change('rename', to, () => systemFiles.rename(from, to)),
+      remove: (path) => this.change('remove', path, () => systemFiles.remove(path)),
+      makeFolder: (path, mode) => this.change('folder', path, () => systemFiles.makeFolder(path, mode)),
+      syncFolder: (path) => this.change('sync', path, () => systemFiles.syncFolder(path)),
+      link: (target, path) =>
+        this.change(
+          'link',
+          path,
+          () => systemFiles.link(target, path),
+          () => symlink(target, `${path}.tmp`).catch(() => undefined),
+        ),
+      openPart: (path, mode) => this.change('open', path, async () => this.#part(path, await systemFiles.openPart(path, mode))),
+      read: look(systemFiles.read),
+      readLink: look(systemFiles.readLink),
+      openPlain: look(systemFiles.openPlain),
+      list: look(systemFiles.list),
+      isFolder: look(systemFiles.isFolder),
+      freeBytes: look(systemFiles.freeBytes),
+    };
+  }
+
+  #part(path: string, part: PartFile): PartFile {
+    return {
+      handle: part.handle,
+      write: (bytes, at) =>
+        this.change(
+          'part',
+          path,
+          () => part.write(bytes, at),
+          () => part.write(bytes.subarray(0, bytes.length / 2), at),
+        ),
+      truncate: (bytes) => this.change('truncate', path, () => part.truncate(bytes)),
+      sync: () => this.change('sync', path, () => part.sync()),
+      close: () => part.close(),
+    };
+  }
+}
+
+async function half(path: string, content: string | Uint8Array): Promise<void> {
+  const bytes = Buffer.from(content);
+  const file = await open(path, 'w');
+  await file.write(bytes.subarray(0, bytes.length / 2)).finally(() => file.close());
+}
