@@ -1,6 +1,9 @@
 /** `turnstone run`: the agent itself, until it is told to stop. */
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
+import { DEFAULT_CONFIG_FILE, peekFolders } from '../config/peek-folders.ts';
+import { startCompanion } from '../host/companion-process.ts';
+import { makeFolder } from '../host/durable-file.ts';
 import type { Edge } from './edge.ts';
 
 interface RunFlags {
@@ -27,19 +30,37 @@ export function addRunCommand(program: Command, edge: Edge): void {
     .addOption(new Option('--record-appends <file>', 'write every entry that became durable to this file, as JSON lines').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action(async (flags: RunFlags) => {
-      const { Agent } = await import('../agent.ts');
-      const agent = await Agent.start(
-        {
-          configFile: flags.config,
-          environment: edge.environment,
-          simulate: flags.simulate === true,
-          redactWith: (redact) => edge.redactWith(redact),
-          ...(flags.recordAppends === undefined ? {} : { recordAppends: flags.recordAppends }),
-        },
-        edge.signal,
-      );
-      const stopListening = edge.onReload(() => void agent.reload());
-      await agent.stopped;
-      stopListening();
+      const board = flags.simulate === true ? await startBoard(flags.config) : undefined;
+      try {
+        await runAgent(flags, edge, board === undefined ? {} : { boardSocket: board.socket });
+      } finally {
+        await board?.stop();
+      }
     });
+}
+
+async function runAgent(flags: RunFlags, edge: Edge, board: { readonly boardSocket?: string }): Promise<void> {
+  const { Agent } = await import('../agent.ts');
+  const agent = await Agent.start(
+    {
+      configFile: flags.config,
+      environment: edge.environment,
+      redactWith: (redact) => edge.redactWith(redact),
+      ...board,
+      ...(flags.recordAppends === undefined ? {} : { recordAppends: flags.recordAppends }),
+    },
+    edge.signal,
+  );
+  const stopListening = edge.onReload(() => void agent.reload());
+  await agent.stopped;
+  stopListening();
+}
+
+/** A simulated board as a process of its own, reached through a socket in the run folder. */
+async function startBoard(configFile: string): Promise<{ readonly socket: string; stop(): Promise<void> }> {
+  const { runFolder } = await peekFolders(configFile);
+  await makeFolder(runFolder, 0o755);
+  const socket = join(runFolder, 'board.sock');
+  const { stop } = await startCompanion(['board', '--socket', socket]);
+  return { socket, stop };
 }

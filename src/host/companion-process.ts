@@ -1,0 +1,42 @@
+/** Another process of this same program, for as long as this one needs it: the simulated board beside the agent. */
+import { spawn } from 'node:child_process';
+import { AgentError } from '../errors.ts';
+
+export interface CompanionProcess {
+  /** SIGTERM, and resolves when it has ended. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const STARTS_WITHIN_MS = 10_000;
+
+/**
+ * Starts `turnstone ARGS…`; resolves when it has printed its first line, which says that it is ready. It ends with this process.
+ * @throws AgentError `host/companion-failed` (stop) when it ends before that, or takes longer than 10 s.
+ */
+export async function startCompanion(args: readonly string[]): Promise<CompanionProcess> {
+  const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const fail = (reason: string): void =>
+        reject(new AgentError('host/companion-failed', `turnstone ${args[0]} ${reason}`, { recovery: 'stop' }));
+      timer = setTimeout(() => fail('did not start in time'), STARTS_WITHIN_MS);
+      child.once('error', () => fail('cannot be started'));
+      child.once('exit', () => fail('ended at once'));
+      child.stdout.once('data', () => resolve());
+    });
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  child.stdout.resume();
+  process.once('exit', () => child.kill('SIGTERM'));
+  return { stop };
+}
