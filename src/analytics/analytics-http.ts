@@ -1,0 +1,111 @@
+/** HTTP to the analytics service and to the platform it gets its tokens from: one POST of JSON, its answer not read yet. No URL in any error. */
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { type JsonObject, stringifyJson } from '../host/json.ts';
+import { networkError, safeText } from '../platform/platform-error.ts';
+import { AnalyticsError } from './analytics-error.ts';
+
+export interface AnalyticsHttpSettings {
+  /** PEM of the authorities to trust instead of the system's. */
+  readonly ca?: string | Buffer;
+  readonly proxy?: string;
+  /** Until the answer begins, and between two pieces of it, ms. */
+  readonly requestTimeoutMs: number;
+}
+
+export interface AnalyticsAnswer {
+  readonly status: number;
+  /** Header names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** To be read to its end, or destroyed. */
+  readonly body: AsyncIterable<Uint8Array> & { destroy(): unknown };
+}
+
+/** Texts of faults, and answers of the login. */
+const LARGEST_TEXT = 64 * 1024;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export class AnalyticsHttp {
+  readonly #dispatcher: Dispatcher;
+
+  /** Connects at the first call. */
+  constructor(settings: AnalyticsHttpSettings) {
+    const { ca, proxy, requestTimeoutMs } = settings;
+    const connect = { timeout: CONNECT_TIMEOUT_MS, ...(ca === undefined ? {} : { ca }) };
+    const timeouts = { headersTimeout: requestTimeoutMs, bodyTimeout: requestTimeoutMs };
+    this.#dispatcher =
+      proxy === undefined ? new Agent({ connect, ...timeouts }) : new ProxyAgent({ uri: proxy, requestTls: connect, ...timeouts });
+  }
+
+  /** @throws AnalyticsError `analytics/unreachable` (retry) when there is no answer, `analytics/settings` (stop) for an address that is none. */
+  async post(
+    url: string,
+    body: JsonObject,
+    options: { readonly headers?: Readonly<Record<string, string>>; readonly secrets: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<AnalyticsAnswer> {
+    const { origin, pathname, search } = parsed(url);
+    try {
+      const {
+        statusCode,
+        headers,
+        body: stream,
+      } = await this.#dispatcher.request({
+        origin,
+        path: `${pathname}${search}`,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json', ...options.headers },
+        body: stringifyJson(body),
+        signal,
+      });
+      return { status: statusCode, headers, body: stream };
+    } catch (error) {
+      throw unreachable(error, options.secrets);
+    }
+  }
+
+  /** Ends every connection. Idempotent. */
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
+}
+
+/** A fault of the network in words, without address. */
+export function unreachable(error: unknown, secrets: readonly string[]): AnalyticsError {
+  if (error instanceof AnalyticsError) return error;
+  const fault = networkError(error, secrets);
+  const isAbort = error instanceof Error && error.name === 'AbortError';
+  const message = isAbort
+    ? 'the request was ended before its answer was complete'
+    : fault.message.replace('the platform', 'the analytics service');
+  return new AnalyticsError('unreachable', message, { cause: fault.cause });
+}
+
+/** The beginning of an answer, as text; the rest is thrown away. */
+export async function textOf(answer: AnalyticsAnswer, secrets: readonly string[]): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of answer.body) {
+      pieces.push(piece.subarray(0, LARGEST_TEXT - bytes));
+      bytes += piece.byteLength;
+      if (bytes >= LARGEST_TEXT) break;
+    }
+  } catch (error) {
+    throw unreachable(error, secrets);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** What a service said about a fault, fit for people: cut, without addresses and secrets. */
+export function faultText(text: string, secrets: readonly string[]): string {
+  const safe = safeText(text, secrets);
+  return safe === '' ? '' : `: ${safe}`;
+}
+
+function parsed(url: string): URL {
+  try {
+    return new URL(url);
+  } catch {
+    throw new AnalyticsError('settings', 'the address of the analytics service is none');
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The login at the platform that the analytics service trusts. The token lives in memory only; it is renewed before it ends, by the
+ * refresh token if there is one, and many callers at once share one login.
+ */
+import type { Clock } from '../host/clock.ts';
+import { isJsonObject, parseJson } from '../host/json.ts';
+import { AnalyticsError } from './analytics-error.ts';
+import { type AnalyticsHttp, faultText, textOf } from './analytics-http.ts';
+
+export interface AnalyticsSessionDeps {
+  readonly http: AnalyticsHttp;
+  readonly clock: Clock;
+  /** The platform's address. */
+  readonly authUrl: string;
+  readonly user: string;
+  readonly password: string;
+  /** Told every token before it is used. */
+  readonly hide: (secret: string) => void;
+}
+
+interface Tokens {
+  readonly token: string;
+  readonly refreshToken?: string;
+  /** Monotonic ms at which another one is wanted. */
+  readonly renewAtMs: number;
+}
+
+/** Before its end, so that a report under way does not outlive its token. */
+const RENEW_BEFORE_MS = 60_000;
+/** A stock token lives 9000 s; one that does not say is renewed this often. */
+const UNKNOWN_LIFETIME_MS = 900_000;
+
+export class AnalyticsSession {
+  readonly #deps: AnalyticsSessionDeps;
+  #tokens: Tokens | undefined;
+  #renewing: Promise<Tokens> | undefined;
+
+  constructor(deps: AnalyticsSessionDeps) {
+    this.#deps = deps;
+    deps.hide(deps.password);
+  }
+
+  /** Everything that no text may show. */
+  get secrets(): readonly string[] {
+    const { token, refreshToken } = this.#tokens ?? {};
+    return [this.#deps.password, token, refreshToken].filter((secret) => secret !== undefined);
+  }
+
+  /**
+   * A token that is good for a while.
+   * @throws AnalyticsError `analytics/login-refused` (hold), `analytics/unreachable` (retry), `analytics/bad-answer` (drop).
+   */
+  async token(signal: AbortSignal): Promise<string> {
+    const held = this.#tokens;
+    if (held !== undefined && this.#deps.clock.monotonicMs() < held.renewAtMs) return held.token;
+    return (await this.#renew(signal)).token;
+  }
+
+  /** The service refused this token: the next one is made anew, by password. */
+  forget(token: string): void {
+    if (this.#tokens?.token === token) this.#tokens = undefined;
+  }
+
+  #renew(signal: AbortSignal): Promise<Tokens> {
+    // The first caller's signal counts: the others asked later and, should it end, ask again.
+    this.#renewing ??= this.#obtain(signal).finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #obtain(signal: AbortSignal): Promise<Tokens> {
+    const { user, password } = this.#deps;
+    const refreshToken = this.#tokens?.refreshToken;
+    const refreshed =
+      refreshToken === undefined ? undefined : await this.#ask('/api/auth/token', { refreshToken }, signal).catch(() => undefined);
+    this.#tokens = refreshed ?? (await this.#ask('/api/auth/login', { username: user, password }, signal));
+    return this.#tokens;
+  }
+
+  async #ask(path: string, body: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Tokens> {
+    const { http, authUrl, hide } = this.#deps;
+    const answer = await http.post(`${authUrl.replace(/\/+$/, '')}${path}`, body, { secrets: this.secrets }, signal);
+    const text = await textOf(answer, this.secrets);
+    const { status } = answer;
+    if (status === 401) {
+      throw new AnalyticsError('login-refused', `the login was refused: user name or password is wrong${faultText(text, this.secrets)}`, {
+        status,
+      });
+    }
+    if (status < 200 || status >= 300) {
+      throw new AnalyticsError(
+        status >= 500 || status === 429 ? 'unreachable' : 'refused',
+        `the login was answered ${status}${faultText(text, this.secrets)}`,
+        {
+          status,
+        },
+      );
+    }
+    const { token, refreshToken } = tokensIn(text);
+    for (const secret of [token, refreshToken]) if (secret !== undefined) hide(secret);
+    return { token, ...(refreshToken === undefined ? {} : { refreshToken }), renewAtMs: this.#renewAtMs(token) };
+  }
+
+  /** By the token's own account of its life: its times are the server's, and only their difference is used. */
+  #renewAtMs(token: string): number {
+    const lifetimeMs = lifetimeOf(token) ?? UNKNOWN_LIFETIME_MS;
+    return this.#deps.clock.monotonicMs() + Math.max(lifetimeMs - RENEW_BEFORE_MS, lifetimeMs / 2);
+  }
+}
+
+function tokensIn(text: string): { readonly token: string; readonly refreshToken?: string } {
+  const json = jsonOf(text);
+  const token = isJsonObject(json) ? json.token : undefined;
+  if (!isJsonObject(json) || typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
+    throw new AnalyticsError('bad-answer', 'the login was answered without a token: is this the address of the platform?');
+  return { token, ...(typeof json.refreshToken === 'string' ? { refreshToken: json.refreshToken } : {}) };
+}
+
+/** `exp` − `iat` of a JSON web token (RFC 7519), ms; undefined for anything else. */
+function lifetimeOf(token: string): number | undefined {
+  const claims = jsonOf(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  if (!isJsonObject(claims) || typeof claims.exp !== 'number' || typeof claims.iat !== 'number') return undefined;
+  const lifetimeMs = (claims.exp - claims.iat) * 1_000;
+  return lifetimeMs > 0 ? lifetimeMs : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text, { depth: 8 });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,69 @@
+/** Runs a delivery audit: asks the ledger, then the report, compares, and puts back what is missing and still kept. */
+import type { LedgerCell } from '../outbox/delivery-ledger.ts';
+import { AnalyticsError } from './analytics-error.ts';
+import { type AuditLine, DeliveryAudit, isFaulty } from './delivery-audit.ts';
+import type { ReportClient } from './report-client.ts';
+import { type ColumnWords, findColumns } from './report-columns.ts';
+
+export interface AuditDeps {
+  readonly readLedger: (range: { readonly fromMs: number; readonly toMs: number }) => Promise<readonly LedgerCell[]>;
+  readonly buildReport: ReportClient['buildReport'];
+  /** Puts entries that are still kept back into the backlog, and says how many. */
+  readonly resend: (range: { readonly key: string; readonly fromMs: number; readonly toMs: number }) => Promise<number>;
+}
+
+export interface AuditRequest extends ColumnWords {
+  readonly viewConfigId: string;
+  /** UTC epoch ms; widened to whole hours. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Where the view shows several devices. */
+  readonly deviceName?: string;
+  readonly filters?: Readonly<Record<string, readonly string[]>>;
+  readonly resend: boolean;
+}
+
+export interface AuditResult {
+  readonly lines: readonly AuditLine[];
+  /** Keys that were sent and that the view does not show. */
+  readonly notShown: readonly string[];
+  /** Entries put back, by line. */
+  readonly resent: readonly { readonly key: string; readonly hourMs: number; readonly entries: number }[];
+}
+
+const HOUR_MS = 3_600_000;
+
+/** @throws AnalyticsError as `buildReport`, and `analytics/settings` (stop) when the view does not suit. */
+export async function auditDelivery(deps: AuditDeps, request: AuditRequest, signal: AbortSignal): Promise<AuditResult> {
+  const fromMs = Math.floor(request.fromMs / HOUR_MS) * HOUR_MS;
+  const toMs = Math.ceil(request.toMs / HOUR_MS) * HOUR_MS;
+  // First the ledger: whatever is delivered in between is found by the report, and is not held against it.
+  const sent = (await deps.readLedger({ fromMs, toMs })).filter(({ hourMs }) => hourMs >= fromMs && hourMs < toMs);
+  const keys = new Set(sent.map(({ key }) => key));
+  let audit: DeliveryAudit | undefined;
+  let shown = new Set<string>();
+  const { viewConfigId, filters } = request;
+  const parts = deps.buildReport(
+    { viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...(filters === undefined ? {} : { filters }) },
+    signal,
+  );
+  for await (const part of parts) {
+    if (part.kind === 'labels') {
+      const columns = findColumns(part.columnLabels, keys, request);
+      shown = new Set(columns.keys.keys());
+      audit = new DeliveryAudit(sent, { columns, ...(request.deviceName === undefined ? {} : { deviceName: request.deviceName }) });
+    } else audit?.take(part.rows);
+  }
+  if (audit === undefined) throw new AnalyticsError('bad-answer', 'the report cannot be read: it has no columnLabels');
+  const lines = audit.lines();
+  return { lines, notShown: [...keys].filter((key) => !shown.has(key)).sort(), resent: request.resend ? await resendAll(deps, lines) : [] };
+}
+
+/** Whole hours are sent again: what is there already overwrites itself, time by time. */
+async function resendAll(deps: AuditDeps, lines: readonly AuditLine[]): Promise<AuditResult['resent']> {
+  const resent: { key: string; hourMs: number; entries: number }[] = [];
+  for (const { key, hourMs } of lines.filter(isFaulty)) {
+    resent.push({ key, hourMs, entries: await deps.resend({ key, fromMs: hourMs, toMs: hourMs + HOUR_MS }) });
+  }
+  return resent;
+}

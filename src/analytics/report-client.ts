@@ -1,0 +1,150 @@
+/**
+ * The report API (report-api.md): runs a saved view and gives its rows as they arrive. A token that ended is renewed once; a service at
+ * its limits is asked again, with jitter, until a deadline.
+ */
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import { AnalyticsError } from './analytics-error.ts';
+import { type AnalyticsAnswer, AnalyticsHttp, type AnalyticsHttpSettings, faultText, textOf, unreachable } from './analytics-http.ts';
+import { AnalyticsSession } from './analytics-session.ts';
+import { type ReportPart, ReportReader } from './report-reader.ts';
+
+export interface ReportClientSettings extends AnalyticsHttpSettings {
+  /** The analytics service. */
+  readonly url: string;
+  /** Differs between releases: /apiAnalytics, /apiTrendz. */
+  readonly basePath: string;
+  /** Where to log in; default `url`. */
+  readonly authUrl?: string;
+  readonly user: string;
+  readonly password: string;
+  readonly tokenIn: 'header' | 'query';
+  /** How long repeats after 429 may go on, ms. */
+  readonly deadlineMs: number;
+}
+
+export interface ReportRequest {
+  /** UUID, the last part of the view's link. */
+  readonly viewConfigId: string;
+  /** UTC epoch ms; the view's own when absent. */
+  readonly rangeStartTs?: number;
+  readonly rangeEndTs?: number;
+  /** Only the view's filters named here are replaced. */
+  readonly filters?: Readonly<Record<string, readonly JsonValue[]>>;
+}
+
+export interface ReportClientDeps {
+  readonly settings: ReportClientSettings;
+  readonly clock: Clock;
+  readonly hide: (secret: string) => void;
+  readonly random?: () => number;
+  /** Told before each wait, for people who watch. */
+  readonly onWait?: (waitMs: number, reason: string) => void;
+}
+
+/** A report takes a second or so to execute: the first wait lets one finish, later ones give the queue room. */
+const BUSY_BACKOFF = { firstMs: 500, maxMs: 15_000 };
+const NOBODY_AT_HOME: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export class ReportClient {
+  readonly #deps: ReportClientDeps;
+  readonly #http: AnalyticsHttp;
+  readonly #session: AnalyticsSession;
+
+  /** Connects at the first call. */
+  constructor(deps: ReportClientDeps) {
+    const { settings, clock, hide } = deps;
+    this.#deps = deps;
+    this.#http = new AnalyticsHttp(settings);
+    this.#session = new AnalyticsSession({ ...settings, http: this.#http, clock, hide, authUrl: settings.authUrl ?? settings.url });
+  }
+
+  /**
+   * The parts of a report as they arrive: its labels once, its rows in batches. Leaving the loop ends the request.
+   * @throws AnalyticsError as named in `AnalyticsFault`.
+   */
+  async *buildReport(request: ReportRequest, signal: AbortSignal): AsyncGenerator<ReportPart> {
+    const answer = await this.#ask(request, signal);
+    const reader = new ReportReader();
+    try {
+      for await (const piece of answer.body) yield* reader.take(piece);
+    } catch (error) {
+      throw unreachable(error, this.#session.secrets);
+    } finally {
+      answer.body.destroy();
+    }
+    reader.end();
+  }
+
+  /** Ends every connection. Idempotent. */
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  async #ask(request: ReportRequest, signal: AbortSignal): Promise<AnalyticsAnswer> {
+    const { clock, random, settings, onWait } = this.#deps;
+    const backoff = new Backoff({ ...BUSY_BACKOFF, ...(random === undefined ? {} : { random }) });
+    const giveUpAtMs = clock.monotonicMs() + settings.deadlineMs;
+    let renewed = false;
+    for (;;) {
+      const token = await this.#session.token(signal);
+      const answer = await this.#post(request, token, signal);
+      if (answer.status >= 200 && answer.status < 300) return answer;
+      const said = faultText(await textOf(answer, this.#session.secrets), this.#session.secrets);
+      if (answer.status === 403 && !renewed) {
+        renewed = true;
+        this.#session.forget(token);
+        continue;
+      }
+      const fault = faultOf(answer.status, said);
+      if (fault.recovery !== 'retry') throw fault;
+      const waitMs = backoff.nextMs(retryAfterOf(answer));
+      if (clock.monotonicMs() + waitMs > giveUpAtMs) throw fault;
+      onWait?.(waitMs, fault.message);
+      await clock.sleep(waitMs, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  #post(request: ReportRequest, jwt: string, signal: AbortSignal): Promise<AnalyticsAnswer> {
+    const { url, basePath, tokenIn } = this.#deps.settings;
+    const path = `${url.replace(/\/+$/, '')}${basePath.replace(/\/+$/, '')}/publicApi/buildReport`;
+    const inQuery = tokenIn === 'query';
+    return this.#http.post(
+      inQuery ? `${path}?jwt=${encodeURIComponent(jwt)}` : path,
+      bodyOf(request),
+      { headers: inQuery ? {} : { jwt }, secrets: this.#session.secrets },
+      signal,
+    );
+  }
+}
+
+/** Only what is given: a member that is there replaces what the view has saved. */
+function bodyOf({ viewConfigId, rangeStartTs, rangeEndTs, filters }: ReportRequest): JsonObject {
+  return {
+    viewConfigId,
+    ...(rangeStartTs === undefined ? {} : { rangeStartTs }),
+    ...(rangeEndTs === undefined ? {} : { rangeEndTs }),
+    ...(filters === undefined ? {} : { filters }),
+  };
+}
+
+function faultOf(status: number, said: string): AnalyticsError {
+  const details = { status };
+  if (status === 403)
+    return new AnalyticsError('forbidden', `this user may not run the view, or its token is not taken (403)${said}`, details);
+  if (status === 415)
+    return new AnalyticsError('media-type', `the service does not take JSON (415): is a proxy changing the request?${said}`, details);
+  if (status === 429) return new AnalyticsError('too-many-requests', `the service is at its limits (429)${said}`, details);
+  if (status === 404) return new AnalyticsError('refused', `there is no such view, or analytics.basePath is another (404)${said}`, details);
+  if (NOBODY_AT_HOME.has(status))
+    return new AnalyticsError('unreachable', `the service is not there at the moment (${status})${said}`, details);
+  return new AnalyticsError('refused', `the report was refused (${status})${said}`, details);
+}
+
+/** Seconds in Retry-After; dates are left to the backoff. */
+function retryAfterOf(answer: AnalyticsAnswer): number {
+  const given = answer.headers['retry-after'];
+  return typeof given === 'string' && /^\d{1,4}$/.test(given) ? Number(given) * 1_000 : 0;
+}

@@ -1,0 +1,232 @@
+/**
+ * Reads a report's JSON as it arrives, in memory that does not grow with it:
+ *
+ *   bytes → members of the outer object → items of `dataTable`, each cut out whole → rows, in batches as they came
+ *
+ * Only brackets, quotes and commas are looked at here; they are single bytes in UTF-8 wherever a piece was cut. Each value cut out is
+ * parsed by the house's JSON, longs and depth included.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../host/json.ts';
+import { AnalyticsError } from './analytics-error.ts';
+
+export type ReportPart =
+  | { readonly kind: 'labels'; readonly columnLabels: readonly string[] }
+  | { readonly kind: 'rows'; readonly rows: readonly JsonObject[] };
+
+/** One row, or the list of labels. */
+const LARGEST_VALUE = 1024 * 1024;
+const TABLE = 'dataTable';
+const LABELS = 'columnLabels';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+type Place = 'start' | 'key' | 'colon' | 'member' | 'after-member' | 'row' | 'after-row' | 'end';
+
+export class ReportReader {
+  #place: Place = 'start';
+  #key = '';
+  /** Pieces of the value that began in an earlier piece of the body. */
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  /** Within a value: open brackets, and whether inside a string. */
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #scalar = false;
+  /** At the first byte of a value. */
+  #isFresh = false;
+  #sawTable = false;
+  /** Rows that come before the labels are labelled by the first of them. */
+  #sawLabels = false;
+
+  /** What a piece of the body completes. @throws AnalyticsError `analytics/bad-answer` (drop). */
+  take(piece: Uint8Array): readonly ReportPart[] {
+    const parts: ReportPart[] = [];
+    const rows: JsonObject[] = [];
+    let at = 0;
+    while (at < piece.length) {
+      if (this.#isInValue()) {
+        at = this.#takeValue(piece, at, parts, rows);
+        continue;
+      }
+      const byte = piece[at] ?? 0;
+      if (isSpace(byte)) at += 1;
+      else at = this.#takeStructure(byte, at);
+    }
+    const [first] = rows;
+    if (first !== undefined && !this.#sawLabels) parts.push(this.#labels(Object.keys(first)));
+    if (rows.length > 0) parts.push({ kind: 'rows', rows });
+    return parts;
+  }
+
+  /** The body has ended. @throws AnalyticsError `analytics/bad-answer` (drop) when it was cut short or was no report. */
+  end(): void {
+    if (this.#place !== 'end') throw bad('the report ends in the middle');
+    if (!this.#sawTable) throw bad('the answer holds no dataTable');
+  }
+
+  #labels(columnLabels: readonly string[]): ReportPart {
+    this.#sawLabels = true;
+    return { kind: 'labels', columnLabels };
+  }
+
+  #isInValue(): boolean {
+    return this.#depth > 0 || this.#inString || this.#scalar;
+  }
+
+  /** A byte between values: what may come here, and what comes then. */
+  #takeStructure(byte: number, at: number): number {
+    switch (this.#place) {
+      case 'start':
+        if (byte !== OPEN_BRACE) throw bad('the answer is no JSON object');
+        this.#place = 'key';
+        return at + 1;
+      case 'key':
+        if (byte === CLOSE_BRACE) this.#place = 'end';
+        else if (byte !== QUOTE) throw bad('a member has no name');
+        return byte === CLOSE_BRACE ? at + 1 : this.#begin(byte, at);
+      case 'colon':
+        if (byte !== COLON) throw bad('a member has no value');
+        this.#place = 'member';
+        return at + 1;
+      case 'member':
+        if (this.#key !== TABLE) return this.#begin(byte, at);
+        if (byte !== OPEN_BRACKET) throw bad('dataTable is no list');
+        this.#sawTable = true;
+        this.#place = 'row';
+        return at + 1;
+      case 'row':
+        if (byte === CLOSE_BRACKET) this.#place = 'after-member';
+        else if (byte !== OPEN_BRACE) throw bad('a row is no object');
+        return byte === CLOSE_BRACKET ? at + 1 : this.#begin(byte, at);
+      case 'after-row':
+        if (byte !== COMMA && byte !== CLOSE_BRACKET) throw bad('rows are not separated');
+        this.#place = byte === COMMA ? 'row' : 'after-member';
+        return at + 1;
+      case 'after-member':
+        if (byte !== COMMA && byte !== CLOSE_BRACE) throw bad('members are not separated');
+        this.#place = byte === COMMA ? 'key' : 'end';
+        return at + 1;
+      case 'end':
+        throw bad('something follows the report');
+    }
+  }
+
+  /** A value begins at this byte; `#takeValue` is given it again. */
+  #begin(byte: number, at: number): number {
+    if (byte === QUOTE) this.#inString = true;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth = 1;
+    else this.#scalar = true;
+    this.#isFresh = true;
+    return at;
+  }
+
+  /** Goes on to the end of the value or of the piece. */
+  #takeValue(piece: Uint8Array, from: number, parts: ReportPart[], rows: JsonObject[]): number {
+    const scanFrom = this.#isFresh ? from + 1 : from;
+    this.#isFresh = false;
+    const end = this.#scalar ? scalarEnd(piece, scanFrom) : this.#valueEnd(piece, scanFrom);
+    const bytes = piece.subarray(from, end);
+    this.#heldBytes += bytes.length;
+    if (this.#heldBytes > LARGEST_VALUE) throw bad(`a value is larger than ${LARGEST_VALUE} bytes`);
+    const isComplete = this.#scalar ? end < piece.length : !this.#isInValue();
+    // A copy: the piece's memory is not to be kept for the sake of its end.
+    if (!isComplete) this.#held.push(Uint8Array.from(bytes));
+    if (!isComplete) return end;
+    this.#scalar = false;
+    const text = textOf(this.#held, bytes);
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#finish(text, parts, rows);
+    return end;
+  }
+
+  /** The index after the value's last byte, or the piece's length. */
+  #valueEnd(piece: Uint8Array, from: number): number {
+    let depth = this.#depth;
+    let inString = this.#inString;
+    let at = from;
+    for (; at < piece.length; at += 1) {
+      const byte = piece[at];
+      if (this.#escaped) this.#escaped = false;
+      else if (inString) {
+        if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) inString = false;
+      } else if (byte === QUOTE) inString = true;
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+      if (depth === 0 && !inString) {
+        at += 1;
+        break;
+      }
+    }
+    this.#depth = depth;
+    this.#inString = inString;
+    return at;
+  }
+
+  #finish(text: string, parts: ReportPart[], rows: JsonObject[]): void {
+    if (this.#place === 'row') {
+      rows.push(rowOf(text));
+      this.#place = 'after-row';
+      return;
+    }
+    const value = parsedValue(text);
+    if (this.#place === 'key') {
+      this.#key = String(value);
+      this.#place = 'colon';
+      return;
+    }
+    if (this.#key === LABELS && !this.#sawLabels) parts.push(this.#labels(labelsOf(value)));
+    this.#place = 'after-member';
+  }
+}
+
+function textOf(held: readonly Uint8Array[], last: Uint8Array): string {
+  if (held.length === 0) return Buffer.from(last.buffer, last.byteOffset, last.byteLength).toString('utf8');
+  return Buffer.concat([...held, last]).toString('utf8');
+}
+
+function scalarEnd(piece: Uint8Array, from: number): number {
+  let at = from;
+  while (at < piece.length && !isSpace(piece[at] ?? 0) && piece[at] !== COMMA && piece[at] !== CLOSE_BRACE && piece[at] !== CLOSE_BRACKET)
+    at += 1;
+  return at;
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function rowOf(text: string): JsonObject {
+  const row = parsedValue(text);
+  if (!isJsonObject(row)) throw bad('a row is no object');
+  return row;
+}
+
+/** Most rows have neither longs nor depth: plain JSON is several times faster. */
+const NEEDS_CARE = /\d{16}|__proto__|[{[].*[{[]/s;
+
+function parsedValue(text: string): JsonValue {
+  try {
+    return NEEDS_CARE.test(text) ? parseJson(text) : JSON.parse(text);
+  } catch {
+    throw bad('a value is no JSON');
+  }
+}
+
+function labelsOf(value: JsonValue): readonly string[] {
+  if (!Array.isArray(value)) throw bad('columnLabels is no list');
+  return value.map(String);
+}
+
+function bad(why: string): AnalyticsError {
+  return new AnalyticsError('bad-answer', `the report cannot be read: ${why}`);
+}

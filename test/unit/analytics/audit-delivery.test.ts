@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { type AuditDeps, type AuditRequest, auditDelivery } from '../../../src/analytics/audit-delivery.ts';
+import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
+import { LedgerCells } from '../../../src/outbox/delivery-ledger.ts';
+
+const HOUR = 3_600_000;
+const START = Math.floor(1_780_000_000_000 / HOUR) * HOUR;
+const signal = new AbortController().signal;
+
+type Entry = readonly [key: string, ts: number, value: JsonValue];
+
+/** Two hours of two keys, a value every ten minutes. */
+const SENT: readonly Entry[] = Array.from({ length: 12 }, (_, index) => START + index * 600_000).flatMap((ts, index): Entry[] => [
+  ['temperature', ts, 20 + index / 10],
+  ['door', ts, index % 2 === 0],
+]);
+
+/** What was sent, and what the report shows: by default the same. */
+function given(
+  change: {
+    found?: readonly Entry[];
+    sent?: readonly Entry[];
+    labels?: readonly string[];
+    cell?: (value: JsonValue) => JsonValue;
+    rows?: JsonObject[];
+  } = {},
+) {
+  const { sent = SENT, found = sent, labels = ['Date', 'door', 'temperature'], cell = (value: JsonValue) => value } = change;
+  const ledger = new LedgerCells();
+  for (const [key, ts, value] of sent) ledger.add({ device: 'self', key, ts, value });
+  const byTime = new Map<number, Record<string, JsonValue>>();
+  for (const [key, ts, value] of found) byTime.set(ts, { ...byTime.get(ts), Date: String(ts), [key]: cell(value) });
+  const resent: unknown[] = [];
+  const asked: unknown[] = [];
+  const deps: AuditDeps = {
+    readLedger: async () => ledger.list(),
+    buildReport: async function* (request) {
+      asked.push(request);
+      yield { kind: 'labels', columnLabels: labels };
+      yield { kind: 'rows', rows: [...byTime.values(), ...(change.rows ?? [])] };
+    },
+    resend: async (range) => {
+      resent.push(range);
+      return 6;
+    },
+  };
+  const audit = (request: Partial<AuditRequest> = {}) =>
+    auditDelivery(deps, { viewConfigId: 'view', fromMs: START + 1, toMs: START + 2 * HOUR - 1, resend: false, ...request }, signal);
+  return { audit, resent, asked };
+}
+
+const faulty = (lines: Awaited<ReturnType<typeof auditDelivery>>['lines']) =>
+  lines.filter(({ missing, different }) => missing > 0 || different.length > 0);
+
+describe('the delivery audit', () => {
+  it('reports no difference when all that was sent is there, in whole hours', async () => {
+    const { audit, asked } = given();
+    const { lines } = await audit();
+    expect(lines.map(({ key, hourMs, sent, found }) => [key, (hourMs - START) / HOUR, sent, found])).toEqual([
+      ['door', 0, 6, 6],
+      ['door', 1, 6, 6],
+      ['temperature', 0, 6, 6],
+      ['temperature', 1, 6, 6],
+    ]);
+    expect(faulty(lines)).toEqual([]);
+    expect(asked).toEqual([{ viewConfigId: 'view', rangeStartTs: START, rangeEndTs: START + 2 * HOUR }]);
+  });
+
+  it('takes numbers, times and booleans as text too', async () => {
+    expect(faulty((await given({ cell: String }).audit()).lines)).toEqual([]);
+  });
+
+  it.each(SENT.map(([key, ts], index) => [key, (ts - START) / 600_000, index] as const))(
+    'finds the one entry missing: %s #%i',
+    async (key, slot, index) => {
+      const { lines } = await given({ found: SENT.filter((_, at) => at !== index) }).audit();
+      expect(faulty(lines)).toMatchObject([{ key, hourMs: START + Math.floor(slot / 6) * HOUR, sent: 6, found: 5, missing: 1 }]);
+    },
+  );
+
+  it.each(SENT.map(([key, ts], index) => [key, (ts - START) / 600_000, index] as const).filter(([key]) => key === 'temperature'))(
+    'finds the one number altered: %s #%i',
+    async (key, slot, index) => {
+      const found = SENT.map((entry, at): Entry => (at === index ? [entry[0], entry[1], (entry[2] as number) + 0.01] : entry));
+      const { lines } = await given({ found }).audit();
+      expect(faulty(lines)).toMatchObject([{ key, hourMs: START + Math.floor(slot / 6) * HOUR, missing: 0 }]);
+      expect(faulty(lines)[0]?.different.join()).toMatch(/sum .*, sent|is .*, sent/);
+    },
+  );
+
+  it('finds a whole hour missing', async () => {
+    const { lines } = await given({ found: SENT.filter(([, ts]) => ts < START + HOUR) }).audit();
+    expect(faulty(lines).map(({ key, missing }) => [key, missing])).toEqual([
+      ['door', 6],
+      ['temperature', 6],
+    ]);
+  });
+
+  it('finds an entry that was never sent, and one at another time', async () => {
+    const extra = given({ found: [...SENT, ['temperature', START + 1, 20]] });
+    expect(faulty((await extra.audit()).lines)[0]?.different[0]).toBe('1 more than were sent');
+    const moved = given({ found: SENT.map(([key, ts, value]): Entry => (ts === START ? [key, ts + 5, value] : [key, ts, value])) });
+    expect(faulty((await moved.audit()).lines)[0]?.different[0]).toMatch(/first at/);
+  });
+
+  it('does not hold against the platform what came after the ledger was read', async () => {
+    const later: Entry = ['temperature', START + 2 * HOUR - 1, 99];
+    expect(faulty((await given({ found: [...SENT, later] }).audit()).lines)).toEqual([]);
+  });
+
+  it('does not mind the order in which numbers are added, nor large ones', async () => {
+    const values = [0.1, 1e9, 0.2, -1e9, 0.3, 1e-3];
+    const sent = values.map((value, index): Entry => ['k', START + index, value]);
+    const { audit } = given({ sent, labels: ['Date', 'k'], found: [...sent].reverse() });
+    expect(faulty((await audit()).lines)).toEqual([]);
+  });
+
+  it('looks at one device of several', async () => {
+    const rows = [{ Date: String(START + 5), Device: 'other', temperature: 5, door: true }];
+    const { audit } = given({ labels: ['Date', 'Device', 'door', 'temperature'], rows });
+    expect(faulty((await audit({ deviceName: 'mine' })).lines)).toHaveLength(4);
+    expect(faulty((await audit()).lines)).toHaveLength(2);
+  });
+
+  it('says which keys the view does not show, and finds columns with units or of another name', async () => {
+    expect((await given({ labels: ['Date', 'temperature'] }).audit()).notShown).toEqual(['door']);
+    const renamed = given({ labels: ['Date', 'Tür', 'temperature (°C)'] });
+    expect((await renamed.audit({ labels: { door: 'Tür' } })).notShown).toEqual([]);
+  });
+
+  it('says so when the view does not suit', async () => {
+    await expect(given({ labels: ['door', 'temperature'] }).audit()).rejects.toThrow(/--time-column/);
+    await expect(given({ labels: ['Date', 'humidity'] }).audit()).rejects.toThrow(/--column/);
+  });
+
+  it('puts back the hours that have faults, and no others', async () => {
+    const { audit, resent } = given({ found: SENT.filter(([key, ts]) => key !== 'door' || ts !== START) });
+    expect((await audit({ resend: true })).resent).toEqual([{ key: 'door', hourMs: START, entries: 6 }]);
+    expect(resent).toEqual([{ key: 'door', fromMs: START, toMs: START + HOUR }]);
+  });
+});

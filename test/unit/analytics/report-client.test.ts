@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ReportClient,
+  type ReportClientDeps,
+  type ReportClientSettings,
+  type ReportRequest,
+} from '../../../src/analytics/report-client.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import type { JsonObject } from '../../../src/host/json.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { type AnswerReport, fakeService, json, jwt, SMALL_REPORT } from './fake-service.ts';
+
+const VIEW = '6b8e2f6e-0d43-4c2a-9a4e-0c1f5d9f0a11';
+const signal = new AbortController().signal;
+const quick = { ...systemClock, sleep: async () => {} };
+
+async function given(
+  answer: AnswerReport,
+  options: { login?: AnswerReport; settings?: Partial<ReportClientSettings>; deps?: Partial<ReportClientDeps> } = {},
+) {
+  const service = await fakeService(answer, options.login);
+  const hidden: string[] = [];
+  const client = new ReportClient({
+    settings: {
+      url: service.url,
+      basePath: '/apiAnalytics',
+      user: 'tenant@example.com',
+      password: 'the password',
+      tokenIn: 'header',
+      requestTimeoutMs: 5_000,
+      deadlineMs: 60_000,
+      ...options.settings,
+    },
+    clock: quick,
+    hide: (secret) => hidden.push(secret),
+    random: () => 0.5,
+    ...options.deps,
+  });
+  const rows = async (request: Partial<ReportRequest> = {}) => {
+    const found: JsonObject[] = [];
+    for await (const part of client.buildReport({ viewConfigId: VIEW, ...request }, signal))
+      if (part.kind === 'rows') found.push(...part.rows);
+    return found;
+  };
+  return { service, client, hidden, rows };
+}
+
+const ok: AnswerReport = (_call, response) => json(response, 200, SMALL_REPORT);
+
+describe('the report client', () => {
+  it('logs in, sends the token in the header named jwt, and gives the rows', async () => {
+    const { service, rows, hidden } = await given(ok);
+    expect(await rows()).toEqual(SMALL_REPORT.dataTable);
+    expect(service.logins[0]).toMatchObject({
+      path: '/api/auth/login',
+      body: { username: 'tenant@example.com', password: 'the password' },
+    });
+    expect(service.calls[0]).toMatchObject({
+      path: '/apiAnalytics/publicApi/buildReport',
+      body: { viewConfigId: VIEW },
+      headers: { jwt: jwt('login-1', 9_000), 'content-type': 'application/json' },
+    });
+    expect(hidden).toEqual(expect.arrayContaining(['the password', jwt('login-1', 9_000), 'refresh-1']));
+  });
+
+  it('sends only what is given: range ends and filters', async () => {
+    const { service, rows } = await given(ok);
+    await rows({ rangeStartTs: 5, filters: { Device: ['a', 'b'] } });
+    expect(service.calls[0]?.body).toEqual({ viewConfigId: VIEW, rangeStartTs: 5, filters: { Device: ['a', 'b'] } });
+  });
+
+  it('sends the token as query parameter when told so, under another base path', async () => {
+    const { service, rows } = await given(ok, { settings: { tokenIn: 'query', basePath: '/apiTrendz/' } });
+    await rows();
+    expect(service.calls[0]?.path).toBe(`/apiTrendz/publicApi/buildReport?jwt=${encodeURIComponent(jwt('login-1', 9_000))}`);
+    expect(service.calls[0]?.headers.jwt).toBeUndefined();
+  });
+
+  it('keeps its token, and renews it by the refresh token before it ends', async () => {
+    const clock = new FakeClock();
+    const { service, rows } = await given(ok, { deps: { clock } });
+    await rows();
+    await rows();
+    expect(service.logins).toHaveLength(1);
+    await clock.advance(9_000_000 - 59_000);
+    await rows();
+    expect(service.logins[1]).toMatchObject({ path: '/api/auth/token', body: { refreshToken: 'refresh-1' } });
+    expect(service.calls.at(-1)?.headers.jwt).toBe(jwt('login-2', 9_000));
+  });
+
+  it('logs in again when the refresh token has ended', async () => {
+    const clock = new FakeClock();
+    const { service, rows } = await given(ok, {
+      deps: { clock },
+      login: (call, response, index) =>
+        call.path === '/api/auth/token'
+          ? json(response, 401, {})
+          : json(response, 200, { token: jwt(`t-${index}`, 100), refreshToken: 'r' }),
+    });
+    await rows();
+    await clock.advance(100_000);
+    await rows();
+    expect(service.logins.map(({ path }) => path)).toEqual(['/api/auth/login', '/api/auth/token', '/api/auth/login']);
+  });
+
+  it('renews once on 403, and then says that it is forbidden', async () => {
+    const expired = await given((_call, response, index) =>
+      index === 1 ? response.writeHead(403).end() : json(response, 200, SMALL_REPORT),
+    );
+    expect(await expired.rows()).toHaveLength(2);
+    expect(expired.service.logins).toHaveLength(2);
+    const never = await given((_call, response) => json(response, 403, { message: 'no' }));
+    await expect(never.rows()).rejects.toMatchObject({ code: 'analytics/forbidden', status: 403 });
+    expect(never.service.calls).toHaveLength(2);
+  });
+
+  it('tells 415, 404 and an unreadable answer apart', async () => {
+    const mediaType = await given((_call, response) => response.writeHead(415).end());
+    await expect(mediaType.rows()).rejects.toMatchObject({ code: 'analytics/media-type', status: 415 });
+    const unknown = await given((_call, response) => response.writeHead(404).end());
+    await expect(unknown.rows()).rejects.toThrow(/no such view/);
+    const portal = await given((_call, response) => response.writeHead(200).end('<html>'));
+    await expect(portal.rows()).rejects.toMatchObject({ code: 'analytics/bad-answer' });
+  });
+
+  it('says when the password is wrong, without telling it', async () => {
+    const { rows } = await given(ok, { login: (call, response) => json(response, 401, { message: `bad: ${JSON.stringify(call.body)}` }) });
+    const error = await rows().catch((caught: Error) => caught);
+    expect(error).toMatchObject({ code: 'analytics/login-refused' });
+    expect(String((error as Error).message)).not.toContain('the password');
+  });
+
+  it('waits and repeats on 429, with jitter, as long as the service asks for at least', async () => {
+    const waits: number[] = [];
+    const { rows } = await given(
+      (_call, response, index) =>
+        index <= 3 ? response.writeHead(429, index === 3 ? { 'retry-after': '7' } : {}).end() : json(response, 200, SMALL_REPORT),
+      { deps: { onWait: (waitMs) => waits.push(waitMs) } },
+    );
+    expect(await rows()).toHaveLength(2);
+    expect(waits).toEqual([275, 550, 7_000]);
+  });
+
+  it('gives up on 429 at its deadline', async () => {
+    const clock = new FakeClock();
+    const sleeping = { ...quick, monotonicMs: () => clock.monotonicMs(), sleep: async (ms: number) => void (await clock.advance(ms)) };
+    const { rows, service } = await given((_call, response) => response.writeHead(429).end(), {
+      settings: { deadlineMs: 20_000 },
+      deps: { clock: sleeping },
+    });
+    await expect(rows()).rejects.toMatchObject({ code: 'analytics/too-many-requests', status: 429 });
+    expect(clock.monotonicMs() - 10_000).toBeLessThanOrEqual(20_000);
+    expect(service.calls.length).toBeGreaterThan(4);
+  });
+
+  it('logs in once for many calls at once', async () => {
+    const { service, rows } = await given(ok);
+    await Promise.all(Array.from({ length: 20 }, () => rows()));
+    expect(service.logins).toHaveLength(1);
+    expect(service.calls).toHaveLength(20);
+  });
+
+  it('tells a report that was cut off', async () => {
+    const { rows } = await given((_call, response) => {
+      response.writeHead(200, { 'content-length': '1000' }).write('{"columnLabels":["a"],"dataTable":[{"a":1}');
+      setTimeout(() => response.destroy(), 20);
+    });
+    await expect(rows()).rejects.toMatchObject({ code: 'analytics/unreachable' });
+  });
+
+  it('names neither address nor token in any error', async () => {
+    const { rows, service } = await given(
+      (call, response) => json(response, 500, { url: `http://x${call.path}`, token: call.headers.jwt }),
+      {
+        settings: { tokenIn: 'query' },
+      },
+    );
+    const error = await rows().catch((caught: Error) => caught);
+    expect((error as Error).message).not.toContain(jwt('login-1', 9_000));
+    expect((error as Error).message).not.toContain(service.url);
+    const nobody = await given(ok, { settings: { url: 'http://127.0.0.1:9' } });
+    const lost = await nobody.rows().catch((caught: Error) => caught);
+    expect(lost).toMatchObject({ code: 'analytics/unreachable' });
+    expect(JSON.stringify([(lost as Error).message, String((lost as Error).cause)])).not.toMatch(/127\.0\.0\.1:9\/|password/);
+  });
+
+  it('ends the request when the loop is left', async () => {
+    let closed = false;
+    const { client } = await given((_call, response) => {
+      response.on('close', () => {
+        closed = true;
+      });
+      response.writeHead(200).write('{"columnLabels":["a"],"dataTable":[{"a":1},');
+      const more = setInterval(() => response.write('{"a":1},'), 5);
+      response.on('close', () => clearInterval(more));
+    });
+    for await (const part of client.buildReport({ viewConfigId: VIEW }, signal)) if (part.kind === 'rows') break;
+    await expect.poll(() => closed).toBe(true);
+  });
+});
