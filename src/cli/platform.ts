@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { LocalPlatform } from '../local-platform/local-platform.ts';
+import type { Edge } from './edge.ts';
 
 interface PlatformFlags {
   readonly port: number;
@@ -11,6 +12,8 @@ interface PlatformFlags {
   readonly claimDurationMs?: number;
   readonly legacyProvisioning?: boolean;
   readonly wholeFileFirmware?: boolean;
+  readonly reportThreads?: number;
+  readonly reportQueue?: number;
   readonly data?: string;
   readonly device: readonly string[];
   readonly json?: boolean;
@@ -24,7 +27,7 @@ Examples:
 
 People log in as tenant@thingsboard.org with the password "tenant".`;
 
-export function addPlatformCommand(program: Command): void {
+export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' | 'signal'>): void {
   program
     .command('platform')
     .description('serve a small local platform: device API and the REST part that tests and people need')
@@ -35,6 +38,8 @@ export function addPlatformCommand(program: Command): void {
     .option('--claim-duration-ms <number>', 'how long a claim stays open when the device does not say (default: 86400000)', milliseconds)
     .option('--legacy-provisioning', 'provision as a server that knows only the contract: it makes every token itself')
     .option('--whole-file-firmware', 'serve firmware as a server that knows only the contract: whole files, no fw_size')
+    .option('--report-threads <number>', 'reports that run at a time (SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE; default: 4)', count)
+    .option('--report-queue <number>', 'reports that may wait (SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY; default: 10)', count)
     .option('--data <folder>', 'keep everything in this folder; without it, in memory')
     .option('--device <name=token>', 'make a device with this access token (repeatable)', collect, [])
     .option('--json', 'print the addresses as one line of JSON')
@@ -46,6 +51,10 @@ export function addPlatformCommand(program: Command): void {
         ...(flags.data === undefined ? {} : { dataFolder: flags.data }),
         ...(flags.tlsPort === undefined ? {} : { tlsPort: flags.tlsPort }),
         ...(flags.claimDurationMs === undefined ? {} : { claimDurationMs: flags.claimDurationMs }),
+        analytics: {
+          ...(flags.reportThreads === undefined ? {} : { threadPoolSize: flags.reportThreads }),
+          ...(flags.reportQueue === undefined ? {} : { queueCapacity: flags.reportQueue }),
+        },
         legacyProvisioning: flags.legacyProvisioning === true,
         wholeFileFirmware: flags.wholeFileFirmware === true,
       });
@@ -56,19 +65,17 @@ export function addPlatformCommand(program: Command): void {
         platform.ensureDevice(name, token);
       }
       const { url, tlsUrl } = platform;
-      process.stdout.write(
+      edge.stdout.write(
         flags.json === true ? `${JSON.stringify({ url, tlsUrl })}\n` : `local platform at ${[url, tlsUrl].filter(Boolean).join(' and ')}\n`,
       );
-      await stopSignal();
+      await aborted(edge.signal);
       await platform.close();
     });
 }
 
-async function stopSignal(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-  });
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
 function portNumber(text: string): number {
@@ -81,6 +88,12 @@ function milliseconds(text: string): number {
   const ms = Number(text);
   if (!Number.isInteger(ms) || ms <= 0) throw new InvalidArgumentError('milliseconds are a whole number above 0');
   return ms;
+}
+
+function count(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0) throw new InvalidArgumentError('a whole number from 0');
+  return number;
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {

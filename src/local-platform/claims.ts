@@ -2,7 +2,8 @@
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import { type DeviceRoutesDeps, forDevice } from './device-routes.ts';
-import { errorReply, jsonReply, type Reply, type Route } from './http-service.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import type { Route } from './http-service.ts';
 import { readDocument } from './payload.ts';
 import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';

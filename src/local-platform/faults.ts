@@ -1,7 +1,8 @@
 /** What a test, or a person at a bench, can make go wrong between a client and the platform's routes. */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../host/clock.ts';
-import type { Interference, Reply } from './http-service.ts';
+import type { Reply } from './http-reply.ts';
+import type { Interference } from './http-service.ts';
 
 export type Fault =
   | {

@@ -13,7 +13,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../host/clock.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { errorReply, type Reply, writeReply } from './http-reply.ts';
 
 /** One request, its body read and within the route's limit. */
 export interface Call {
@@ -27,13 +27,6 @@ export interface Call {
   readonly request: IncomingMessage;
   /** Aborts when the client is gone. */
   readonly gone: AbortSignal;
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
-  readonly contentType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** `unanswered`: the connection stays open until the async limit cuts it with 503. */
@@ -126,9 +119,9 @@ export class HttpService {
     try {
       const reply = await this.#answer(request, response, gone.signal);
       if (reply === 'taken') return;
-      await this.#write(response, reply === 'unanswered' ? await this.#cut(gone.signal) : reply);
+      await writeReply(response, reply === 'unanswered' ? await this.#cut(gone.signal) : reply);
     } catch (error) {
-      await this.#write(response, { status: 500, body: error instanceof Error ? error.message : String(error), contentType: 'text/plain' });
+      await writeReply(response, { status: 500, body: error instanceof Error ? error.message : String(error), contentType: 'text/plain' });
     }
   }
 
@@ -179,37 +172,6 @@ export class HttpService {
     await this.#options.clock.sleep(this.#options.asyncLimitMs, gone);
     return { status: 503 };
   }
-
-  async #write(response: ServerResponse, reply: Reply): Promise<void> {
-    if (response.destroyed || response.headersSent) return;
-    const { status, body, contentType, headers } = reply;
-    response.statusCode = status;
-    for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
-    if (contentType !== undefined) response.setHeader('content-type', contentType);
-    if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
-      response.setHeader('content-length', body === undefined ? 0 : Buffer.byteLength(body));
-      response.end(body);
-      return;
-    }
-    try {
-      for await (const chunk of body) {
-        if (response.destroyed) return;
-        if (!response.write(chunk)) await drained(response);
-      }
-      response.end();
-    } catch {
-      response.destroy();
-    }
-  }
-}
-
-export function jsonReply(value: JsonValue, status = 200): Reply {
-  return { status, body: stringifyJson(value), contentType: 'application/json' };
-}
-
-/** A fault as the platform's REST side words it. */
-export function errorReply(status: number, message: string, clock: Clock, errorCode = status === 401 ? 10 : 31): Reply {
-  return jsonReply({ status, message, errorCode, timestamp: clock.wallMs() }, status);
 }
 
 async function open(server: Server, port: number, host: string): Promise<number> {
@@ -233,16 +195,4 @@ async function readBody(request: IncomingMessage, limit: number): Promise<Buffer
     chunks.push(chunk as Buffer);
   }
   return Buffer.concat(chunks);
-}
-
-async function drained(response: ServerResponse): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      response.off('drain', done);
-      response.off('close', done);
-      resolve();
-    };
-    response.on('drain', done);
-    response.on('close', done);
-  });
 }

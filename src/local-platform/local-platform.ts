@@ -4,8 +4,11 @@
  */
 import { type Clock, systemClock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
+import { analyticsRoutes } from './analytics-routes.ts';
+import { AnalyticsViews } from './analytics-views.ts';
 import { claimRoutes } from './claims.ts';
 import { type ClientRpcHandler, deviceRoutes } from './device-routes.ts';
+import { ExecutionPool } from './execution-pool.ts';
 import { Faults } from './faults.ts';
 import { HttpService } from './http-service.ts';
 import { LongPolls } from './long-polls.ts';
@@ -16,6 +19,7 @@ import { PlatformState } from './platform-state.ts';
 import { provisionRoutes } from './provision-routes.ts';
 import { RateLimit } from './rate-limit.ts';
 import { restDeviceRoutes } from './rest-devices.ts';
+import { restProfileRoutes } from './rest-profiles.ts';
 import { restRpcRoutes } from './rest-rpc.ts';
 import { restTelemetryRoutes } from './rest-telemetry.ts';
 import { RpcBroker } from './rpc-broker.ts';
@@ -51,6 +55,16 @@ export interface LocalPlatformOptions {
   /** Default 9000 s. */
   readonly tokenLifetimeMs?: number;
   readonly clientRpc?: ClientRpcHandler;
+  readonly analytics?: {
+    /** SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE. Default 4. */
+    readonly threadPoolSize?: number;
+    /** SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY. Default 10. */
+    readonly queueCapacity?: number;
+    /** Default `/apiAnalytics`. */
+    readonly basePath?: string;
+    /** How much longer each report takes. */
+    readonly delayMs?: number;
+  };
   readonly clock?: Clock;
 }
 
@@ -59,6 +73,9 @@ const MOST_POINTS_PER_KEY = 1_000_000;
 const ASYNC_LIMIT_MS = 30_000;
 const STALE_POLL_MS = 1_000;
 const LEAST_RPC_TIMEOUT_MS = 5_000;
+const THREAD_POOL_SIZE = 4;
+const QUEUE_CAPACITY = 10;
+const ANALYTICS_PATH = '/apiAnalytics';
 const CLAIM_DURATION_MS = 86_400_000;
 const DAY_MS = 86_400_000;
 /** Valid from yesterday, for clients whose clock is behind. */
@@ -71,6 +88,8 @@ export class LocalPlatform {
   readonly rateLimit: RateLimit;
   readonly attributePolls: LongPolls<JsonObject>;
   readonly packages: OtaPackages;
+  readonly views: AnalyticsViews;
+  readonly reportPool: ExecutionPool;
   /** PEM of the HTTPS port's certificate, which is its own authority. */
   readonly certificate: string | undefined;
   readonly #service: HttpService;
@@ -99,6 +118,14 @@ export class LocalPlatform {
       wholeFileOnly,
       ...(options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder }),
     });
+    const {
+      threadPoolSize = THREAD_POOL_SIZE,
+      queueCapacity = QUEUE_CAPACITY,
+      basePath = ANALYTICS_PATH,
+      delayMs = 0,
+    } = options.analytics ?? {};
+    this.views = new AnalyticsViews({ record: (record) => state.record(record) });
+    this.reportPool = new ExecutionPool({ threadPoolSize, queueCapacity });
     const tls = options.tlsPort === undefined ? undefined : { port: options.tlsPort, ...certificateFor(options.host ?? HOST, clock) };
     this.certificate = tls?.cert;
     const shared = { state, people, clock };
@@ -130,7 +157,9 @@ export class LocalPlatform {
         ...provisionRoutes({ state, clock, legacy: options.legacyProvisioning === true }),
         ...otaRoutes({ ...ofDevices, packages: this.packages, wholeFileOnly }),
         ...restDeviceRoutes({ ...shared, packages: this.packages }),
+        ...restProfileRoutes({ ...shared, packages: this.packages }),
         ...restTelemetryRoutes(shared),
+        ...analyticsRoutes({ ...shared, views: this.views, pool: this.reportPool, basePath, delayMs }),
         ...restRpcRoutes({ ...shared, rpc: this.rpc, leastTimeoutMs: options.leastRpcTimeoutMs ?? LEAST_RPC_TIMEOUT_MS }),
       ],
     });
@@ -148,7 +177,10 @@ export class LocalPlatform {
       (record) => others.push(record),
     );
     const platform = new LocalPlatform(state, options);
-    for (const record of others) platform.packages.replay(record);
+    for (const record of others) {
+      platform.packages.replay(record);
+      platform.views.replay(record);
+    }
     await platform.#service.listen();
     return platform;
   }

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
+import { idIn } from './entities.ts';
 import type { UploadedFile } from './multipart.ts';
 import type { ChecksumAlgorithm } from './package-checksum.ts';
-import type { StoredValue } from './payload.ts';
+import { PayloadFault, type StoredValue } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
 
 export type OtaKind = 'FIRMWARE' | 'SOFTWARE';
@@ -38,6 +39,8 @@ export const OTA_KINDS = {
   FIRMWARE: { prefix: 'fw', field: 'firmwareId' },
   SOFTWARE: { prefix: 'sw', field: 'softwareId' },
 } as const satisfies Record<OtaKind, { readonly prefix: string; readonly field: 'firmwareId' | 'softwareId' }>;
+
+export const OTA_KIND_NAMES: readonly OtaKind[] = ['FIRMWARE', 'SOFTWARE'];
 
 const SUFFIXES = ['title', 'version', 'tag', 'size', 'checksum', 'checksum_algorithm', 'url'] as const;
 
@@ -132,4 +135,24 @@ export class OtaPackages {
     if (checksumAlgorithm !== undefined) values[`${prefix}_checksum_algorithm`] = checksumAlgorithm;
     return values;
   }
+}
+
+/** The packages that a body assigns, with those of before where it says nothing. @throws PayloadFault for one without a file. */
+export function assignedIn(
+  body: JsonObject,
+  before: { readonly firmwareId?: string | undefined; readonly softwareId?: string | undefined },
+  packages: OtaPackages,
+): { readonly firmwareId?: string; readonly softwareId?: string } {
+  const assigned: { firmwareId?: string; softwareId?: string } = {};
+  for (const kind of OTA_KIND_NAMES) {
+    const { field } = OTA_KINDS[kind];
+    const id = Object.hasOwn(body, field) ? idIn(body[field]) : before[field];
+    if (id === undefined) continue;
+    const ota = packages.byId(id);
+    if (ota === undefined) throw new PayloadFault(`Can't assign non-existent ${kind.toLowerCase()}!`);
+    if (ota.file === undefined && ota.url === undefined)
+      throw new PayloadFault(`Can't assign ${kind.toLowerCase()} that doesn't have data!`);
+    assigned[field] = id;
+  }
+  return assigned;
 }

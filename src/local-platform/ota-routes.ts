@@ -4,13 +4,14 @@ import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import { type DeviceRoutesDeps, forDevice } from './device-routes.ts';
-import { type Call, errorReply, jsonReply, type Reply, type Route } from './http-service.ts';
+import { entityId, idIn, objectIn, page, TENANT_ID } from './entities.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import type { Call, Route } from './http-service.ts';
 import { receiveFile } from './multipart.ts';
 import type { OtaKind, OtaPackage, OtaPackages } from './ota-packages.ts';
 import { CHECKSUM_ALGORITHMS, checksumOf, readPart } from './package-checksum.ts';
 import { PayloadFault } from './payload.ts';
 import type { People } from './people.ts';
-import { entityId, idIn, objectIn, page, TENANT_ID } from './rest-devices.ts';
 
 export interface OtaRoutesDeps extends Pick<DeviceRoutesDeps, 'state' | 'rateLimit'> {
   readonly packages: OtaPackages;

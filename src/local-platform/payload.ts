@@ -4,7 +4,7 @@
  */
 import { Decoder, Encoder } from 'cbor-x';
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonNumbers, stringifyJson } from '../host/json.ts';
-import type { Reply } from './http-service.ts';
+import type { Reply } from './http-reply.ts';
 
 /** Boolean, string, long (number, or bigint past 2^53), double (number), or JSON. */
 export type StoredValue = Exclude<JsonValue, null>;

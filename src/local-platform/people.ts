@@ -1,7 +1,8 @@
 /** The people's side of the door: users, login, and who may call the REST API (platform-rest.md). */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
-import { type Call, errorReply, type Handler, jsonReply, type Reply, type Route } from './http-service.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import type { Call, Handler, Route } from './http-service.ts';
 import { type Authority, TokenIssuer } from './json-web-token.ts';
 import { PayloadFault, readDocument } from './payload.ts';
 

@@ -2,7 +2,8 @@
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
-import { errorReply, jsonReply, type Reply, type Route } from './http-service.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import type { Route } from './http-service.ts';
 import { PayloadFault, readDocument } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
 

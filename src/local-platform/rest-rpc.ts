@@ -1,11 +1,12 @@
 /** REST: RPC to devices, one-way, two-way and persistent (platform-rest.md). */
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
-import { type Call, errorReply, jsonReply, type Reply, type Route } from './http-service.ts';
+import { entityId, objectIn } from './entities.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import type { Call, Route } from './http-service.ts';
 import { PayloadFault } from './payload.ts';
 import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';
-import { entityId, objectIn } from './rest-devices.ts';
 import type { PersistentRpc, RpcBroker } from './rpc-broker.ts';
 
 export interface RestRpcDeps {

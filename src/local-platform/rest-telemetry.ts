@@ -4,7 +4,8 @@ import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts'
 import { AGGREGATIONS, aggregate } from './aggregation.ts';
 import { isScope, type Scope } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { type Call, errorReply, type Handler, jsonReply, type Reply, type Route } from './http-service.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import type { Call, Handler, Route } from './http-service.ts';
 import { PayloadFault, readAttributes, type StoredValue } from './payload.ts';
 import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';

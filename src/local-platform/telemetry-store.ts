@@ -50,6 +50,10 @@ export class TelemetryStore {
     return [...(this.#devices.get(deviceId)?.keys() ?? [])];
   }
 
+  at(deviceId: string, key: string, ts: number): StoredValue | undefined {
+    return this.#series(deviceId, key)?.at(ts);
+  }
+
   latest(deviceId: string, key: string): Point | undefined {
     return this.#series(deviceId, key)?.latest();
   }
@@ -96,6 +100,10 @@ class Series {
     this.#points.set(ts, value);
     if (this.#points.size !== before) this.#sorted = undefined;
     if (ts > this.#latestTs) this.#latestTs = ts;
+  }
+
+  at(ts: number): StoredValue | undefined {
+    return this.#points.get(ts);
   }
 
   latest(): Point | undefined {
