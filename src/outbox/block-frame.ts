@@ -17,7 +17,7 @@ const LONGEST_BOOT_ID = 255;
 /** No block of ours comes near; a damaged length must not make us ask for gigabytes. */
 const LARGEST_BLOCK_BYTES = 64 * 1024 * 1024;
 /** Below this zstd saves less than its own frame costs. */
-const SMALLEST_COMPRESSED_BYTES = 256;
+const SMALLEST_COMPRESSED_BYTES = 1024;
 /** Measured on the bench corpus: level 1 packs within 2 % of level 3, and higher ones cost more time than the sync they save. */
 const ZSTD_LEVEL = 1;
 

@@ -21,8 +21,13 @@ export interface OpenFile {
   close(): Promise<void>;
 }
 
+export interface OpenOptions {
+  /** Each write is durable when it resolves, as if `datasync` followed: one call in place of two. */
+  readonly synced?: boolean;
+}
+
 export interface FileLayer {
-  open(path: string, mode: OpenMode): Promise<OpenFile>;
+  open(path: string, mode: OpenMode, options?: OpenOptions): Promise<OpenFile>;
   /** Names in a folder, in no particular order. */
   list(folder: string): Promise<readonly string[]>;
   size(path: string): Promise<number>;
@@ -35,7 +40,7 @@ export interface FileLayer {
   freeBytes(folder: string): Promise<number>;
 }
 
-const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW, O_DSYNC } = fs.constants;
 const FLAGS: Readonly<Record<OpenMode, number>> = {
   read: O_RDONLY | O_NOFOLLOW,
   update: O_RDWR | O_NOFOLLOW,
@@ -56,7 +61,8 @@ const truncateFd = promisify(fs.ftruncate);
 
 /** The machine's files. */
 export const systemFiles: FileLayer = {
-  open: async (path, mode) => new SystemFile(await openFd(path, FLAGS[mode], FILE_MODE)),
+  open: async (path, mode, options) =>
+    new SystemFile(await openFd(path, FLAGS[mode] | (options?.synced === true ? O_DSYNC : 0), FILE_MODE)),
   list: (folder) => fs.promises.readdir(folder),
   size: async (path) => (await fs.promises.stat(path)).size,
   rename: (from, to) => fs.promises.rename(from, to),

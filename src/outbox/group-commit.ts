@@ -37,14 +37,17 @@ interface Commit {
   readonly blocks: readonly FramedBlock[];
   readonly appends: readonly Waiting[];
   readonly bytes: number;
+  isWriting: boolean;
 }
 
 /** A block closes at this size, so that a commit stays a few pages. */
 const COMMIT_BYTES = 64 * 1024;
 /** What may wait while the disk fails, however few entries it is. */
 const MEMORY_RING_BYTES = 4 * 1024 * 1024;
-/** One being synced and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
-const PACKED_COMMITS = 2;
+/** Syncs of neighbouring commits run into each other in the device; a third would only take a thread from everyone else. */
+const COMMITS_IN_FLIGHT = 2;
+/** Those, and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
+const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 /** An entry in memory without its key and value: the object, its numbers, its place in arrays. */
@@ -59,7 +62,11 @@ export class GroupCommit {
   #packedBytes = 0;
   #due = true;
   #cancelTimer: (() => void) | undefined;
-  #writing: Promise<void> | undefined;
+  #inFlight = 0;
+  /** A write failed, and the next try waits for its time. */
+  #isRetrying = false;
+  #retryMs = FIRST_RETRY_MS;
+  #watchers: (() => void)[] = [];
   #fault: { readonly code: string; readonly sinceMonotonicMs: number } | undefined;
   readonly #closing = new AbortController();
   commitAgeMs: number;
@@ -107,23 +114,32 @@ export class GroupCommit {
     while (this.waitingEntries > 0 && !this.#closing.signal.aborted) {
       this.#due = true;
       this.#pump();
-      await this.#writing;
+      await this.#nextSettled();
     }
   }
 
   /** Tries once more to commit all; what the disk does not take within the deadline is refused to its appenders. */
   async close(deadlineMs: number): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    this.#due = true;
-    this.#pump();
-    this.#closing.abort();
     const deadline = new AbortController();
-    await Promise.race([this.#writing, this.#deps.clock.sleep(deadlineMs, deadline.signal)]);
+    const ended = this.#deps.clock.sleep(deadlineMs, deadline.signal).then(() => true);
+    this.#isRetrying = false;
+    let isOver = false;
+    while (this.waitingEntries > 0 && this.#fault === undefined && !isOver) {
+      this.#due = true;
+      this.#pump();
+      isOver = await Promise.race([ended, this.#nextSettled().then(() => false)]);
+    }
     deadline.abort();
+    this.#closing.abort();
     this.#cancelTimer?.();
     for (const append of [...this.#packed.flatMap((commit) => commit.appends), ...this.#waiting]) append.reject(closedError());
     this.#packed = [];
     this.#waiting = [];
+  }
+
+  #nextSettled(): Promise<void> {
+    return new Promise((resolve) => this.#watchers.push(resolve));
   }
 
   #onAge(): void {
@@ -132,68 +148,77 @@ export class GroupCommit {
     this.#pump();
   }
 
-  /** Packs what is due, as far ahead as makes sense, and keeps the writer going. */
+  /** Packs what is due, as far ahead as makes sense, and begins to write what is packed. */
   #pump(): void {
-    if (this.#due && this.#waiting.length > 0 && this.#packed.length < PACKED_COMMITS) {
-      const appends = this.#waiting;
-      const blocks = this.#deps.builder.build(
-        appends.map((append) => append.entries),
-        this.#deps.commitEntries,
+    if (this.#due && this.#waiting.length > 0 && this.#packed.length < PACKED_COMMITS) this.#pack();
+    if (this.#isRetrying) return;
+    for (const commit of this.#packed) {
+      if (this.#inFlight >= COMMITS_IN_FLIGHT) return;
+      if (commit.isWriting) continue;
+      this.#inFlight += 1;
+      commit.isWriting = true;
+      this.#deps.write(commit.blocks).then(
+        () => this.#onWritten(commit),
+        (error: unknown) => this.#onFailed(commit, error),
       );
-      this.#packed.push({ blocks, appends, bytes: this.#waitingBytes });
-      this.#packedBytes += this.#waitingBytes;
-      this.#waiting = [];
-      this.#waitingEntries = 0;
-      this.#waitingBytes = 0;
-      this.#due = false;
-      this.#cancelTimer?.();
-      this.#cancelTimer = undefined;
-    }
-    if (this.#packed.length > 0 && this.#writing === undefined) {
-      this.#writing = this.#writePacked().finally(() => {
-        this.#writing = undefined;
-        if (!this.#closing.signal.aborted) this.#pump();
-      });
     }
   }
 
-  async #writePacked(): Promise<void> {
-    let retryMs = FIRST_RETRY_MS;
-    for (let commit = this.#packed[0]; commit !== undefined; commit = this.#packed[0]) {
-      try {
-        await this.#deps.write(commit.blocks);
-      } catch (error) {
-        if (error instanceof AgentError && error.recovery === 'drop') {
-          this.#onRefused(commit, error);
-          continue;
-        }
-        this.#onFault(error);
-        if (this.#closing.signal.aborted) return;
-        await this.#deps.clock.sleep(retryMs, this.#closing.signal);
-        retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
-        continue;
-      }
-      retryMs = FIRST_RETRY_MS;
-      this.#onWritten(commit);
-    }
+  #pack(): void {
+    const appends = this.#waiting;
+    const entries = appends.map((append) => append.entries);
+    const blocks = this.#deps.builder.build(entries, this.#deps.commitEntries);
+    this.#packed.push({ blocks, appends, bytes: this.#waitingBytes, isWriting: false });
+    this.#packedBytes += this.#waitingBytes;
+    this.#waiting = [];
+    this.#waitingEntries = 0;
+    this.#waitingBytes = 0;
+    this.#due = false;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
   }
 
   #onWritten(commit: Commit): void {
-    if (this.#packed[0] !== commit) return;
-    this.#packed.shift();
-    this.#packedBytes -= commit.bytes;
+    this.#unpack(commit);
     if (this.#fault !== undefined) this.#deps.log.info({ code: this.#fault.code }, 'outbox can write again');
     this.#fault = undefined;
+    this.#retryMs = FIRST_RETRY_MS;
     this.#deps.onCommitted(commit.blocks);
     for (const append of commit.appends) append.resolve();
-    this.#pump();
+    this.#settled();
   }
 
-  #onRefused(commit: Commit, error: AgentError): void {
-    this.#packed.shift();
+  /** The commits stay packed, with the sequences they have, and go again together when all that was in flight has ended. */
+  #onFailed(commit: Commit, error: unknown): void {
+    commit.isWriting = false;
+    if (error instanceof AgentError && error.recovery === 'drop') {
+      this.#unpack(commit);
+      this.#deps.onDropped(countOf(commit));
+      for (const append of commit.appends) append.reject(error);
+    } else if (!this.#isRetrying) {
+      this.#isRetrying = true;
+      this.#onFault(error);
+    }
+    this.#settled();
+  }
+
+  #unpack(commit: Commit): void {
+    this.#packed = this.#packed.filter((other) => other !== commit);
     this.#packedBytes -= commit.bytes;
-    this.#deps.onDropped(countOf(commit));
-    for (const append of commit.appends) append.reject(error);
+  }
+
+  /** A write has ended, one way or the other. */
+  #settled(): void {
+    this.#inFlight -= 1;
+    for (const wake of this.#watchers.splice(0)) wake();
+    if (this.#isRetrying && this.#inFlight === 0 && !this.#closing.signal.aborted) void this.#retryLater();
+    else this.#pump();
+  }
+
+  async #retryLater(): Promise<void> {
+    await this.#deps.clock.sleep(this.#retryMs, this.#closing.signal);
+    this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+    this.#isRetrying = false;
     this.#pump();
   }
 

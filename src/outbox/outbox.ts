@@ -19,6 +19,7 @@ import { type OutboxDeps, type OutboxParts, openParts } from './outbox-parts.ts'
 import { type EntryQuery, readEntries } from './outbox-reading.ts';
 import { AppendRate, type OutboxStatus, readStatus } from './outbox-status.ts';
 import type { RejectedEntry } from './rejected-file.ts';
+import type { BegunWrite } from './segment-writer.ts';
 import { SerialQueue } from './serial-queue.ts';
 import type { TelemetryEntry } from './telemetry-entry.ts';
 
@@ -36,6 +37,7 @@ export class Outbox {
   /** Everything that changes files, and everything that reads segments; who needs both takes them in this order. */
   readonly #writing = new SerialQueue();
   readonly #reading = new SerialQueue();
+  readonly #placing = new SerialQueue();
   readonly #opened: { readonly atMs: number; readonly diskBytes: number };
   readonly #endTimeSync: () => void;
   #closed = false;
@@ -55,7 +57,7 @@ export class Outbox {
       commitAgeMs: settings.commitAgeMs,
       commitEntries: settings.commitEntries,
       memoryEntries: settings.memoryEntries,
-      write: (blocks) => this.#writing.run(() => this.#write(blocks)),
+      write: (blocks) => this.#writing.share(() => this.#write(blocks)),
       onCommitted: (blocks) => this.#onCommitted(blocks),
       onDropped: (count) => this.#count('dropped', count),
     });
@@ -187,17 +189,26 @@ export class Outbox {
   }
 
   async #write(blocks: readonly FramedBlock[]): Promise<void> {
+    try {
+      const { written } = await this.#placing.run(() => this.#place(blocks));
+      await written;
+    } catch (error) {
+      const { retention } = this.#parts;
+      if (systemCode(error) === 'ENOSPC') await this.#reading.run(() => retention.freeDelivered()).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Makes room and begins to write; commits take their places in the order of their sequences. */
+  async #place(blocks: readonly FramedBlock[]): Promise<BegunWrite> {
     const { retention, writer, boots } = this.#parts;
     const size = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
     const hasRoom = await retention.makeRoom(size, (work) => this.#reading.run(work));
     if (!hasRoom && !blocks.some(({ info }) => info.alarm))
       throw new AgentError('outbox/full', 'the outbox is full, and set to drop the newest', { recovery: 'drop' });
-    await writer.write(blocks).catch(async (error: unknown) => {
-      if (systemCode(error) === 'ENOSPC') await this.#reading.run(() => retention.freeDelivered()).catch(() => {});
-      throw error;
-    });
     // A boot must be in the table before the next one begins, so that boots stay in their order.
     if (boots.dirty) await this.#housekeeping.keepTimes();
+    return writer.begin(blocks);
   }
 
   #onCommitted(blocks: readonly FramedBlock[]): void {
