@@ -2,17 +2,21 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
+import { loadConfig } from '../config/read-config.ts';
 import { systemClock } from '../host/clock.ts';
+import { systemEnvironment } from '../host/environment.ts';
 import { parseBoardConfig } from '../simulated-board/board-config.ts';
 import { BoardRecord } from '../simulated-board/board-record.ts';
 import { BoardServer } from '../simulated-board/board-server.ts';
 import { SAMPLE_BOARD } from '../simulated-board/sample-board.ts';
 import { SimulatedBoard } from '../simulated-board/simulated-board.ts';
+import { boardForConfig } from './board-for-config.ts';
 
 interface BoardFlags {
   readonly socket: string;
   readonly record?: string;
   readonly config?: string;
+  readonly fit?: string;
   readonly json?: boolean;
 }
 
@@ -20,6 +24,7 @@ const EXAMPLES = `
 Examples:
   $ turnstone board --socket /tmp/board.sock
   $ turnstone board --socket /tmp/board.sock --config board.yaml --record board.jsonl
+  $ turnstone board --socket /tmp/board.sock --fit /etc/turnstone/turnstone.yaml
 
 An agent uses it with "hardware: { board: simulated, boardSocket: /tmp/board.sock }".`;
 
@@ -30,10 +35,11 @@ export function addBoardCommand(program: Command): void {
     .requiredOption('--socket <path>', 'Unix socket to listen on')
     .option('--record <file>', 'append everything shown and done to this file, as JSON lines')
     .option('--config <file>', 'what is on the board (YAML or JSON); without it, a sample of everything')
+    .option('--fit <file>', 'make the board that this agent configuration needs')
     .option('--json', 'print what is needed to reach it as one line of JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: BoardFlags) => {
-      const config = parseBoardConfig(flags.config === undefined ? SAMPLE_BOARD : parse(await readFile(flags.config, 'utf8')));
+      const config = parseBoardConfig(await boardInput(flags));
       const record = new BoardRecord({ clock: systemClock, ...(flags.record !== undefined && { path: flags.record }) });
       const board = new SimulatedBoard(config, { clock: systemClock, record });
       const server = await BoardServer.open(board, flags.socket);
@@ -45,6 +51,11 @@ export function addBoardCommand(program: Command): void {
       await server.close();
       board.close();
     });
+}
+
+async function boardInput({ config, fit }: BoardFlags): Promise<unknown> {
+  if (fit !== undefined) return boardForConfig(await loadConfig(fit, { environment: systemEnvironment() }));
+  return config === undefined ? SAMPLE_BOARD : parse(await readFile(config, 'utf8'));
 }
 
 async function stopSignal(): Promise<void> {

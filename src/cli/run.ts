@@ -1,7 +1,8 @@
 /** `turnstone run`: the agent itself, until it is told to stop. */
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { DEFAULT_CONFIG_FILE, peekFolders } from '../config/peek-folders.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
+import { loadConfig } from '../config/read-config.ts';
 import { startCompanion } from '../host/companion-process.ts';
 import { makeFolder } from '../host/durable-file.ts';
 import type { Edge } from './edge.ts';
@@ -30,7 +31,7 @@ export function addRunCommand(program: Command, edge: Edge): void {
     .addOption(new Option('--record-appends <file>', 'write every entry that became durable to this file, as JSON lines').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action(async (flags: RunFlags) => {
-      const board = flags.simulate === true ? await startBoard(flags.config) : undefined;
+      const board = flags.simulate === true ? await startBoard(flags.config, edge) : undefined;
       try {
         await runAgent(flags, edge, board === undefined ? {} : { boardSocket: board.socket });
       } finally {
@@ -56,11 +57,11 @@ async function runAgent(flags: RunFlags, edge: Edge, board: { readonly boardSock
   stopListening();
 }
 
-/** A simulated board as a process of its own, reached through a socket in the run folder. */
-async function startBoard(configFile: string): Promise<{ readonly socket: string; stop(): Promise<void> }> {
-  const { runFolder } = await peekFolders(configFile);
+/** A simulated board that fits the configuration, as a process of its own, reached through a socket in the run folder. */
+async function startBoard(configFile: string, { environment }: Edge): Promise<{ readonly socket: string; stop(): Promise<void> }> {
+  const { runFolder } = await loadConfig(configFile, { environment });
   await makeFolder(runFolder, 0o755);
   const socket = join(runFolder, 'board.sock');
-  const { stop } = await startCompanion(['board', '--socket', socket]);
+  const { stop } = await startCompanion(['board', '--socket', socket, '--fit', configFile]);
   return { socket, stop };
 }

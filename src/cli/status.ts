@@ -1,7 +1,7 @@
 /** `turnstone status`: is it working, and if not, why not. */
 import type { Command } from 'commander';
 import { formatDuration, formatSize } from '../config/quantity.ts';
-import { stringifyJson } from '../host/json.ts';
+import { type JsonValue, stringifyJson } from '../host/json.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
@@ -40,7 +40,8 @@ export function statusText(status: AgentStatus, style: Style, width: number): st
   const alerts = status.alerts.map((alert) => `${yellow('!')} ${printable(alert)}\n`).join('');
   const clock = status.timeSynchronised ? '' : ', clock not synchronised yet';
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
-  const head = `${bold(printable(status.deviceName))}  turnstone ${status.version}, running ${roughly(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
+  const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
+  const head = `${name}turnstone ${status.version}, running ${roughly(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
   const rows = columns([connectionRow(status, style, ago), ...outboxRows(status), ['firmware', firmwareText(status)]], width);
   return `${head}${alerts}${rows}${sensorRows(status, style, width, ago)}${actuatorRows(status, width)}`;
 }
@@ -86,7 +87,7 @@ function sensorRows({ sensors }: AgentStatus, { green, red, dim }: Style, width:
     const readings = sensor.readings.map(({ key, value, unit, atMs }) => [
       '',
       '',
-      `${key} = ${stringifyJson(value)}${unit === undefined ? '' : ` ${unit}`}`,
+      `${key} = ${valueText(value)}${unit === undefined ? '' : ` ${unit}`}`,
       ago(atMs),
     ]);
     return [[sensor.name, sensor.kind, `${mark}${sensor.fault === undefined ? '' : `: ${printable(sensor.fault)}`}`, ''], ...readings];
@@ -99,9 +100,14 @@ function actuatorRows({ actuators }: AgentStatus, width: number): string {
   const rows = actuators.map(({ name, kind, value, fault }) => [
     name,
     kind,
-    fault === undefined ? stringifyJson(value) : `unknown: ${printable(fault)}`,
+    fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`,
   ]);
   return `\nactuators\n${columns(rows, width, '  ')}`;
+}
+
+/** Sensors resolve no more than seven digits. */
+function valueText(value: JsonValue): string {
+  return stringifyJson(typeof value === 'number' ? Number(value.toPrecision(7)) : value);
 }
 
 /** The two largest units: an hour ago nobody counts milliseconds. */

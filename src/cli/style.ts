@@ -2,7 +2,11 @@
 import type { Environment } from '../host/environment.ts';
 import type { Output } from './edge.ts';
 
+const ESCAPE = '\u001b';
 const CODES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] } as const;
+
+/** What the functions below put into a text. */
+export const COLOUR = new RegExp(`${ESCAPE}\\[\\d+m`, 'g');
 
 export type Style = { readonly [name in keyof typeof CODES]: (text: string) => string };
 
@@ -11,7 +15,7 @@ export function styleFor(output: Output, environment: Environment): Style {
   const noColor = environment.NO_COLOR !== undefined && environment.NO_COLOR !== '';
   const wanted = output.isTerminal && !noColor && environment.TERM !== 'dumb';
   const paint = ([on, off]: readonly [number, number]) =>
-    wanted ? (text: string) => `\u001b[${on}m${text}\u001b[${off}m` : (text: string) => text;
+    wanted ? (text: string) => `${ESCAPE}[${on}m${text}${ESCAPE}[${off}m` : (text: string) => text;
   return {
     bold: paint(CODES.bold),
     dim: paint(CODES.dim),
