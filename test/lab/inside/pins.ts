@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export const CHIP = 'lab-board';
@@ -29,9 +30,10 @@ export function voltage(offset: number): 0 | 1 {
  * with the kernel's interrupt threads: while the host gives that processor no time, no edge is made that nobody could have seen.
  */
 export async function toggle(offset: number, edges: number, periodMs: number): Promise<void> {
-  execFileSync('bash', ['-c', 'for thread in $(pgrep ^irq/); do taskset -pc 1 $thread; done']);
+  const processor = String(availableParallelism() - 1);
+  execFileSync('bash', ['-c', `for thread in $(pgrep ^irq/); do taskset -pc ${processor} $thread; done`]);
   const self = [process.execPath, fileURLToPath(import.meta.url), String(offset), String(edges), String(periodMs)];
-  const child = spawn('taskset', ['-c', '1', ...self], { stdio: 'inherit' });
+  const child = spawn('taskset', ['-c', processor, ...self], { stdio: 'inherit' });
   const [status] = (await once(child, 'exit')) as [number | null];
   if (status !== 0) throw new Error(`the pin driver ended with status ${status}`);
 }

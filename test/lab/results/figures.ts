@@ -14,7 +14,7 @@ const Figure = z.union([
   }),
   z.strictObject({
     name: z.literal('replay'),
-    value: z.strictObject({ of: z.string(), flushes: z.number(), acknowledged: z.number(), losses: z.number() }),
+    value: z.strictObject({ of: z.string(), flushes: z.number(), promised: z.number(), losses: z.number() }),
   }),
 ]);
 export type Figure = z.infer<typeof Figure>;
