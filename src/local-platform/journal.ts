@@ -18,16 +18,23 @@ export class Journal {
     this.#file = file;
   }
 
-  /** Opens the folder's file, giving every record of it to `replay` in order. */
+  /** Opens the folder's file, giving every record of it to `replay` in order. Throws when the file is another program's. */
   static async open(folder: string, replay: (record: JsonObject) => void): Promise<Journal> {
     mkdirSync(folder, { recursive: true, mode: 0o750 });
     const path = join(folder, FILE);
     const file = openSync(path, 'a+', 0o600);
-    const wholeBytes = await readLines(path, (line) => {
-      const record = parseJson(line, { depth: 512 });
-      if (isJsonObject(record)) replay(record);
-    });
-    ftruncateSync(file, wholeBytes);
+    let wholeBytes = 0;
+    try {
+      wholeBytes = await readLines(path, (line) => {
+        const record = recordIn(line);
+        if (record?.t === 'format') checkFormat(record);
+        else if (record !== undefined) replay(record);
+      });
+      ftruncateSync(file, wholeBytes);
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
     const journal = new Journal(file);
     if (wholeBytes === 0) journal.append(HEAD);
     return journal;
@@ -45,23 +52,36 @@ export class Journal {
   }
 }
 
-/** Calls back for each whole line; answers the bytes up to the end of the last good one. */
+/** Calls back for each whole line; answers the bytes up to the end of the last one. */
 async function readLines(path: string, onLine: (line: string) => void): Promise<number> {
   let rest: Buffer = Buffer.alloc(0);
-  let good = 0;
+  let whole = 0;
   for await (const chunk of createReadStream(path)) {
     const data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
     let start = 0;
     for (let end = data.indexOf(NEWLINE, start); end !== -1; end = data.indexOf(NEWLINE, start)) {
-      try {
-        onLine(data.toString('utf8', start, end));
-      } catch {
-        return good;
-      }
-      good += end - start + 1;
+      onLine(data.toString('utf8', start, end));
+      whole += end - start + 1;
       start = end + 1;
     }
     rest = data.subarray(start);
   }
-  return good;
+  return whole;
+}
+
+/** A damaged line costs only itself. */
+function recordIn(line: string): JsonObject | undefined {
+  try {
+    const record = parseJson(line, { depth: 512 });
+    return isJsonObject(record) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function checkFormat({ format, version }: JsonObject): void {
+  if (format === HEAD.format && version === HEAD.version) return;
+  throw new Error(
+    `the data folder holds ${String(format)} version ${String(version)}, not ${String(HEAD.format)} version ${String(HEAD.version)}`,
+  );
 }
