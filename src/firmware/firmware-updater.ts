@@ -123,10 +123,11 @@ export class FirmwareUpdater {
 
   /** Walks until the signal aborts. Reports the versions first, as after every boot. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#deps.kind === 'firmware') await this.#reportRunning();
-    if (this.#journal.state !== 'idle') await this.#report();
+    let isReported = false;
     while (!signal.aborted) {
       try {
+        if (!isReported) await this.#reportStart();
+        isReported = true;
         await this.#step(signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -216,12 +217,13 @@ export class FirmwareUpdater {
     await this.#deps.report(values);
   }
 
-  async #reportRunning(): Promise<void> {
+  /** What runs, and where an update stands that the last run left behind. */
+  async #reportStart(): Promise<void> {
     const prefix = prefixOf(this.#deps.kind);
-    await this.#deps.report({
-      [`current_${prefix}_title`]: this.#deps.config.title,
-      [`current_${prefix}_version`]: this.#deps.runningVersion,
-    });
+    const { title } = this.#deps.config;
+    if (this.#deps.kind === 'firmware')
+      await this.#deps.report({ [`current_${prefix}_title`]: title, [`current_${prefix}_version`]: this.#deps.runningVersion });
+    await this.#report();
   }
 
   #wake(): void {
