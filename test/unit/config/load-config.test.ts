@@ -1,0 +1,149 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError } from '../../../src/config/config-fault.ts';
+import { loadConfig, readConfig } from '../../../src/config/read-config.ts';
+import { configOf, SMALLEST } from '../../support/config-file.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-config-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function file(name: string, content: string, mode = 0o600): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  await chmod(path, mode);
+  return path;
+}
+
+/** How a configuration names an environment variable. */
+const variable = (name: string): string => `\${${name}}`;
+const platformWith = (field: string): string => `version: 1\nplatform:\n  url: https://example.org\n  ${field}\n`;
+
+describe('a configuration', () => {
+  it('is complete: what is not written has its default, with the unit in its name', async () => {
+    const config = await configOf(`${SMALLEST}sensors: [{ name: roof, kind: bme280 }]\n`);
+    expect(config.sensors[0]).toMatchObject({ periodMs: 10_000, deadlineMs: 2_000, bus: 1, address: 0x76, enabled: true });
+    expect(config.outbox).toMatchObject({ commitAgeMs: 5_000, maxBytes: 256_000_000, retain: { forMs: 86_400_000, bytes: 16_000_000 } });
+  });
+
+  it('gives a fast sensor a deadline within its period', async () => {
+    const config = await configOf(`${SMALLEST}sensors: [{ name: roof, kind: bme280, period: 100ms }]\n`);
+    expect(config.sensors[0]?.deadlineMs).toBe(100);
+  });
+
+  it('cannot be changed', async () => {
+    const config = await configOf(
+      `${SMALLEST}sensors: [{ name: roof, kind: bme280, keys: { temperature: { alarms: [{ above: 4 }] } } }]\n`,
+    );
+    const frozen = (value: unknown): boolean =>
+      typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen));
+    expect(frozen(config)).toBe(true);
+  });
+
+  it('understands on, off and BCM numbers as technicians write them', async () => {
+    const config = await configOf(`${SMALLEST}actuators: [{ name: relay, kind: gpio-output, line: 17, safe: { stop: off, crash: on } }]\n`);
+    expect(config.actuators[0]).toMatchObject({
+      line: 'GPIO17',
+      safe: { stop: false, crash: true },
+      desiredKey: 'relay',
+      stateKey: 'relayState',
+    });
+  });
+
+  it('may share key rules by an anchor', async () => {
+    const config = await configOf(
+      `${SMALLEST}sensors:\n  - { name: in, kind: tmp102, keys: &rules { temperature: { round: 1, rename: inside } } }\n  - { name: cpu, kind: host, keys: *rules }\n`,
+    );
+    expect(config.sensors[1]?.keys).toEqual(config.sensors[0]?.keys);
+  });
+
+  it('that is wrong stops the agent with every fault', async () => {
+    const error = await configOf(`${SMALLEST}log: { level: loud }\noutbox: { maxAge: old }\n`).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toMatchObject({ code: 'config/invalid', recovery: 'stop', faults: [{ path: 'log.level' }, { path: 'outbox.maxAge' }] });
+  });
+
+  it('that is not there is named', async () => {
+    const missing = join(folder, 'none.yaml');
+    await expect(loadConfig(missing, { environment: {} })).rejects.toMatchObject({
+      code: 'config/unreadable',
+      message: expect.stringContaining(missing),
+    });
+  });
+});
+
+describe('a secret', () => {
+  it('comes from the environment, within any text', async () => {
+    const config = await configOf(platformWith(`accessToken: "${variable('TOKEN')}"`), { TOKEN: 's3cr3t' });
+    expect(config.platform.accessToken?.reveal()).toBe('s3cr3t');
+    const proxied = await configOf(platformWith(`proxy: "http://user:${variable('PASSWORD')}@proxy:3128"`), { PASSWORD: 'pass' });
+    expect(proxied.platform.proxy?.reveal()).toBe('http://user:pass@proxy:3128');
+  });
+
+  it('keeps a reference as it is when it is written with two dollars', async () => {
+    const config = await configOf(platformWith(`accessToken: "a$${variable('TOKEN')}"`), { TOKEN: 'x' });
+    expect(config.platform.accessToken?.reveal()).toBe(`a${variable('TOKEN')}`);
+  });
+
+  it('comes from a file, without the line end', async () => {
+    const path = await file('token', 's3cr3t\n');
+    expect((await configOf(platformWith(`accessTokenFile: ${path}`))).platform.accessToken?.reveal()).toBe('s3cr3t');
+  });
+
+  it('comes from a systemd credential', async () => {
+    await file('turnstone_token', 's3cr3t');
+    const config = await configOf(platformWith('accessTokenCredential: turnstone_token'), { CREDENTIALS_DIRECTORY: folder });
+    expect(config.platform.accessToken?.reveal()).toBe('s3cr3t');
+  });
+
+  it('is not shown by printing, logging or writing the configuration as JSON', async () => {
+    const config = await configOf(platformWith(`accessToken: "${variable('TOKEN')}"`), { TOKEN: 's3cr3t' });
+    expect(`${JSON.stringify(config)}${inspect(config, { depth: 9, showHidden: true })}${config.platform.accessToken}`).not.toContain(
+      's3cr3t',
+    );
+  });
+
+  it('is not shown by a fault, whichever way it came', async () => {
+    const environment = { TOKEN: 'from-environment' };
+    const path = await file('pin', '12\n');
+    const yaml = `version: 1\nplatform: { url: "\${TOKEN}", accessToken: [literal-token] }\nstatus: { page: lan, pinFile: ${path} }\nanalytics: { url: "https://x", password: { a: hidden } }\n`;
+    const config = await file('turnstone.yaml', yaml);
+    const { faults } = await readConfig(config, { environment });
+    expect(faults.map(({ path: at }) => at)).toEqual(['platform.url', 'platform.accessToken', 'status.pin', 'analytics.password']);
+    expect(JSON.stringify(faults)).not.toMatch(/from-environment|literal-token|"12"|hidden/);
+  });
+
+  it('in a file that everyone can read is a warning', async () => {
+    const warningsOf = async (path: string) => (await readConfig(path, { environment: {} })).warnings.map(({ problem }) => problem);
+    expect(await warningsOf(await file('open.yaml', SMALLEST, 0o644))).toEqual([expect.stringContaining('everyone can read')]);
+    expect(await warningsOf(await file('closed.yaml', SMALLEST, 0o640))).toEqual([]);
+  });
+});
+
+describe('check-config', () => {
+  const warningsOf = async (yaml: string) => (await readConfig(await file('turnstone.yaml', yaml), { environment: {} })).warnings;
+
+  it('warns when a key is both client and shared', async () => {
+    const yaml = `${SMALLEST}attributes: { client: { relay: old } }\nactuators: [{ name: relay, kind: gpio-output, line: GPIO5 }]\n`;
+    expect(await warningsOf(yaml)).toEqual([
+      expect.objectContaining({ path: 'actuators[0].name', problem: 'key both client and shared:', line: 4 }),
+    ]);
+  });
+
+  it('warns when the token would travel unencrypted, but not on this machine', async () => {
+    const warnings = await warningsOf(SMALLEST.replace('https://example.org', 'http://example.org'));
+    expect(warnings.map(({ path }) => path)).toEqual(['platform.url']);
+    expect(await warningsOf(SMALLEST.replace('https://example.org', 'http://127.0.0.1:8080'))).toEqual([]);
+  });
+
+  it('warns when there is no way to credentials', async () => {
+    expect(await warningsOf('version: 1\nplatform: { url: "https://example.org" }\n')).toEqual([
+      expect.objectContaining({ path: 'platform' }),
+    ]);
+  });
+});
