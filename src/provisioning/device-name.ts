@@ -6,7 +6,7 @@ import type { BoardIdentity } from '../host/identity.ts';
 const LONGEST_NAME = 255;
 
 /**
- * Fills `{serial}`, `{mac}`, `{machineId}` and `{hostname}` in.
+ * Fills `{serial}`, `{mac}`, `{machineId}` and `{hostname}` in; of `{serial|mac}` the first that this board has.
  * @throws AgentError `provisioning/device-name` (stop): unknown placeholder, a value this board has not, an empty or too long name.
  */
 export function deviceNameOf(template: string, identity: BoardIdentity): string {
@@ -17,12 +17,16 @@ export function deviceNameOf(template: string, identity: BoardIdentity): string 
     hostname: identity.hostname,
   };
   const name = template
-    .replace(/\{([^{}]*)\}/g, (_whole, word: string) => {
-      if (!Object.hasOwn(known, word)) throw nameFault(`{${word}} is not known; there are ${Object.keys(known).map(braced).join(', ')}`);
-      const value = known[word];
+    .replace(/\{([^{}]*)\}/g, (_whole, words: string) => {
+      const choices = words.split('|');
+      const unknown = choices.find((word) => !Object.hasOwn(known, word));
+      if (unknown !== undefined) throw nameFault(`{${unknown}} is not known; there are ${Object.keys(known).map(braced).join(', ')}`);
+      const value = choices.map((word) => known[word]).find((one) => one !== undefined);
       if (value !== undefined) return value;
       const others = Object.keys(known).filter((other) => known[other] !== undefined);
-      throw nameFault(`this board has no ${word}; it has ${others.map((other) => `${braced(other)} = ${known[other]}`).join(', ')}`);
+      throw nameFault(
+        `this board has no ${choices.join(' and no ')}; it has ${others.map((other) => `${braced(other)} = ${known[other]}`).join(', ')}`,
+      );
     })
     .trim();
   if (name === '') throw nameFault('it is empty');

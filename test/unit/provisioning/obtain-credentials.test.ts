@@ -80,6 +80,11 @@ describe('obtaining credentials', () => {
     await expect(start({ provisioning: { ...PROVISIONING, deviceName } })).rejects.toThrow(words);
   });
 
+  it('takes the first of several marks that the board has', async () => {
+    const { start } = await given();
+    expect((await start({ provisioning: { ...PROVISIONING, deviceName: 'gw-{machineId|mac}' } })).deviceName).toBe('gw-02aa');
+  });
+
   const COPY = { board: { serial: 'SN-2', mac: '02bb', hostname: 'gateway' } };
 
   it('notices a copied card and goes on', async () => {
