@@ -24,6 +24,11 @@ Examples:
 Exit codes: 0 done · 1 failed, or something must be mended · 2 wrong command line · 69 no agent runs · 70 fault of the program
             77 no permission · 78 wrong configuration · 130 interrupted`;
 
+/** What can be typed after `turnstone`. */
+export function commandNames(): readonly string[] {
+  return Object.keys(COMMANDS);
+}
+
 /** Runs one command line to its end; resolves to the exit code. Nothing is thrown. */
 export async function runCommandLine(
   words: readonly string[],

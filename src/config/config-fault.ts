@@ -48,7 +48,7 @@ export class ConfigError extends AgentError {
 /** `turnstone.yaml:12:5: sensors[0].perod: unknown key; expected …; did you mean "period"?` in the form that editors can jump to. */
 export function faultLine(file: string, fault: ConfigFault): string {
   const place = fault.path === '' ? '' : `${fault.path}: `;
-  const value = fault.value === undefined || fault.value === '' ? '' : ` ${fault.value}`;
+  const value = fault.value === undefined ? '' : ` ${fault.value}`;
   const hint = fault.hint === undefined ? '' : `; ${fault.hint}`;
   return `${file}:${fault.line}:${fault.column}: ${place}${fault.problem}${value}, expected ${fault.expected}${hint}`;
 }

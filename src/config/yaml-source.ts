@@ -70,7 +70,7 @@ export function readYaml(text: string): YamlSource {
         ...at(place.offset),
         path: pathText(fault.path),
         problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
-        ...(value === undefined ? {} : { value }),
+        ...(value === undefined || value === '' ? {} : { value }),
         expected: fault.expected,
         ...(fault.hint === undefined ? {} : { hint: fault.hint }),
       };

@@ -30,15 +30,17 @@ export const platformSchema = section({
 });
 
 export const provisioningSchema = section({
-  /** `{serial}`, `{mac}`, `{machineId}`, `{hostname}` are replaced by what the board is. */
+  /** `{serial}`, `{mac}`, `{machineId}`, `{hostname}` are replaced by what the board is; `{serial|mac}` by the first that it has. */
   deviceName: text(
     /^[^<>\p{Cc}]{1,255}$/u,
-    'a device name of 1 to 255 characters; {serial}, {mac}, {machineId} and {hostname} are replaced',
-  ).default('gateway-{serial}'),
+    'a device name of 1 to 255 characters; {serial}, {mac}, {machineId}, {hostname} and choices such as {serial|mac} are replaced',
+  ).default('gateway-{serial|mac}'),
   ...secretFields('deviceKey'),
   ...secretFields('deviceSecret'),
   /** When the platform no longer knows the token: `hold` alerts and waits for a person. */
   onUnauthorised: z.enum(['hold', 'reprovision']).default('hold'),
+  /** When the kept credentials are another board's, as on a copied or moved card: `continue` and `hold` alert, `reprovision` makes a device of its own. */
+  onOtherBoard: z.enum(['continue', 'hold', 'reprovision']).default('continue'),
 });
 
 /** Whose word makes the clock right. */

@@ -1,0 +1,124 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { ControlServer } from '../../../src/control-socket/control-server.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import type { JsonValue } from '../../../src/host/json.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import type { AgentStatus } from '../../../src/status/agent-status.ts';
+import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+
+const STATUS: AgentStatus = {
+  version: '1.2.3',
+  nowMs: 7_300_000,
+  wallMs: 1_780_000_000_000,
+  bootId: 'boot',
+  startedAtMs: 100_000,
+  timeSynchronised: false,
+  configHash: 'abcdef0123456789',
+  deviceName: 'gateway-1',
+  connection: {
+    state: 'held',
+    reason: 'the platform does not know this device',
+    failures: 3,
+    acknowledgedEntries: 12,
+    lastAcknowledgedAtMs: 7_000_000,
+    sentBytes: 1,
+    receivedBytes: 1,
+    sentTodayBytes: 1,
+  },
+  outbox: {
+    heldEntries: 120,
+    heldBytes: 4_096,
+    oldestTs: 1_779_999_940_000,
+    hoursThatFit: 812.7,
+    rejected: 2,
+    thinned: 0,
+    dropped: 0,
+    writtenBytes: 1,
+  },
+  sensors: [
+    {
+      name: 'roof',
+      kind: 'bme280',
+      state: 'failing',
+      fault: 'nobody answers at 0x76\u001b[31m',
+      readings: [{ key: 'temperature', value: 21.123456789, unit: '°C', atMs: 7_299_000 }],
+    },
+  ],
+  actuators: [{ name: 'pump', kind: 'gpio-output', value: true }],
+  lockedOut: true,
+  firmware: { version: '1.2.3', state: 'DOWNLOADING', offered: '1.3.0', progressPercent: 41.6 },
+  alerts: ['the clock is not synchronised'],
+} as AgentStatus;
+
+let folder: string;
+let server: ControlServer | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-status-'));
+});
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function serve(): Promise<void> {
+  const readMethods = { getStatus: () => STATUS as unknown as JsonValue };
+  server = await ControlServer.open({ folder, methods: {}, readMethods, clock: systemClock, log: silentLog }, new AbortController().signal);
+}
+
+async function status(words: readonly string[] = ['--run-folder', folder], options: FakeEdgeOptions = {}) {
+  const edge = fakeEdge(options);
+  const exitCode = await runCommandLine(['status', ...words], { edge, version: () => '' });
+  return { exitCode, out: edge.out(), err: edge.err() };
+}
+
+describe('turnstone status', () => {
+  it('tells in words whether the agent works', async () => {
+    await serve();
+    const { exitCode, out } = await status();
+    expect(exitCode).toBe(EXIT.ok);
+    expect(out).toContain('gateway-1  turnstone 1.2.3, running 2h');
+    expect(out).toContain('clock not synchronised yet, LOCKED OUT');
+    expect(out).toContain('! the clock is not synchronised');
+    expect(out).toContain('held: the platform does not know this device, last acknowledged 5m ago, 12 entries sent');
+    expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected');
+    expect(out).toContain('1.2.3, DOWNLOADING 42%, offered 1.3.0');
+    expect(out).toMatch(/temperature = 21\.12346 °C +1s ago/);
+    expect(out).toMatch(/pump +gpio-output +true/);
+  });
+
+  it('lets no device write into the terminal', async () => {
+    await serve();
+    const { out } = await status(['--run-folder', folder], { isTerminal: true, environment: { NO_COLOR: '1' } });
+    expect(out).not.toContain('\u001b');
+  });
+
+  it('fits the terminal', async () => {
+    await serve();
+    const { out } = await status(['--run-folder', folder], { isTerminal: true, columns: 60, environment: { NO_COLOR: '1' } });
+    expect(out.split('\n').filter((line) => /^(connection|outbox|firmware| )/.test(line) && line.length > 60)).toEqual([]);
+  });
+
+  it('prints everything as JSON', async () => {
+    await serve();
+    expect(JSON.parse((await status(['--run-folder', folder, '--json'])).out)).toEqual(JSON.parse(JSON.stringify(STATUS)));
+  });
+
+  it('finds the agent by its configuration, even a wrong one', async () => {
+    await serve();
+    const config = join(folder, 'turnstone.yaml');
+    await writeFile(config, `version: 7\nrunFolder: ${folder}\n`);
+    expect((await status(['--config', config])).exitCode).toBe(EXIT.ok);
+  });
+
+  it('says in one line that no agent runs, and what to do', async () => {
+    const { exitCode, out, err } = await status();
+    expect({ exitCode, out }).toEqual({ exitCode: EXIT.notRunning, out: '' });
+    expect(err).toBe(`turnstone: no agent answers in ${folder}; start it (systemctl start turnstone), or name its --run-folder\n`);
+  });
+});
