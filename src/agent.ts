@@ -5,24 +5,19 @@
  *                                  └ platform: credentials, however long they take → uploader and the other loops
  */
 import { AlertList } from './agent/alert-list.ts';
-import { AppendRecord } from './agent/append-record.ts';
-import { FieldSide } from './agent/field-side.ts';
+import { closingStep } from './agent/closing-step.ts';
 import { keepRunning } from './agent/keep-running.ts';
-import { openDoors } from './agent/local-doors.ts';
-import { PlatformSide } from './agent/platform-side.ts';
-import { connectionStatus, derivedAlerts, outboxSummary, sensorStatus } from './agent/status-of.ts';
-import { TelemetryPath } from './agent/telemetry-path.ts';
+import { LiveConfig } from './agent/live-config.ts';
+import { type AgentParts, openParts } from './agent/open-parts.ts';
+import { agentStatus } from './agent/status-of.ts';
 import type { AgentConfig } from './config/agent-config.ts';
 import { changedSections, configHash, secretsOf } from './config/config-diff.ts';
 import { loadConfig } from './config/read-config.ts';
-import type { ControlServer } from './control-socket/control-server.ts';
 import { messageOf } from './errors.ts';
 import { type Clock, systemClock } from './host/clock.ts';
-import { makeFolder } from './host/durable-file.ts';
 import type { Environment } from './host/environment.ts';
 import type { JsonObject } from './host/json.ts';
 import { AgentLog } from './host/log.ts';
-import { StateLock } from './host/state-lock.ts';
 import { SystemdNotifier } from './host/systemd-notifier.ts';
 import { TimeSync } from './host/time-sync.ts';
 import { agentVersion } from './host/version.ts';
@@ -40,19 +35,10 @@ export interface AgentDeps {
   readonly clock?: Clock;
 }
 
-/** What can change while the agent runs; the rest needs a restart, and a reload says so. */
-const RELOADABLE: ReadonlySet<keyof AgentConfig> = new Set(['log', 'sensors', 'upload', 'platform']);
-
+/** What is taken up while the agent runs; the rest needs a restart, and a reload says so. */
+const RELOADABLE: ReadonlySet<keyof AgentConfig> = new Set(['log', 'sensors', 'upload', 'shutdown']);
 /** What closing may take beyond the drain itself. */
 const CLOSE_WITHIN_MS = 5_000;
-
-interface Parts {
-  readonly lock: StateLock;
-  readonly telemetry: TelemetryPath;
-  readonly platform: PlatformSide;
-  readonly field: FieldSide;
-  readonly doors: ControlServer;
-}
 
 export class Agent {
   /** Resolves when everything is closed. */
@@ -64,15 +50,18 @@ export class Agent {
   readonly #timeSync: TimeSync;
   readonly #notifier = new SystemdNotifier();
   readonly #startedAtMs: number;
+  readonly #config: LiveConfig;
   readonly #loops = new AbortController();
   readonly #stopped = Promise.withResolvers<void>();
-  #config: AgentConfig;
-  #parts!: Parts;
+  #fileConfig: AgentConfig;
+  #parts!: AgentParts;
   #running: Promise<unknown> = Promise.resolve();
+  #isStopping = false;
 
   private constructor(deps: AgentDeps, config: AgentConfig) {
     this.#deps = deps;
-    this.#config = config;
+    this.#fileConfig = config;
+    this.#config = new LiveConfig(config);
     this.#clock = deps.clock ?? systemClock;
     this.#log = new AgentLog({ level: config.log.level });
     this.#alerts = new AlertList(this.#log);
@@ -86,9 +75,9 @@ export class Agent {
    * @throws ConfigError (stop), AgentError (stop) when another agent runs here or the state folder cannot be used.
    */
   static async start(deps: AgentDeps, signal: AbortSignal): Promise<Agent> {
-    const config = withBoard(await loadConfig(deps.configFile, deps), deps.boardSocket);
+    const config = await readFileConfig(deps);
     const agent = new Agent(deps, config);
-    for (const secret of secretsOf(config)) agent.#log.hide(secret.reveal());
+    agent.#hideSecrets(config);
     deps.redactWith?.((text) => agent.#log.redact(text));
     await agent.#open(signal);
     if (signal.aborted) void agent.#stop();
@@ -98,46 +87,47 @@ export class Agent {
 
   status(): AgentStatus {
     const { telemetry, platform, field } = this.#parts;
-    const { dailyBudgetBytes } = this.#config.platform;
-    const seen = {
-      timeSynchronised: this.#timeSync.isSynchronised(),
-      connection: connectionStatus(telemetry.uploader.state, platform.traffic, {
-        sentTodayBytes: telemetry.budget.today().bytes,
-        ...(dailyBudgetBytes === undefined ? {} : { dailyBudgetBytes }),
-      }),
-      outbox: outboxSummary(telemetry.outbox.status()),
-      sensors: field.sampler.states().map(sensorStatus),
-    };
-    return {
-      version: agentVersion(),
-      nowMs: this.#clock.monotonicMs(),
-      wallMs: this.#clock.wallMs(),
-      bootId: this.#clock.bootId,
-      startedAtMs: this.#startedAtMs,
-      configHash: configHash(this.#config),
-      deviceName: platform.deviceName,
-      ...seen,
-      actuators: [],
-      lockedOut: false,
-      firmware: { version: agentVersion() },
-      alerts: [...this.#alerts.list(), ...derivedAlerts(seen)],
-    };
+    const { platform: link, actuators } = this.#config.current;
+    const { dailyBudgetBytes } = link;
+    return agentStatus({
+      known: {
+        version: agentVersion(),
+        nowMs: this.#clock.monotonicMs(),
+        wallMs: this.#clock.wallMs(),
+        bootId: this.#clock.bootId,
+        startedAtMs: this.#startedAtMs,
+        configHash: configHash(this.#fileConfig),
+        deviceName: platform.deviceName,
+        timeSynchronised: this.#timeSync.isSynchronised(),
+        connection: {
+          ...telemetry.uploader.state,
+          ...platform.traffic,
+          sentTodayBytes: telemetry.budget.today().bytes,
+          ...(dailyBudgetBytes === undefined ? {} : { dailyBudgetBytes }),
+        },
+        lockedOut: field.moving.lockout.locked,
+        firmware: { version: agentVersion() },
+      },
+      outbox: telemetry.outbox.status(),
+      sensors: field.sampler.states(),
+      actuators: actuators.filter(({ enabled }) => enabled).map(({ name, kind }) => ({ ...field.moving.actuators.state(name), kind })),
+      alerts: this.#alerts.list(),
+    });
   }
 
   /** Reads the configuration again and changes only what changed. Never rejects: a wrong file changes nothing, and is an alert. */
   async reload(): Promise<JsonObject> {
     this.#notifier.reloading(this.#clock.monotonicMs());
     try {
-      const config = withBoard(await loadConfig(this.#deps.configFile, this.#deps), this.#deps.boardSocket);
-      const changed = changedSections(this.#config, config);
+      const config = await readFileConfig(this.#deps);
+      this.#hideSecrets(config);
+      const changed = changedSections(this.#fileConfig, config);
       const needRestart = changed.filter((section) => !RELOADABLE.has(section));
-      for (const secret of secretsOf(config)) this.#log.hide(secret.reveal());
-      this.#config = config;
-      this.#log.level = config.log.level;
-      if (changed.includes('sensors')) await this.#parts.field.configure(config);
+      this.#fileConfig = config;
+      this.#config.replace(config);
       this.#alerts.clear('reload');
       if (needRestart.length > 0)
-        this.#alerts.raise('restart-needed', `changed in the configuration, and only taken up by a restart: ${needRestart.join(', ')}`);
+        this.#alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
       this.#log.info({ changed, needRestart }, 'the configuration was read again');
       return { changed, needRestart };
     } catch (error) {
@@ -149,99 +139,89 @@ export class Agent {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    const clock = this.#clock;
-    const log = this.#log;
-    const config = this.#config;
-    await makeFolder(config.stateFolder);
-    const lock = await StateLock.take(config.stateFolder);
     void this.#timeSync.start();
-    const record = this.#deps.recordAppends === undefined ? undefined : new AppendRecord(this.#deps.recordAppends, `${process.pid}`);
-    const platform = await PlatformSide.open({ config, clock, log, alerts: this.#alerts });
-    const telemetry = await TelemetryPath.open(
+    this.#parts = await openParts(
       {
-        config: () => this.#config,
-        clock,
-        log,
+        config: this.#config,
+        configHash: configHash(this.#fileConfig),
+        clock: this.#clock,
+        log: this.#log,
+        alerts: this.#alerts,
         timeSync: this.#timeSync,
-        postTelemetry: (records, postSignal) => platform.deviceApi.postTelemetry(records, postSignal),
-        sentBytes: () => platform.traffic.sentBytes,
-        ...(record === undefined ? {} : { onDurable: (entries) => record.add(entries) }),
-      },
-      signal,
-    );
-    const field = await FieldSide.open(
-      {
-        config,
-        clock,
-        log,
-        onSamples: (samples) => telemetry.take(samples),
-        report: (entries) => void telemetry.append(entries),
-        locked: () => false,
-      },
-      signal,
-    );
-    const doors = await openDoors(
-      {
-        runFolder: config.runFolder,
-        clock,
-        log,
         status: () => this.status(),
-        outboxStatus: () => ({ ...telemetry.outbox.status() }) as unknown as JsonObject,
-        sampler: field.sampler,
         reload: () => this.reload(),
+        restart: () => void this.#stop(),
+        ...(this.#deps.recordAppends === undefined ? {} : { recordAppends: this.#deps.recordAppends }),
       },
       signal,
     );
-    this.#parts = { lock, telemetry, platform, field, doors };
-    field.sampler.start(this.#loops.signal);
+    this.#config.onChange((changed) => this.#takeUp(changed));
+    this.#takeUp(this.#config.current);
+    this.#parts.field.sampler.start(this.#loops.signal);
     this.#running = this.#runPlatform(this.#loops.signal);
     this.#watch();
     this.#notifier.ready('running');
-    log.info({ version: agentVersion(), configHash: configHash(config), sensors: config.sensors.length }, 'the agent runs');
+    this.#log.info({ version: agentVersion(), configHash: configHash(this.#fileConfig) }, 'the agent runs');
   }
 
   /** Waits for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
-    const { platform, telemetry } = this.#parts;
+    const { platform, telemetry, remote } = this.#parts;
     try {
       await platform.connect(signal);
     } catch (error) {
       if (!signal.aborted) this.#alerts.raise('credentials', `nothing is sent: ${messageOf(error)}`);
       return;
     }
-    const loops = [{ name: 'uploader', run: (loopSignal: AbortSignal) => telemetry.uploader.run(loopSignal) }];
-    await Promise.all(loops.map((loop) => keepRunning({ ...loop, clock: this.#clock, log: this.#log }, signal)));
+    const loops: Readonly<Record<string, (loopSignal: AbortSignal) => Promise<void>>> = {
+      uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
+      remote: (loopSignal) => remote.run(loopSignal),
+      token: (loopSignal) => platform.watchToken(loopSignal),
+    };
+    const common = { clock: this.#clock, log: this.#log };
+    await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ ...common, name, run }, signal)));
+  }
+
+  /** What a live setting or a reload changes in parts that do not ask each time. */
+  #takeUp(config: AgentConfig): void {
+    const { field, telemetry } = this.#parts;
+    this.#log.level = config.log.level;
+    telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
+    for (const { name, enabled } of config.rules) field.moving.rules.enable(name, enabled);
+    void field
+      .configure(config)
+      .catch((error: unknown) => this.#alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
+  }
+
+  #hideSecrets(config: AgentConfig): void {
+    for (const secret of secretsOf(config)) this.#log.hide(secret.reveal());
   }
 
   /** Tells systemd that the loop turns, at half the time it allows. */
   #watch(): void {
     const { watchdogMs } = this.#notifier;
-    if (watchdogMs === undefined || this.#loops.signal.aborted) return;
+    if (watchdogMs === undefined || this.#isStopping) return;
     this.#notifier.alive();
     this.#clock.after(watchdogMs / 2, () => this.#watch());
   }
 
-  /** Safe states first, then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */
+  /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */
   async #stop(): Promise<void> {
-    const { drainMs } = this.#config.shutdown;
-    const { lock, telemetry, platform, field, doors } = this.#parts;
-    const clock = this.#clock;
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const { drainMs } = this.#config.current.shutdown;
+    const { lock, telemetry, platform, field, remote, doors } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     this.#log.info({ drainMs }, 'stopping');
-    const deadline = new AbortController();
-    const cancel = clock.after(drainMs, () => deadline.abort());
-    const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
-      const late = new AbortController();
-      const done = work().then(() => late.abort());
-      await Promise.race([done, clock.sleep(drainMs + CLOSE_WITHIN_MS, late.signal)]).catch((error: unknown) => {
-        this.#log.error({ error: messageOf(error) }, `could not ${what}`);
-      });
-    };
+    const attempt = closingStep({ clock: this.#clock, log: this.#log, withinMs: drainMs + CLOSE_WITHIN_MS });
+    const drained = new AbortController();
+    const cancel = this.#clock.after(drainMs, () => drained.abort());
     await attempt('close the sensors and actuators', () => field.close());
     this.#loops.abort();
     await attempt('end the loops', () => this.#running);
-    await attempt('drain the outbox', () => telemetry.drainAndClose(deadline.signal));
+    await attempt('drain the outbox', () => telemetry.drainAndClose(drained.signal));
     cancel();
+    await attempt('close the journal', () => remote.close());
     await attempt('close the connections', () => platform.close());
     await attempt('close the control sockets', () => doors.close());
     this.#timeSync.close();
@@ -251,6 +231,7 @@ export class Agent {
   }
 }
 
-function withBoard(config: AgentConfig, boardSocket: string | undefined): AgentConfig {
+async function readFileConfig({ configFile, environment, boardSocket }: AgentDeps): Promise<AgentConfig> {
+  const config = await loadConfig(configFile, { environment });
   return boardSocket === undefined ? config : { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } };
 }

@@ -32,12 +32,12 @@ export async function apiSettings(platform: PlatformConfig): Promise<ApiSettings
 export function credentialsSettings({ platform, provisioning }: AgentConfig): CredentialsSettings {
   const accessToken = platform.accessToken === undefined ? {} : { accessToken: platform.accessToken.reveal() };
   if (provisioning === undefined) return accessToken;
-  const { deviceName, deviceKey, deviceSecret, onUnauthorised } = provisioning;
+  const { deviceName, deviceKey, deviceSecret, onUnauthorised, onOtherBoard } = provisioning;
   const secret =
     deviceKey === undefined || deviceSecret === undefined
       ? {}
       : { secret: { deviceKey: deviceKey.reveal(), deviceSecret: deviceSecret.reveal() } };
-  return { ...accessToken, provisioning: { deviceName, onUnauthorised, ...secret } };
+  return { ...accessToken, provisioning: { deviceName, onUnauthorised, onOtherBoard, ...secret } };
 }
 
 /** CBOR's library is loaded only when it is chosen. */

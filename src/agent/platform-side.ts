@@ -28,15 +28,27 @@ export class PlatformSide {
   readonly #store: CredentialsStore;
   readonly #http: HttpDeviceApi;
   readonly #settings: ApiSettings;
+  /** Refuses every call until `connect` has resolved. */
+  readonly deviceApi: DeviceApi;
   #credentials: DeviceCredentials | undefined;
-  #deviceApi: DeviceApi;
 
   private constructor(deps: PlatformSideDeps, store: CredentialsStore, settings: ApiSettings) {
     this.#deps = deps;
     this.#store = store;
     this.#settings = settings;
-    this.#http = new HttpDeviceApi({ ...settings, clock: deps.clock, token: () => this.#credentials?.token.accessToken ?? '' });
-    this.#deviceApi = this.#http;
+    const token = (): DeviceCredentials['token'] | undefined => this.#credentials?.token;
+    this.#http = new HttpDeviceApi({ ...settings, clock: deps.clock, token: () => token()?.accessToken ?? '' });
+    this.deviceApi = new TokenAwareDeviceApi({
+      deviceApi: this.#http,
+      token: {
+        get accessToken() {
+          return token()?.accessToken ?? '';
+        },
+        noteAccepted: (used) => token()?.noteAccepted(used),
+        noteRefused: async (used, signal) => (await token()?.noteRefused(used, signal)) ?? false,
+      },
+      held: () => (this.#credentials === undefined ? 'this device has no credentials yet' : this.#credentials.held),
+    });
   }
 
   /** Reads the kept credentials and certificates; connects to nothing. @throws AgentError (stop) for files that cannot be read. */
@@ -57,11 +69,6 @@ export class PlatformSide {
   /** As the platform calls this device; empty while that is not known. */
   get deviceName(): string {
     return this.#credentials?.deviceName ?? '';
-  }
-
-  /** To be used only once `connect` has resolved. */
-  get deviceApi(): DeviceApi {
-    return this.#deviceApi;
   }
 
   get store(): CredentialsStore {
@@ -97,7 +104,11 @@ export class PlatformSide {
     );
     this.#credentials = credentials;
     log.hide(credentials.token.accessToken);
-    this.#deviceApi = new TokenAwareDeviceApi({ deviceApi: this.#http, token: credentials.token, held: () => credentials.held });
+  }
+
+  /** Changes over to a new token when the platform has; runs as long as the agent does. */
+  async watchToken(signal: AbortSignal): Promise<void> {
+    await this.#credentials?.token.run(signal);
   }
 
   /** Ends every connection. Idempotent. */

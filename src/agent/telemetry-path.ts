@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { AgentConfig, KeyRulesConfig, OutboxConfig } from '../config/agent-config.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { Outbox } from '../outbox/outbox.ts';
@@ -28,6 +29,8 @@ export interface TelemetryPathDeps {
   /** HTTP bytes sent since start. */
   readonly sentBytes: () => number;
   readonly onAcknowledged?: () => void;
+  /** Sees every value after conversion, reported or not. */
+  readonly observe?: (sensor: string, key: string, value: JsonValue) => void;
   /** Told of entries once they are durable; the demo's second account. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -41,7 +44,6 @@ export class TelemetryPath {
   readonly budget: DailyBudget;
   readonly #deps: TelemetryPathDeps;
   readonly #rules: ReportRules;
-  readonly #listeners = new Set<(entries: readonly TelemetryEntry[]) => void>();
 
   private constructor(deps: TelemetryPathDeps, outbox: Outbox) {
     this.#deps = deps;
@@ -72,6 +74,7 @@ export class TelemetryPath {
       clock: deps.clock,
       rulesFor: (sensor, key) => this.#rulesFor(sensor, key),
       report: (entries) => void this.append(entries),
+      ...(deps.observe === undefined ? {} : { observe: deps.observe }),
     });
   }
 
@@ -92,19 +95,12 @@ export class TelemetryPath {
 
   /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */
   async append(entries: readonly TelemetryEntry[]): Promise<void> {
-    for (const listener of this.#listeners) listener(entries);
     try {
       await this.outbox.append(entries);
       this.#deps.onDurable?.(entries);
     } catch (error) {
       this.#deps.log.error({ error: messageOf(error), entries: entries.length }, 'readings could not be kept');
     }
-  }
-
-  /** Calls back with everything that is reported, before it is durable: local rules and live views. */
-  onReported(listener: (entries: readonly TelemetryEntry[]) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** Makes what waits durable, sends what can be sent until the signal aborts, and closes the outbox. */

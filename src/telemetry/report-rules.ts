@@ -21,6 +21,8 @@ export interface ReportRulesDeps {
   readonly clock: Clock;
   /** The rules of a sensor's key; asked for each sample, so that live settings take effect at once. */
   readonly rulesFor: (sensor: string, key: string) => KeyRules | undefined;
+  /** Sees every value after conversion, reported or not: local rules. */
+  readonly observe?: (sensor: string, key: string, value: JsonValue) => void;
   /** Where entries go. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -57,10 +59,11 @@ export class ReportRules {
 
   #evaluate(sample: Sample): TelemetryEntry[] {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
-    if (rules.report === false) return [];
     const state = this.#stateOf(sample);
     const value = convert(sample.value, rules);
     const key = rules.rename ?? sample.key;
+    this.#deps.observe?.(sample.sensor, key, value);
+    if (rules.report === false) return [];
     const alarm = typeof value === 'number' ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);

@@ -1,0 +1,77 @@
+/**
+ * The configuration in force: the file's, with what shared attributes changed laid over it. A reload replaces what is beneath and
+ * keeps what is laid over, as far as it still fits.
+ */
+import type { LiveSetting } from '../attributes/shared-target.ts';
+import type { AgentConfig } from '../config/agent-config.ts';
+import { liveSettings, withLiveSetting } from '../config/live-settings.ts';
+import { AgentError } from '../errors.ts';
+import type { JsonValue } from '../host/json.ts';
+
+/** What a setting without a value is shown as: attributes cannot be null. */
+const NOT_SET = 'not set';
+
+export class LiveConfig {
+  #beneath: AgentConfig;
+  #current: AgentConfig;
+  #effective: ReadonlyMap<string, JsonValue>;
+  readonly #laidOver = new Map<string, JsonValue>();
+  readonly #listeners = new Set<(config: AgentConfig) => void>();
+
+  constructor(config: AgentConfig) {
+    this.#beneath = config;
+    this.#current = config;
+    this.#effective = effectiveValues(config);
+  }
+
+  get current(): AgentConfig {
+    return this.#current;
+  }
+
+  /** Calls back with the configuration in force whenever it changes; the returned function ends it. */
+  onChange(listener: (config: AgentConfig) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes a new file's configuration. */
+  replace(config: AgentConfig): void {
+    this.#beneath = config;
+    this.#takeUp();
+  }
+
+  /** Lays one setting over the file's, or takes it away. @throws AgentError `agent/setting-refused` (drop) in words for who set it. */
+  set(key: string, value: JsonValue | undefined): void {
+    if (value !== undefined) {
+      const result = withLiveSetting(this.#current, key, value);
+      if ('fault' in result) throw new AgentError('agent/setting-refused', result.fault, { recovery: 'drop' });
+      this.#laidOver.set(key, value);
+    } else if (!this.#laidOver.delete(key)) return;
+    this.#takeUp();
+  }
+
+  /** The settings as the attributes room wants them; the configuration itself knows what fits. */
+  settings(): readonly LiveSetting[] {
+    return liveSettings(this.#beneath).map(({ key }) => ({
+      key,
+      shape: {},
+      apply: (value) => this.set(key, value),
+      effective: () => this.#effective.get(key) ?? NOT_SET,
+    }));
+  }
+
+  #takeUp(): void {
+    let config = this.#beneath;
+    for (const [key, value] of this.#laidOver) {
+      const result = withLiveSetting(config, key, value);
+      if ('config' in result) config = result.config;
+    }
+    this.#current = config;
+    this.#effective = effectiveValues(config);
+    for (const listener of this.#listeners) listener(config);
+  }
+}
+
+function effectiveValues(config: AgentConfig): ReadonlyMap<string, JsonValue> {
+  return new Map(liveSettings(config).flatMap(({ key, value }) => (value === undefined ? [] : [[key, value]])));
+}

@@ -1,0 +1,86 @@
+/** Opens the agent's parts in their order and joins them. What it opened before it fails is closed by the process's end: nothing has moved yet. */
+import type { ControlServer } from '../control-socket/control-server.ts';
+import type { Clock } from '../host/clock.ts';
+import { makeFolder } from '../host/durable-file.ts';
+import type { JsonObject } from '../host/json.ts';
+import type { AgentLog } from '../host/log.ts';
+import { StateLock } from '../host/state-lock.ts';
+import type { TimeSync } from '../host/time-sync.ts';
+import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import type { AgentStatus } from '../status/agent-status.ts';
+import type { AlertList } from './alert-list.ts';
+import { AppendRecord } from './append-record.ts';
+import { FieldSide } from './field-side.ts';
+import type { LiveConfig } from './live-config.ts';
+import { openDoors } from './local-doors.ts';
+import { openRemoteSide, remoteDoors } from './open-remote-side.ts';
+import { PlatformSide } from './platform-side.ts';
+import type { RemoteSide } from './remote-side.ts';
+import { TelemetryPath } from './telemetry-path.ts';
+
+export interface AgentParts {
+  readonly lock: StateLock;
+  readonly telemetry: TelemetryPath;
+  readonly platform: PlatformSide;
+  readonly field: FieldSide;
+  readonly remote: RemoteSide;
+  readonly doors: ControlServer;
+}
+
+export interface OpenPartsDeps {
+  readonly config: LiveConfig;
+  readonly configHash: string;
+  readonly clock: Clock;
+  readonly log: AgentLog;
+  readonly alerts: AlertList;
+  readonly timeSync: TimeSync;
+  readonly status: () => AgentStatus;
+  readonly reload: () => Promise<JsonObject>;
+  readonly restart: () => void;
+  readonly recordAppends?: string;
+}
+
+/** @throws AgentError (stop) when another agent runs here, or a folder or file cannot be used. */
+export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promise<AgentParts> {
+  const { clock, log, alerts, timeSync, status } = deps;
+  const config = deps.config.current;
+  await makeFolder(config.stateFolder);
+  const lock = await StateLock.take(config.stateFolder);
+  const platform = await PlatformSide.open({ config, clock, log, alerts });
+  const record = deps.recordAppends === undefined ? undefined : new AppendRecord(deps.recordAppends, `${process.pid}`);
+  const telemetry = await TelemetryPath.open(
+    {
+      config: () => deps.config.current,
+      clock,
+      log,
+      timeSync,
+      postTelemetry: (records, postSignal) => platform.deviceApi.postTelemetry(records, postSignal),
+      sentBytes: () => platform.traffic.sentBytes,
+      onAcknowledged: () => field.moving.actuators.contact(),
+      observe: (sensor, key, value) => field.moving.rules.take(sensor, key, value),
+      ...(record === undefined ? {} : { onDurable: (entries) => record.add(entries) }),
+    },
+    signal,
+  );
+  const report = (entries: readonly TelemetryEntry[]): void => void telemetry.append(entries);
+  const field: FieldSide = await FieldSide.open({ config, clock, log, onSamples: (samples) => telemetry.take(samples), report }, signal);
+  const outboxStatus = (): JsonObject => ({ ...telemetry.outbox.status() }) as unknown as JsonObject;
+  const remote = await openRemoteSide(
+    { config: deps.config, configHash: deps.configHash, platform, field, clock, log, status, outboxStatus, restart: deps.restart },
+    signal,
+  );
+  const doors = await openDoors(
+    {
+      runFolder: config.runFolder,
+      clock,
+      log,
+      status,
+      outboxStatus,
+      sampler: field.sampler,
+      reload: deps.reload,
+      methods: remoteDoors(platform, field),
+    },
+    signal,
+  );
+  return { lock, telemetry, platform, field, remote, doors };
+}

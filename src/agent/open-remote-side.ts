@@ -1,0 +1,68 @@
+/** Hands the remote side what it needs of the other parts. */
+import type { ControlMethod } from '../control-socket/control-connection.ts';
+import { AgentError } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import { readIdentity } from '../host/identity.ts';
+import type { JsonObject } from '../host/json.ts';
+import type { AgentLog } from '../host/log.ts';
+import type { AgentStatus } from '../status/agent-status.ts';
+import { builtInWork, identityAttributes } from './built-in-work.ts';
+import type { FieldSide } from './field-side.ts';
+import type { LiveConfig } from './live-config.ts';
+import type { PlatformSide } from './platform-side.ts';
+import { RemoteSide } from './remote-side.ts';
+
+export interface OpenRemoteSideDeps {
+  readonly config: LiveConfig;
+  readonly configHash: string;
+  readonly platform: PlatformSide;
+  readonly field: FieldSide;
+  readonly clock: Clock;
+  readonly log: AgentLog;
+  readonly status: () => AgentStatus;
+  readonly outboxStatus: () => JsonObject;
+  readonly restart: () => void;
+}
+
+export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSignal): Promise<RemoteSide> {
+  const { config, platform, field, clock, log, status, outboxStatus, restart } = deps;
+  const board = await readIdentity({ runFolder: config.current.runFolder });
+  return RemoteSide.open(
+    {
+      config: () => config.current,
+      deviceApi: platform.deviceApi,
+      side: field.moving,
+      clock,
+      log,
+      work: builtInWork({
+        status,
+        outboxStatus,
+        diagnose: () => status() as unknown as JsonObject,
+        sampler: field.sampler,
+        log,
+        restart,
+        reboot: () => log.error({}, 'a reboot was asked for, and nobody here can do it'),
+      }),
+      settings: config.settings(),
+      firmwareKeys: [],
+      onFirmwareOffer: () => {},
+      identity: await identityAttributes(board, clock, deps.configHash),
+    },
+    signal,
+  );
+}
+
+/** What the command line can ask of the platform and the actuators through the running agent. */
+export function remoteDoors(platform: PlatformSide, field: FieldSide): Readonly<Record<string, ControlMethod>> {
+  return {
+    clientRpc: (params, signal) => platform.deviceApi.clientRpc(text(params, 'method'), params.params ?? {}, signal),
+    setActuator: async (params, signal) =>
+      ({ ...(await field.moving.actuators.set(text(params, 'name'), params.value, { by: 'local' }, signal)) }) as JsonObject,
+  };
+}
+
+function text(params: JsonObject, name: string): string {
+  const value = params[name];
+  if (typeof value !== 'string') throw new AgentError('agent/bad-request', `${name} is needed, as text`, { recovery: 'drop' });
+  return value;
+}
