@@ -5,6 +5,7 @@ import { BoardGpio } from './board-gpio.ts';
 import { BoardLink } from './board-link.ts';
 import { BoardSerial } from './board-serial.ts';
 import { addressInWords, type I2cBus, type I2cPort } from './i2c-port.ts';
+import { Modbus } from './modbus.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { Ports } from './ports.ts';
 import type { PwmChannel, PwmPort, PwmRequest, PwmState } from './pwm-port.ts';
@@ -20,6 +21,7 @@ export function boardPorts(deps: BoardPortsDeps): Ports & { readonly link: Board
   const link = new BoardLink(deps);
   const gpio = new BoardGpio(link);
   const serial = new BoardSerial(link, deps.clock);
+  const modbus = new Modbus({ clock: deps.clock, serial });
   return {
     link,
     gpio,
@@ -27,7 +29,9 @@ export function boardPorts(deps: BoardPortsDeps): Ports & { readonly link: Board
     serial,
     oneWire: oneWireOver(link),
     pwm: pwmOver(link),
+    modbus,
     close: async () => {
+      await modbus.close();
       await Promise.all([gpio.close(), serial.close()]);
       await link.close();
     },
@@ -86,6 +90,7 @@ function oneWireOver(link: BoardLink): OneWirePort {
   return {
     list: (signal) => link.request('oneWire.list', {}, signal),
     readSlave: (id, signal) => queue.run(() => link.request('oneWire.read', { id }, signal), `one-wire slave ${id}`, signal),
+    setResolution: async (id, _bits, signal) => void (await link.request('oneWire.read', { id }, signal)),
     close: async () => {},
   };
 }

@@ -1,5 +1,5 @@
 /** One-wire through the kernel's w1 folders. Reading a slave waits for its conversion on a thread of the pool; one at a time, as the wire is one. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentError, systemCode } from '../errors.ts';
 import { permissionFault } from './linux-faults.ts';
@@ -23,12 +23,27 @@ export class LinuxOneWire implements OneWirePort {
   }
 
   async readSlave(id: string, signal: AbortSignal): Promise<string> {
-    const what = `reading one-wire slave ${id}`;
+    return await this.#onSlave(id, `reading one-wire slave ${id}`, (folder) => readFile(join(folder, 'w1_slave'), 'utf8'), signal);
+  }
+
+  async setResolution(id: string, bits: number, signal: AbortSignal): Promise<void> {
+    await this.#onSlave(
+      id,
+      `setting the resolution of one-wire slave ${id}`,
+      (folder) => writeFile(join(folder, 'resolution'), String(bits)),
+      signal,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.idle();
+  }
+
+  async #onSlave<T>(id: string, what: string, use: (folder: string) => Promise<T>, signal: AbortSignal): Promise<T> {
     if (!SLAVE_ID.test(id))
       throw new AgentError('hardware/one-wire-no-slave', `${what}: not an id of the form 28-00000a1b2c3d`, { recovery: 'retry' });
-    const path = join(this.#devicesFolder, id, 'w1_slave');
     try {
-      return await this.#queue.run(() => readFile(path, 'utf8'), what, signal);
+      return await this.#queue.run(() => use(join(this.#devicesFolder, id)), what, signal);
     } catch (cause) {
       if (cause instanceof AgentError) throw cause;
       if (systemCode(cause) === 'ENOENT')
@@ -38,9 +53,5 @@ export class LinuxOneWire implements OneWirePort {
         new AgentError('hardware/one-wire-failed', `${what} (${systemCode(cause) ?? 'unknown'})`, { recovery: 'retry', cause })
       );
     }
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.idle();
   }
 }

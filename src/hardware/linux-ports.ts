@@ -5,6 +5,7 @@ import { LinuxI2c } from './linux-i2c.ts';
 import { LinuxOneWire } from './linux-one-wire.ts';
 import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
+import { Modbus } from './modbus.ts';
 import type { Ports } from './ports.ts';
 
 export interface LinuxPortsDeps {
@@ -20,13 +21,16 @@ export function linuxPorts(deps: LinuxPortsDeps): Ports {
   const serial = new LinuxSerial({ clock });
   const oneWire = new LinuxOneWire();
   const pwm = new LinuxPwm({ clock });
+  const modbus = new Modbus({ clock, serial });
   return {
     gpio,
     i2c,
     serial,
     oneWire,
     pwm,
+    modbus,
     close: async () => {
+      await modbus.close();
       await Promise.all([gpio.close(), i2c.close(), serial.close(), oneWire.close(), pwm.close()]);
     },
   };

@@ -8,6 +8,8 @@ export interface OneWirePort {
    * @throws AgentError `hardware/one-wire-no-slave`, `hardware/one-wire-failed`, `hardware/no-permission`, `hardware/deadline` (all retry).
    */
   readSlave(id: string, signal: AbortSignal): Promise<string>;
+  /** Sets how many bits a thermometer converts to, until it loses power. @param bits from 9 to 12. @throws the same as readSlave. */
+  setResolution(id: string, bits: number, signal: AbortSignal): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
 }

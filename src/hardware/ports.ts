@@ -1,6 +1,7 @@
 /** Everything beneath the sensors and actuators, real or simulated, in one object. */
 import type { GpioPort } from './gpio-port.ts';
 import type { I2cPort } from './i2c-port.ts';
+import type { ModbusPort } from './modbus-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { PwmPort } from './pwm-port.ts';
 import type { SerialPorts } from './serial-port.ts';
@@ -11,6 +12,8 @@ export interface Ports {
   readonly serial: SerialPorts;
   readonly oneWire: OneWirePort;
   readonly pwm: PwmPort;
+  /** Over the serial ports above, and over TCP. */
+  readonly modbus: ModbusPort;
   /** Closes every port; each closes what it opened. Idempotent. */
   close(): Promise<void>;
 }

@@ -11,6 +11,8 @@ export interface Program {
   readonly file: string;
   readonly args: readonly string[];
   readonly deadlineMs: number;
+  /** Beside PATH and LANG; nothing else is passed on. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is closed after it. */
   readonly input?: string | Uint8Array;
   /** What is read of each output stream; what comes after is thrown away. Default 64 KiB. */
@@ -42,7 +44,7 @@ export async function runProgram(program: Program, clock: Clock, signal: AbortSi
     shell: false,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: PROGRAM_PATH, LANG: 'C.UTF-8' },
+    env: { PATH: PROGRAM_PATH, LANG: 'C.UTF-8', ...program.environment },
   });
   let early: string | undefined;
   const endEarly = (why: string): void => {

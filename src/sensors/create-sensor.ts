@@ -1,28 +1,52 @@
 /** Every kind of sensor and how it is opened; and a configured sensor as the sampler wants it. */
 import type { SensorConfig, SensorKind } from '../config/agent-config.ts';
+import { openAds1115 } from './ads1115.ts';
+import { openBh1750 } from './bh1750.ts';
 import { openBosch } from './bosch.ts';
+import { openCommand } from './command.ts';
+import { openDs18b20 } from './ds18b20.ts';
+import { openGpioCounter } from './gpio-counter.ts';
+import { openGpioFrequency } from './gpio-frequency.ts';
 import { openGpioInput } from './gpio-input.ts';
 import { openHost } from './host.ts';
+import { openI2cRegister } from './i2c-register.ts';
+import { openIna219 } from './ina219.ts';
+import { openModbus } from './modbus.ts';
+import { openModule } from './module.ts';
+import { openNmea } from './nmea.ts';
 import type { SamplerEntry } from './sampler.ts';
 import type { Sensor } from './sensor.ts';
 import type { AnySensorFactory, SensorDeps, SensorFactory } from './sensor-deps.ts';
-import { sensorFault } from './sensor-fault.ts';
 import { openSerialLine } from './serial-line.ts';
+import { openSht3x } from './sht3x.ts';
+import { openLm75, openMcp9808, openTmp102 } from './thermometers.ts';
 
-type FactoryTable = { readonly [K in SensorKind]?: SensorFactory<K> };
-
-const FACTORIES: FactoryTable = {
+const FACTORIES: { readonly [K in SensorKind]: SensorFactory<K> } = {
   'gpio-input': openGpioInput,
+  'gpio-counter': openGpioCounter,
+  'gpio-frequency': openGpioFrequency,
   bme280: openBosch,
   bmp280: openBosch,
+  sht3x: openSht3x,
+  tmp102: openTmp102,
+  lm75: openLm75,
+  mcp9808: openMcp9808,
+  ads1115: openAds1115,
+  ina219: openIna219,
+  bh1750: openBh1750,
+  'i2c-register': openI2cRegister,
+  ds18b20: openDs18b20,
   'serial-line': openSerialLine,
+  nmea: openNmea,
+  modbus: openModbus,
   host: openHost,
+  command: openCommand,
+  module: openModule,
 };
 
-/** @throws AgentError (retry) from the sensor's ports, or `sensors/unknown-kind`. */
+/** @throws AgentError (retry) from the sensor's ports or the driver itself. */
 export async function createSensor(config: SensorConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const factory = FACTORIES[config.kind] as AnySensorFactory | undefined;
-  if (factory === undefined) throw sensorFault('unknown-kind', `no driver for sensors of kind ${config.kind}`);
+  const factory = FACTORIES[config.kind] as AnySensorFactory;
   return await factory(config, deps, signal);
 }
 

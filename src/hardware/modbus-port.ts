@@ -1,0 +1,46 @@
+/** Modbus as its users need it: tables of 16-bit registers and of bits, on units behind one serial line or one TCP connection. */
+
+/** `coil` and `discrete` are bits, the others 16-bit registers; `input` and `discrete` can only be read. */
+export type ModbusTable = 'holding' | 'input' | 'coil' | 'discrete';
+
+/**
+ * One connection, shared by all who open it; requests wait their turn. All throw AgentError: `hardware/modbus-exception` (the unit
+ * refused: drop when it never will, else retry), `hardware/modbus-bad-answer`, `hardware/modbus-no-answer`, `hardware/deadline` (retry).
+ */
+export interface ModbusLink {
+  /** @param count from 1 to 125. */
+  readRegisters(
+    unitId: number,
+    table: 'holding' | 'input',
+    address: number,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<readonly number[]>;
+  /** @param count from 1 to 2000. */
+  readBits(unitId: number, table: 'coil' | 'discrete', address: number, count: number, signal: AbortSignal): Promise<readonly boolean[]>;
+  /** Writes holding registers, in one request. @param words from 1 to 123 of them. */
+  writeRegisters(unitId: number, address: number, words: readonly number[], signal: AbortSignal): Promise<void>;
+  writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void>;
+  /** Gives this user's share back; the last one closes the connection. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Where the units are. */
+export type ModbusConnection =
+  | {
+      readonly transport: 'rtu';
+      readonly port: string;
+      readonly baudRate: number;
+      readonly dataBits?: 5 | 6 | 7 | 8;
+      readonly stopBits?: 1 | 2;
+      readonly parity?: 'none' | 'even' | 'odd';
+      readonly responseTimeoutMs: number;
+    }
+  | { readonly transport: 'tcp'; readonly host: string; readonly port: number; readonly responseTimeoutMs: number };
+
+export interface ModbusPort {
+  /** Opens a serial port at once; a TCP connection is made by the first request. @throws AgentError as SerialPorts.open. */
+  open(connection: ModbusConnection, signal: AbortSignal): Promise<ModbusLink>;
+  /** Closes every connection. Idempotent. */
+  close(): Promise<void>;
+}

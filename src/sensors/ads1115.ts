@@ -1,0 +1,73 @@
+/** ADS1115: one single-shot conversion per configured input. Datasheet SBAS444D. */
+import type { SensorConfigOf } from '../config/agent-config.ts';
+import type { I2cBus } from '../hardware/i2c-port.ts';
+import { openI2cChip, rounded, signed16 } from './i2c-chip.ts';
+import type { Reading, Sensor } from './sensor.ts';
+import type { SensorDeps } from './sensor-deps.ts';
+import { sensorFault } from './sensor-fault.ts';
+
+type Channel = SensorConfigOf<'ads1115'>['channels'][string];
+
+const REGISTER = { conversion: 0, config: 1 } as const;
+/** Fields of the configuration register (table 8). */
+const START = 0x8000;
+const READY = 0x8000;
+const SINGLE_SHOT = 0x0100;
+const NO_COMPARATOR = 0x0003;
+const INPUTS: Readonly<Record<Channel['input'], number>> = { 'A0-A1': 0, 'A0-A3': 1, 'A1-A3': 2, 'A2-A3': 3, A0: 4, A1: 5, A2: 6, A3: 7 };
+const RANGES: readonly number[] = [6.144, 4.096, 2.048, 1.024, 0.512, 0.256];
+const RATES: readonly number[] = [8, 16, 32, 64, 128, 250, 475, 860];
+/** The oscillator is good for 10 % (section 7.5). */
+const SLOWEST = 1.1;
+const POLL_MS = 1;
+/** The finest step is 7.8 µV. */
+const DIGITS = 7;
+
+export function openAds1115(config: SensorConfigOf<'ads1115'>, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+  return openI2cChip(
+    config,
+    deps,
+    {
+      read: async (bus, inner) => {
+        const readings: Reading[] = [];
+        for (const [key, channel] of Object.entries(config.channels))
+          readings.push(parseAds1115(key, channel.rangeVolts, await convert(bus, config, channel, deps, inner)));
+        return readings;
+      },
+    },
+    signal,
+  );
+}
+
+/** The word to write for one conversion. */
+export function ads1115Config(channel: Channel, samplesPerSecond: number): number {
+  return (
+    START |
+    (INPUTS[channel.input] << 12) |
+    (RANGES.indexOf(channel.rangeVolts) << 9) |
+    SINGLE_SHOT |
+    (RATES.indexOf(samplesPerSecond) << 5) |
+    NO_COMPARATOR
+  );
+}
+
+/** Volts of a conversion. @throws AgentError `sensors/out-of-range` (retry) at both ends of the scale, where the true voltage may be any. */
+export function parseAds1115(key: string, rangeVolts: number, word: number): Reading {
+  const raw = signed16(word);
+  if (raw === 0x7fff || raw === -0x8000)
+    throw sensorFault('out-of-range', `${key} is at the end of its range of ±${rangeVolts} V; choose a larger one`);
+  return { key, value: rounded((raw * rangeVolts) / 0x8000, DIGITS), unit: 'V' };
+}
+
+async function convert(
+  bus: I2cBus,
+  { address, samplesPerSecond }: SensorConfigOf<'ads1115'>,
+  channel: Channel,
+  { clock }: SensorDeps,
+  signal: AbortSignal,
+): Promise<number> {
+  await bus.writeWord(address, REGISTER.config, ads1115Config(channel, samplesPerSecond), signal);
+  await clock.sleep((1000 * SLOWEST) / samplesPerSecond, signal);
+  while (((await bus.readWord(address, REGISTER.config, signal)) & READY) === 0) await clock.sleep(POLL_MS, signal);
+  return await bus.readWord(address, REGISTER.conversion, signal);
+}

@@ -1,0 +1,36 @@
+/** A frequency on a GPIO line: the line's own edge times during the gate, so that even a short gate resolves a slow signal well. */
+import type { SensorConfigOf } from '../config/agent-config.ts';
+import type { LineEdge } from '../hardware/gpio-port.ts';
+import { rounded } from './i2c-chip.ts';
+import type { Sensor } from './sensor.ts';
+import type { SensorDeps } from './sensor-deps.ts';
+
+export async function openGpioFrequency(
+  config: SensorConfigOf<'gpio-frequency'>,
+  { ports, clock }: SensorDeps,
+  signal: AbortSignal,
+): Promise<Sensor> {
+  const { name, line, activeLow, bias, debounceMs, edge, gateMs } = config;
+  const input = await ports.gpio.openInput({ line, activeLow, bias, debounceMs, edges: edge }, signal);
+  return {
+    name,
+    read: async (readSignal) => {
+      const edges: LineEdge[] = [];
+      const end = input.watch((seen) => edges.push(seen));
+      await clock.sleep(gateMs, readSignal);
+      end();
+      return [{ key: 'frequency', value: frequencyOf(edges, gateMs), unit: 'Hz' }];
+    },
+    close: () => input.close(),
+  };
+}
+
+/** Whole periods over the time they took; with fewer than two edges there is none to measure, and the gate bounds the frequency. */
+export function frequencyOf(edges: readonly LineEdge[], gateMs: number): number {
+  const [first] = edges;
+  const last = edges.at(-1);
+  if (first === undefined || last === undefined) return 0;
+  const periods = edges.length - 1 + edges.slice(1).reduce((sum, { missed }) => sum + missed, 0);
+  const elapsedMs = last.monotonicMs - first.monotonicMs;
+  return rounded(elapsedMs > 0 ? (periods * 1_000) / elapsedMs : 1_000 / gateMs, 3);
+}
