@@ -3,7 +3,7 @@ import type { LedgerCell } from '../outbox/delivery-ledger.ts';
 import { AnalyticsError } from './analytics-error.ts';
 import { type AuditLine, DeliveryAudit, isFaulty } from './delivery-audit.ts';
 import type { ReportClient } from './report-client.ts';
-import { type ColumnWords, findColumns } from './report-columns.ts';
+import { type ColumnWords, findColumns, shows } from './report-columns.ts';
 
 export interface AuditDeps {
   readonly readLedger: (range: { readonly fromMs: number; readonly toMs: number }) => Promise<readonly LedgerCell[]>;
@@ -41,7 +41,7 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
   const sent = (await deps.readLedger({ fromMs, toMs })).filter(({ hourMs }) => hourMs >= fromMs && hourMs < toMs);
   const keys = new Set(sent.map(({ key }) => key));
   let audit: DeliveryAudit | undefined;
-  let shown = new Set<string>();
+  let notShown: readonly string[] = [];
   const { viewConfigId, filters } = request;
   const parts = deps.buildReport(
     { viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...(filters === undefined ? {} : { filters }) },
@@ -50,13 +50,13 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
   for await (const part of parts) {
     if (part.kind === 'labels') {
       const columns = findColumns(part.columnLabels, keys, request);
-      shown = new Set(columns.keys.keys());
+      notShown = [...keys].filter((key) => !shows(columns, key)).sort();
       audit = new DeliveryAudit(sent, { columns, ...(request.deviceName === undefined ? {} : { deviceName: request.deviceName }) });
     } else audit?.take(part.rows);
   }
   if (audit === undefined) throw new AnalyticsError('bad-answer', 'the report cannot be read: it has no columnLabels');
   const lines = audit.lines();
-  return { lines, notShown: [...keys].filter((key) => !shown.has(key)).sort(), resent: request.resend ? await resendAll(deps, lines) : [] };
+  return { lines, notShown, resent: request.resend ? await resendAll(deps, lines) : [] };
 }
 
 /** Whole hours are sent again: what is there already overwrites itself, time by time. */

@@ -6,8 +6,9 @@
  *   report rows → the same four, in memory per hour ─────┘
  */
 import { type JsonObject, type JsonValue, jsonEqual, parseJson } from '../host/json.ts';
-import type { LedgerCell, LedgerPoint } from '../outbox/delivery-ledger.ts';
-import { type ReportColumns, timeOf } from './report-columns.ts';
+import type { LedgerCell } from '../outbox/delivery-ledger.ts';
+import { AnalyticsError } from './analytics-error.ts';
+import { type ReportColumns, shows, timeOf, type ValueColumns } from './report-columns.ts';
 
 export interface AuditLine {
   readonly key: string;
@@ -23,7 +24,7 @@ export interface AuditLine {
 
 export interface AuditSettings {
   readonly columns: ReportColumns;
-  /** Rows of other devices are passed over; absent: every row counts. */
+  /** Rows of other devices are passed over; absent: the view must be of one. */
   readonly deviceName?: string;
 }
 
@@ -37,39 +38,78 @@ interface FoundCell {
   sum: number;
   /** Sum of absolute values: the scale of the rounding error. */
   scale: number;
-  first?: LedgerPoint;
-  last?: LedgerPoint;
+  /** In a report by the hour, the end points' times and maybe values are not known. */
+  first?: FoundPoint;
+  last?: FoundPoint;
+}
+
+interface FoundPoint {
+  readonly ts?: number;
+  readonly value: JsonValue;
 }
 
 export class DeliveryAudit {
   readonly #settings: AuditSettings;
   readonly #cells = new Map<string, Map<number, FoundCell>>();
+  #device: JsonValue | undefined;
 
   constructor(sent: readonly LedgerCell[], settings: AuditSettings) {
     this.#settings = settings;
     for (const cell of sent) {
-      if (!settings.columns.keys.has(cell.key)) continue;
+      if (!shows(settings.columns, cell.key)) continue;
       const hours = this.#cells.get(cell.key) ?? new Map<number, FoundCell>();
       hours.set(cell.hourMs, { sent: cell, count: 0, sum: 0, scale: 0 });
       this.#cells.set(cell.key, hours);
     }
   }
 
+  /** @throws AnalyticsError `analytics/settings` (stop) when rows of several devices come and none was named. */
   take(rows: readonly JsonObject[]): void {
-    const { columns, deviceName } = this.#settings;
+    const { values } = this.#settings.columns;
     for (const row of rows) {
-      if (deviceName !== undefined && columns.device !== undefined && row[columns.device] !== deviceName) continue;
-      const ts = timeOf(row[columns.time]);
-      if (ts === undefined) continue;
-      const hourMs = Math.floor(ts / HOUR_MS) * HOUR_MS;
-      for (const [key, label] of columns.keys) {
-        const value = row[label];
-        if (value === undefined || value === null || value === '') continue;
-        const cell = this.#cells.get(key)?.get(hourMs);
-        // What came after the ledger was read is nobody's fault.
-        if (cell !== undefined && ts <= cell.sent.last[0]) add(cell, ts, value);
-      }
+      const ts = timeOf(row[this.#settings.columns.time]);
+      if (ts === undefined || !this.#isOurs(row)) continue;
+      if (values.form === 'column-per-key') for (const [key, label] of values.labels) this.#takeValue(key, ts, row[label]);
+      else if (values.form === 'row-per-key') this.#takeValue(String(row[values.key]), ts, row[values.value]);
+      else this.#takeHour(String(row[values.key]), ts, row, values);
     }
+  }
+
+  #isOurs(row: JsonObject): boolean {
+    const { columns, deviceName } = this.#settings;
+    if (columns.device === undefined) return true;
+    const device = row[columns.device];
+    if (deviceName !== undefined) return device === deviceName;
+    this.#device ??= device;
+    if (device === this.#device) return true;
+    throw new AnalyticsError(
+      'settings',
+      `the view shows several devices (${shown(this.#device ?? null)}, ${shown(device ?? null)}): name ours with --device`,
+    );
+  }
+
+  #takeValue(key: string, ts: number, value: JsonValue | undefined): void {
+    if (value === undefined || value === null || value === '') return;
+    const cell = this.#cells.get(key)?.get(hourOf(ts));
+    // What came after the ledger was read is nobody's fault.
+    if (cell === undefined || ts > cell.sent.last[0]) return;
+    cell.count += 1;
+    addNumber(cell, value);
+    if (cell.first?.ts === undefined || ts < cell.first.ts) cell.first = { ts, value };
+    if (cell.last?.ts === undefined || ts >= cell.last.ts) cell.last = { ts, value };
+  }
+
+  #takeHour(key: string, ts: number, row: JsonObject, columns: Extract<ValueColumns, { form: 'hour-per-key' }>): void {
+    const cell = this.#cells.get(key)?.get(hourOf(ts));
+    if (cell === undefined) return;
+    cell.count = Number(row[columns.count]);
+    const sum = columns.sum === undefined ? undefined : numberOf(row[columns.sum] ?? null);
+    cell.sum = typeof sum === 'number' ? sum : cell.sent.sum;
+    const [first, last] = [columns.first, columns.last].map((label) => (label === undefined ? undefined : row[label]));
+    if (first !== undefined && first !== null) cell.first = { value: first };
+    if (last !== undefined && last !== null) cell.last = { value: last };
+    const ends = [cell.sent.first[1], cell.sent.last[1]].map((value) => (typeof value === 'number' ? Math.abs(value) : 0));
+    cell.scale = Math.max(...ends) * cell.count;
   }
 
   /** Every key and hour in which something was sent, by key and time. */
@@ -84,15 +124,17 @@ export function isFaulty(line: AuditLine): boolean {
   return line.missing > 0 || line.different.length > 0;
 }
 
-function add(cell: FoundCell, ts: number, value: JsonValue): void {
-  cell.count += 1;
-  const number = typeof cell.sent.first[1] === 'number' || typeof cell.sent.last[1] === 'number' ? numberOf(value) : value;
-  if (typeof number === 'number') {
-    cell.sum += number;
-    cell.scale += Math.abs(number);
-  }
-  if (cell.first === undefined || ts < cell.first[0]) cell.first = [ts, value];
-  if (cell.last === undefined || ts >= cell.last[0]) cell.last = [ts, value];
+function addNumber(cell: FoundCell, value: JsonValue): void {
+  const { first, last } = cell.sent;
+  const isOfNumbers = typeof first[1] === 'number' || typeof last[1] === 'number';
+  const number = isOfNumbers ? numberOf(value) : value;
+  if (typeof number !== 'number') return;
+  cell.sum += number;
+  cell.scale += Math.abs(number);
+}
+
+function hourOf(ts: number): number {
+  return Math.floor(ts / HOUR_MS) * HOUR_MS;
 }
 
 function lineOf(key: string, cell: FoundCell): AuditLine {
@@ -113,9 +155,9 @@ function differences({ sent, count, sum, scale, first, last }: FoundCell, hasHol
     ['first', first, sent.first],
     ['last', last, sent.last],
   ] as const) {
-    if (one === undefined || (hasHole && one[0] !== other[0])) continue;
-    if (one[0] !== other[0]) found.push(`${name} at ${iso(one[0])}, sent at ${iso(other[0])}`);
-    else if (!sameValue(one[1], other[1])) found.push(`${name} is ${shown(one[1])}, sent ${shown(other[1])}`);
+    if (one === undefined || (hasHole && one.ts !== other[0])) continue;
+    if (one.ts !== undefined && one.ts !== other[0]) found.push(`${name} at ${iso(one.ts)}, sent at ${iso(other[0])}`);
+    else if (!sameValue(one.value, other[1])) found.push(`${name} is ${shown(one.value)}, sent ${shown(other[1])}`);
   }
   return found;
 }

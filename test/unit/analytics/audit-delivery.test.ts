@@ -138,4 +138,58 @@ describe('the delivery audit', () => {
     expect((await audit({ resend: true })).resent).toEqual([{ key: 'door', hourMs: START, entries: 6 }]);
     expect(resent).toEqual([{ key: 'door', fromMs: START, toMs: START + HOUR }]);
   });
+
+  describe('over a view with a row per key', () => {
+    const asRows = (found: readonly Entry[], device = 'mine') =>
+      found.map(([key, ts, value]) => ({ Device: device, Key: key, Time: String(ts), Value: value }));
+    const labels = ['Device', 'Key', 'Time', 'Value'];
+
+    it('compares each key, and finds what is missing', async () => {
+      expect(faulty((await given({ found: [], rows: asRows(SENT), labels }).audit()).lines)).toEqual([]);
+      const lines = faulty((await given({ found: [], rows: asRows(SENT.slice(1)), labels }).audit()).lines);
+      expect(lines).toMatchObject([{ key: 'temperature', hourMs: START, missing: 1 }]);
+    });
+
+    it('wants to know which device, when there are several', async () => {
+      const rows = [...asRows(SENT), ...asRows(SENT, 'other')];
+      await expect(given({ found: [], rows, labels }).audit()).rejects.toThrow(/"mine", "other".*--device/);
+      expect(faulty((await given({ found: [], rows, labels }).audit({ deviceName: 'mine' })).lines)).toEqual([]);
+    });
+  });
+
+  describe('over a view with a row per key and hour', () => {
+    const labels = ['Device', 'Key', 'Hour', 'Count', 'Sum', 'First', 'Last'];
+    const summed = (found: readonly Entry[]): JsonObject[] => {
+      const ledger = new LedgerCells();
+      for (const [key, ts, value] of found) ledger.add({ device: 'mine', key, ts, value });
+      return ledger
+        .list()
+        .map(({ key, hourMs, count, sum, first, last }) => ({
+          Device: 'mine',
+          Key: key,
+          Hour: String(hourMs),
+          Count: count,
+          Sum: sum,
+          First: first[1],
+          Last: last[1],
+        }));
+    };
+    const audit = (found: readonly Entry[]) => given({ found: [], rows: summed(found), labels }).audit();
+
+    it('compares count, sum, first and last', async () => {
+      expect(faulty((await audit(SENT)).lines)).toEqual([]);
+      expect(faulty((await audit(SENT.slice(2))).lines)).toMatchObject([
+        { key: 'door', missing: 1 },
+        { key: 'temperature', missing: 1 },
+      ]);
+      const altered = SENT.map((entry, at): Entry => (at === 4 ? ['temperature', entry[1], 99] : entry));
+      expect(faulty((await audit(altered)).lines)).toMatchObject([
+        { key: 'temperature', missing: 0, different: [expect.stringMatching(/^sum/)] },
+      ]);
+    });
+
+    it('finds a whole hour missing', async () => {
+      expect(faulty((await audit(SENT.filter(([, ts]) => ts < START + HOUR))).lines).map(({ missing }) => missing)).toEqual([6, 6]);
+    });
+  });
 });

@@ -1,0 +1,113 @@
+/**
+ * What people ask about this device's identity, by command or through the running agent: claim it, look at it, move it, rotate its secrets.
+ * One desk for both, so that a command does the same with and without an agent.
+ */
+import { AgentError } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { BoardIdentity } from '../host/identity.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import { fingerprintOf } from './access-token.ts';
+import { type ClaimRequest, claimDevice } from './claim-device.ts';
+import type { CredentialsPlace } from './credentials-record.ts';
+import type { CredentialsStore } from './credentials-store.ts';
+import { adoptIdentity, packIdentity, unpackIdentity } from './move-identity.ts';
+
+export interface IdentityDeskDeps {
+  readonly store: CredentialsStore;
+  readonly place: CredentialsPlace;
+  readonly board: BoardIdentity;
+  readonly stateFolder: string;
+  readonly clock: Clock;
+  readonly hide: (secret: string) => void;
+  /** Undefined while there are no credentials. */
+  readonly deviceApi: () => Pick<DeviceApi, 'claim'> | undefined;
+  /** Puts the next token beside the present one. */
+  readonly offerNext: (accessToken: string) => Promise<void>;
+  /** Has a changed identity taken up: the running agent restarts; without one nothing is to be done. */
+  readonly takeUp: () => void;
+}
+
+/** A request by name, its parameters and answer as JSON: the same over the control socket and in the command itself. */
+export type IdentityRequests = Readonly<Record<string, (params: JsonObject, signal: AbortSignal) => Promise<JsonValue>>>;
+
+export function identityDesk(deps: IdentityDeskDeps): IdentityRequests {
+  const { store, place, board, clock, takeUp } = deps;
+  const moves = { store, board, place };
+  return {
+    showIdentity: async () => show(deps),
+    claim: async (params, signal) => {
+      const deviceApi = deps.deviceApi();
+      if (deviceApi === undefined) throw noCredentials('this device has no credentials yet, so nobody can claim it');
+      const name = store.record(place)?.deviceName;
+      const claim = await claimDevice(
+        { ...deps, deviceApi, ...(name === undefined ? {} : { deviceName: name }) },
+        claimRequest(params),
+        signal,
+      );
+      return { ...claim };
+    },
+    exportIdentity: async (params) => ({ text: await packIdentity(moves, textIn(params, 'passphrase'), clock.wallMs()) }),
+    importIdentity: async (params) => {
+      const text = textIn(params, 'text');
+      const passphrase = textIn(params, 'passphrase');
+      const moved = await unpackIdentity(moves, { text, passphrase, replace: params.replace === true });
+      takeUp();
+      return { ...moved };
+    },
+    adoptIdentity: async () => {
+      await adoptIdentity(moves);
+      takeUp();
+      return {};
+    },
+    forgetIdentity: async () => {
+      await store.forget();
+      takeUp();
+      return {};
+    },
+    setNextAccessToken: async (params) => {
+      await deps.offerNext(textIn(params, 'accessToken'));
+      return {};
+    },
+    setProvisioningSecret: async (params) => {
+      await store.saveProvisionSecret({ deviceKey: textIn(params, 'deviceKey'), deviceSecret: textIn(params, 'deviceSecret') });
+      return {};
+    },
+  };
+}
+
+/** Everything that is no secret. */
+function show({ store, place, board }: IdentityDeskDeps): JsonObject {
+  const record = store.record(place);
+  const credentials: JsonObject =
+    record === undefined
+      ? { phase: 'none' }
+      : {
+          phase: record.phase,
+          source: record.source,
+          tokenFingerprint: fingerprintOf(record.accessToken),
+          generation: record.generation,
+          board: { ...record.board },
+          rotationUnderWay: record.nextToken !== undefined,
+          replaced: record.replacedBy !== undefined,
+          ...(record.deviceName === undefined ? {} : { deviceName: record.deviceName }),
+        };
+  return { board: { ...board }, credentials, provisioningSecretRotated: store.provisionSecret !== undefined };
+}
+
+function claimRequest({ secretKey, durationMs }: JsonObject): ClaimRequest {
+  return {
+    ...(typeof secretKey === 'string' ? { secretKey } : {}),
+    ...(typeof durationMs === 'number' ? { durationMs } : {}),
+  };
+}
+
+function textIn(params: JsonObject, name: string): string {
+  const value = params[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new AgentError('provisioning/bad-request', `${name} is needed, as text`, { recovery: 'drop' });
+}
+
+function noCredentials(message: string): AgentError {
+  return new AgentError('provisioning/no-credentials', message, { recovery: 'hold' });
+}
