@@ -1,0 +1,91 @@
+/**
+ * The agent's remote side as a process of its own, to be killed: real HTTP, real journal, real board socket, and nothing else of the agent.
+ *
+ *   node test/support/remote-agent.ts '{"platformUrl": …, "token": …, "boardSocket": …, "stateFolder": …}'
+ *
+ * Prints "ready" when it polls. `killAt` ends it at a named point of an RPC with a probability: by its own hand, between two instructions.
+ */
+import { randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { ActuatorSide } from '../../src/agent/actuator-side.ts';
+import { RemoteSide } from '../../src/agent/remote-side.ts';
+import { configSchema } from '../../src/config/agent-config.ts';
+import { openPorts } from '../../src/hardware/open-ports.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import { AgentLog } from '../../src/host/log.ts';
+import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
+import type { Checkpoint } from '../../src/rpc/rpc-executor.ts';
+
+export interface RemoteAgentOptions {
+  readonly platformUrl: string;
+  readonly token: string;
+  readonly boardSocket: string;
+  readonly stateFolder: string;
+  /** Relays on GPIO17 and up. */
+  readonly relays?: number;
+  /** Probability of dying at each point. */
+  readonly killAt?: Partial<Record<Checkpoint, number>>;
+  readonly reconcilePeriod?: string;
+  readonly pollTimeout?: string;
+  readonly lockoutFile?: string;
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error';
+}
+
+const FIRST_LINE = 17;
+/** Said before it ends by its own hand. */
+const KILLED = 'killed ';
+
+const options = JSON.parse(process.argv[2] ?? '{}') as RemoteAgentOptions;
+const clock = systemClock;
+const log = new AgentLog({ level: options.logLevel ?? 'error', sink: { write: (line) => process.stderr.write(line) } });
+const config = configSchema.parse({
+  version: 1,
+  platform: {
+    url: options.platformUrl,
+    accessToken: options.token,
+    reconcilePeriod: options.reconcilePeriod ?? '5m',
+    ...(options.pollTimeout === undefined ? {} : { pollTimeout: options.pollTimeout }),
+  },
+  stateFolder: options.stateFolder,
+  hardware: { board: 'simulated', boardSocket: options.boardSocket },
+  actuators: Array.from({ length: options.relays ?? 2 }, (_, index) => ({
+    ...{ name: `relay${index + 1}`, kind: 'gpio-output', line: `GPIO${FIRST_LINE + index}`, desiredKey: `relay${index + 1}Wish` },
+    safe: { start: index === 0 ? false : undefined },
+  })),
+  ...(options.lockoutFile === undefined ? {} : { rpc: { lockout: { file: options.lockoutFile } } }),
+});
+const ports = openPorts({ clock, hardware: config.hardware });
+const deviceApi = new HttpDeviceApi({ settings: { url: options.platformUrl }, token: () => options.token, clock });
+const stop = new AbortController();
+process.once('SIGTERM', () => stop.abort());
+
+const side = await ActuatorSide.open({ config, ports, clock, log, onRuleEvent: () => {} }, stop.signal);
+const remote = await RemoteSide.open(
+  {
+    config: () => config,
+    ...{ deviceApi, side, clock, log },
+    work: {
+      getStatus: () => ({ up: true }),
+      readSensor: async () => [],
+      outboxStatus: () => ({}),
+      setLogLevel: () => {},
+      restart: () => stop.abort(),
+      reboot: () => stop.abort(),
+      diagnose: () => ({ text: 'x'.repeat(200_000) }),
+    },
+    settings: [],
+    ...{ firmwareKeys: [], onFirmwareOffer: () => {}, identity: { run: randomUUID() } },
+    checkpoint: (name) => {
+      if (Math.random() >= (options.killAt?.[name] ?? 0)) return;
+      writeSync(2, `${KILLED}${name}\n`);
+      process.kill(process.pid, 'SIGKILL');
+    },
+  },
+  stop.signal,
+);
+process.stdout.write('ready\n');
+await remote.run(stop.signal);
+await remote.close();
+await side.close();
+await deviceApi.close();
+await ports.close();
