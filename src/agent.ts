@@ -86,7 +86,7 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, platform, field } = this.#parts;
+    const { telemetry, platform, field, firmware } = this.#parts;
     const { platform: link, actuators } = this.#config.current;
     const { dailyBudgetBytes } = link;
     return agentStatus({
@@ -106,7 +106,7 @@ export class Agent {
           ...(dailyBudgetBytes === undefined ? {} : { dailyBudgetBytes }),
         },
         lockedOut: field.moving.lockout.locked,
-        firmware: { version: agentVersion() },
+        firmware: firmware.summary(),
       },
       outbox: telemetry.outbox.status(),
       sensors: field.sampler.states(),
@@ -158,7 +158,7 @@ export class Agent {
     this.#config.onChange((changed) => this.#takeUp(changed));
     this.#takeUp(this.#config.current);
     this.#parts.field.sampler.start(this.#loops.signal);
-    this.#running = this.#runPlatform(this.#loops.signal);
+    this.#running = Promise.all([this.#runPlatform(this.#loops.signal), this.#runFirmware(this.#loops.signal)]);
     this.#watch();
     this.#notifier.ready('running');
     this.#log.info({ version: agentVersion(), configHash: configHash(this.#fileConfig) }, 'the agent runs');
@@ -180,6 +180,12 @@ export class Agent {
     };
     const common = { clock: this.#clock, log: this.#log };
     await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ ...common, name, run }, signal)));
+  }
+
+  /** Not after the credentials: a release on trial that gets none has its time counted all the same. */
+  #runFirmware(signal: AbortSignal): Promise<void> {
+    const { firmware } = this.#parts;
+    return keepRunning({ clock: this.#clock, log: this.#log, name: 'firmware', run: (loopSignal) => firmware.run(loopSignal) }, signal);
   }
 
   /** What a live setting or a reload changes in parts that do not ask each time. */

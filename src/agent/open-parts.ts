@@ -7,10 +7,12 @@ import type { AgentLog } from '../host/log.ts';
 import { StateLock } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import { openExternalFile } from '../platform/external-file.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import type { AlertList } from './alert-list.ts';
 import { AppendRecord } from './append-record.ts';
 import { FieldSide } from './field-side.ts';
+import { FirmwareSide } from './firmware-side.ts';
 import type { LiveConfig } from './live-config.ts';
 import { openDoors } from './local-doors.ts';
 import { openRemoteSide, remoteDoors } from './open-remote-side.ts';
@@ -23,6 +25,7 @@ export interface AgentParts {
   readonly telemetry: TelemetryPath;
   readonly platform: PlatformSide;
   readonly field: FieldSide;
+  readonly firmware: FirmwareSide;
   readonly remote: RemoteSide;
   readonly doors: ControlServer;
 }
@@ -65,8 +68,31 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const report = (entries: readonly TelemetryEntry[]): void => void telemetry.append(entries);
   const field: FieldSide = await FieldSide.open({ config, clock, log, onSamples: (samples) => telemetry.take(samples), report }, signal);
   const outboxStatus = (): JsonObject => ({ ...telemetry.outbox.status() }) as unknown as JsonObject;
+  const firmware = await FirmwareSide.open({
+    config,
+    clock,
+    log,
+    deviceApi: platform.deviceApi,
+    getUrl: (url, urlSignal) =>
+      openExternalFile(url, config.platform.proxy === undefined ? {} : { proxy: config.platform.proxy.reveal() }, urlSignal),
+    append: (entries) => telemetry.append(entries),
+    uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,
+    ailment: () => (telemetry.outbox.status().fault === undefined ? undefined : 'the disk takes no entries'),
+    restart: deps.restart,
+  });
   const remote = await openRemoteSide(
-    { config: deps.config, configHash: deps.configHash, platform, field, clock, log, status, outboxStatus, restart: deps.restart },
+    {
+      firmware,
+      config: deps.config,
+      configHash: deps.configHash,
+      platform,
+      field,
+      clock,
+      log,
+      status,
+      outboxStatus,
+      restart: deps.restart,
+    },
     signal,
   );
   const doors = await openDoors(
@@ -78,9 +104,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       outboxStatus,
       sampler: field.sampler,
       reload: deps.reload,
-      methods: remoteDoors(platform, field),
+      methods: { ...remoteDoors(platform, field), ...firmware.doors() },
+      readMethods: firmware.readDoors(),
     },
     signal,
   );
-  return { lock, telemetry, platform, field, remote, doors };
+  return { lock, telemetry, platform, field, firmware, remote, doors };
 }

@@ -1,6 +1,6 @@
 /** Hands the remote side what it needs of the other parts. */
 import type { ControlMethod } from '../control-socket/control-connection.ts';
-import { AgentError } from '../errors.ts';
+import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { readIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
@@ -8,6 +8,7 @@ import type { AgentLog } from '../host/log.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import { builtInWork, identityAttributes } from './built-in-work.ts';
 import type { FieldSide } from './field-side.ts';
+import type { FirmwareSide } from './firmware-side.ts';
 import type { LiveConfig } from './live-config.ts';
 import type { PlatformSide } from './platform-side.ts';
 import { RemoteSide } from './remote-side.ts';
@@ -22,10 +23,11 @@ export interface OpenRemoteSideDeps {
   readonly status: () => AgentStatus;
   readonly outboxStatus: () => JsonObject;
   readonly restart: () => void;
+  readonly firmware: FirmwareSide;
 }
 
 export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSignal): Promise<RemoteSide> {
-  const { config, platform, field, clock, log, status, outboxStatus, restart } = deps;
+  const { config, platform, field, clock, log, status, outboxStatus, restart, firmware } = deps;
   const board = await readIdentity({ runFolder: config.current.runFolder });
   return RemoteSide.open(
     {
@@ -41,11 +43,12 @@ export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSign
         sampler: field.sampler,
         log,
         restart,
-        reboot: () => log.error({}, 'a reboot was asked for, and nobody here can do it'),
+        reboot: () =>
+          void firmware.reboot().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the reboot could not be asked for')),
       }),
       settings: config.settings(),
-      firmwareKeys: [],
-      onFirmwareOffer: () => {},
+      firmwareKeys: firmware.keys,
+      onFirmwareOffer: (shared) => firmware.consider(shared),
       identity: await identityAttributes(board, clock, deps.configHash),
     },
     signal,

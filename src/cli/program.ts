@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   run: async () => (await import('./run.ts')).addRunCommand,
   'check-config': async () => (await import('./check-config.ts')).addCheckConfigCommand,
   status: async () => (await import('./status.ts')).addStatusCommand,
+  firmware: async () => (await import('./firmware.ts')).addFirmwareCommand,
   platform: async () => (await import('./platform.ts')).addPlatformCommand,
   board: async () => (await import('./board.ts')).addBoardCommand,
 };

@@ -83,7 +83,7 @@ export class UpdateSteps {
     this.#withdrawal = withdrawal;
     try {
       if (this.#around.offered() !== undefined && this.#around.offered() !== offer.fingerprint) return { event: 'withdrawn' };
-      this.#digest = await this.#fetch(offer, AbortSignal.any([signal, withdrawal.signal]));
+      this.#digest = await this.#downloadImage(offer, AbortSignal.any([signal, withdrawal.signal]));
       return { event: 'done' };
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -98,7 +98,7 @@ export class UpdateSteps {
     }
   }
 
-  #fetch(offer: FirmwareOffer, signal: AbortSignal): Promise<ImageDigest> {
+  #downloadImage(offer: FirmwareOffer, signal: AbortSignal): Promise<ImageDigest> {
     const { files, clock, log, config, deviceApi, getUrl, kind, random } = this.#deps;
     const { chunkBytes, maxSizeBytes, downloadDeadlineMs, hours, rateLimitBytesPerS } = config;
     const settings = {

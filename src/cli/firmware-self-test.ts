@@ -1,0 +1,43 @@
+/**
+ * What a release has to show before root lets it run: it loads, its native modules load, and it accepts this machine's configuration. It
+ * runs without the service's secrets, so what only they could mend is no fault of the release.
+ */
+import { type ConfigFault, faultLine } from '../config/config-fault.ts';
+import { readConfig } from '../config/read-config.ts';
+import { AgentError, hasCode } from '../errors.ts';
+import { loadNativeModules } from '../hardware/linux-native-modules.ts';
+import type { Environment } from '../host/environment.ts';
+
+/** Faults of the place, not of the text: a variable, credential, file or program that is not there or not for this user. */
+const OF_THE_PLACE = /^(environment variable not set|no (such )?(file|program)|no permission|cannot read|empty file)/;
+
+/** @throws AgentError `cli/self-test` or `hardware/native-module` (rollback) with the first thing that is wrong. */
+export async function selfTest(configFile: string, environment: Environment): Promise<void> {
+  await loadNativeModules();
+  const faults = await faultsOf(configFile, environment);
+  const unmet = new Set(faults.filter(isOfThePlace).map(sectionOf));
+  const own = faults.find((fault) => !isOfThePlace(fault) && !unmet.has(sectionOf(fault)));
+  if (own !== undefined)
+    throw new AgentError('cli/self-test', `this release refuses the configuration: ${faultLine(configFile, own)}`, {
+      recovery: 'rollback',
+    });
+}
+
+async function faultsOf(configFile: string, environment: Environment): Promise<readonly ConfigFault[]> {
+  try {
+    return (await readConfig(configFile, { environment })).faults;
+  } catch (error) {
+    // A machine that is not set up yet: nothing to refuse.
+    if (hasCode(error, 'config/unreadable')) return [];
+    throw error;
+  }
+}
+
+function isOfThePlace({ problem, expected }: ConfigFault): boolean {
+  return OF_THE_PLACE.test(problem) || expected.startsWith('a credential given by systemd');
+}
+
+/** `platform` of `platform.accessToken`. */
+function sectionOf({ path }: ConfigFault): string {
+  return /^\w*/.exec(path)?.[0] ?? '';
+}
