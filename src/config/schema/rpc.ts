@@ -11,14 +11,15 @@ export const BUILT_IN_METHODS = [
   'getActuator',
   'pulse',
   'toggle',
+  'toggle',
   'listMethods',
   'outboxStatus',
   'setLogLevel',
   'restart',
   'reboot',
   'diagnose',
-  'rotateToken',
-  'rotateProvisioningSecret',
+  'setNextAccessToken',
+  'setProvisioningSecret',
 ] as const;
 
 /** Below the 10 s that dashboards wait by default. */
