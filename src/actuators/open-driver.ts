@@ -6,6 +6,7 @@ import type { Clock } from '../host/clock.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
 import { openCommand } from './command.ts';
 import { openGpioOutput } from './gpio-output.ts';
+import { openModbusWrite } from './modbus-write.ts';
 import { openPwm } from './pwm.ts';
 import { openSerialWrite } from './serial-write.ts';
 
@@ -27,7 +28,7 @@ export async function openDriver(config: ActuatorConfig, deps: OpenDriverDeps, s
     case 'command':
       return openCommand(config, clock);
     case 'modbus-write':
-      throw new AgentError('actuators/unsupported', `${config.name}: modbus-write is not there yet`, { recovery: 'hold' });
+      return await openModbusWrite(config, ports.modbus, signal);
   }
 }
 

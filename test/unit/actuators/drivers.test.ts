@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openCommand } from '../../../src/actuators/command.ts';
+import { openModbusWrite } from '../../../src/actuators/modbus-write.ts';
 import { openPwm } from '../../../src/actuators/pwm.ts';
 import { openSerialWrite } from '../../../src/actuators/serial-write.ts';
 import type { ActuatorConfigOf } from '../../../src/config/agent-config.ts';
+import type { ModbusLink, ModbusPort } from '../../../src/hardware/modbus-port.ts';
 import type { PwmPort, PwmState } from '../../../src/hardware/pwm-port.ts';
 import type { SerialPort, SerialPorts } from '../../../src/hardware/serial-port.ts';
 import { systemClock } from '../../../src/host/clock.ts';
@@ -141,5 +143,61 @@ describe('a serial actuator', () => {
     answer = 'ERR\r\n';
     await expect(driver.write(22, never)).rejects.toMatchObject({ code: 'actuators/no-answer' });
     expect(listeners.size).toBe(0);
+  });
+});
+
+describe('a Modbus actuator', () => {
+  let registers: Map<number, number>;
+  let coils: Map<number, boolean>;
+  const link = {
+    writeRegisters: async (_unit: number, address: number, words: readonly number[]) => {
+      for (const [at, word] of words.entries()) registers.set(address + at, word);
+    },
+    readRegisters: async (_unit: number, _table: string, address: number, count: number) =>
+      Array.from({ length: count }, (_, at) => registers.get(address + at) ?? 0),
+    writeCoil: async (_unit: number, address: number, on: boolean) => void coils.set(address, on),
+    readBits: async (_unit: number, _table: string, address: number) => [coils.get(address) === true],
+    close: async () => {},
+  } as Partial<ModbusLink> as ModbusLink;
+  const modbus = { open: async () => link } as Partial<ModbusPort> as ModbusPort;
+  const config = (changes: Partial<ActuatorConfigOf<'modbus-write'>>): ActuatorConfigOf<'modbus-write'> => ({
+    ...{ ...common, kind: 'modbus-write', connection: { transport: 'tcp', host: 'plc', port: 502, responseTimeoutMs: 100 }, unitId: 1 },
+    ...{ table: 'holding', address: 40, type: 'int16', wordOrder: 'big', byteOrder: 'big', scale: 1, offset: 0, readBack: true },
+    ...changes,
+  });
+  beforeEach(() => {
+    registers = new Map();
+    coils = new Map();
+  });
+
+  it('writes what its register means, and reads back what was wanted where the register rounds', async () => {
+    const driver = await openModbusWrite(config({ scale: 0.1, offset: -10 }), modbus, never);
+    await driver.write(21.37, never);
+    expect([registers.get(40), await driver.read?.(never)]).toEqual([314, 21.37]);
+    registers.set(40, 0xffff);
+    expect(await driver.read?.(never)).toBe(-10.1);
+    await expect(driver.write(1e6, never)).rejects.toMatchObject({ code: 'hardware/modbus-no-number' });
+  });
+
+  it('writes long numbers in the maker’s order', async () => {
+    const driver = await openModbusWrite(config({ type: 'float32', wordOrder: 'little' }), modbus, never);
+    await driver.write(1.5, never);
+    // IEEE 754: 1.5 is 3FC00000h.
+    expect([registers.get(40), registers.get(41), await driver.read?.(never)]).toEqual([0, 0x3fc0, 1.5]);
+  });
+
+  it('switches a coil, and a register that holds a bit', async () => {
+    const coil = await openModbusWrite(config({ table: 'coil' }), modbus, never);
+    await coil.write(true, never);
+    expect([coils.get(40), await coil.read?.(never)]).toEqual([true, true]);
+    const bit = await openModbusWrite(config({ type: 'bool' }), modbus, never);
+    await bit.write(true, never);
+    expect([registers.get(40), await bit.read?.(never)]).toEqual([1, true]);
+    registers.set(40, 0);
+    expect(await bit.read?.(never)).toBe(false);
+  });
+
+  it('is not read back where that is not wanted', async () => {
+    expect((await openModbusWrite(config({ readBack: false }), modbus, never)).read).toBeUndefined();
   });
 });

@@ -1,0 +1,53 @@
+/** A setpoint or a coil in a Modbus unit: written in one request, read back from the same place. */
+import type { ActuatorConfigOf } from '../config/agent-config.ts';
+import type { ModbusLink, ModbusPort } from '../hardware/modbus-port.ts';
+import { decodeModbus, encodeModbus, type ModbusLayout, registersOf } from '../hardware/modbus-values.ts';
+import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
+
+/** @throws as ModbusPort.open. */
+export async function openModbusWrite(
+  config: ActuatorConfigOf<'modbus-write'>,
+  modbus: ModbusPort,
+  signal: AbortSignal,
+): Promise<ActuatorDriver> {
+  const link = await modbus.open(config.connection, signal);
+  const door = config.table === 'coil' ? coilDoor(config, link) : registerDoor(config, link);
+  return {
+    write: door.write,
+    ...(config.readBack ? { read: door.read } : {}),
+    close: () => link.close(),
+  };
+}
+
+interface Door {
+  readonly write: (value: ActuatorValue, signal: AbortSignal) => Promise<void>;
+  readonly read: (signal: AbortSignal) => Promise<ActuatorValue>;
+}
+
+function coilDoor({ unitId, address }: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): Door {
+  return {
+    write: (value, signal) => link.writeCoil(unitId, address, value === true, signal),
+    read: async (signal) => (await link.readBits(unitId, 'coil', address, 1, signal))[0] === true,
+  };
+}
+
+function registerDoor(config: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): Door {
+  const { unitId, address, type, wordOrder, byteOrder, scale, offset } = config;
+  const layout: ModbusLayout = { type, wordOrder, byteOrder };
+  const wordsOf = (value: ActuatorValue): readonly number[] => encodeModbus((Number(value) - offset) / scale, layout);
+  let wanted: { readonly value: ActuatorValue; readonly words: readonly number[] } | undefined;
+  return {
+    write: async (value, signal) => {
+      const words = wordsOf(value);
+      await link.writeRegisters(unitId, address, words, signal);
+      wanted = { value, words };
+    },
+    read: async (signal) => {
+      const words = await link.readRegisters(unitId, 'holding', address, registersOf(layout), signal);
+      // 21.37 in steps of 0.1 is 21.4 in the register: what was written is what was wanted.
+      if (wanted?.words.every((word, at) => word === words[at]) === true) return wanted.value;
+      const raw = decodeModbus(words, layout);
+      return typeof raw === 'number' || typeof raw === 'bigint' ? Number((Number(raw) * scale + offset).toPrecision(12)) : raw;
+    },
+  };
+}
