@@ -12,6 +12,7 @@ import { openFirmware } from './firmware-request.ts';
 import { type Exchange, type ExchangeDeps, exchange } from './http-exchange.ts';
 import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
 import { PlatformError } from './platform-error.ts';
+import { TelemetryCheck } from './telemetry-check.ts';
 import { keyFault, valueFault } from './wire-values.ts';
 
 export interface HttpDeviceApiSettings extends ConnectionSettings {
@@ -53,6 +54,7 @@ export class HttpDeviceApi implements DeviceApi {
   readonly #codec: PayloadCodec;
   readonly #deps: HttpDeviceApiDeps;
   readonly #exchangeDeps: ExchangeDeps;
+  readonly #check = new TelemetryCheck();
 
   /** Connects at the first call. @throws PlatformError `platform/settings` (stop) for an address that is none. */
   constructor(deps: HttpDeviceApiDeps) {
@@ -69,7 +71,7 @@ export class HttpDeviceApi implements DeviceApi {
 
   async postTelemetry(records: readonly TelemetryRecord[], signal: AbortSignal): Promise<UploadAnswer> {
     if (records.length === 0) return { kind: 'accepted' };
-    const fault = telemetryFault(records);
+    const fault = this.#check.fault(records);
     if (fault !== undefined) return { kind: 'refused', status: 0, text: fault };
     try {
       const body = this.#codec.encodeTelemetry(records);
@@ -186,19 +188,6 @@ export class HttpDeviceApi implements DeviceApi {
   #secrets(): readonly string[] {
     return [this.#deps.token(), ...this.#connections.secrets];
   }
-}
-
-/** What the server would lose or misread, in words; undefined when all of it can be sent. */
-function telemetryFault(records: readonly TelemetryRecord[]): string | undefined {
-  for (const { ts, values } of records) {
-    if (ts !== undefined && !(Number.isSafeInteger(ts) && ts >= 0)) return `ts ${ts} is no UTC epoch in ms`;
-    if (ts === undefined && Object.hasOwn(values, 'ts')) return 'a record without time has a key "ts", which the server takes for its time';
-    for (const key of Object.keys(values)) {
-      const fault = keyFault(key) ?? valueFault(values[key] as JsonValue);
-      if (fault !== undefined) return `key ${JSON.stringify(key.slice(0, 80))}: ${fault}`;
-    }
-  }
-  return undefined;
 }
 
 function attributeQuery(clientKeys: readonly string[], sharedKeys: readonly string[]): string {

@@ -22,17 +22,36 @@ export interface PayloadCodec {
 /** Deepest nesting that an answer may have. */
 export const DEEPEST_ANSWER = 32;
 
+/**
+ * What JSON.stringify may spell in a way that the server stores as another type: an exponent, more than 16 decimals, a whole double past
+ * 2^53. Text that only looks like it (in a string) takes the slow way too, which is right for everything.
+ */
+const NEEDS_CARE = /\d(?:[eE]|\d{15})/;
+
 export const jsonCodec: PayloadCodec = {
   name: 'json',
   contentType: 'application/json',
-  encodeTelemetry: (records) => {
-    const parts = records.map(recordJson);
-    return parts.length === 1 ? (parts[0] ?? '') : `[${parts.join(',')}]`;
-  },
+  encodeTelemetry: (records) => quickTelemetry(records) ?? carefulTelemetry(records),
   encodeAttributes: valuesJson,
   encode: stringifyJson,
   decode: (bytes) => parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), { depth: DEEPEST_ANSWER }),
 };
+
+/** Several times faster than value by value; undefined when a value needs care, or is a long that JSON.stringify refuses. */
+function quickTelemetry(records: readonly TelemetryRecord[]): string | undefined {
+  const plain = records.map(({ ts, values }) => (ts === undefined ? values : { ts, values }));
+  try {
+    const text = JSON.stringify(plain.length === 1 ? plain[0] : plain);
+    return NEEDS_CARE.test(text) ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function carefulTelemetry(records: readonly TelemetryRecord[]): string {
+  const parts = records.map(recordJson);
+  return parts.length === 1 ? (parts[0] ?? '') : `[${parts.join(',')}]`;
+}
 
 function recordJson(record: TelemetryRecord): string {
   const values = valuesJson(record.values);
