@@ -1,4 +1,5 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
+import { hasCode } from '../errors.ts';
 import type { Log } from '../host/log.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
@@ -28,8 +29,19 @@ export class BatchReader {
     this.#deps = deps;
   }
 
-  /** The next batch of a lane; what turns out to be damaged is counted and passed over. */
+  /** The next batch of a lane; what turns out to be damaged is counted, what cannot be read is tried later, and both are passed over. */
   async next(lane: Lane, limits: BatchLimits): Promise<OutboxBatch | undefined> {
+    for (;;) {
+      try {
+        return await this.#next(lane, limits);
+      } catch (error) {
+        // The segment at fault is out of the lanes' sight now, so this ends.
+        if (!hasCode(error, 'outbox/unreadable')) throw error;
+      }
+    }
+  }
+
+  async #next(lane: Lane, limits: BatchLimits): Promise<OutboxBatch | undefined> {
     for (;;) {
       const placed = await this.#deps.lanes.select(lane, limits.maxEntries);
       if (placed.length === 0) return undefined;

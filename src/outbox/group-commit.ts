@@ -18,8 +18,8 @@ export interface GroupCommitDeps {
   readonly commitEntries: number;
   /** What may wait while the disk fails, in entries. */
   readonly memoryEntries: number;
-  /** Makes blocks durable; rejects when the disk does not take them. */
-  readonly write: (blocks: readonly FramedBlock[]) => Promise<void>;
+  /** Makes blocks durable; rejects when the disk does not take them. `isOldest`: nothing before them waits. */
+  readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<void>;
   readonly onCommitted: (blocks: readonly FramedBlock[]) => void;
   /** Entries that gave way in memory. */
   readonly onDropped: (count: number) => void;
@@ -157,7 +157,7 @@ export class GroupCommit {
       if (commit.isWriting) continue;
       this.#inFlight += 1;
       commit.isWriting = true;
-      this.#deps.write(commit.blocks).then(
+      this.#deps.write(commit.blocks, commit === this.#packed[0]).then(
         () => this.#onWritten(commit),
         (error: unknown) => this.#onFailed(commit, error),
       );

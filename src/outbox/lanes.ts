@@ -106,7 +106,12 @@ export class Lanes {
     const newestFirst = order === 'newest-first';
     const segments = newestFirst ? shelf.segments.toReversed() : [...shelf.segments];
     for (const segment of segments) {
-      if (segment.firstSequence >= liveFrom || acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
+      if (
+        !shelf.isReadable(segment) ||
+        segment.firstSequence >= liveFrom ||
+        acknowledged.covers(segment.firstSequence, segment.lastSequence)
+      )
+        continue;
       if (segment.bootIds?.every((bootId) => !this.#deps.boots.canResolve(bootId)) === true && !segment.ownTimes) continue;
       const blocks = await shelf.blocksOf(segment);
       for (const info of newestFirst ? blocks.toReversed() : [...blocks]) {
@@ -119,7 +124,7 @@ export class Lanes {
     for (let sequence = first; sequence <= last; ) {
       const segment = this.#deps.shelf.segmentOf(sequence);
       if (segment === undefined) return;
-      const blocks = await this.#deps.shelf.blocksOf(segment);
+      const blocks = this.#deps.shelf.isReadable(segment) ? await this.#deps.shelf.blocksOf(segment) : [];
       const from = firstEndingAtOrAfter(blocks, sequence);
       for (let at = from; at < blocks.length; at += 1) {
         const info = blocks[at] as BlockInfo;
@@ -138,12 +143,16 @@ export class Lanes {
   /** Looks for alarms in a few of the segments that an earlier process wrote, newest first; each call gets on with it. */
   async #survey(): Promise<void> {
     for (let read = 0; read < SURVEYED_AT_ONCE; ) {
-      const segment = this.#unsurveyed.pop();
-      if (segment === undefined) return;
+      const segment = this.#unsurveyed.at(-1);
+      if (segment === undefined || !this.#deps.shelf.isReadable(segment)) return;
+      this.#unsurveyed.pop();
       if (!this.#deps.shelf.segments.includes(segment)) continue;
       if (this.#deps.acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
-      for (const { alarm, firstSequence, lastSequence } of await this.#deps.shelf.blocksOf(segment))
-        if (alarm) this.#alarms.add(firstSequence, lastSequence);
+      const blocks = await this.#deps.shelf.blocksOf(segment).catch((error: unknown) => {
+        this.#unsurveyed.unshift(segment);
+        throw error;
+      });
+      for (const { alarm, firstSequence, lastSequence } of blocks) if (alarm) this.#alarms.add(firstSequence, lastSequence);
       read += 1;
     }
   }

@@ -60,7 +60,7 @@ export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }
   const putAside = (name: string): Promise<void> => outboxFolder.setAside(name);
   const state = await DeliveryState.open({ files, folder, clock }, putAside);
   const boots = await BootTimes.open({ ...deps, timeUncertain: settings.timeUncertain }, putAside);
-  const shelf = new SegmentShelf({ files, folder, log, onScanned: (segment, blocks) => closeGaps(state, segment, blocks) });
+  const shelf = new SegmentShelf({ files, folder, log, clock, onScanned: (segment, blocks) => closeGaps(state, segment, blocks) });
   const newest = await outboxFolder.load(shelf);
   if (newest !== undefined) OutboxFolder.observeBoots(boots, newest.scan);
   const small = (share: number): number => Math.min(LARGEST_SMALL_FILE_BYTES, settings.maxBytes * share);

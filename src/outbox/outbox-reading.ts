@@ -1,5 +1,5 @@
 /** Reads what is still on the disk, delivered or not: for plots, the audit and the command line. One block of entries in memory at a time. */
-import { AgentError } from '../errors.ts';
+import { AgentError, hasCode } from '../errors.ts';
 import type { BlockInfo } from './block-frame.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
@@ -29,12 +29,12 @@ export async function* readEntries(parts: ReadingParts, query: EntryQuery, signa
   const { shelf, boots, state, reading } = parts;
   for (const segment of [...shelf.segments]) {
     if (query.heldOnly === true && state.acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
-    const blocks = await reading.run(async () => (isThere(shelf, segment) ? [...(await shelf.blocksOf(segment))] : []));
+    const blocks = await reading.run(async () => (isThere(shelf, segment) ? [...(await shelf.blocksOf(segment))] : [])).catch(passOver);
     for (const info of blocks) {
       signal.throwIfAborted();
       if (!mayMatch(info, query, parts)) continue;
       // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
-      const [columns] = await reading.run(async () => (isThere(shelf, segment) ? shelf.read([{ segment, info }]) : []));
+      const [columns] = await reading.run(async () => (isThere(shelf, segment) ? shelf.read([{ segment, info }]) : [])).catch(passOver);
       if (columns === undefined) continue;
       for (const entry of lookAtEntries(boots, { segment, info }, columns)) if (matchesEntry(entry, query, state)) yield entry;
     }
@@ -51,8 +51,14 @@ export async function collectEntries(entries: AsyncIterable<ResolvedEntry>, limi
   return collected;
 }
 
+/** One segment that cannot be read must not hide the others. */
+function passOver(error: unknown): never[] {
+  if (hasCode(error, 'outbox/unreadable')) return [];
+  throw error;
+}
+
 function isThere(shelf: SegmentShelf, segment: Segment): boolean {
-  return shelf.segments.includes(segment);
+  return shelf.segments.includes(segment) && shelf.isReadable(segment);
 }
 
 function mayMatch(info: BlockInfo, query: EntryQuery, { boots, state }: ReadingParts): boolean {

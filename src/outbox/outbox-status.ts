@@ -4,7 +4,8 @@ import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState, OutboxCounters } from './delivery-state.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Lanes } from './lanes.ts';
-import { heldIn, type Retention } from './retention.ts';
+import type { Retention } from './retention.ts';
+import { heldIn } from './segment-count.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 
 export interface OutboxStatus extends OutboxCounters {
@@ -86,7 +87,9 @@ export interface StatusDeps {
 
 export function readStatus(deps: StatusDeps): OutboxStatus {
   const { clock, shelf, state, boots, retention, commit, rate, opened } = deps;
-  const held = shelf.segments.map((segment) => ({ segment, entries: heldIn(segment, state) })).filter(({ entries }) => entries > 0);
+  const held = shelf.segments
+    .map((segment) => ({ segment, entries: heldIn(segment, shelf.knownBlocksOf(segment), state.acknowledged) }))
+    .filter(({ entries }) => entries > 0);
   const onDisk = held.reduce((sum, { entries }) => sum + entries, 0);
   const heldBytes = held.reduce((sum, { segment }) => sum + segment.bytes, 0);
   const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, boots);

@@ -57,7 +57,7 @@ export class Outbox {
       commitAgeMs: settings.commitAgeMs,
       commitEntries: settings.commitEntries,
       memoryEntries: settings.memoryEntries,
-      write: (blocks) => this.#writing.share(() => this.#write(blocks)),
+      write: (blocks, isOldest) => this.#writing.share(() => this.#write(blocks, isOldest)),
       onCommitted: (blocks) => this.#onCommitted(blocks),
       onDropped: (count) => this.#count('dropped', count),
     });
@@ -188,9 +188,9 @@ export class Outbox {
     deadline.abort();
   }
 
-  async #write(blocks: readonly FramedBlock[]): Promise<void> {
+  async #write(blocks: readonly FramedBlock[], isOldest: boolean): Promise<void> {
     try {
-      const { written } = await this.#placing.run(() => this.#place(blocks));
+      const { written } = await this.#placing.run(() => this.#place(blocks, isOldest));
       await written;
     } catch (error) {
       const { retention } = this.#parts;
@@ -200,7 +200,7 @@ export class Outbox {
   }
 
   /** Makes room and begins to write; commits take their places in the order of their sequences. */
-  async #place(blocks: readonly FramedBlock[]): Promise<BegunWrite> {
+  async #place(blocks: readonly FramedBlock[], isOldest: boolean): Promise<BegunWrite> {
     const { retention, writer, boots } = this.#parts;
     const size = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
     const hasRoom = await retention.makeRoom(size, (work) => this.#reading.run(work));
@@ -208,7 +208,7 @@ export class Outbox {
       throw new AgentError('outbox/full', 'the outbox is full, and set to drop the newest', { recovery: 'drop' });
     // A boot must be in the table before the next one begins, so that boots stay in their order.
     if (boots.dirty) await this.#housekeeping.keepTimes();
-    return writer.begin(blocks);
+    return writer.begin(blocks, { isOldest });
   }
 
   #onCommitted(blocks: readonly FramedBlock[]): void {

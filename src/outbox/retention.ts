@@ -9,6 +9,7 @@ import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import type { FileLayer } from './file-layer.ts';
 import type { OutboxSettings } from './outbox-settings.ts';
+import { heldIn } from './segment-count.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 import { thinSegment } from './thinning.ts';
 
@@ -131,8 +132,8 @@ export class Retention {
 
   async #drop(segment: Segment, reason: 'age' | 'full'): Promise<void> {
     const { shelf, state, log } = this.#deps;
-    await shelf.blocksOf(segment).catch(() => {});
-    const entries = heldIn(segment, state);
+    const blocks = await shelf.blocksOf(segment).catch(() => undefined);
+    const entries = heldIn(segment, blocks, state.acknowledged);
     await shelf.remove(segment);
     state.acknowledged.add(segment.firstSequence, segment.lastSequence);
     state.counters.dropped += entries;
@@ -167,12 +168,4 @@ export class Retention {
     this.#freeReadMs = clock.monotonicMs();
     this.#freeBytes = await files.freeBytes(folder);
   }
-}
-
-/** Entries of a segment that were not delivered. */
-export function heldIn(segment: Segment, state: DeliveryState): number {
-  const width = segment.lastSequence - segment.firstSequence + 1;
-  if (width <= 0) return 0;
-  const open = width - state.acknowledged.countWithin(segment.firstSequence, segment.lastSequence);
-  return segment.thinned > 0 ? Math.round((segment.count * open) / width) : open;
 }

@@ -5,11 +5,11 @@
 import type { Log } from '../host/log.ts';
 import { type BlockInfo, readBlockInfo, unpackBlock } from './block-frame.ts';
 import type { BlockEntries } from './block-payload.ts';
-import type { FileLayer, OpenFile } from './file-layer.ts';
+import type { FileLayer } from './file-layer.ts';
 import { type SegmentScan, scanSegment } from './segment-file.ts';
+import { type ReadableSegment, SegmentReader, type SegmentReaderDeps } from './segment-reader.ts';
 
-export interface Segment {
-  readonly name: string;
+export interface Segment extends ReadableSegment {
   readonly firstSequence: number;
   /** The last that it holds, or may hold when it was not read yet. */
   lastSequence: number;
@@ -39,10 +39,7 @@ const KEPT_INDEXES = 4;
 /** One read for blocks that lie side by side, up to this much. */
 const LARGEST_READ_BYTES = 256 * 1024;
 
-export interface SegmentShelfDeps {
-  readonly files: FileLayer;
-  readonly folder: string;
-  readonly log: Log;
+export interface SegmentShelfDeps extends SegmentReaderDeps {
   /** Told what a segment really holds, whenever one is read through. */
   readonly onScanned: (segment: Segment, blocks: readonly BlockInfo[]) => void;
 }
@@ -57,13 +54,14 @@ export class SegmentShelf {
   readonly #indexes = new Map<Segment, readonly BlockInfo[]>();
   /** The segment being written, whose index grows with each commit. */
   #active: { readonly segment: Segment; readonly blocks: BlockInfo[] } | undefined;
-  #file: { readonly segment: Segment; readonly file: OpenFile } | undefined;
+  readonly #reader: SegmentReader;
 
   constructor(deps: SegmentShelfDeps) {
     this.#files = deps.files;
     this.#folder = deps.folder;
     this.#log = deps.log;
     this.#onScanned = deps.onScanned;
+    this.#reader = new SegmentReader(deps);
   }
 
   /** Ascending. */
@@ -111,6 +109,11 @@ export class SegmentShelf {
     this.#retire();
   }
 
+  /** Whether a segment may be read now; one that could not be is left alone for a while. */
+  isReadable(segment: Segment): boolean {
+    return this.#reader.isReadable(segment);
+  }
+
   /** The segment whose range holds a sequence. */
   segmentOf(sequence: number): Segment | undefined {
     return this.#segments.find((segment) => segment.firstSequence <= sequence && sequence <= segment.lastSequence);
@@ -130,11 +133,14 @@ export class SegmentShelf {
     return blocks;
   }
 
+  /** The same without reading: undefined when they are not known now. */
+  knownBlocksOf(segment: Segment): readonly BlockInfo[] | undefined {
+    return this.#active?.segment === segment ? this.#active.blocks : this.#indexes.get(segment);
+  }
+
   /** Reads a segment through, and corrects what is known of it. */
   async scan(segment: Segment): Promise<SegmentScan> {
-    const bytes = Buffer.allocUnsafe(segment.bytes);
-    const file = await this.#open(segment);
-    const scan = scanSegment(bytes.subarray(0, await file.read(bytes, 0)));
+    const scan = scanSegment(await this.#reader.read(segment, 0, segment.bytes));
     // What a failed commit left behind was written again at the beginning of the next segment.
     const blocks = scan.blocks.filter((block) => block.firstSequence <= segment.lastSequence);
     segment.damagedBytes = scan.damaged.reduce((sum, [from, to]) => sum + to - from, 0);
@@ -163,9 +169,7 @@ export class SegmentShelf {
         end += next.info.bytes;
         to += 1;
       }
-      const bytes = Buffer.allocUnsafe(end - first.info.offset);
-      const file = await this.#open(first.segment);
-      const got = bytes.subarray(0, await file.read(bytes, first.info.offset));
+      const got = await this.#reader.read(first.segment, first.info.offset, end - first.info.offset);
       for (; from < to; from += 1) entries.push(this.#unpack(got, first.info.offset, placed[from] as PlacedBlock));
     }
     return entries;
@@ -187,13 +191,11 @@ export class SegmentShelf {
   /** Forgets what is known of a segment whose file was replaced. */
   async refresh(segment: Segment): Promise<void> {
     this.#indexes.delete(segment);
-    if (this.#file?.segment === segment) await this.close();
+    await this.#reader.forget(segment);
   }
 
-  async close(): Promise<void> {
-    const open = this.#file;
-    this.#file = undefined;
-    await open?.file.close();
+  close(): Promise<void> {
+    return this.#reader.close();
   }
 
   #unpack(bytes: Buffer, offset: number, { segment, info }: PlacedBlock): BlockEntries | undefined {
@@ -204,15 +206,6 @@ export class SegmentShelf {
       this.#log.warn({ segment: segment.name, offset: info.offset, err: error }, 'outbox block cannot be unpacked');
     }
     return undefined;
-  }
-
-  /** The file last read stays open: a drain reads it hundreds of times. */
-  async #open(segment: Segment): Promise<OpenFile> {
-    if (this.#file?.segment === segment) return this.#file.file;
-    await this.close();
-    const file = await this.#files.open(`${this.#folder}/${segment.name}`, 'read');
-    this.#file = { segment, file };
-    return file;
   }
 
   #keep(segment: Segment, blocks: readonly BlockInfo[]): void {

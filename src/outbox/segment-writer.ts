@@ -45,6 +45,8 @@ export class SegmentWriter {
   #open: OpenSegment | undefined;
   /** The last write begun; settled when it and all before it are. */
   #last: Promise<void> = Promise.resolve();
+  /** A commit failed and has not begun again. */
+  #broken = false;
 
   constructor(deps: SegmentWriterDeps) {
     this.#deps = deps;
@@ -57,13 +59,29 @@ export class SegmentWriter {
     this.#deps.shelf.activate(segment, blocks);
   }
 
-  /** Begins to write blocks; not to be called again before this resolves. @throws what the files throw. */
-  async begin(blocks: readonly FramedBlock[]): Promise<BegunWrite> {
+  /**
+   * Begins to write blocks; not to be called again before this resolves. After a failure only the oldest commit may begin again: one that
+   * came after it must not take its place in the order of sequences.
+   * @throws what the files throw.
+   */
+  async begin(blocks: readonly FramedBlock[], options: { readonly isOldest: boolean }): Promise<BegunWrite> {
+    if (options.isOldest) this.#broken = false;
+    if (this.#broken) throw new Error('a commit before this one failed');
+    try {
+      return await this.#begin(blocks);
+    } catch (error) {
+      this.#broken = true;
+      throw error;
+    }
+  }
+
+  async #begin(blocks: readonly FramedBlock[]): Promise<BegunWrite> {
     const size = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
     const open = this.#open;
     if (open !== undefined && open.at + size <= open.allocated) return { written: this.#start(open, blocks) };
     // The file grows, or another begins: that waits for what is on its way.
     await this.#last.catch(() => {});
+    if (this.#broken) throw new Error('a commit before this one failed');
     if (this.#open !== undefined && this.#open.at + size > this.#deps.segmentBytes) await this.seal();
     const target = this.#open ?? (await this.#create((blocks[0] as FramedBlock).info.firstSequence));
     await this.#start(target, blocks);
@@ -162,6 +180,7 @@ export class SegmentWriter {
   async #abandon(open: OpenSegment): Promise<void> {
     if (open.failed) return;
     open.failed = true;
+    this.#broken = true;
     this.#open = undefined;
     const { shelf, files, folder } = this.#deps;
     const isEmpty = !shelf.segments.includes(open.segment);
