@@ -21,7 +21,7 @@ export function boardPorts(deps: BoardPortsDeps): Ports & { readonly link: Board
   const link = new BoardLink(deps);
   const gpio = new BoardGpio(link);
   const serial = new BoardSerial(link, deps.clock);
-  const modbus = new Modbus({ clock: deps.clock, serial });
+  const modbus = new Modbus({ clock: deps.clock, serial, placeOf: (host, port, signal) => placeOnBoard(link, host, port, signal) });
   return {
     link,
     gpio,
@@ -36,6 +36,19 @@ export function boardPorts(deps: BoardPortsDeps): Ports & { readonly link: Board
       await link.close();
     },
   };
+}
+
+/** A Modbus/TCP host of the board's; hosts that it does not stand in for are not there. */
+async function placeOnBoard(
+  link: BoardLink,
+  host: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<{ readonly host: string; readonly port: number }> {
+  const place = await link.request('modbus.tcp', { host, port }, signal);
+  if (place === null)
+    throw new AgentError('hardware/modbus-no-answer', `the simulated board has no Modbus host ${host}:${port}`, { recovery: 'retry' });
+  return { host: '127.0.0.1', port: place.port };
 }
 
 class BoardI2c implements I2cPort {

@@ -66,20 +66,21 @@ export class RtuTransport implements ModbusTransport {
 
 export class TcpTransport implements ModbusTransport {
   readonly #host: string;
-  readonly #port: number;
+  readonly #place: (signal: AbortSignal) => Promise<{ readonly host: string; readonly port: number }>;
   #socket: Socket | undefined;
   #transaction = 0;
   #onAnswer: (answer: TcpAnswer) => void = () => {};
   #onLost: (error: AgentError) => void = () => {};
 
-  constructor(host: string, port: number) {
+  /** @param host for messages. */
+  constructor(host: string, place: (signal: AbortSignal) => Promise<{ readonly host: string; readonly port: number }>) {
     this.#host = host;
-    this.#port = port;
+    this.#place = place;
   }
 
   async exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     const what = `waiting for Modbus unit ${unitId} at ${this.#host}`;
-    const socket = this.#socket ?? (await withinDeadline(this.#connect(), what, signal));
+    const socket = this.#socket ?? (await withinDeadline(this.#connect(signal), what, signal));
     this.#transaction = (this.#transaction + 1) & 0xffff;
     const transaction = this.#transaction;
     const answer = new Promise<Uint8Array>((resolve, reject) => {
@@ -106,8 +107,8 @@ export class TcpTransport implements ModbusTransport {
     this.#socket?.destroy();
   }
 
-  async #connect(): Promise<Socket> {
-    const socket = createConnection({ host: this.#host, port: this.#port, noDelay: true });
+  async #connect(signal: AbortSignal): Promise<Socket> {
+    const socket = createConnection({ ...(await this.#place(signal)), noDelay: true });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', (cause) =>

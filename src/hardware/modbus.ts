@@ -18,6 +18,8 @@ import { TurnQueue } from './turn-queue.ts';
 export interface ModbusDeps {
   readonly clock: Clock;
   readonly serial: SerialPorts;
+  /** Where a host really is; a simulated board stands in for it. Default: where it says. */
+  readonly placeOf?: (host: string, port: number, signal: AbortSignal) => Promise<{ readonly host: string; readonly port: number }>;
 }
 
 interface Shared {
@@ -65,9 +67,13 @@ export class Modbus implements ModbusPort {
     const { serial, clock } = this.#deps;
     const transport =
       connection.transport === 'tcp'
-        ? new TcpTransport(connection.host, connection.port)
+        ? new TcpTransport(connection.host, (inner) => this.#placeOf(connection.host, connection.port, inner))
         : new RtuTransport(await serial.open(connection, signal), connection.baudRate, clock);
     return { transport, queue: new TurnQueue(), connection, users: 0 };
+  }
+
+  async #placeOf(host: string, port: number, signal: AbortSignal): Promise<{ readonly host: string; readonly port: number }> {
+    return (await this.#deps.placeOf?.(host, port, signal)) ?? { host, port };
   }
 
   async #release(key: string, shared: Shared): Promise<void> {

@@ -50,9 +50,9 @@ export function ina219Config({ busRangeVolts, shuntOhms, maxAmperes }: Ina219Con
   return (busRangeVolts === 32 ? BUS_RANGE_32 : 0) | (range << 11) | TWELVE_BITS | CONTINUOUS;
 }
 
-/** Equation 1; its lowest bit cannot be written. */
+/** Equations 1 and 2; its lowest bit cannot be written. */
 export function ina219Calibration({ shuntOhms, maxAmperes }: Ina219Config): number {
-  return Math.min(0xfffe, Math.trunc(CALIBRATION / (currentStep(maxAmperes) * shuntOhms))) & 0xfffe;
+  return Math.min(0xfffe, Math.trunc(CALIBRATION / ((maxAmperes / 2 ** 15) * shuntOhms))) & 0xfffe;
 }
 
 /** @throws AgentError `sensors/out-of-range` (retry) when the chip's own arithmetic overflowed. */
@@ -61,16 +61,12 @@ export function parseIna219(
   words: { readonly voltage: number; readonly current: number; readonly power: number },
 ): readonly Reading[] {
   if (words.voltage & OVERFLOW) throw sensorFault('out-of-range', 'more current than maxAmperes: the INA219 has overflowed');
-  const step = currentStep(config.maxAmperes);
+  // What the written calibration makes of one step, which rounding put a little beside maxAmperes / 2^15.
+  const step = CALIBRATION / (ina219Calibration(config) * config.shuntOhms);
   const voltage = withinRange('voltage', rounded((words.voltage >> 3) * BUS_STEP_VOLTS, DIGITS), [0, config.busRangeVolts]);
   return [
     { key: 'voltage', value: voltage, unit: 'V' },
     { key: 'current', value: rounded(signed16(words.current) * step, DIGITS), unit: 'A' },
     { key: 'power', value: rounded(words.power * step * POWER_STEPS_PER_CURRENT_STEP, DIGITS), unit: 'W' },
   ];
-}
-
-/** Equation 2. */
-function currentStep(maxAmperes: number): number {
-  return maxAmperes / 2 ** 15;
 }

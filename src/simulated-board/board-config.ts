@@ -82,7 +82,13 @@ export const boardSchema = z.strictObject({
   serial: z.array(z.strictObject({ port: z.string(), pty: z.boolean().default(true), talk })).default([]),
   modbusTcp: z
     .array(
-      z.strictObject({ host: z.string().default('127.0.0.1'), port: z.int().min(0).max(65_535), units: z.record(z.string(), modbusUnit) }),
+      z.strictObject({
+        host: z.string(),
+        port: z.int().min(1).max(65_535),
+        /** Where it really listens, on 127.0.0.1; 0 takes any free port, which the agent asks for. */
+        listenOn: z.int().min(0).max(65_535).default(0),
+        units: z.record(z.string(), modbusUnit),
+      }),
     )
     .default([]),
   oneWire: z.array(z.strictObject({ id: z.string().regex(/^[0-9a-f]{2}-[0-9a-f]{12}$/), signal: signalSchema, keys })).default([]),

@@ -160,6 +160,7 @@ function operationsOf(board: SimulatedBoard): Operations {
       return null;
     },
     'serial.list': () => serial.list(),
+    'modbus.tcp': async ({ host, port }) => await board.modbusTcp(host, port),
     'oneWire.read': ({ id }) => oneWire.read(id),
     'oneWire.list': () => oneWire.list(),
     'pwm.open': (request, connection) => handleOnly(connection.hold(() => pwm.open(request))),

@@ -2,8 +2,9 @@
  * The wire of one simulated serial port: a real pseudo-terminal under a path that stays the same, or bytes within the board's socket.
  * Unplugging closes the pty, which hangs up on whoever has it open, exactly as a pulled USB adapter does; plugging it in makes another.
  */
-import { closeSync, rmSync, symlinkSync } from 'node:fs';
+import { closeSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
+import { systemCode } from '../errors.ts';
 import { nativeAddon } from '../host/native-addon.ts';
 
 export interface SerialWire {
@@ -27,7 +28,7 @@ interface Pty {
 export class PtyWire implements SerialWire {
   readonly device: string;
   readonly #onBytes: (bytes: Uint8Array) => void;
-  #pty: { readonly slave: number; readonly stream: ReadStream } | undefined;
+  #pty: { readonly master: number; readonly slave: number; readonly stream: ReadStream } | undefined;
 
   constructor(path: string, onBytes: (bytes: Uint8Array) => void) {
     this.device = path;
@@ -40,9 +41,14 @@ export class PtyWire implements SerialWire {
   }
 
   send(bytes: Uint8Array): void {
-    // A reader that is away leaves the line full; a real line would lose the bytes, memory would not.
-    const stream = this.#pty?.stream as (ReadStream & { write(bytes: Uint8Array): boolean; readonly writableLength: number }) | undefined;
-    if (stream !== undefined && stream.writableLength < 64 * 1024) stream.write(bytes);
+    if (this.#pty === undefined) return;
+    try {
+      // Not through the stream: libuv writes to a tty in a loop until it takes everything, which a reader that is away never lets it.
+      writeSync(this.#pty.master, bytes);
+    } catch (error) {
+      // The line is full because nobody reads: a real one loses the bytes too.
+      if (systemCode(error) !== 'EAGAIN') throw error;
+    }
   }
 
   plug(): void {
@@ -53,7 +59,7 @@ export class PtyWire implements SerialWire {
     const stream = new ReadStream(master);
     stream.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     stream.on('error', () => {});
-    this.#pty = { slave, stream };
+    this.#pty = { master, slave, stream };
   }
 
   unplug(): void {

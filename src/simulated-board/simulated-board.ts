@@ -10,6 +10,7 @@ import { SimulatedOneWire } from './simulated-one-wire.ts';
 import { type BoardContext, BoardFaults, BoardSignals, FOREVER } from './simulated-part.ts';
 import { SimulatedPwm } from './simulated-pwm.ts';
 import { SimulatedSerial } from './simulated-serial.ts';
+import { ModbusTcpServer } from './talkers/modbus-talker.ts';
 
 export interface SimulatedBoardDeps {
   readonly clock: Clock;
@@ -35,6 +36,7 @@ export class SimulatedBoard {
   readonly pwm: SimulatedPwm;
   readonly bench: Bench;
   readonly #record: BoardRecord;
+  readonly #modbusTcp: ReadonlyMap<string, { readonly server: ModbusTcpServer; readonly listenOn: number }>;
 
   constructor(config: BoardConfig, deps: SimulatedBoardDeps) {
     const { clock, record } = deps;
@@ -46,13 +48,26 @@ export class SimulatedBoard {
     this.serial = new SimulatedSerial(config.serial, context);
     this.oneWire = new SimulatedOneWire(config.oneWire, context);
     this.pwm = new SimulatedPwm(config.pwm, context);
+    this.#modbusTcp = new Map(
+      config.modbusTcp.map(({ host, port, listenOn, units }) => {
+        const source = `${host}:${port}`;
+        return [source, { server: new ModbusTcpServer(units, source, context), listenOn }];
+      }),
+    );
     this.bench = benchOf(this, context);
+  }
+
+  /** The local port behind which the units of a Modbus/TCP host are, or null when the board does not stand in for it. */
+  async modbusTcp(host: string, port: number): Promise<{ readonly port: number } | null> {
+    const found = this.#modbusTcp.get(`${host}:${port}`);
+    return found === undefined ? null : { port: await found.server.listen(found.listenOn) };
   }
 
   /** Call once; the record is closed with it. */
   close(): void {
     this.gpio.close();
     this.serial.close();
+    for (const { server } of this.#modbusTcp.values()) server.close();
     this.#record.close();
   }
 }

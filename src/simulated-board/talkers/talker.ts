@@ -2,6 +2,8 @@
 import type { SerialTalkConfig } from '../board-config.ts';
 import type { BoardContext } from '../simulated-part.ts';
 import { LineTalker } from './line-talker.ts';
+import { modbusTalker } from './modbus-talker.ts';
+import { NmeaTalker } from './nmea-talker.ts';
 
 export interface TalkerContext extends BoardContext {
   /** The port's path. */
@@ -23,8 +25,9 @@ export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talk
     case 'listener':
       return listener(config.reply, context);
     case 'nmea':
+      return new NmeaTalker(config, context);
     case 'modbus':
-      throw new Error(`${config.kind} is not built yet`);
+      return modbusTalker(config.units, context);
   }
 }
 
