@@ -40,6 +40,8 @@ export class DemoProcess {
     const log = createWriteStream(join(options.folder, `${name}.log`), { flags: 'a' });
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });
+    // Whatever ends the demo, nothing of it stays behind.
+    process.once('exit', () => child.kill('SIGKILL'));
     return new DemoProcess(name, child, options.onUnexpectedExit);
   }
 
