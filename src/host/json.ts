@@ -27,6 +27,8 @@ declare global {
 const DEFAULT_LENGTH = 16 * 1024 * 1024;
 const DEFAULT_DEPTH = 32;
 const WHOLE_NUMBER = /^-?\d+$/;
+/** What a whole number past 2^53 looks like, wherever in a text. */
+const LONG_NUMBER = /\d{16}/;
 
 /**
  * Parses JSON text; whole numbers that a double cannot hold become bigint. `__proto__` keys are dropped.
@@ -58,9 +60,22 @@ export function parseJsonNumbers(text: string, number: (source: string) => unkno
   }
 }
 
-/** Writes JSON; a bigint as a bare whole number. NaN and infinities become null, as JSON has no word for them. */
+/**
+ * Writes JSON; a bigint as a bare whole number, a whole double past 2^53 with its point, so that each comes back as what it was. NaN and
+ * infinities become null, as JSON has no word for them.
+ */
 export function stringifyJson(value: JsonValue): string {
-  return JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? JSON.rawJSON(item.toString()) : item));
+  try {
+    const text = JSON.stringify(value);
+    if (!LONG_NUMBER.test(text)) return text;
+  } catch {
+    // A bigint, which JSON.stringify refuses.
+  }
+  return JSON.stringify(value, (_key, item: unknown) => {
+    if (typeof item === 'bigint') return JSON.rawJSON(item.toString());
+    if (typeof item === 'number' && Number.isInteger(item) && !Number.isSafeInteger(item)) return JSON.rawJSON(`${BigInt(item)}.0`);
+    return item;
+  });
 }
 
 /** Whether a parsed value is an object, and not an array or null. */
