@@ -117,7 +117,8 @@ class AttributeLoop {
     } catch (error) {
       if (signal.aborted) return;
       if (this.#backoff.attempts === 0) log.warn({ error: messageOf(error) }, 'attributes cannot be read');
-      this.#dueAtMs = clock.monotonicMs() + this.#backoff.nextMs();
+      // However long the platform was gone: once it is back, one period is enough.
+      this.#dueAtMs = clock.monotonicMs() + Math.min(this.#backoff.nextMs(), this.#deps.reconcilePeriodMs());
     }
   }
 

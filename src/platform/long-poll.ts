@@ -32,7 +32,10 @@ const POLL_SPREAD_MS = 5_000;
 const LONGEST_POLL_MS = 25_000;
 /** A connection that is silent for this long after the poll's own time is dead. */
 const DEAD_AFTER_MS = 10_000;
-const FAILURE_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
+/** A command that waits for the link to be noticed again waits this long at worst. */
+const FAILURE_BACKOFF = { firstMs: 1_000, maxMs: 20_000 };
+/** A poll that stood this long before it failed had a connection: its end says nothing about the next one. */
+const STOOD_MS = 5_000;
 /** A refused token does not become good by asking often. */
 const UNAUTHORISED_AT_LEAST_MS = 60_000;
 /** "Nothing yet" sooner than this was not a long poll. */
@@ -70,6 +73,7 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
     } catch (error) {
       if (signal.aborted) return;
       deps.onGap?.();
+      if (clock.monotonicMs() - startedMs >= STOOD_MS) failures.reset();
       if (failures.attempts === 0) log.warn({ kind: deps.kind, error: messageOf(error) }, 'the long poll failed');
       await clock.sleep(failures.nextMs(hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_AT_LEAST_MS : 0), signal);
     }
