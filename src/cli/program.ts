@@ -10,8 +10,13 @@ type AddCommand = (program: Command, edge: Edge) => void;
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   run: async () => (await import('./run.ts')).addRunCommand,
   'check-config': async () => (await import('./check-config.ts')).addCheckConfigCommand,
+  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
   status: async () => (await import('./status.ts')).addStatusCommand,
   firmware: async () => (await import('./firmware.ts')).addFirmwareCommand,
+  claim: async () => (await import('./claim.ts')).addClaimCommand,
+  identity: async () => (await import('./identity.ts')).addIdentityCommand,
+  report: async () => (await import('./report.ts')).addReportCommand,
+  audit: async () => (await import('./audit.ts')).addAuditCommand,
   platform: async () => (await import('./platform.ts')).addPlatformCommand,
   board: async () => (await import('./board.ts')).addBoardCommand,
 };

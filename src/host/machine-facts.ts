@@ -1,0 +1,174 @@
+/** What the kernel and systemd say about this machine: for people who ask why it does not work. What is not known is left out. */
+import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from './clock.ts';
+import { runProgram } from './run-program.ts';
+
+export interface MachineUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly groupIds: readonly number[];
+}
+
+export interface FileFacts {
+  readonly uid: number;
+  readonly gid: number;
+  /** Permission bits. */
+  readonly mode: number;
+  /** The group's name, or its number. */
+  readonly group: string;
+}
+
+export interface UnitFacts {
+  /** `loaded`, `not-found` … */
+  readonly load: string;
+  /** `active`, `inactive`, `failed` … */
+  readonly active: string;
+  /** `enabled`, `disabled` … */
+  readonly enabled: string;
+  /** Why it ended last: `success`, `exit-code`, `watchdog` … */
+  readonly result: string;
+  readonly restarts: number;
+  readonly exitCode: number;
+  readonly watchdogMs: number;
+  readonly user: string;
+}
+
+export interface MountFacts {
+  readonly device: string;
+  readonly type: string;
+  readonly readOnly: boolean;
+  /** What ext4 has counted on it since it was made or checked. */
+  readonly errors?: number;
+}
+
+const UNIT_PROPERTIES = ['LoadState', 'ActiveState', 'UnitFileState', 'Result', 'NRestarts', 'ExecMainStatus', 'WatchdogUSec', 'User'];
+const UNIT_DEADLINE_MS = 3_000;
+const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6, min: 60e6, h: 3_600e6 };
+
+export class MachineFacts {
+  readonly #clock: Clock;
+  readonly #root: string;
+
+  /** `root` is the file system's root; tests have their own. */
+  constructor(deps: { readonly clock: Clock; readonly root?: string }) {
+    this.#clock = deps.clock;
+    this.#root = deps.root ?? '/';
+  }
+
+  /** The user of that name, or the one who asks. */
+  async user(name: string = userInfo().username): Promise<MachineUser | undefined> {
+    const entry = (await this.#lines('etc/passwd')).map((line) => line.split(':')).find(([known]) => known === name);
+    if (entry === undefined) return undefined;
+    const own = Number(entry[3]);
+    const groups = (await this.#lines('etc/group'))
+      .map((line) => line.split(':'))
+      .filter(([, , , members]) => members?.split(',').includes(name));
+    return { name, uid: Number(entry[2]), groupIds: [...new Set([own, ...groups.map(([, , id]) => Number(id))])] };
+  }
+
+  /** Undefined when there is no such file. */
+  async file(path: string): Promise<FileFacts | undefined> {
+    const found = await stat(join(this.#root, path)).catch(() => undefined);
+    if (found === undefined) return undefined;
+    const group = (await this.#lines('etc/group')).map((line) => line.split(':')).find(([, , id]) => Number(id) === found.gid);
+    return { uid: found.uid, gid: found.gid, mode: found.mode & 0o7777, group: group?.[0] ?? String(found.gid) };
+  }
+
+  async disk(
+    folder: string,
+  ): Promise<
+    { readonly freeBytes: number; readonly totalBytes: number; readonly freeFiles: number; readonly totalFiles: number } | undefined
+  > {
+    const found = await statfs(join(this.#root, folder)).catch(() => undefined);
+    if (found === undefined) return undefined;
+    return {
+      freeBytes: found.bavail * found.bsize,
+      totalBytes: found.blocks * found.bsize,
+      freeFiles: found.ffree,
+      totalFiles: found.files,
+    };
+  }
+
+  /** The mount that holds a folder. */
+  async mount(folder: string): Promise<MountFacts | undefined> {
+    const mounts = (await this.#lines('proc/self/mounts')).map((line) => line.split(' '));
+    const holds = (point: string): boolean => point === '/' || folder === point || folder.startsWith(`${point}/`);
+    // The last of the longest: later mounts cover earlier ones.
+    const [device = '', , type = '', options = ''] =
+      mounts
+        .filter(([, point = '']) => holds(point))
+        .sort(([, a = ''], [, b = '']) => a.length - b.length)
+        .at(-1) ?? [];
+    if (type === '') return undefined;
+    const errors = type === 'ext4' ? await this.#read(`sys/fs/ext4/${device.replace(/^\/dev\//, '')}/errors_count`) : undefined;
+    return { device, type, readOnly: options.split(',').includes('ro'), ...(errors === undefined ? {} : { errors: Number(errors) }) };
+  }
+
+  /** How much of their life eMMC chips have used, percent, by their own word (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST, steps of 10 %). */
+  async storageLifeUsedPercent(): Promise<number | undefined> {
+    const disks = await readdir(join(this.#root, 'sys/block')).catch((): string[] => []);
+    const said = await Promise.all(
+      disks.filter((disk) => disk.startsWith('mmcblk')).map((disk) => this.#read(`sys/block/${disk}/device/life_time`)),
+    );
+    const steps = said
+      .flatMap((text) => (text === undefined ? [] : text.split(/\s+/).map((step) => Number.parseInt(step, 16))))
+      .filter((step) => step > 0);
+    return steps.length === 0 ? undefined : Math.max(...steps) * 10;
+  }
+
+  async memory(): Promise<{ readonly availableBytes: number; readonly totalBytes: number } | undefined> {
+    const text = await this.#read('proc/meminfo');
+    const kilobytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text ?? '')?.[1]);
+    const [available, total] = [kilobytes('MemAvailable'), kilobytes('MemTotal')];
+    return Number.isFinite(available) && Number.isFinite(total)
+      ? { availableBytes: available * 1024, totalBytes: total * 1024 }
+      : undefined;
+  }
+
+  /** Whether packets to anywhere have a way out, by IPv4 or IPv6. */
+  async hasDefaultRoute(): Promise<boolean> {
+    const four = (await this.#lines('proc/net/route')).some((line) => /^\S+\s+00000000\s+[0-9A-F]{8}\s+0003\s.*\s00000000\s/.test(line));
+    const six = (await this.#lines('proc/net/ipv6_route')).some((line) => /^0{32} 00 .* (?!lo$)\S+$/.test(line) && !line.endsWith(' lo'));
+    return four || six;
+  }
+
+  /** Undefined where systemd does not answer. */
+  async unit(name: string, signal: AbortSignal): Promise<UnitFacts | undefined> {
+    const args = ['show', name, `--property=${UNIT_PROPERTIES.join(',')}`];
+    const outcome = await runProgram({ file: 'systemctl', args, deadlineMs: UNIT_DEADLINE_MS }, this.#clock, signal).catch(() => undefined);
+    if (outcome?.exitCode !== 0) return undefined;
+    const said = new Map(
+      outcome.stdout.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    );
+    const word = (property: string): string => said.get(property) ?? '';
+    return {
+      load: word('LoadState'),
+      active: word('ActiveState'),
+      enabled: word('UnitFileState'),
+      result: word('Result'),
+      restarts: Number(word('NRestarts')),
+      exitCode: Number(word('ExecMainStatus')),
+      watchdogMs: microseconds(word('WatchdogUSec')) / 1_000,
+      user: word('User'),
+    };
+  }
+
+  async #lines(path: string): Promise<readonly string[]> {
+    return ((await this.#read(path)) ?? '').split('\n').filter((line) => line !== '');
+  }
+
+  async #read(path: string): Promise<string | undefined> {
+    const text = await readFile(join(this.#root, path), 'utf8').catch(() => '');
+    return text.trim() === '' ? undefined : text.trim();
+  }
+}
+
+/** systemd prints times as `1min 30s`, or `infinity`. */
+function microseconds(text: string): number {
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(us|ms|s|min|h)/g)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * (MICROSECONDS[unit ?? ''] ?? 0),
+    0,
+  );
+}

@@ -1,0 +1,75 @@
+/** What a check is: one thing that keeps a gateway from working, looked at, with a verdict, a reason and a remedy. */
+import type { AgentConfig } from '../../config/agent-config.ts';
+import type { ReadConfig } from '../../config/read-config.ts';
+import type { Ports } from '../../hardware/ports.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Environment } from '../../host/environment.ts';
+import type { MachineFacts, MachineUser } from '../../host/machine-facts.ts';
+import type { AgentStatus } from '../agent-status.ts';
+
+/** `unknown`: it could not be looked at, and that is no fault. */
+export type Verdict = 'good' | 'warning' | 'fault' | 'unknown';
+
+export interface Finding {
+  readonly verdict: Verdict;
+  readonly reason: string;
+  /** What to do; every warning and fault has one. */
+  readonly remedy?: string;
+}
+
+export interface DoctorDeps {
+  readonly configFile: string;
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly machine: Pick<
+    MachineFacts,
+    'user' | 'file' | 'disk' | 'mount' | 'storageLifeUsedPercent' | 'memory' | 'hasDefaultRoute' | 'unit'
+  >;
+  readonly isTimeSynchronised: () => Promise<boolean>;
+  /** The release that asks. */
+  readonly version: string;
+  /** What a running agent says of itself. */
+  readonly agent?: AgentStatus;
+  /** Whether the platform knows this device's token; undefined when the device has none. @throws PlatformError when it cannot be asked. */
+  readonly tokenWorks: (config: AgentConfig, signal: AbortSignal) => Promise<boolean | undefined>;
+  /** For looking at buses while no agent holds them. */
+  readonly openPorts: (config: AgentConfig) => Ports;
+}
+
+/** What checks share; read once. */
+export interface Patient extends DoctorDeps {
+  readonly read: ReadConfig;
+  /** The user whom the agent runs as. */
+  readonly serviceUser: MachineUser | undefined;
+}
+
+export interface Check {
+  readonly id: string;
+  /** What is looked at, in a few words. */
+  readonly title: string;
+  /** No finding: there is nothing of the kind here. */
+  readonly look: (patient: Patient, signal: AbortSignal) => Promise<Finding | undefined> | Finding | undefined;
+}
+
+/** A check that makes sense only with a configuration that could be read. */
+export function withConfig(
+  look: (config: AgentConfig, patient: Patient, signal: AbortSignal) => Promise<Finding | undefined> | Finding | undefined,
+): Check['look'] {
+  return (patient, signal) => (patient.read.config === undefined ? undefined : look(patient.read.config, patient, signal));
+}
+
+export function good(reason: string): Finding {
+  return { verdict: 'good', reason };
+}
+
+export function warning(reason: string, remedy: string): Finding {
+  return { verdict: 'warning', reason, remedy };
+}
+
+export function fault(reason: string, remedy: string): Finding {
+  return { verdict: 'fault', reason, remedy };
+}
+
+export function unknown(reason: string): Finding {
+  return { verdict: 'unknown', reason };
+}

@@ -1,0 +1,54 @@
+/** Looks at every thing that keeps a gateway from working. Changes nothing; a check that hangs is cut off and said to be unknown. */
+import { readConfig } from '../../config/read-config.ts';
+import { messageOf } from '../../errors.ts';
+import { type Check, type DoctorDeps, type Finding, type Patient, unknown, type Verdict } from './checkup.ts';
+import { CONFIG_CHECKS } from './config-checks.ts';
+import { HARDWARE_CHECKS } from './hardware-checks.ts';
+import { MACHINE_CHECKS } from './machine-checks.ts';
+import { NETWORK_CHECKS } from './network-checks.ts';
+import { SERVICE_CHECKS } from './service-checks.ts';
+
+export interface CheckedThing extends Finding {
+  readonly id: string;
+  readonly title: string;
+}
+
+export interface DoctorReport {
+  /** The worst verdict that counts: `unknown` does not. */
+  readonly verdict: Exclude<Verdict, 'unknown'>;
+  readonly checks: readonly CheckedThing[];
+}
+
+/** In the order in which a person would look. */
+export const CHECKS: readonly Check[] = [...CONFIG_CHECKS, ...HARDWARE_CHECKS, ...NETWORK_CHECKS, ...MACHINE_CHECKS, ...SERVICE_CHECKS];
+
+/** A dead name server takes this long; a person waits no longer. */
+const CHECK_WITHIN_MS = 12_000;
+const SERVICE_USER = 'turnstone';
+
+export async function runDoctor(deps: DoctorDeps, signal: AbortSignal): Promise<DoctorReport> {
+  const read = await readConfig(deps.configFile, { environment: deps.environment }).catch((error: unknown) => ({
+    faults: [{ line: 1, column: 1, path: '', problem: messageOf(error), expected: 'a configuration' }],
+    warnings: [],
+  }));
+  const patient: Patient = { ...deps, read, serviceUser: (await deps.machine.user(SERVICE_USER)) ?? (await deps.machine.user()) };
+  const found = await Promise.all(CHECKS.map((check) => examine(check, patient, signal)));
+  const checks = found.flat();
+  const has = (verdict: Verdict): boolean => checks.some((one) => one.verdict === verdict);
+  return { verdict: has('fault') ? 'fault' : has('warning') ? 'warning' : 'good', checks };
+}
+
+async function examine({ id, title, look }: Check, patient: Patient, signal: AbortSignal): Promise<readonly CheckedThing[]> {
+  const ended = new AbortController();
+  const late = patient.clock
+    .sleep(CHECK_WITHIN_MS, AbortSignal.any([ended.signal, signal]))
+    .then(() => unknown('it took too long to look'));
+  try {
+    const finding = await Promise.race([look(patient, AbortSignal.any([ended.signal, signal])), late]);
+    return finding === undefined ? [] : [{ id, title, ...finding }];
+  } catch (error) {
+    return [{ id, title, ...unknown(`it could not be looked at: ${messageOf(error)}`) }];
+  } finally {
+    ended.abort();
+  }
+}

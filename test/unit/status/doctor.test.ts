@@ -1,0 +1,573 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiSettings } from '../../../src/agent/platform-settings.ts';
+import type { Ports } from '../../../src/hardware/ports.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import { MachineFacts, type UnitFacts } from '../../../src/host/machine-facts.ts';
+import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
+import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { tokenWorks } from '../../../src/provisioning/token-check.ts';
+import type { AgentStatus } from '../../../src/status/agent-status.ts';
+import type { DoctorDeps } from '../../../src/status/doctor/checkup.ts';
+import { CHECKS, runDoctor } from '../../../src/status/doctor/doctor.ts';
+
+/** A gateway on which nothing is wrong, made of real files and a real local platform; each test plants one fault. */
+interface Gateway {
+  readonly folder: string;
+  readonly url: string;
+  config: string;
+  mode: number;
+  deps: DoctorDeps;
+  agent: AgentStatus;
+  unit: UnitFacts;
+  readonly closing: (() => Promise<unknown> | unknown)[];
+}
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const UID = process.getuid?.() ?? 0;
+let platform: LocalPlatform;
+let gateway: Gateway;
+
+beforeEach(async () => {
+  platform = await LocalPlatform.start({ port: 0 });
+  platform.ensureDevice('gateway-1', 'fixture-token');
+  gateway = await soundGateway();
+});
+
+afterEach(async () => {
+  for (const close of gateway.closing.reverse()) await close();
+  await platform.close();
+  await rm(gateway.folder, { recursive: true, force: true });
+});
+
+async function soundGateway(): Promise<Gateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-doctor-'));
+  await plantFiles(folder, {
+    'root/etc/passwd': `turnstone:x:${UID}:900::/:/usr/sbin/nologin`,
+    'root/etc/group': 'dialout:x:20:turnstone\nturnstone:x:900:',
+    'root/proc/self/mounts': `/dev/mmcblk0p2 / ext4 rw,relatime 0 0`,
+    'root/proc/net/route':
+      'Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\neth0 00000000 0101A8C0 0003 0 0 100 00000000 0 0 0',
+    'root/proc/meminfo': 'MemTotal: 949444 kB\nMemFree: 300000 kB\nMemAvailable: 500000 kB',
+    'root/sys/fs/ext4/mmcblk0p2/errors_count': '0',
+    'root/sys/block/mmcblk0/device/life_time': '0x01 0x02',
+    'state/credentials.json': '{}',
+  });
+  await chmod(join(folder, 'state/credentials.json'), 0o600);
+  const facts = new MachineFacts({ clock: systemClock, root: join(folder, 'root') });
+  const real = new MachineFacts({ clock: systemClock });
+  const sound: Gateway = {
+    folder,
+    url: platform.url,
+    config: `version: 1\nplatform: { url: "${platform.url}", accessToken: fixture-token }\nstateFolder: ${folder}/state\nsensors: [{ name: machine, kind: host }]\noutbox: { minFree: 1MB }\n`,
+    mode: 0o640,
+    agent: soundAgent(),
+    unit: {
+      load: 'loaded',
+      active: 'active',
+      enabled: 'enabled',
+      result: 'success',
+      restarts: 0,
+      exitCode: 0,
+      watchdogMs: 30_000,
+      user: 'turnstone',
+    },
+    closing: [],
+    deps: {
+      configFile: join(folder, 'turnstone.yaml'),
+      environment: {},
+      clock: systemClock,
+      machine: {
+        user: (name) => facts.user(name),
+        file: (path) => real.file(path),
+        disk: (path) => real.disk(path),
+        mount: (path) => facts.mount(path),
+        storageLifeUsedPercent: () => facts.storageLifeUsedPercent(),
+        memory: () => facts.memory(),
+        hasDefaultRoute: () => facts.hasDefaultRoute(),
+        unit: async () => gateway.unit,
+      },
+      isTimeSynchronised: async () => true,
+      version: '1.2.3',
+      tokenWorks: async (config, signal) => {
+        const settings = await apiSettings(config.platform);
+        return tokenWorks(
+          (token) => new HttpDeviceApi({ ...settings, token: () => token, clock: systemClock }),
+          config.platform.accessToken?.reveal() ?? '',
+          signal,
+        );
+      },
+      openPorts: () => {
+        throw new Error('a running agent holds the buses');
+      },
+    },
+  };
+  return sound;
+}
+
+function soundAgent(): AgentStatus {
+  return {
+    version: '1.2.3',
+    nowMs: 10 * HOUR_MS,
+    startedAtMs: 0,
+    timeSynchronised: true,
+    connection: { state: 'idle', failures: 0, acknowledgedEntries: 9, lastAcknowledgedAtMs: 10 * HOUR_MS - 5_000 },
+    outbox: { heldEntries: 3, heldBytes: 100, hoursThatFit: 900, rejected: 0, thinned: 0, dropped: 0, writtenBytes: 10e6 },
+    sensors: [{ name: 'machine', kind: 'host', state: 'ok', readings: [] }],
+    actuators: [],
+    lockedOut: false,
+    firmware: { version: '1.2.3' },
+    alerts: [],
+  } as unknown as AgentStatus;
+}
+
+async function plantFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(folder, path, '..'), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+async function examine(withAgent = true) {
+  await writeFile(gateway.deps.configFile, gateway.config);
+  await chmod(gateway.deps.configFile, gateway.mode);
+  return runDoctor(withAgent ? { ...gateway.deps, agent: gateway.agent } : gateway.deps, new AbortController().signal);
+}
+
+/** Everyone may write a folder whose owner is somebody else only when the bits say so. */
+function asOtherUser(): void {
+  gateway.deps = {
+    ...gateway.deps,
+    machine: { ...gateway.deps.machine, user: async () => ({ name: 'turnstone', uid: 54_321, groupIds: [54_321] }) },
+  };
+}
+
+function listening(server: {
+  listen(port: number, host: string, done: () => void): unknown;
+  address(): unknown;
+  close(): unknown;
+}): Promise<number> {
+  gateway.closing.push(() => server.close());
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
+}
+
+async function serveTls(fromMs: number, untilMs: number, trusted: boolean): Promise<void> {
+  const now = Date.now();
+  const { key, cert } = makeCertificate({ names: ['127.0.0.1'], fromMs: now + fromMs, untilMs: now + untilMs });
+  const port = await listening(createTlsServer({ key, cert }, (socket) => socket.on('error', () => {})).on('tlsClientError', () => {}));
+  await plantFiles(gateway.folder, { 'ca.pem': cert });
+  gateway.config = gateway.config.replace(
+    /platform: .*/,
+    `platform: { url: "https://127.0.0.1:${port}", accessToken: fixture-token${trusted ? `, caFile: ${gateway.folder}/ca.pem` : ''} }`,
+  );
+  gateway.deps = { ...gateway.deps, tokenWorks: async () => true };
+}
+
+const toPort = (port: number): void => {
+  gateway.config = gateway.config.replace(platform.url, `http://127.0.0.1:${port}`);
+};
+
+async function closedPort(): Promise<number> {
+  const server = createHttpServer();
+  const port = await listening(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const machine = (change: Partial<DoctorDeps['machine']>): void => {
+  gateway.deps = { ...gateway.deps, machine: { ...gateway.deps.machine, ...change } };
+};
+const agent = (change: object): void => {
+  gateway.agent = { ...gateway.agent, ...change };
+};
+const add = (yaml: string): void => {
+  gateway.config += yaml;
+};
+const sensors = (yaml: string): void => {
+  gateway.config = gateway.config.replace(/sensors: .*/, `sensors: [${yaml}]`);
+};
+
+/** A chip that nobody answers for. */
+const emptyBus = {
+  i2c: { openBus: async () => ({ probe: async () => false, close: async () => {} }) },
+  close: async () => {},
+} as unknown as Ports;
+
+interface Planted {
+  readonly fault: string;
+  readonly check: string;
+  readonly plant: () => unknown;
+  readonly reason: RegExp;
+  readonly remedy: RegExp;
+  readonly verdict?: 'warning';
+  readonly withoutAgent?: boolean;
+}
+
+const PLANTED: readonly Planted[] = [
+  {
+    fault: 'an unknown key in the configuration',
+    check: 'configuration',
+    plant: () => add('lgo: {}\n'),
+    reason: /line 6: lgo: unknown key/,
+    remedy: /check-config/,
+  },
+  {
+    fault: 'a secret in a file that everyone can read',
+    check: 'configuration-warnings',
+    plant: () => (gateway.mode = 0o644),
+    reason: /everyone can read/,
+    remedy: /change it/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'a state folder that is not there',
+    check: 'state-folder',
+    plant: () => rm(join(gateway.folder, 'state'), { recursive: true }),
+    reason: /is not there/,
+    remedy: /install -d -m 750 -o turnstone/,
+  },
+  {
+    fault: 'a state folder of somebody else',
+    check: 'state-folder',
+    plant: asOtherUser,
+    reason: /user turnstone cannot write/,
+    remedy: /chown -R turnstone:/,
+  },
+  {
+    fault: 'credentials that others can read',
+    check: 'secrets',
+    plant: () => chmod(join(gateway.folder, 'state/credentials.json'), 0o644),
+    reason: /mode 644/,
+    remedy: /chmod 600/,
+  },
+  {
+    fault: 'a configuration that the service cannot read',
+    check: 'config-readable',
+    plant: asOtherUser,
+    reason: /cannot read/,
+    remedy: /chmod 640/,
+  },
+  {
+    fault: 'an I2C bus that is not there',
+    check: 'devices',
+    plant: () => sensors('{ name: roof, kind: sht3x, bus: 250 }'),
+    reason: /\/dev\/i2c-250 is not there/,
+    remedy: /dtparam=i2c_arm=on/,
+  },
+  {
+    fault: 'a serial port that is not plugged in',
+    check: 'devices',
+    plant: () => sensors('{ name: scale, kind: serial-line, port: /dev/ttyUSB250 }'),
+    reason: /\/dev\/ttyUSB250 is not there/,
+    remedy: /plug it in/,
+  },
+  {
+    fault: 'a port that the service may not use',
+    check: 'permissions',
+    plant: () => {
+      sensors('{ name: scale, kind: serial-line, port: /dev/ttyUSB0 }');
+      machine({
+        file: async (path) =>
+          path.startsWith('/dev/') ? { uid: 0, gid: 20, mode: 0o660, group: 'dialout' } : { uid: 0, gid: 0, mode: 0o600, group: 'root' },
+        user: async () => ({ name: 'turnstone', uid: 900, groupIds: [900] }),
+      });
+    },
+    reason: /may not use \/dev\/ttyUSB0 \(group dialout/,
+    remedy: /usermod -aG dialout turnstone/,
+  },
+  {
+    fault: 'a sensor that fails',
+    check: 'sensors',
+    plant: () => agent({ sensors: [{ name: 'machine', kind: 'host', state: 'failing', fault: 'no /proc/stat', readings: [] }] }),
+    reason: /machine \(host\): no \/proc\/stat/,
+    remedy: /turnstone sensors read machine/,
+  },
+  {
+    fault: 'a chip that does not answer, while no agent runs',
+    check: 'sensors',
+    plant: () => {
+      sensors('{ name: roof, kind: bme280, address: 0x77 }');
+      gateway.deps = { ...gateway.deps, openPorts: () => emptyBus };
+    },
+    reason: /roof \(bme280\) at 0x77 on bus 1: nobody answers/,
+    remedy: /turnstone scan i2c/,
+    withoutAgent: true,
+  },
+  {
+    fault: 'an actuator that is lost',
+    check: 'actuators',
+    plant: () => agent({ actuators: [{ name: 'pump', kind: 'gpio-output', value: null, fault: 'line busy' }] }),
+    reason: /pump \(gpio-output\): line busy/,
+    remedy: /wiring/,
+  },
+  {
+    fault: 'a platform whose name nobody knows',
+    check: 'dns',
+    plant: () => (gateway.config = gateway.config.replace(platform.url, 'http://platform.invalid')),
+    reason: /platform\.invalid: no name server/,
+    remedy: /resolv\.conf/,
+  },
+  {
+    fault: 'no default route',
+    check: 'route',
+    plant: async () => {
+      gateway.config = gateway.config.replace(platform.url, 'http://192.0.2.1');
+      await plantFiles(gateway.folder, {
+        'root/proc/net/route': 'Iface Destination Gateway Flags\neth0 0001A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0',
+      });
+      gateway.deps = {
+        ...gateway.deps,
+        tokenWorks: async () => true,
+        clock: { ...systemClock, sleep: (_ms, signal) => systemClock.sleep(300, signal) },
+      };
+    },
+    reason: /no default route/,
+    remedy: /cable or the modem/,
+  },
+  {
+    fault: 'a proxy that is gone',
+    check: 'proxy',
+    plant: async () =>
+      (gateway.config = gateway.config.replace(
+        'accessToken: fixture-token',
+        `accessToken: fixture-token, proxy: "http://127.0.0.1:${await closedPort()}"`,
+      )),
+    reason: /ECONNREFUSED/,
+    remedy: /platform\.proxy/,
+  },
+  {
+    fault: 'a platform that is down',
+    check: 'reachable',
+    plant: async () => toPort(await closedPort()),
+    reason: /ECONNREFUSED/,
+    remedy: /firewall/,
+  },
+  {
+    fault: 'a certificate that has ended',
+    check: 'tls',
+    plant: () => serveTls(-9 * DAY_MS, -DAY_MS, true),
+    reason: /ended on/,
+    remedy: /renew it/,
+  },
+  {
+    fault: 'a certificate that nobody trusts',
+    check: 'tls',
+    plant: () => serveTls(-DAY_MS, 90 * DAY_MS, false),
+    reason: /not trusted here/,
+    remedy: /caFile/,
+  },
+  {
+    fault: 'a clock before the certificate',
+    check: 'tls',
+    plant: () => serveTls(DAY_MS, 90 * DAY_MS, true),
+    reason: /valid only from/,
+    remedy: /timedatectl/,
+  },
+  {
+    fault: 'a certificate that ends soon',
+    check: 'tls',
+    plant: () => serveTls(-DAY_MS, 3 * DAY_MS, true),
+    reason: /ends on/,
+    remedy: /before that/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'a token that the platform does not know',
+    check: 'token',
+    plant: () => (gateway.config = gateway.config.replace('fixture-token', 'wrong-token')),
+    reason: /does not know/,
+    remedy: /compare it/,
+  },
+  {
+    fault: 'a login page in between',
+    check: 'token',
+    plant: async () =>
+      toPort(
+        await listening(
+          createHttpServer((_request, response) =>
+            response.setHeader('content-type', 'text/html').end('<html>Welcome to the hotel</html>'),
+          ),
+        ),
+      ),
+    reason: /login page/,
+    remedy: /open a browser/,
+  },
+  {
+    fault: 'a device without a token',
+    check: 'token',
+    plant: () => (gateway.deps = { ...gateway.deps, tokenWorks: async () => undefined }),
+    reason: /no access token/,
+    remedy: /accessTokenFile/,
+  },
+  {
+    fault: 'a clock that is not synchronised',
+    check: 'clock',
+    plant: () => agent({ timeSynchronised: false }),
+    reason: /readings wait/,
+    remedy: /set-ntp true/,
+  },
+  {
+    fault: 'a full disk',
+    check: 'disk-space',
+    plant: () => machine({ disk: async () => ({ freeBytes: 5e5, totalBytes: 8e9, freeFiles: 9e5, totalFiles: 1e6 }) }),
+    reason: /500kB of 8GB free/,
+    remedy: /journalctl --vacuum/,
+  },
+  {
+    fault: 'a disk without inodes',
+    check: 'disk-space',
+    plant: () => machine({ disk: async () => ({ freeBytes: 5e9, totalBytes: 8e9, freeFiles: 7, totalFiles: 1e6 }) }),
+    reason: /only 7 files/,
+    remedy: /du --inodes/,
+  },
+  {
+    fault: 'a disk that went read-only',
+    check: 'disk-health',
+    plant: () => plantFiles(gateway.folder, { 'root/proc/self/mounts': '/dev/mmcblk0p2 / ext4 ro,relatime 0 0' }),
+    reason: /read-only/,
+    remedy: /dmesg/,
+  },
+  {
+    fault: 'a file system with errors',
+    check: 'disk-health',
+    plant: () => plantFiles(gateway.folder, { 'root/sys/fs/ext4/mmcblk0p2/errors_count': '4' }),
+    reason: /counted 4 errors/,
+    remedy: /replace the card/,
+  },
+  {
+    fault: 'a chip at the end of its life',
+    check: 'storage-life',
+    plant: () => plantFiles(gateway.folder, { 'root/sys/block/mmcblk0/device/life_time': '0x03 0x0b' }),
+    reason: /110 %/,
+    remedy: /identity export/,
+  },
+  {
+    fault: 'too many writes',
+    check: 'wear',
+    plant: () => agent({ outbox: { ...gateway.agent.outbox, writtenBytes: 2e9 } }),
+    reason: /4\.8GB a day/,
+    remedy: /commitAge/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'no memory',
+    check: 'memory',
+    plant: () => plantFiles(gateway.folder, { 'root/proc/meminfo': 'MemTotal: 949444 kB\nMemAvailable: 20000 kB' }),
+    reason: /20\.5MB of/,
+    remedy: /ps --sort/,
+  },
+  {
+    fault: 'a service that refused its configuration',
+    check: 'unit',
+    plant: () => (gateway.unit = { ...gateway.unit, active: 'failed', exitCode: 78 }),
+    reason: /refused its configuration/,
+    remedy: /systemctl restart/,
+  },
+  {
+    fault: 'a service that does not start at boot',
+    check: 'unit',
+    plant: () => (gateway.unit = { ...gateway.unit, enabled: 'disabled' }),
+    reason: /does not start at boot/,
+    remedy: /systemctl enable/,
+  },
+  {
+    fault: 'a service without watchdog',
+    check: 'watchdog',
+    plant: () => (gateway.unit = { ...gateway.unit, watchdogMs: 0 }),
+    reason: /no watchdog/,
+    remedy: /WatchdogSec/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'an old release that still runs',
+    check: 'agent',
+    plant: () => agent({ version: '1.2.2' }),
+    reason: /release 1\.2\.2 runs, and 1\.2\.3 is installed/,
+    remedy: /restart/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'nothing acknowledged for an hour',
+    check: 'uploads',
+    plant: () => agent({ connection: { ...gateway.agent.connection, lastAcknowledgedAtMs: 9 * HOUR_MS } }),
+    reason: /acknowledged 1h ago/,
+    remedy: /turnstone status/,
+  },
+  {
+    fault: 'entries that the platform refused',
+    check: 'outbox',
+    plant: () => agent({ outbox: { ...gateway.agent.outbox, rejected: 2 } }),
+    reason: /refused 2 entries/,
+    remedy: /outbox rejected/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'an outbox that cannot write',
+    check: 'outbox',
+    plant: () => agent({ outbox: { ...gateway.agent.outbox, fault: 'EROFS' } }),
+    reason: /cannot write \(EROFS\)/,
+    remedy: /dmesg/,
+  },
+  {
+    fault: 'an update that failed',
+    check: 'firmware',
+    plant: () => agent({ firmware: { version: '1.2.3', state: 'FAILED', offered: '1.3.0', error: 'wrong signature' } }),
+    reason: /1\.3\.0: wrong signature/,
+    remedy: /firmware history/,
+  },
+  {
+    fault: 'a key switch that was forgotten',
+    check: 'lockout',
+    plant: () => agent({ lockedOut: true }),
+    reason: /locked out/,
+    remedy: /key switch/,
+    verdict: 'warning',
+  },
+];
+
+describe('the doctor', () => {
+  it('finds nothing wrong with a sound gateway', async () => {
+    const report = await examine();
+    expect(report.checks.filter(({ verdict }) => verdict !== 'good')).toEqual([]);
+    expect(report.verdict).toBe('good');
+  });
+
+  it.each(PLANTED)('finds $fault, and names the remedy', async ({ check, plant, reason, remedy, verdict = 'fault', withoutAgent }) => {
+    await plant();
+    const report = await examine(withoutAgent !== true);
+    expect(report.checks.find(({ id }) => id === check)).toMatchObject({
+      verdict,
+      reason: expect.stringMatching(reason),
+      remedy: expect.stringMatching(remedy),
+    });
+    expect(report.verdict).not.toBe('good');
+    expect(JSON.stringify(report)).not.toContain('fixture-token');
+  });
+
+  it('has at least one planted fault for every check', () => {
+    expect(CHECKS.map(({ id }) => id).filter((id) => !PLANTED.some(({ check }) => check === id))).toEqual([]);
+    expect(PLANTED.length).toBeGreaterThanOrEqual(20);
+  });
+
+  it('gives every warning and fault a remedy', async () => {
+    gateway.config = 'version: 2\n';
+    gateway.unit = { ...gateway.unit, active: 'inactive' };
+    const { checks } = await examine(false);
+    expect(checks.filter(({ verdict, remedy }) => (verdict === 'warning' || verdict === 'fault') && remedy === undefined)).toEqual([]);
+  });
+
+  it('does not wait for a check that hangs', async () => {
+    gateway.deps = { ...gateway.deps, clock: { ...systemClock, sleep: async () => {} }, tokenWorks: () => new Promise(() => {}) };
+    expect((await examine()).checks.find(({ id }) => id === 'token')).toMatchObject({
+      verdict: 'unknown',
+      reason: 'it took too long to look',
+    });
+  });
+});
