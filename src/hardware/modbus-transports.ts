@@ -95,7 +95,7 @@ export class TcpTransport implements ModbusTransport {
       return await withinDeadline(answer, what, signal);
     } catch (error) {
       // A connection on which an answer is overdue is not trusted with the next request.
-      socket.destroy();
+      this.#drop(socket);
       throw error;
     } finally {
       this.#onAnswer = () => {};
@@ -105,6 +105,12 @@ export class TcpTransport implements ModbusTransport {
 
   async close(): Promise<void> {
     this.#socket?.destroy();
+  }
+
+  /** Forgotten at once, so that the next request makes a new connection. */
+  #drop(socket: Socket): void {
+    if (this.#socket === socket) this.#socket = undefined;
+    socket.destroy();
   }
 
   async #connect(signal: AbortSignal): Promise<Socket> {
@@ -126,11 +132,12 @@ export class TcpTransport implements ModbusTransport {
         }
       } catch (error) {
         this.#onLost(error as AgentError);
-        socket.destroy();
+        this.#drop(socket);
       }
     });
     socket.once('close', () => {
-      if (this.#socket === socket) this.#socket = undefined;
+      if (this.#socket !== socket) return; // dropped before: its end is no news
+      this.#socket = undefined;
       this.#onLost(new AgentError('hardware/modbus-no-answer', `Modbus host ${this.#host} hung up`, { recovery: 'retry' }));
     });
     this.#socket = socket;

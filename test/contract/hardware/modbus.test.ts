@@ -1,0 +1,111 @@
+/** Our Modbus client against a unit that others wrote: the TCP server of modbus-serial. */
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LinuxSerial } from '../../../src/hardware/linux-serial.ts';
+import { Modbus } from '../../../src/hardware/modbus.ts';
+import type { ModbusConnection, ModbusLink } from '../../../src/hardware/modbus-port.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+
+const signal = AbortSignal.timeout(60_000);
+const UNIT = 11;
+const holding = new Map<number, number>();
+const coils = new Map<number, boolean>();
+
+interface Server {
+  close(callback: () => void): void;
+}
+/** modbus-serial has no types that fit both module kinds. */
+const { ServerTCP } = createRequire(import.meta.url)('modbus-serial') as {
+  readonly ServerTCP: new (vector: object, options: object) => Server;
+};
+
+let server: Server;
+let modbus: Modbus;
+let link: ModbusLink;
+let connection: ModbusConnection;
+
+beforeAll(async () => {
+  const port = await freePort();
+  const vector = {
+    getHoldingRegister: (address: number) => holding.get(address) ?? address,
+    getInputRegister: (address: number) => address + 1_000,
+    getCoil: (address: number) => coils.get(address) ?? address % 3 === 0,
+    getDiscreteInput: (address: number) => address % 2 === 1,
+    setRegister: (address: number, value: number) => void holding.set(address, value),
+    setCoil: (address: number, value: boolean) => void coils.set(address, value),
+  };
+  server = new ServerTCP(vector, { host: '127.0.0.1', port, unitID: UNIT });
+  modbus = new Modbus({ clock: systemClock, serial: new LinuxSerial({ clock: systemClock }) });
+  connection = { transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 1_000 };
+  link = await modbus.open(connection, signal);
+});
+
+afterAll(async () => {
+  await modbus.close();
+  await new Promise<void>((resolve) => server.close(resolve));
+});
+
+describe('Modbus/TCP against modbus-serial', () => {
+  it('reads registers, as many as a request can carry', async () => {
+    expect(await link.readRegisters(UNIT, 'holding', 5, 3, signal)).toEqual([5, 6, 7]);
+    expect(await link.readRegisters(UNIT, 'input', 0, 125, signal)).toEqual(Array.from({ length: 125 }, (_, at) => 1_000 + at));
+  });
+
+  it('reads bits across bytes', async () => {
+    expect(await link.readBits(UNIT, 'coil', 0, 19, signal)).toEqual(Array.from({ length: 19 }, (_, at) => at % 3 === 0));
+    expect(await link.readBits(UNIT, 'discrete', 1, 2, signal)).toEqual([true, false]);
+  });
+
+  it('writes one register, several, and a coil', async () => {
+    await link.writeRegisters(UNIT, 40, [0xabcd], signal);
+    await link.writeRegisters(UNIT, 41, [1, 2, 0xffff], signal);
+    await link.writeCoil(UNIT, 7, true, signal);
+    expect([40, 41, 42, 43].map((address) => holding.get(address))).toEqual([0xabcd, 1, 2, 0xffff]);
+    expect(coils.get(7)).toBe(true);
+    expect(await link.readRegisters(UNIT, 'holding', 40, 4, signal)).toEqual([0xabcd, 1, 2, 0xffff]);
+  });
+
+  it('keeps many questions at once apart', async () => {
+    const asked = Array.from({ length: 60 }, (_, at) => at * 3);
+    const answers = await Promise.all(asked.map((address) => link.readRegisters(UNIT, 'input', address, 1, signal)));
+    expect(answers.map(([value]) => value)).toEqual(asked.map((address) => address + 1_000));
+  });
+
+  it('shares one connection, and says so when another is asked for on the same line', async () => {
+    const second = await modbus.open(connection, signal);
+    await second.close();
+    expect(await link.readRegisters(UNIT, 'holding', 1, 1, signal)).toEqual([1]);
+  });
+
+  it('says that nobody is there', async () => {
+    const nobody = await modbus.open({ transport: 'tcp', host: '127.0.0.1', port: await freePort(), responseTimeoutMs: 500 }, signal);
+    await expect(nobody.readRegisters(1, 'holding', 0, 1, signal)).rejects.toMatchObject({
+      code: 'hardware/modbus-no-answer',
+      recovery: 'retry',
+    });
+  });
+
+  it('takes no nonsense for an answer, and comes back after it', async () => {
+    const liar = createServer((socket) =>
+      socket.on('data', () => socket.write(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'))).on('error', () => {}),
+    );
+    const port = await new Promise<number>((resolve) =>
+      liar.listen(0, '127.0.0.1', () => resolve((liar.address() as { port: number }).port)),
+    );
+    const fooled = await modbus.open({ transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 500 }, signal);
+    for (let at = 0; at < 2; at += 1)
+      await expect(fooled.readRegisters(1, 'holding', 0, 1, signal)).rejects.toMatchObject({ code: 'hardware/modbus-bad-answer' });
+    await fooled.close();
+    liar.close();
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  const port = await new Promise<number>((resolve) =>
+    probe.listen(0, '127.0.0.1', () => resolve((probe.address() as { port: number }).port)),
+  );
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}

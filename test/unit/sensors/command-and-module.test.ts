@@ -1,0 +1,129 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Ports } from '../../../src/hardware/ports.ts';
+import { openCommand } from '../../../src/sensors/command.ts';
+import { checkReadings, openModule } from '../../../src/sensors/module.ts';
+import { forRandomBytes } from '../../support/random-bytes.ts';
+import { sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
+
+const signal = AbortSignal.timeout(60_000);
+let folder = '';
+const deps = () => sensorDeps({ ports: {} as never as Ports as never, folder });
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-programs-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('a command', () => {
+  const command = (shell: string, more: Readonly<Record<string, unknown>> = {}) =>
+    openCommand(sensorConfig({ name: 'tool', kind: 'command', program: '/bin/sh', arguments: ['-c', shell], ...more }), deps(), signal);
+
+  it('is read by what it prints', async () => {
+    expect(await (await command('echo "{\\"level\\": 1.5, \\"ok\\": true}"')).read(signal)).toEqual([
+      { key: 'level', value: 1.5 },
+      { key: 'ok', value: true },
+    ]);
+    const lines = await command('echo heading; echo T=21.5; echo H=40', { format: 'regex', pattern: '^(?:T=(?<t>.*)|H=(?<h>.*))$' });
+    expect(await lines.read(signal)).toEqual([
+      { key: 't', value: 21.5 },
+      { key: 'h', value: 40 },
+    ]);
+  });
+
+  it('sees the variables it was given, and none of ours', async () => {
+    process.env.TURNSTONE_TEST_SECRET = 'do-not-pass';
+    const sensor = await command('echo "{\\"mode\\": \\"$MODE\\", \\"secret\\": \\"$TURNSTONE_TEST_SECRET\\"}"', {
+      environment: { MODE: 'fast' },
+    });
+    expect(await sensor.read(signal)).toEqual([
+      { key: 'mode', value: 'fast' },
+      { key: 'secret', value: '' },
+    ]);
+    delete process.env.TURNSTONE_TEST_SECRET;
+  });
+
+  it('fails when it fails, hangs, prints too much or prints nonsense', async () => {
+    await expect((await command('echo "no such card" >&2; exit 3')).read(signal)).rejects.toThrow(/ended with 3: "no such card/);
+    await expect((await command('sleep 20', { deadline: '100ms' })).read(signal)).rejects.toMatchObject({ recovery: 'retry' });
+    await expect((await command('yes', { maxOutput: '1kB', deadline: '300ms' })).read(signal)).rejects.toMatchObject({ recovery: 'retry' });
+    await expect((await command('head -c 5000 /dev/zero', { maxOutput: '1kB' })).read(signal)).rejects.toThrow(/more than 1000 bytes/);
+    await expect((await command('echo nonsense')).read(signal)).rejects.toMatchObject({ code: 'sensors/bad-line' });
+  });
+});
+
+describe('a module', () => {
+  const write = async (text: string): Promise<string> => {
+    const file = join(folder, 'driver.mjs');
+    await writeFile(file, text);
+    await chmod(file, 0o644);
+    return file;
+  };
+  const open = async (text: string, options: Readonly<Record<string, unknown>> = {}) =>
+    await openModule(sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options }), deps(), signal);
+
+  it('is given its options and gives readings', async () => {
+    const sensor = await open(
+      'export async function openSensor({ name, options }) { return { read: async () => [{ key: name, value: options.height * 2, unit: "m" }] }; }',
+      { height: 1.5 },
+    );
+    expect(await sensor.read(signal)).toEqual([{ key: 'tank', value: 3, unit: 'm' }]);
+    await sensor.close();
+  });
+
+  it('can speak by itself', async () => {
+    const sensor = await open(
+      'export const openSensor = async () => ({ speaksByItself: true, read: async () => [], subscribe: (say) => { const t = setTimeout(() => say([{ key: "x", value: 1 }]), 5); return () => clearTimeout(t); } });',
+    );
+    expect(await new Promise((resolve) => sensor.subscribe?.(resolve))).toEqual([{ key: 'x', value: 1 }]);
+    expect(sensor.speaksByItself).toBe(true);
+  });
+
+  it('fails as a sensor does, whatever is wrong with it', async () => {
+    await expect(open('export const other = 1;')).rejects.toThrow(/exports no function openSensor/);
+    await expect(open('syntax error here')).rejects.toMatchObject({ code: 'sensors/module-failed', recovery: 'retry' });
+    await expect(open('export async function openSensor() { throw new Error("no bus"); }')).rejects.toThrow(/driver.mjs: no bus/);
+    await expect(
+      (await open('export const openSensor = async () => ({ read: async () => { throw null; } });')).read(signal),
+    ).rejects.toMatchObject({ code: 'sensors/module-failed' });
+    await expect((await open('export const openSensor = async () => ({ read: async () => 5 });')).read(signal)).rejects.toThrow(
+      /no list of readings/,
+    );
+  });
+
+  it('is not loaded when others may write it', async () => {
+    const file = await write('export const openSensor = async () => ({ read: async () => [] });');
+    await chmod(file, 0o666);
+    await expect(openModule(sensorConfig({ name: 'tank', kind: 'module', file }), deps(), signal)).rejects.toThrow(
+      /only its owner may write it/,
+    );
+  });
+
+  it('is taken up anew when it has changed', async () => {
+    const first = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 1 }] });');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const second = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 2 }] });');
+    expect([await first.read(signal), await second.read(signal)]).toMatchObject([[{ value: 1 }], [{ value: 2 }]]);
+  });
+
+  it('cannot put anything but readings into the outbox', () => {
+    forRandomBytes(20_000, 8, (bytes, random) => {
+      const odd: unknown[] = [
+        null,
+        undefined,
+        Number.NaN,
+        {},
+        [],
+        '',
+        bytes.toString('latin1'),
+        5,
+        true,
+        { key: bytes.toString('latin1'), value: random() < 0.5 ? Number.NaN : 1 },
+        { key: 'ok', value: undefined },
+      ];
+      const readings = checkReadings([odd[Math.floor(random() * odd.length)]], 'driver');
+      for (const { key, value } of readings) if (key === '' || value === undefined || value === null) throw new Error('it got through');
+    });
+  });
+});
