@@ -55,6 +55,14 @@ export class LedgerCells {
     if (ts >= cell.last[0]) cell.last = [ts, value];
   }
 
+  /** Counts an entry no longer; the ends stay, as the next delivery of it brings them again. */
+  take(entry: { readonly device: string; readonly key: string; readonly ts: number; readonly value: TelemetryValue }): void {
+    const { device, key, ts, value } = entry;
+    const hourMs = Math.floor(ts / LEDGER_HOUR_MS) * LEDGER_HOUR_MS;
+    const number = typeof value === 'number' && Number.isFinite(value) ? value : 0;
+    this.merge({ device, key, hourMs, count: -1, sum: -number, first: [ts, value], last: [ts, value] });
+  }
+
   merge(other: LedgerCell): void {
     const name = nameOf(other.device, other.key, other.hourMs);
     const cell = this.#cells.get(name);

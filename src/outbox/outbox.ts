@@ -19,6 +19,7 @@ import { type OutboxDeps, type OutboxParts, openParts } from './outbox-parts.ts'
 import { type EntryQuery, readEntries } from './outbox-reading.ts';
 import { AppendRate, type OutboxStatus, readStatus } from './outbox-status.ts';
 import type { RejectedEntry } from './rejected-file.ts';
+import { type ResendQuery, resendDelivered } from './resend.ts';
 import type { BegunWrite } from './segment-writer.ts';
 import { SerialQueue } from './serial-queue.ts';
 import type { TelemetryEntry } from './telemetry-entry.ts';
@@ -153,6 +154,15 @@ export class Outbox {
       for (const cell of this.#parts.state.cells.list()) if (matches(cell, query)) cells.merge(cell);
     });
     return cells.list();
+  }
+
+  /** Puts delivered entries that are still kept back into the backlog; resolves to how many. */
+  async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
+    const rejected = new Set((await this.#parts.rejected.list()).map(({ sequence }) => sequence));
+    const count = await resendDelivered({ ...this.#parts, reading: this.#reading, rejected }, query, signal);
+    this.#housekeeping.changed();
+    for (const listener of this.#listeners) listener();
+    return count;
   }
 
   /** What the platform refused, with its answers, oldest first. */

@@ -51,6 +51,19 @@ export class SequenceRanges {
     }
   }
 
+  /** Takes a range out of the set. */
+  remove(first: number, last: number): void {
+    const at = this.#firstEndingAtOrAfter(first);
+    const kept: [number, number][] = [];
+    let until = at;
+    for (let range = this.#ranges[until]; range !== undefined && range[0] <= last; range = this.#ranges[until]) {
+      if (range[0] < first) kept.push([range[0], first - 1]);
+      if (range[1] > last) kept.push([last + 1, range[1]]);
+      until += 1;
+    }
+    this.#ranges.splice(at, until - at, ...kept);
+  }
+
   /** Forgets everything below a number. */
   forgetBelow(sequence: number): void {
     const at = this.#firstEndingAtOrAfter(sequence);
