@@ -5,6 +5,7 @@
  * Exit codes are in cli/exit-code.ts and in `turnstone --help`.
  */
 
+import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -58,6 +59,9 @@ process.exit(await runCommandLine(process.argv.slice(2), { edge, version: agentV
 function outputOf(stream: NodeJS.WriteStream): Output {
   return {
     write: (text) => void stream.write(text),
+    drained: async () => {
+      if (stream.writableNeedDrain) await once(stream, 'drain');
+    },
     isTerminal: stream.isTTY === true,
     get columns() {
       return stream.isTTY === true ? stream.columns : UNBOUNDED_COLUMNS;

@@ -3,6 +3,8 @@ import type { Environment } from '../host/environment.ts';
 
 export interface Output {
   write(text: string): void;
+  /** Resolves when what was written has gone out, for whoever has more than memory to write. */
+  drained(): Promise<void>;
   readonly isTerminal: boolean;
   /** Width in characters; of a terminal, or wide enough for anything. */
   readonly columns: number;

@@ -28,6 +28,7 @@ export function fakeEdge(options: FakeEdgeOptions = {}): FakeEdge {
     write: (text) => {
       written[name] += text;
     },
+    drained: async () => {},
     isTerminal,
     columns,
   });
