@@ -1,0 +1,179 @@
+/**
+ * A platform that does everything wrong, on every path at once: the agent lives, stays calm and small, moves nothing, and gives its token
+ * to no one else.
+ */
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RemoteBench } from '../support/remote-bench.ts';
+
+const WATCH_MS = 3_000;
+/** Of one core, over the time watched. A loop without rest takes all of it. */
+const MOST_CPU_SHARE = 0.6;
+const MOST_MEMORY_MB = 220;
+const TOKEN = 'test-access-token';
+const CLOCK_TICKS_PER_S = 100;
+
+type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
+
+let bench: RemoteBench;
+let hostile: Server;
+let elsewhere: Server;
+let behave: Behaviour;
+let requests: string[];
+let askedElsewhere: string[];
+
+const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+/** A movement, if anything of it were taken for one. */
+const PULSE = { method: 'pulse', params: { name: 'relay1', durationMs: 50 } };
+const json =
+  (body: unknown): Behaviour =>
+  (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+
+/** Each is given to polls, reads and replies alike. */
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  'ids that are text': json({ ...PULSE, id: '1' }),
+  'ids that are no whole number': json({ ...PULSE, id: 1.5 }),
+  'ids below 0': json({ ...PULSE, id: -1 }),
+  'ids past 2^53': json(`{"id":9007199254740993,"method":"pulse","params":{"name":"relay1","durationMs":50}}`),
+  'a request without id': json(PULSE),
+  'a method that is no text': json({ ...PULSE, id: 1, method: ['pulse'] }),
+  'params of the wrong types, in an endless run': counted((id) => ({
+    id,
+    method: 'pulse',
+    params: { name: ['relay1'], durationMs: '50' },
+  })),
+  'params that are no object, in an endless run': counted((id) => ({
+    id,
+    method: 'setActuator',
+    params: [['name', 'relay1'], true][id % 2],
+  })),
+  'params out of range, in an endless run': counted((id) => ({
+    id,
+    method: 'pulse',
+    params: { name: 'relay1', durationMs: [0, -5, 1e308, 1e7][id % 4] },
+  })),
+  'names of what every object has': counted((id) => ({
+    id,
+    method: ['__proto__', 'constructor', 'toString', 'hasOwnProperty'][id % 4],
+    params: {},
+  })),
+  '__proto__ in params': json('{"id":1,"method":"setActuator","params":{"__proto__":{"name":"relay1","value":true}}}'),
+  '__proto__ as an attribute': json('{"shared":{"__proto__":{"relay1Wish":true}},"__proto__":{"shared":{"relay1Wish":true}},"client":{}}'),
+  'wishes of the wrong types': json({ shared: { relay1Wish: 'true', relay2Wish: { value: true } }, client: {} }),
+  'one valid request without end, and replies refused': (request, response) => {
+    if (request.method === 'POST') response.writeHead(500).end('no');
+    else json({ id: 7, method: 'getStatus', params: {} })(request, response);
+  },
+  'empty 200s without delay': (_request, response) => void response.writeHead(200).end(),
+  '408 without delay': (_request, response) => void response.writeHead(408).end(),
+  'a web page': (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>log in</html>'),
+  'arrays, numbers, text and null': counted((id) => [[PULSE], 5, 'pulse', null][id % 4]),
+  'half of a JSON text': json('{"id":1,"method":"pulse","params":{"name":"relay1"'),
+  'JSON 200,000 levels deep': json(`${'[{"a":'.repeat(100_000)}1`),
+  'deep params': json(`{"id":1,"method":"getStatus","params":${'['.repeat(20_000)}${']'.repeat(20_000)}}`),
+  'a body without end': (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const block = Buffer.alloc(1024 * 1024, 'x');
+    const more = (): void => {
+      while (!response.destroyed && response.write(block));
+    };
+    response.on('drain', more);
+    more();
+  },
+  'a body of one byte a time': (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const timer = setInterval(() => response.write(' '), 20);
+    response.on('close', () => clearInterval(timer));
+  },
+  'a redirect to another host': (request, response) => {
+    response.writeHead([301, 302, 307, 308][requests.length % 4] ?? 302, { location: `${urlOf(elsewhere)}${request.url}` }).end();
+  },
+  'cookies and headers without end': (_request, response) => {
+    response.writeHead(200, { 'set-cookie': Array(200).fill(`a=${'x'.repeat(2_000)}`) }).end('{}');
+  },
+};
+
+function counted(body: (id: number) => unknown): Behaviour {
+  let id = 0;
+  return (request, response) => {
+    id += 1;
+    json(body(id))(request, response);
+  };
+}
+
+beforeAll(async () => {
+  bench = await RemoteBench.open();
+  hostile = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    response.on('error', () => {});
+    request.resume();
+    behave(request, response);
+  });
+  elsewhere = createServer((request, response) => {
+    askedElsewhere.push(`${request.method} ${request.url}`);
+    response.writeHead(200).end(JSON.stringify({ ...PULSE, id: 1 }));
+  });
+  for (const server of [hostile, elsewhere]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+});
+afterAll(async () => {
+  for (const server of [hostile, elsewhere]) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await bench.close();
+});
+
+async function cpuSeconds(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_S;
+}
+
+async function memoryMb(pid: number): Promise<number> {
+  return Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+describe('an agent whose platform sends', () => {
+  it.each(Object.keys(BEHAVIOURS))('%s: lives, stays calm, and moves nothing', async (name) => {
+    behave = BEHAVIOURS[name] as Behaviour;
+    requests = [];
+    askedElsewhere = [];
+    bench.agentLog = '';
+    await bench.startAgent({ platformUrl: urlOf(hostile) });
+    const before = await cpuSeconds(bench.agentPid);
+    await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
+    expect(bench.agentEnd).toBeUndefined();
+    const share = ((await cpuSeconds(bench.agentPid)) - before) / (WATCH_MS / 1000);
+    const peakMb = await memoryMb(bench.agentPid);
+    await bench.killAgent();
+    console.log(JSON.stringify({ name, cpuShare: Math.round(share * 100) / 100, peakMb: Math.round(peakMb), requests: requests.length }));
+    expect(requests.some((request) => request.includes('/rpc'))).toBe(true);
+    expect(share).toBeLessThan(MOST_CPU_SHARE);
+    expect(peakMb).toBeLessThan(MOST_MEMORY_MB);
+    expect(askedElsewhere).toEqual([]);
+    expect(bench.agentLog).not.toContain(TOKEN);
+    expect((await bench.moves(17, 1)) + (await bench.moves(18, 1))).toBe(0);
+  });
+
+  it('a request that is right, at last: moves once, so that the silence above was not deafness', async () => {
+    let handedOut = false;
+    behave = (request, response) => {
+      const isPoll = request.method === 'GET' && request.url?.includes('/rpc') === true;
+      if (isPoll && !handedOut) {
+        handedOut = true;
+        json({ ...PULSE, id: 1 })(request, response);
+      } else if (!isPoll) json({})(request, response);
+    };
+    await bench.startAgent({ platformUrl: urlOf(hostile) });
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await bench.moves(17, 1)).toBe(1);
+    await bench.killAgent();
+  });
+});
