@@ -1,8 +1,10 @@
 /** `turnstone platform`: the small local platform, for benches, demos and tests, until Ctrl-C. */
 import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { LocalPlatform } from '../local-platform/local-platform.ts';
+import { messageOf, systemCode } from '../errors.ts';
+import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/local-platform.ts';
 import type { Edge } from './edge.ts';
+import { CommandError } from './exit-code.ts';
 
 interface PlatformFlags {
   readonly port: number;
@@ -45,7 +47,7 @@ export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' |
     .option('--json', 'print the addresses as one line of JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: PlatformFlags) => {
-      const platform = await LocalPlatform.start({
+      const platform = await start({
         port: flags.port,
         host: flags.host,
         ...(flags.data === undefined ? {} : { dataFolder: flags.data }),
@@ -71,6 +73,18 @@ export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' |
       await aborted(edge.signal);
       await platform.close();
     });
+}
+
+async function start(options: LocalPlatformOptions): Promise<LocalPlatform> {
+  try {
+    return await LocalPlatform.start(options);
+  } catch (cause) {
+    const code = systemCode(cause);
+    if (code === 'EADDRINUSE') throw new CommandError('the port is taken', { nextStep: 'choose another with --port or --tls-port', cause });
+    if (code === 'EACCES')
+      throw new CommandError('this user may not do that', { nextStep: 'choose a port above 1023 and a folder of your own', cause });
+    throw new CommandError(`the local platform cannot start: ${messageOf(cause)}`, { cause });
+  }
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -75,11 +75,11 @@ export class HttpService {
   }
 
   get url(): string {
-    return `http://${this.#options.host}:${this.#port}`;
+    return `http://${hostInUrl(this.#options.host)}:${this.#port}`;
   }
 
   get tlsUrl(): string | undefined {
-    return this.#tlsPort === undefined ? undefined : `https://${this.#options.host}:${this.#tlsPort}`;
+    return this.#tlsPort === undefined ? undefined : `https://${hostInUrl(this.#options.host)}:${this.#tlsPort}`;
   }
 
   /** Listens; a second time on the ports of the first. Does nothing while it listens. */
@@ -172,6 +172,10 @@ export class HttpService {
     await this.#options.clock.sleep(this.#options.asyncLimitMs, gone);
     return { status: 503 };
   }
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 async function open(server: Server, port: number, host: string): Promise<number> {

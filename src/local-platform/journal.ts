@@ -12,6 +12,7 @@ const NEWLINE = 0x0a;
 
 export class Journal {
   readonly #file: number;
+  #lines: string[] = [];
   #closed = false;
 
   private constructor(file: number) {
@@ -40,15 +41,24 @@ export class Journal {
     return journal;
   }
 
+  /** Written when the code that runs now is done, together with what else it appends: before any answer of it leaves. */
   append(record: JsonObject): void {
-    if (!this.#closed) writeSync(this.#file, `${stringifyJson(record)}\n`);
+    if (this.#closed) return;
+    if (this.#lines.length === 0) queueMicrotask(() => this.#write());
+    this.#lines.push(`${stringifyJson(record)}\n`);
   }
 
   /** Idempotent. */
   close(): void {
     if (this.#closed) return;
+    this.#write();
     this.#closed = true;
     closeSync(this.#file);
+  }
+
+  #write(): void {
+    const text = this.#lines.splice(0).join('');
+    if (text !== '') writeSync(this.#file, text);
   }
 }
 

@@ -165,7 +165,7 @@ export class LocalPlatform {
     });
   }
 
-  /** Opens the data folder, if there is one, and listens. */
+  /** Opens the data folder, if there is one, and listens; rejects with the system's error (EADDRINUSE, EACCES) when it cannot. */
   static async start(options: LocalPlatformOptions = {}): Promise<LocalPlatform> {
     const others: JsonObject[] = [];
     const state = await PlatformState.open(
@@ -181,7 +181,12 @@ export class LocalPlatform {
       platform.packages.replay(record);
       platform.views.replay(record);
     }
-    await platform.#service.listen();
+    try {
+      await platform.#service.listen();
+    } catch (error) {
+      await platform.close();
+      throw error;
+    }
     return platform;
   }
 

@@ -1,0 +1,80 @@
+/** `turnstone platform`, from its flags to what it prints. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { Agent, request } from 'undici';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addPlatformCommand } from '../../../src/cli/platform.ts';
+
+let folder: string;
+let stop: AbortController;
+let printed: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-command-'));
+  stop = new AbortController();
+  printed = '';
+});
+afterEach(async () => {
+  stop.abort();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function run(...flags: string[]): Promise<unknown> {
+  const program = new Command().exitOverride();
+  const write = (text: string): void => {
+    printed += text;
+  };
+  addPlatformCommand(program, { stdout: { write, isTerminal: false, columns: 80, drained: async () => {} }, signal: stop.signal });
+  return program.parseAsync(['platform', '--port', '0', '--json', ...flags], { from: 'user' });
+}
+
+async function addresses(): Promise<{ readonly url: string; readonly tlsUrl?: string }> {
+  await expect.poll(() => printed).toMatch(/\n$/);
+  return JSON.parse(printed) as { readonly url: string; readonly tlsUrl?: string };
+}
+
+describe('the platform command', () => {
+  it('serves a device that it was told of, over HTTP and over HTTPS by its certificate, until it is stopped', async () => {
+    const certificateFile = join(folder, 'cert.pem');
+    const done = run('--device', 'gw=the-token', '--tls-port', '0', '--tls-certificate-file', certificateFile);
+    const { url, tlsUrl } = await addresses();
+    const dispatcher = new Agent({ connect: { ca: await readFile(certificateFile, 'utf8') } });
+    for (const base of [url, tlsUrl ?? '']) {
+      const answer = await request(`${base}/api/v1/the-token/telemetry`, { method: 'POST', body: '{"a":1}', dispatcher });
+      expect(answer.statusCode).toBe(200);
+      await answer.body.dump();
+    }
+    stop.abort();
+    await done;
+    await expect(request(`${url}/api/v1/the-token/telemetry`, { method: 'POST', body: '{"a":1}' })).rejects.toThrow();
+    await dispatcher.close();
+  });
+
+  it('keeps its data in the folder', async () => {
+    for (const expected of [undefined, 1]) {
+      stop = new AbortController();
+      printed = '';
+      const done = run('--data', join(folder, 'data'), '--device', 'gw=the-token');
+      const { url } = await addresses();
+      const found = await request(`${url}/api/v1/the-token/attributes`);
+      expect(((await found.body.json()) as { readonly client?: { readonly a?: number } }).client?.a).toBe(expected);
+      await (await request(`${url}/api/v1/the-token/attributes`, { method: 'POST', body: '{"a":1}' })).body.dump();
+      stop.abort();
+      await done;
+    }
+  });
+
+  it('says in one line that a port is taken, and what to do', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { readonly port: number };
+    await expect(run('--port', String(port))).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(/taken; choose another/),
+    });
+    server.close();
+  });
+});
