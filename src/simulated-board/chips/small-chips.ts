@@ -29,6 +29,7 @@ export class ThermometerChip extends WordChip {
     }[kind];
     if (kind === 'tmp102') this.words[1] = 0x60a0;
     if (kind === 'mcp9808') this.words.set([0x0054, 0x0400, 0x0300], 6);
+    if (kind === 'lm75') this.words.set([0x4b00, 0x5000], 2);
   }
 
   protected override beforeRead(register: number): void {
@@ -51,6 +52,8 @@ export class Sht3xChip implements SimulatedChip {
   }
 
   receive([high, low]: Uint8Array): void {
+    // The status register after power-on: alert pending, reset detected.
+    if (high === 0xf3 && low === 0x2d) this.#answer = Uint8Array.from(checked(0x8010));
     if (high !== 0x24 || low === undefined) return;
     const t = Math.round(((clamped(this.#context.signal('temperature'), -40, 125) + 45) / 175) * 65_535);
     const h = Math.round((clamped(this.#context.signal('humidity'), 0, 100) / 100) * 65_535);

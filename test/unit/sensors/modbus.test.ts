@@ -75,7 +75,7 @@ describe('a meter on the board', () => {
   it('is read over a real pty, again after it was silent, and after its port was unplugged', async () => {
     bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'rs485'), talk: { kind: 'modbus', units } }] }));
     const port = join(bench.folder, 'rs485');
-    const connection = { transport: 'rtu', port, baudRate: 19_200, responseTimeout: '100ms' };
+    const connection = { transport: 'rtu', port, baudRate: 19_200, responseTimeout: '400ms' };
     const sensor = await openModbus(registersOf(registers, { connection, unitId: 7 }), sensorDeps(bench), signal);
     expect(await sensor.read(signal)).toEqual(expected);
     bench.board.bench.fault(`${port}:7`, 'hang');
