@@ -176,7 +176,7 @@ export class Agent {
     const loops: Readonly<Record<string, (loopSignal: AbortSignal) => Promise<void>>> = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => remote.run(loopSignal),
-      token: (loopSignal) => platform.watchToken(loopSignal),
+      credentials: (loopSignal) => platform.watchCredentials(loopSignal),
     };
     const common = { clock: this.#clock, log: this.#log };
     await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ ...common, name, run }, signal)));

@@ -13,6 +13,7 @@ import type { AlertList } from './alert-list.ts';
 import { AppendRecord } from './append-record.ts';
 import { FieldSide } from './field-side.ts';
 import { FirmwareSide } from './firmware-side.ts';
+import { deliveryDoors, identityDoors } from './identity-doors.ts';
 import type { LiveConfig } from './live-config.ts';
 import { openDoors } from './local-doors.ts';
 import { openRemoteSide, remoteDoors } from './open-remote-side.ts';
@@ -104,7 +105,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       outboxStatus,
       sampler: field.sampler,
       reload: deps.reload,
-      methods: { ...remoteDoors(platform, field), ...firmware.doors() },
+      methods: {
+        ...remoteDoors(platform, field),
+        ...firmware.doors(),
+        ...identityDoors({ platform, stateFolder: config.stateFolder, clock, log, restart: deps.restart }),
+        ...deliveryDoors(telemetry.outbox),
+      },
       readMethods: firmware.readDoors(),
     },
     signal,

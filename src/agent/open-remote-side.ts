@@ -2,9 +2,10 @@
 import type { ControlMethod } from '../control-socket/control-connection.ts';
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import { readIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
+import { credentialMethods } from '../provisioning/credential-methods.ts';
+import type { DeviceToken } from '../provisioning/device-token.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import { builtInWork, identityAttributes } from './built-in-work.ts';
 import type { FieldSide } from './field-side.ts';
@@ -28,7 +29,6 @@ export interface OpenRemoteSideDeps {
 
 export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSignal): Promise<RemoteSide> {
   const { config, platform, field, clock, log, status, outboxStatus, restart, firmware } = deps;
-  const board = await readIdentity({ runFolder: config.current.runFolder });
   return RemoteSide.open(
     {
       config: () => config.current,
@@ -46,10 +46,11 @@ export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSign
         reboot: () =>
           void firmware.reboot().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the reboot could not be asked for')),
       }),
+      methods: credentialMethods({ token: () => tokenOf(platform), store: platform.store }),
       settings: config.settings(),
       firmwareKeys: firmware.keys,
       onFirmwareOffer: (shared) => firmware.consider(shared),
-      identity: await identityAttributes(board, clock, deps.configHash),
+      identity: await identityAttributes(platform.board, clock, deps.configHash),
     },
     signal,
   );
@@ -62,6 +63,12 @@ export function remoteDoors(platform: PlatformSide, field: FieldSide): Readonly<
     setActuator: async (params, signal) =>
       ({ ...(await field.moving.actuators.set(text(params, 'name'), params.value, { by: 'local' }, signal)) }) as JsonObject,
   };
+}
+
+/** RPC comes only to a device that has one. */
+function tokenOf({ credentials }: PlatformSide): DeviceToken {
+  if (credentials === undefined) throw new AgentError('provisioning/no-credentials', 'there are no credentials yet', { recovery: 'hold' });
+  return credentials.token;
 }
 
 function text(params: JsonObject, name: string): string {

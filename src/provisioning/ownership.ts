@@ -48,16 +48,17 @@ export class IdentityOwnership {
     return this.#held;
   }
 
-  /** Checks at once, and then now and then, until the signal aborts. */
+  /** Checks now and then until the signal aborts; the first check is its own, before anything is sent. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    for (;;) {
+      await this.#deps.clock.sleep(CHECK_PERIOD_MS, signal);
+      if (signal.aborted) return;
       try {
         await this.check(signal);
       } catch (error) {
         if (!(error instanceof AgentError)) throw error;
         this.#deps.log.debug({ reason: messageOf(error) }, 'which board is the device could not be checked');
       }
-      await this.#deps.clock.sleep(CHECK_PERIOD_MS, signal);
     }
   }
 
