@@ -34,6 +34,8 @@ export interface AttributeLoopDeps {
 const SECOND_READ_AFTER_MS = 1_000;
 /** However often the platform wakes us. */
 const LEAST_INTERVAL_MS = 250;
+/** A read and what it sets in motion take their time: started a little early, they end within the period. */
+const PERIOD_SHARE = 0.9;
 const RETRY_WAITING_MS = 5_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Wake-ups without any news, after which the platform is believed to have none. */
@@ -47,7 +49,7 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
       kind: 'attributes',
       poll: (timeoutMs, pollSignal) => deps.deviceApi.pollAttributes(timeoutMs, pollSignal),
       onMessage: async () => loop.woken(),
-      onGap: () => loop.want(),
+      onGap: () => loop.wantTwice(),
       clock: deps.clock,
       log: deps.log,
       ...(deps.pollTimeoutMs === undefined ? {} : { pollTimeoutMs: deps.pollTimeoutMs }),
@@ -74,12 +76,13 @@ class AttributeLoop {
 
   woken(): 'worthy' | 'worthless' {
     this.#wakesWithoutNews += 1;
-    this.#secondReadAtMs = this.#deps.clock.monotonicMs() + SECOND_READ_AFTER_MS;
-    this.want();
+    this.wantTwice();
     return this.#wakesWithoutNews > MOST_EMPTY_WAKES ? 'worthless' : 'worthy';
   }
 
-  want(): void {
+  /** At once, and again when a poll that begins now surely stands. */
+  wantTwice(): void {
+    this.#secondReadAtMs = this.#deps.clock.monotonicMs() + SECOND_READ_AFTER_MS;
     this.#dueAtMs = 0;
     this.#interrupt.abort();
   }
@@ -90,7 +93,7 @@ class AttributeLoop {
       const nowMs = clock.monotonicMs();
       if (nowMs >= Math.min(this.#dueAtMs, this.#secondReadAtMs)) {
         if (nowMs >= this.#secondReadAtMs) this.#secondReadAtMs = Number.POSITIVE_INFINITY;
-        this.#dueAtMs = nowMs + this.#deps.reconcilePeriodMs();
+        this.#dueAtMs = nowMs + this.#deps.reconcilePeriodMs() * PERIOD_SHARE;
         await this.#read(signal);
         await clock.sleep(LEAST_INTERVAL_MS, signal);
         continue;

@@ -16,7 +16,7 @@ export interface LongPollDeps<Message> {
   /** Undefined when nothing happened. */
   readonly poll: (timeoutMs: number, signal: AbortSignal) => Promise<Message | undefined>;
   readonly onMessage: (message: Message, signal: AbortSignal) => Promise<MessageWorth>;
-  /** Something may have been missed: the poll failed or was cut short. */
+  /** Something may have been missed: a poll failed or was cut short. Called then, and again as the next one begins. */
   readonly onGap?: () => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -53,6 +53,7 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
   const throttle = new Throttle(clock);
   while (!signal.aborted) {
     const startedMs = clock.monotonicMs();
+    if (failures.attempts + idling.attempts > 0) deps.onGap?.();
     try {
       const timeoutMs = Math.min(LONGEST_POLL_MS, (deps.pollTimeoutMs ?? SHORTEST_POLL_MS) + Math.floor(random() * POLL_SPREAD_MS));
       const message = await pollOnce(deps, timeoutMs, signal);
