@@ -144,9 +144,13 @@ const undiciDispatchers: Plugin = {
   setup(plugin) {
     plugin.onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: 'undici-parts' }));
     plugin.onLoad({ filter: /.*/, namespace: 'undici-parts' }, () => ({
-      contents: Object.entries(UNDICI_PARTS)
-        .map(([name, part]) => `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => ${part} });`)
-        .join('\n'),
+      // The index is also what gives dispatchers their methods (`request`, `stream` …).
+      contents: [
+        "const withCalls = (part) => (Object.assign(require('undici/lib/dispatcher/dispatcher.js').prototype, require('undici/lib/api/index.js')), part);",
+        ...Object.entries(UNDICI_PARTS).map(
+          ([name, part]) => `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => withCalls(${part}) });`,
+        ),
+      ].join('\n'),
       resolveDir: ROOT,
       loader: 'js',
     }));

@@ -71,10 +71,12 @@ export class PlatformError extends AgentError {
 /** A fault of the connection, as `platform/busy`; its cause keeps name and code of the original, but no address and no token. */
 export function networkError(error: unknown, secrets: readonly string[]): PlatformError {
   const code = systemCode(error) ?? systemCode(innerError(error));
-  const words = (code === undefined ? undefined : NETWORK_WORDS[code]) ?? 'the connection failed';
-  const cause = new Error(`${code ?? 'unknown'}: ${safeText(error instanceof Error ? error.message : '', secrets)}`);
+  const said = safeText(error instanceof Error ? `${error.name}: ${error.message}` : String(error), secrets);
+  const cause = new Error(`${code ?? 'no code'}: ${said}`);
   cause.stack = cause.message;
-  return new PlatformError('busy', `cannot reach the platform: ${words}${code === undefined ? '' : ` (${code})`}`, { cause });
+  // Without a code it is no fault of the network that anybody foresaw, so it speaks for itself.
+  const words = code === undefined ? said : `${NETWORK_WORDS[code] ?? 'the connection failed'} (${code})`;
+  return new PlatformError('busy', `cannot reach the platform: ${words}`, { cause });
 }
 
 /** Text of others made fit for a log: no address, no secret, one line, cut. */
