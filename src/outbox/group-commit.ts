@@ -8,7 +8,9 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { BlockBuilder } from './block-builder.ts';
 import type { FramedBlock } from './block-frame.ts';
-import type { TelemetryEntry, TelemetryValue } from './telemetry-entry.ts';
+import type { SequenceRange } from './sequence-ranges.ts';
+import type { TelemetryEntry } from './telemetry-entry.ts';
+import { type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
 
 export interface GroupCommitDeps {
   readonly clock: Clock;
@@ -21,21 +23,13 @@ export interface GroupCommitDeps {
   /** Makes blocks durable; rejects when the disk does not take them. `isOldest`: nothing before them waits. */
   readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<void>;
   readonly onCommitted: (blocks: readonly FramedBlock[]) => void;
-  /** Entries that gave way in memory. */
-  readonly onDropped: (count: number) => void;
-}
-
-interface Waiting {
-  readonly entries: readonly TelemetryEntry[];
-  readonly bytes: number;
-  readonly alarm: boolean;
-  readonly resolve: () => void;
-  readonly reject: (error: AgentError) => void;
+  /** Entries that gave way in memory; the sequences of those that had some already. */
+  readonly onDropped: (count: number, ranges: readonly SequenceRange[]) => void;
 }
 
 interface Commit {
   readonly blocks: readonly FramedBlock[];
-  readonly appends: readonly Waiting[];
+  readonly appends: readonly WaitingAppend[];
   readonly bytes: number;
   isWriting: boolean;
 }
@@ -50,14 +44,10 @@ const COMMITS_IN_FLIGHT = 2;
 const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
-/** An entry in memory without its key and value: the object, its numbers, its place in arrays. */
-const ENTRY_BYTES = 64;
 
 export class GroupCommit {
   readonly #deps: GroupCommitDeps;
-  #waiting: Waiting[] = [];
-  #waitingEntries = 0;
-  #waitingBytes = 0;
+  readonly #waiting = new WaitingAppends();
   #packed: Commit[] = [];
   #packedBytes = 0;
   #due = true;
@@ -82,28 +72,20 @@ export class GroupCommit {
   }
 
   get waitingEntries(): number {
-    return this.#waitingEntries + this.#packed.reduce((sum, commit) => sum + countOf(commit), 0);
+    return this.#waiting.entries + this.#packed.reduce((sum, commit) => sum + countOf(commit), 0);
   }
 
   get waitingBytes(): number {
-    return this.#waitingBytes + this.#packedBytes;
+    return this.#waiting.bytes + this.#packedBytes;
   }
 
   append(entries: readonly TelemetryEntry[]): Promise<void> {
     if (entries.length === 0) return Promise.resolve();
     if (this.#closing.signal.aborted) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
-      let bytes = 0;
-      let alarm = false;
-      for (const entry of entries) {
-        bytes += ENTRY_BYTES + entry.key.length + sizeOf(entry.value);
-        alarm ||= entry.class === 'alarm';
-      }
-      this.#waiting.push({ entries, bytes, alarm, resolve, reject });
-      this.#waitingEntries += entries.length;
-      this.#waitingBytes += bytes;
-      if (alarm || this.#waitingEntries >= this.#deps.commitEntries || this.#waitingBytes >= COMMIT_BYTES) this.#due = true;
-      if (this.#isOverfull()) this.#giveWay();
+      const alarm = this.#waiting.add(entries, resolve, reject);
+      if (alarm || this.#waiting.entries >= this.#deps.commitEntries || this.#waiting.bytes >= COMMIT_BYTES) this.#due = true;
+      this.#boundMemory();
       if (this.#due) this.#pump();
       else this.#cancelTimer ??= this.#deps.clock.after(this.commitAgeMs, () => this.#onAge());
     });
@@ -133,9 +115,8 @@ export class GroupCommit {
     deadline.abort();
     this.#closing.abort();
     this.#cancelTimer?.();
-    for (const append of [...this.#packed.flatMap((commit) => commit.appends), ...this.#waiting]) append.reject(closedError());
+    for (const append of [...this.#packed.flatMap((commit) => commit.appends), ...this.#waiting.takeAll()]) append.reject(closedError());
     this.#packed = [];
-    this.#waiting = [];
   }
 
   #nextSettled(): Promise<void> {
@@ -150,7 +131,7 @@ export class GroupCommit {
 
   /** Packs what is due, as far ahead as makes sense, and begins to write what is packed. */
   #pump(): void {
-    if (this.#due && this.#waiting.length > 0 && this.#packed.length < PACKED_COMMITS) this.#pack();
+    if (this.#due && this.#waiting.entries > 0 && this.#packed.length < PACKED_COMMITS) this.#pack();
     if (this.#isRetrying) return;
     for (const commit of this.#packed) {
       if (this.#inFlight >= COMMITS_IN_FLIGHT) return;
@@ -165,14 +146,12 @@ export class GroupCommit {
   }
 
   #pack(): void {
-    const appends = this.#waiting;
+    const { bytes } = this.#waiting;
+    const appends = this.#waiting.takeAll();
     const entries = appends.map((append) => append.entries);
     const blocks = this.#deps.builder.build(entries, this.#deps.commitEntries);
-    this.#packed.push({ blocks, appends, bytes: this.#waitingBytes, isWriting: false });
-    this.#packedBytes += this.#waitingBytes;
-    this.#waiting = [];
-    this.#waitingEntries = 0;
-    this.#waitingBytes = 0;
+    this.#packed.push({ blocks, appends, bytes, isWriting: false });
+    this.#packedBytes += bytes;
     this.#due = false;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -193,7 +172,8 @@ export class GroupCommit {
     commit.isWriting = false;
     if (error instanceof AgentError && error.recovery === 'drop') {
       this.#unpack(commit);
-      this.#deps.onDropped(countOf(commit));
+      const ranges = commit.blocks.map(({ info }) => [info.firstSequence, info.lastSequence] as const);
+      this.#deps.onDropped(countOf(commit), ranges);
       for (const append of commit.appends) append.reject(error);
     } else if (!this.#isRetrying) {
       this.#isRetrying = true;
@@ -228,22 +208,14 @@ export class GroupCommit {
     this.#fault = { code, sinceMonotonicMs: this.#fault?.sinceMonotonicMs ?? this.#deps.clock.monotonicMs() };
   }
 
-  #isOverfull(): boolean {
-    return this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries;
-  }
-
-  /** The oldest regular appends go first, alarms only when nothing else is left. */
-  #giveWay(): void {
+  #boundMemory(): void {
     let dropped = 0;
-    while (this.#isOverfull() && this.#waiting.length > 1) {
-      const regular = this.#waiting.findIndex((append) => !append.alarm);
-      const [append] = this.#waiting.splice(Math.max(regular, 0), 1) as [Waiting];
-      this.#waitingBytes -= append.bytes;
-      this.#waitingEntries -= append.entries.length;
-      dropped += append.entries.length;
-      append.reject(new AgentError('outbox/dropped', 'the disk does not take entries, and memory is full of them', { recovery: 'drop' }));
+    while (this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries) {
+      const gone = this.#waiting.dropOldest();
+      if (gone === 0) break;
+      dropped += gone;
     }
-    if (dropped > 0) this.#deps.onDropped(dropped);
+    if (dropped > 0) this.#deps.onDropped(dropped, []);
   }
 }
 
@@ -253,13 +225,4 @@ function countOf(commit: Commit): number {
 
 function closedError(): AgentError {
   return new AgentError('outbox/closed', 'the outbox is closed', { recovery: 'stop' });
-}
-
-/** Roughly what a value takes in memory. */
-function sizeOf(value: TelemetryValue): number {
-  if (typeof value === 'string') return 16 + value.length;
-  if (typeof value !== 'object' || value === null) return 8;
-  let bytes = 32;
-  for (const part of Object.values(value)) bytes += 24 + sizeOf(part as TelemetryValue);
-  return bytes;
 }

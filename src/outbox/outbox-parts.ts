@@ -91,7 +91,7 @@ export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }
   };
 }
 
-/** Sequences of a segment that no block has were lost to damage, or never given: nothing waits for them any more. */
+/** Sequences of a segment that no block has, and that were neither delivered nor dropped, were lost to damage. */
 function closeGaps(state: DeliveryState, segment: Segment, blocks: readonly BlockInfo[]): void {
   const last = blocks.at(-1);
   if (last === undefined) return;
@@ -100,8 +100,8 @@ function closeGaps(state: DeliveryState, segment: Segment, blocks: readonly Bloc
   for (const { firstSequence, lastSequence } of [...blocks, { firstSequence: end + 1, lastSequence: end }]) {
     if (firstSequence > next) {
       const lost = firstSequence - next - state.acknowledged.countWithin(next, firstSequence - 1);
-      if (lost > 0 && segment.damagedBytes > 0) state.counters.damaged += lost;
       if (lost > 0) {
+        state.counters.damaged += lost;
         state.acknowledged.add(next, firstSequence - 1);
         state.touch();
       }

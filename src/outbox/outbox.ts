@@ -60,7 +60,10 @@ export class Outbox {
       memoryEntries: settings.memoryEntries,
       write: (blocks, isOldest) => this.#writing.share(() => this.#write(blocks, isOldest)),
       onCommitted: (blocks) => this.#onCommitted(blocks),
-      onDropped: (count) => this.#count('dropped', count),
+      onDropped: (count, ranges) => {
+        for (const [first, last] of ranges) parts.state.acknowledged.add(first, last);
+        this.#count('dropped', count);
+      },
     });
     this.#endTimeSync = timeSync.onChange(() => this.#onClockChange());
   }

@@ -1,0 +1,117 @@
+/** Kills an appending and delivering process again and again, and compares what it said was durable with what reached the platform. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { build } from 'esbuild';
+import type { CrashBuild, CrashKind } from './outbox-crash-child.ts';
+
+const CHILD = join(import.meta.dirname, 'outbox-crash-child.ts');
+
+/** One file with its compiled code at hand: a process that is to be killed hundreds of times must start fast. */
+export async function bundleChild(folder: string): Promise<string> {
+  const outfile = join(folder, 'outbox-crash-child.mjs');
+  await build({
+    entryPoints: [CHILD],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    logLevel: 'error',
+  });
+  return outfile;
+}
+
+export interface CampaignResult {
+  readonly kills: number;
+  readonly resolved: number;
+  readonly posted: number;
+  /** Values whose append resolved and that never reached the platform. */
+  readonly lost: readonly number[];
+  /** Values that were posted with two different times. */
+  readonly changed: readonly number[];
+}
+
+export interface Campaign {
+  /** What `bundleChild` made. */
+  readonly child: string;
+  readonly build: CrashBuild;
+  readonly kind: CrashKind;
+  readonly kills: number;
+  /** Longest life after the outbox is open, ms. */
+  readonly longestLifeMs: number;
+  readonly random: () => number;
+}
+
+export async function runCampaign({ child: program, build: own, kind, kills, longestLifeMs, random }: Campaign): Promise<CampaignResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-crash-'));
+  const resolved = new Set<number>();
+  const times = new Map<number, number>();
+  const changed = new Set<number>();
+  let next = 1;
+  const hear = (line: string): void => {
+    const [word, first, second] = line.split(' ');
+    if (word === 'A') {
+      for (let value = Number(first); value < Number(first) + Number(second); value += 1) resolved.add(value);
+    } else if (word === 'P') {
+      const known = times.get(Number(first));
+      if (known !== undefined && known !== Number(second)) changed.add(Number(first));
+      times.set(Number(first), Number(second));
+    }
+  };
+  try {
+    for (let kill = 0; kill < kills; kill += 1) {
+      const child = start(program, [folder, own, kind, String(next)]);
+      const ended = listen(child, hear);
+      await ended.ready;
+      await delay(random() * longestLifeMs);
+      child.kill('SIGKILL');
+      await ended.closed;
+      // Past every value the process may have used: a value names one entry.
+      next += 100_000;
+    }
+    const last = listen(start(program, [folder, own === 'acknowledges-first' ? 'whole' : own, kind, '0', 'yes']), hear);
+    await last.closed;
+    if (!last.finished()) throw new Error('the last drain did not end by itself');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  const lost = [...resolved].filter((value) => !times.has(value));
+  return { kills, resolved: resolved.size, posted: times.size, lost, changed: [...changed] };
+}
+
+function start(program: string, args: readonly string[]): ChildProcess {
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(dirname(program), 'compile-cache') };
+  return spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'], env });
+}
+
+function listen(
+  child: ChildProcess,
+  hear: (line: string) => void,
+): { readonly ready: Promise<void>; readonly closed: Promise<void>; readonly finished: () => boolean } {
+  let rest = '';
+  let isFinished = false;
+  let isReady: () => void = () => {};
+  const ready = new Promise<void>((resolve) => {
+    isReady = resolve;
+  });
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    // A line that the kill cut off was not said.
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line === 'R') isReady();
+      else if (line === 'D') isFinished = true;
+      else hear(line);
+    }
+  });
+  const closed = new Promise<void>((resolve) => {
+    child.on('close', () => {
+      isReady();
+      resolve();
+    });
+  });
+  return { ready, closed, finished: () => isFinished };
+}

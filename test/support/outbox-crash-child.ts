@@ -1,0 +1,87 @@
+/**
+ * The process that is killed: appends as fast as it can and says so when an append resolved, delivers to its parent, who is the platform.
+ * Lines on stdout: `A <first> <count>` appended and durable, `P <value> <ts>` posted, `D` all closed. Written at once, so that none is lost.
+ */
+import { writeSync } from 'node:fs';
+import { type Clock, systemClock } from '../../src/host/clock.ts';
+import type { Log } from '../../src/host/log.ts';
+import { systemFiles } from '../../src/outbox/file-layer.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../../src/outbox/outbox-settings.ts';
+import { forgettingFiles } from './outbox-forgetting-files.ts';
+
+export type CrashBuild = 'whole' | 'never-syncs' | 'acknowledges-first';
+
+/** `power`: what was not synced dies with the process. `kill`: the kernel keeps it. */
+export type CrashKind = 'power' | 'kill';
+
+const [folder = '', build = 'whole', kind = 'kill', firstValue = '0', drainOnly = 'no'] = process.argv.slice(2);
+/** Not the log room's own, which would bring pino with it. */
+const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+/** A second of housekeeping in 10 ms: the process lives for less than a tenth of one. */
+const HASTE = 100;
+const hastyClock: Clock = { ...systemClock, after: (ms, callback) => systemClock.after(ms / HASTE, callback) };
+const LIMITS = { maxEntries: 200, maxBytes: 100_000 };
+const LANES = ['alarm', 'live', 'backlog'] as const;
+
+const outbox = await Outbox.open(
+  {
+    folder,
+    clock: hastyClock,
+    log: silentLog,
+    timeSync: { isSynchronised: () => true, onChange: () => () => {} },
+    files: kind === 'kill' ? systemFiles : forgettingFiles(build === 'never-syncs' ? { broken: 'never-syncs' } : {}),
+    // Small, so that segments are begun, sealed and unlinked in the short life of this process.
+    settings: { ...DEFAULT_OUTBOX_SETTINGS, commitAgeMs: 3 * HASTE, maxBytes: 512 * 1024, retainBytes: 64 * 1024, minFreeBytes: 0 },
+  },
+  new AbortController().signal,
+);
+if (drainOnly === 'yes') {
+  while (await deliver());
+  await outbox.close();
+  say('D');
+} else {
+  say('R');
+  void append(Number(firstValue));
+  for (;;) if (!(await deliver())) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+async function append(first: number): Promise<void> {
+  for (let value = first; ; ) {
+    const count = 1 + (value % 7);
+    const monotonicMs = systemClock.monotonicMs();
+    const entryClass = value % 11 === 0 ? 'alarm' : 'regular';
+    const own = { device: 'self', key: 'count', bootId: systemClock.bootId, monotonicMs, class: entryClass } as const;
+    await outbox.append(Array.from({ length: count }, (_none, at) => ({ ...own, value: value + at })));
+    say(`A ${value} ${count}`);
+    value += count;
+  }
+}
+
+async function deliver(): Promise<boolean> {
+  for (const lane of LANES) {
+    const batch = await outbox.peek(lane, LIMITS);
+    if (batch === undefined) continue;
+    if (build === 'acknowledges-first') {
+      await outbox.acknowledge(batch);
+      // What a build that trusts its luck would do: the state goes to the disk while the platform is being asked.
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    say(batch.entries.map(({ value, ts }) => `P ${value} ${ts}`).join('\n'));
+    if (build !== 'acknowledges-first') await outbox.acknowledge(batch);
+    return true;
+  }
+  return false;
+}
+
+function say(line: string): void {
+  const bytes = Buffer.from(`${line}\n`);
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(1, bytes, at);
+    } catch (error) {
+      // A pipe that is full for a moment.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+    }
+  }
+}
