@@ -13,6 +13,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ControlClient } from '../../src/control-socket/control-client.ts';
+import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 
 const LAUNCHER = resolve(import.meta.dirname, '../../build/bundle/turnstone');
@@ -28,6 +29,7 @@ interface Run {
 
 const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '5' } } });
 const folder = await mkdtemp(join(tmpdir(), 'turnstone-footprint-'));
+await buildBundle(ownNativeModules());
 const platform = await LocalPlatform.start({ port: 0 });
 try {
   const config = await prepare();
