@@ -131,7 +131,7 @@ function addRuntimeAndUnits(): void {
     copyFileSync(join(ROOT, 'systemd', file), join(staging, GUARD_FILES.includes(file) ? 'guard' : 'systemd', file));
   }
   copyFileSync(join(ROOT, 'scripts/install.sh'), join(staging, 'install.sh'));
-  copyFileSync(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
+  for (const file of ['LICENSE', 'README.md']) copyFileSync(join(ROOT, file), join(staging, file));
   copyFileSync(join(runtime, 'LICENSE'), join(staging, 'LICENSE.node'));
   mkdirSync(join(staging, 'config'));
   for (const file of ['turnstone.example.yaml', 'provisioning.example.yaml', 'turnstone.schema.json']) {

@@ -122,8 +122,10 @@ for file in boot-guard set-safe-states leave-identity narrow-devices root-helper
   mv -f "$home/guard/$file.new" "$home/guard/$file"
 done
 # The guard's Node is another name of the release's file: no second 90 MB, and it stays when the release goes.
-ln -f "$home/releases/$current/node" "$home/guard/node.new" 2>/dev/null || cp "$home/releases/$current/node" "$home/guard/node.new"
-mv -f "$home/guard/node.new" "$home/guard/node"
+if ! [ "$home/releases/$current/node" -ef "$home/guard/node" ]; then
+  ln -f "$home/releases/$current/node" "$home/guard/node.new" 2>/dev/null || cp "$home/releases/$current/node" "$home/guard/node.new"
+  mv -f "$home/guard/node.new" "$home/guard/node"
+fi
 for unit in $UNITS; do install -m 644 "$release/systemd/$unit" "$units/$unit"; done
 if [ "$sysfs" = yes ]; then
   install -d -m 755 "$units/turnstone.service.d"

@@ -57,8 +57,9 @@ try {
 }
 
 /** Runs `turnstone firmware self-test` of a release as the service user, with nothing of this process's environment. */
-async function selfTest(release: string): Promise<void> {
-  const child = spawn(join(release, 'turnstone'), ['firmware', 'self-test', '--config', join(root, 'etc/turnstone/turnstone.yaml')], {
+async function selfTest(release: string, { withConfig }: { readonly withConfig: boolean }): Promise<void> {
+  const config = withConfig ? ['--config', join(root, 'etc/turnstone/turnstone.yaml')] : [];
+  const child = spawn(join(release, 'turnstone'), ['firmware', 'self-test', ...config], {
     ...serviceUser(),
     cwd: '/',
     detached: true,

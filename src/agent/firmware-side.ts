@@ -39,8 +39,6 @@ export interface FirmwareSideDeps {
   readonly restart: () => void;
 }
 
-/** Root's folder, the same whatever the configuration says: the guard knows no other. */
-const GUARD_FOLDER = '/var/lib/turnstone-guard';
 const PROBE_EVERY_MS = 60_000;
 /** Two probes may be lost on a bad line. */
 const CONTACT_COUNTS_MS = 3 * PROBE_EVERY_MS;
@@ -60,8 +58,8 @@ export class FirmwareSide {
 
   /** Reads where the last run left off. @throws AgentError `host/write-failed`, `host/read-failed` (retry). */
   static async open(deps: FirmwareSideDeps): Promise<FirmwareSide> {
-    const { installFolder } = deps.config.firmware;
-    const paths = { home: installFolder, guard: GUARD_FOLDER, firmware: join(deps.config.stateFolder, 'firmware') };
+    const { installFolder, guardFolder } = deps.config.firmware;
+    const paths = { home: installFolder, guard: guardFolder, firmware: join(deps.config.stateFolder, 'firmware') };
     // The vitals that the updaters are given are this object's, which does not exist yet.
     let side: FirmwareSide | undefined;
     const open = (kind: PackageKind) => openUpdater(kind, deps, paths, () => side?.vitals() ?? { uploaded: false, reachable: false });
@@ -196,10 +194,11 @@ function openUpdater(kind: PackageKind, deps: FirmwareSideDeps, paths: ReleasePa
   });
 }
 
+/** As alarms: they are durable at once, where a regular entry waits for its block and every state of an update would wait with it. */
 function entriesOf(values: Readonly<Record<string, JsonValue>>, clock: Clock): TelemetryEntry[] {
   const { bootId } = clock;
   const monotonicMs = clock.monotonicMs();
-  return Object.entries(values).map(([key, value]) => ({ device: 'self', key, value, bootId, monotonicMs, class: 'regular' }));
+  return Object.entries(values).map(([key, value]) => ({ device: 'self', key, value, bootId, monotonicMs, class: 'alarm' }));
 }
 
 /** The fixed command of an attached device. @throws AgentError `firmware/handler-failed` (drop) with what it said last. */

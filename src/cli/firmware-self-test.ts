@@ -12,8 +12,9 @@ import type { Environment } from '../host/environment.ts';
 const OF_THE_PLACE = /^(environment variable not set|no (such )?(file|program)|no permission|cannot read|empty file)/;
 
 /** @throws AgentError `cli/self-test` or `hardware/native-module` (rollback) with the first thing that is wrong. */
-export async function selfTest(configFile: string, environment: Environment): Promise<void> {
+export async function selfTest(configFile: string | undefined, environment: Environment): Promise<void> {
   await loadNativeModules();
+  if (configFile === undefined) return;
   const faults = await faultsOf(configFile, environment);
   const unmet = new Set(faults.filter(isOfThePlace).map(sectionOf));
   const own = faults.find((fault) => !isOfThePlace(fault) && !unmet.has(sectionOf(fault)));

@@ -42,8 +42,8 @@ export interface ReleaseSwapDeps {
   /** /etc/turnstone, root's: `trusted-keys/*.pem`, and `allow-unsigned-firmware`, whose being there switches signatures off. */
   readonly settingsFolder: string;
   readonly arch: string;
-  /** Runs a release's own self-test as the service user; rejects with what is wrong with it. */
-  readonly selfTest: (folder: string, signal: AbortSignal) => Promise<void>;
+  /** Runs a release's own self-test as the service user, with this machine's configuration or without; rejects with what is wrong. */
+  readonly selfTest: (folder: string, options: { readonly withConfig: boolean }, signal: AbortSignal) => Promise<void>;
   readonly restartAgent: () => Promise<void>;
   readonly reboot: () => Promise<void>;
   readonly log: Log;
@@ -120,7 +120,7 @@ async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { re
   } finally {
     await files.remove(copy);
   }
-  await deps.selfTest(incomingFolder(paths), signal);
+  await deps.selfTest(incomingFolder(paths), { withConfig: true }, signal);
   await nameIncoming(deps, request.version);
 }
 
@@ -140,7 +140,8 @@ export async function adoptRelease(
   await files.makeFolder(paths.guard, 0o755);
   const manifest = await copyRelease(deps, source);
   if (manifest.arch !== deps.arch) throw refused('other-machine', `the release is for ${manifest.arch}, this machine is ${deps.arch}`);
-  await deps.selfTest(incomingFolder(paths), signal);
+  // Who installs by hand may be about to mend the configuration.
+  await deps.selfTest(incomingFolder(paths), { withConfig: false }, signal);
   const current = await currentVersion(files, paths);
   const release = await nameFor(deps, manifest, current);
   if (release === undefined) await files.remove(incomingFolder(paths));

@@ -14,7 +14,9 @@ export const firmwareSchema = section({
   title: z.string().min(1).max(255).default('turnstone'),
   /** Holds releases/<version> and the symlink `current`. */
   installFolder: filePath().default('/opt/turnstone'),
-  /** Folder of Ed25519 public keys, PEM, owned by root. */
+  /** Root's folder, in which boot guard and root helper say what they did; install.sh makes it. */
+  guardFolder: filePath().default('/var/lib/turnstone-guard'),
+  /** Folder of Ed25519 public keys, `*.pem`, owned by root. */
   trustedKeys: filePath().default('/etc/turnstone/trusted-keys'),
   requireSignature: z.boolean().default(true),
   /** Whether an offer may name an older version than the confirmed one. */

@@ -1,0 +1,164 @@
+/** The release as it is shipped: built twice, installed by its own installer into a folder, updated over a platform by its own helper. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { type BuiltRelease, buildRelease, InstalledGateway, makeSigningKey, ROOT, textOf, until } from '../support/installed-gateway.ts';
+import { PlatformPerson } from '../support/platform-people.ts';
+
+const run = promisify(execFile);
+const NEXT = '99.0.0';
+let out: string;
+let first: BuiltRelease;
+let next: BuiltRelease;
+let gateway: InstalledGateway;
+
+beforeAll(async () => {
+  out = await mkdtemp(join(tmpdir(), 'turnstone-releases-'));
+  const key = await makeSigningKey(out);
+  first = await buildRelease({ out: join(out, 'a'), key });
+  next = await buildRelease({ out: join(out, 'b'), key, release: NEXT });
+  gateway = await InstalledGateway.make();
+}, 120_000);
+
+afterAll(async () => {
+  await gateway?.remove();
+  await rm(out, { recursive: true, force: true });
+});
+
+const folderOf = ({ file }: BuiltRelease): string => file.replace(/\.tar\.zst$/, '');
+
+describe('a release bundle', () => {
+  it('is the same bytes when it is built again', async () => {
+    const again = await buildRelease({ out: join(out, 'c'), key: join(out, 'signing-key.pem') });
+    const [one, other] = await Promise.all([first, again].map((built) => readFile(join(folderOf(built), 'manifest.json'), 'utf8')));
+    expect(other).toBe(one);
+    expect(again.sha256).toBe(first.sha256);
+  }, 60_000);
+
+  it('is unpacked by ordinary tools', async () => {
+    const { stdout } = await run('sh', ['-c', `zstd -dc "$1" 2>/dev/null | tar -t`, 'sh', first.file]);
+    expect(stdout.split('\n')).toEqual(
+      expect.arrayContaining(['manifest.json', 'node', 'main.mjs', 'native/i2c.node', 'install.sh', 'guard/boot-guard']),
+    );
+  });
+
+  it('holds nothing of the machine it was built on', async () => {
+    const { stdout } = await run('sh', ['-c', `grep -rlF "$1" "$2" || true`, 'sh', ROOT, folderOf(first)]);
+    expect(stdout).toBe('');
+  });
+});
+
+describe('install.sh', () => {
+  it('installs the release it lies in, and is safe to run twice', async () => {
+    await gateway.install(folderOf(first));
+    expect(await gateway.current()).toBe(first.release);
+    expect(await gateway.turnstone('--version')).toBe(`${first.release}\n`);
+    await writeFile(gateway.path('etc/turnstone/turnstone.yaml'), '# mine\n');
+    await gateway.install(folderOf(first));
+    expect(await textOf(gateway.path('etc/turnstone/turnstone.yaml'))).toBe('# mine\n');
+    expect(await readdir(gateway.path('opt/turnstone/releases'))).toEqual([first.release]);
+  }, 60_000);
+
+  it('keeps secrets from others and releases from the service', async () => {
+    const modeOf = async (path: string) => ((await stat(gateway.path(path))).mode & 0o777).toString(8);
+    expect(await modeOf('etc/turnstone/credentials')).toBe('700');
+    expect(await modeOf('etc/turnstone')).toBe('750');
+    expect(await modeOf('var/lib/turnstone')).toBe('750');
+    for (const path of ['opt/turnstone/releases', 'opt/turnstone/guard', 'opt/turnstone/current/main.mjs']) {
+      expect((await stat(gateway.path(path))).mode & 0o022, path).toBe(0);
+    }
+  });
+
+  it('does not go back to an older release unless it is told to', async () => {
+    await gateway.install(folderOf(next));
+    expect(await gateway.current()).toBe(NEXT);
+    await gateway.install(folderOf(first));
+    expect(await gateway.current()).toBe(NEXT);
+    await gateway.install(folderOf(first), '--allow-downgrade');
+    expect(await gateway.current()).toBe(first.release);
+  }, 60_000);
+
+  it('narrows the devices of the service, and takes it back', async () => {
+    const narrow = gateway.path('opt/turnstone/guard/narrow-devices');
+    const dropin = gateway.path('etc/systemd/system/turnstone.service.d/devices.conf');
+    await run(narrow, ['/dev/i2c-1', 'char-ttyUSB'], { env: gateway.environment });
+    expect((await textOf(dropin)).split('\n')).toEqual(
+      expect.arrayContaining(['DeviceAllow=', 'DeviceAllow=/dev/i2c-1 rw', 'DeviceAllow=char-ttyUSB rw']),
+    );
+    await expect(run(narrow, ['/dev/sda'], { env: gateway.environment })).rejects.toThrow(/not a GPIO chip/);
+    await run(narrow, [], { env: gateway.environment });
+    expect(await textOf(dropin)).toBe('');
+  });
+});
+
+describe('an update from bundle to bundle', () => {
+  it('is downloaded, swapped, tried, started and confirmed, and can be rolled back by hand', async () => {
+    const platform = await LocalPlatform.start();
+    try {
+      const { id } = platform.ensureDevice('gateway', 'gateway-token');
+      await gateway.configure(
+        `platform: { url: "${platform.url}", accessToken: gateway-token, reconcilePeriod: 10s }\nsensors: [{ name: machine, kind: host, period: 1s }]`,
+      );
+      gateway.start();
+      const person = await PlatformPerson.logIn(platform.url);
+      const packageId = await person.uploadPackage(next.file, { title: 'turnstone', version: NEXT });
+      await until('the first upload', async () => (await person.values(id, 'current_fw_version')).length > 0);
+      await person.assignFirmware('gateway', packageId);
+      const states = async () => (await person.values(id, 'fw_state')).map(({ value }) => value);
+      await until('the update ends', async () => ['UPDATED', 'FAILED'].includes(String((await states()).at(-1))), 60_000);
+      const told = await states();
+      expect(told.filter((state, at) => state !== told[at - 1])).toEqual(['DOWNLOADING', 'DOWNLOADED', 'VERIFIED', 'UPDATING', 'UPDATED']);
+      expect(await gateway.current()).toBe(NEXT);
+      expect((await person.values(id, 'current_fw_version')).at(-1)?.value).toBe(NEXT);
+
+      const status = JSON.parse(await gateway.turnstone('firmware', 'status', '--json', '--run-folder', gateway.path('run')));
+      expect(status).toMatchObject({ running: NEXT, confirmed: NEXT, state: 'idle' });
+      await gateway.turnstone('firmware', 'rollback', '--run-folder', gateway.path('run'));
+      await until('the old release is confirmed', async () => {
+        const history = await gateway.turnstone('firmware', 'history', '--run-folder', gateway.path('run')).catch(() => '');
+        return history.includes(`${NEXT} → ${first.release} UPDATED`);
+      });
+      expect(await gateway.current()).toBe(first.release);
+    } finally {
+      await gateway.stop();
+      await platform.close();
+    }
+  }, 120_000);
+});
+
+describe('uninstalling', () => {
+  it('leaves configuration and data, unless it is asked to take them too', async () => {
+    await gateway.install(folderOf(first), '--uninstall');
+    expect(await readdir(gateway.path('opt'))).toEqual([]);
+    expect(await readdir(gateway.path('etc/systemd/system'))).toEqual([]);
+    expect(await readFile(gateway.path('etc/turnstone/turnstone.yaml'), 'utf8')).toContain('gateway-token');
+    await gateway.install(folderOf(first), '--uninstall', '--purge');
+    expect(await readdir(gateway.path('var/lib'))).toEqual([]);
+  });
+});
+
+describe('the unit', () => {
+  it('is exposed by at most 1.9, with sysfs GPIO too', async () => {
+    const unit = await readFile(join(ROOT, 'systemd/turnstone.service'), 'utf8');
+    const dropin = await readFile(join(ROOT, 'systemd/sysfs-gpio-pwm.conf'), 'utf8');
+    const overridden = dropin.split('\n').flatMap((line) => /^(\w+)=/.exec(line)?.[1] ?? []);
+    const joined = unit
+      .split('\n')
+      .flatMap((line) => (overridden.some((key) => line.startsWith(`${key}=`)) ? [] : [line]))
+      .join('\n');
+    for (const [name, text] of Object.entries({
+      turnstone: unit,
+      'turnstone-sysfs': joined.replace('[Service]', dropin.slice(dropin.indexOf('[Service]'))),
+    })) {
+      const file = join(out, `${name}.service`);
+      await writeFile(file, text);
+      const { stdout } = await run('systemd-analyze', ['security', '--offline=true', file]);
+      const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]);
+      expect(exposure, `${name}: ${exposure}`).toBeLessThanOrEqual(1.9);
+    }
+  });
+});
