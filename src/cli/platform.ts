@@ -14,6 +14,7 @@ interface PlatformFlags {
   readonly claimDurationMs?: number;
   readonly legacyProvisioning?: boolean;
   readonly wholeFileFirmware?: boolean;
+  readonly pointsPerKey?: number;
   readonly reportThreads?: number;
   readonly reportQueue?: number;
   readonly data?: string;
@@ -40,6 +41,7 @@ export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' |
     .option('--claim-duration-ms <number>', 'how long a claim stays open when the device does not say (default: 86400000)', milliseconds)
     .option('--legacy-provisioning', 'provision as a server that knows only the contract: it makes every token itself')
     .option('--whole-file-firmware', 'serve firmware as a server that knows only the contract: whole files, no fw_size')
+    .option('--points-per-key <number>', 'past this many points a key loses its oldest (default: 1000000)', count)
     .option('--report-threads <number>', 'reports that run at a time (SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE; default: 4)', count)
     .option('--report-queue <number>', 'reports that may wait (SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY; default: 10)', count)
     .option('--data <folder>', 'keep everything in this folder; without it, in memory')
@@ -53,6 +55,7 @@ export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' |
         ...(flags.data === undefined ? {} : { dataFolder: flags.data }),
         ...(flags.tlsPort === undefined ? {} : { tlsPort: flags.tlsPort }),
         ...(flags.claimDurationMs === undefined ? {} : { claimDurationMs: flags.claimDurationMs }),
+        ...(flags.pointsPerKey === undefined ? {} : { mostPointsPerKey: flags.pointsPerKey }),
         analytics: {
           ...(flags.reportThreads === undefined ? {} : { threadPoolSize: flags.reportThreads }),
           ...(flags.reportQueue === undefined ? {} : { queueCapacity: flags.reportQueue }),

@@ -53,6 +53,8 @@ export async function openFirmware(request: FirmwareRequest, deps: FirmwareReque
       release();
     }
   }
+  // A stream that is never read ends its deadline too, when the client is closed.
+  response.body.once('close', release);
   const length = header(response, 'content-length');
   return {
     ...(length === undefined || !/^\d+$/.test(length) ? {} : { lengthBytes: Number(length) }),
