@@ -8,6 +8,7 @@ type AddCommand = (program: Command, edge: Edge) => void;
 
 /** In the order in which `--help` lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  init: async () => (await import('./init.ts')).addInitCommand,
   run: async () => (await import('./run.ts')).addRunCommand,
   'check-config': async () => (await import('./check-config.ts')).addCheckConfigCommand,
   doctor: async () => (await import('./doctor.ts')).addDoctorCommand,

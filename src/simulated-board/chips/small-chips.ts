@@ -115,6 +115,9 @@ export class Ads1115Chip extends WordChip {
     super();
     this.#context = context;
     this.words[1] = 0x8583;
+    // Thresholds of the comparator after power-on (SBAS444E, 9.6.4): they tell the chip apart from thermometers at its address.
+    this.words[2] = 0x8000;
+    this.words[3] = 0x7fff;
   }
 
   protected override write(register: number, word: number): void {

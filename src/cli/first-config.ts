@@ -1,0 +1,119 @@
+/** The first configuration of a gateway, as a text that a technician can go on with: what was found is on, what it takes more for is shown. */
+import { addressInWords } from '../hardware/i2c-port.ts';
+import type { ChipKind } from './identify-chip.ts';
+import type { FoundBoard, FoundChip } from './scan-board.ts';
+
+/** Where the device's way to the platform comes from; secrets are named, never held. */
+export type CredentialsChoice =
+  | { readonly way: 'provision'; readonly keyFile: string; readonly secretFile: string; readonly deviceName: string }
+  | { readonly way: 'token-file'; readonly file: string }
+  | { readonly way: 'token-variable'; readonly variable: string }
+  /** Credentials are in the state folder already, or will be imported. */
+  | { readonly way: 'later' };
+
+export interface FirstConfig {
+  readonly url: string;
+  readonly credentials: CredentialsChoice;
+  readonly stateFolder?: string;
+  readonly runFolder?: string;
+  readonly caFile?: string;
+  /** A simulated board's socket instead of this machine's hardware. */
+  readonly boardSocket?: string;
+  readonly found: FoundBoard;
+}
+
+/** The keys of each chip: two chips must not send one key. */
+const KEYS: Readonly<Record<ChipKind, readonly string[]>> = {
+  bme280: ['temperature', 'pressure', 'humidity'],
+  bmp280: ['temperature', 'pressure'],
+  sht3x: ['temperature', 'humidity'],
+  mcp9808: ['temperature'],
+  tmp102: ['temperature'],
+  lm75: ['temperature'],
+  ina219: ['voltage', 'current', 'power'],
+  bh1750: ['illuminance'],
+  ads1115: [],
+};
+const ADC_CHANNELS = ['A0', 'A1', 'A2', 'A3'] as const;
+
+export function firstConfigText({ found, ...config }: FirstConfig): string {
+  const names = new Names();
+  const sensors = [
+    '  - { name: machine, kind: host, period: 1m }',
+    ...found.chips.map((chip) => chipLine(chip, names)),
+    ...found.thermometers.map(
+      (id) => `  - { name: ${names.next('thermometer')}, kind: ds18b20, id: ${id}${keysField(['temperature'], names)} }`,
+    ),
+    ...found.serialPorts.map(
+      ({ path, stablePath }) =>
+        `  # A serial port: ${path}. What hangs on it?\n  # - { name: ${names.next('serial')}, kind: serial-line, port: ${stablePath ?? path}, baudRate: 9600, format: json }`,
+    ),
+  ];
+  return `# Configuration of the Turnstone agent. Every option is shown in turnstone.example.yaml.
+version: 1
+platform:
+  url: ${quoted(config.url)}
+${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}sensors:
+${sensors.join('\n')}
+# actuators:
+#   - { name: relay, kind: gpio-output, line: GPIO5, safe: { start: off, stop: off, crash: off } }
+`;
+}
+
+function platformLines({ credentials, caFile }: Omit<FirstConfig, 'found'>): string {
+  const token =
+    credentials.way === 'token-file'
+      ? `  accessTokenFile: ${quoted(credentials.file)}\n`
+      : credentials.way === 'token-variable'
+        ? `  accessToken: "\${${credentials.variable}}"\n`
+        : '';
+  return `${token}${caFile === undefined ? '' : `  caFile: ${quoted(caFile)}\n`}`;
+}
+
+function provisioningLines(credentials: CredentialsChoice): string {
+  if (credentials.way !== 'provision') return '';
+  const { deviceName, keyFile, secretFile } = credentials;
+  return `provisioning:\n  deviceName: ${quoted(deviceName)}\n  deviceKeyFile: ${quoted(keyFile)}\n  deviceSecretFile: ${quoted(secretFile)}\n`;
+}
+
+function folderLines({ stateFolder, runFolder, boardSocket }: Omit<FirstConfig, 'found'>): string {
+  return [
+    ...(stateFolder === undefined ? [] : [`stateFolder: ${quoted(stateFolder)}\n`]),
+    ...(runFolder === undefined ? [] : [`runFolder: ${quoted(runFolder)}\n`]),
+    ...(boardSocket === undefined ? [] : [`hardware: { board: simulated, boardSocket: ${quoted(boardSocket)} }\n`]),
+  ].join('');
+}
+
+function chipLine({ bus, address, guess }: FoundChip, names: Names): string {
+  const place = `bus: ${bus}, address: ${addressInWords(address)}`;
+  if (guess === undefined)
+    return `  # Somebody answers at ${addressInWords(address)} on bus ${bus}, of an unknown kind; see i2c-register in turnstone.example.yaml.`;
+  const doubt = guess.isCertain ? '' : ' # by its address and registers; check what is printed on it';
+  const channels =
+    guess.kind === 'ads1115'
+      ? `, channels: { ${ADC_CHANNELS.map((input) => `${names.next('analog')}: { input: ${input} }`).join(', ')} }`
+      : '';
+  return `  - { name: ${names.next(guess.kind)}, kind: ${guess.kind}, ${place}${channels}${keysField(KEYS[guess.kind], names)} }${doubt}`;
+}
+
+/** A rename for every key that an earlier sensor has: temperature, temperature2 … */
+function keysField(keys: readonly string[], names: Names): string {
+  const renames = keys.map((key) => [key, names.next(key)] as const).filter(([key, unique]) => key !== unique);
+  return renames.length === 0 ? '' : `, keys: { ${renames.map(([key, unique]) => `${key}: { rename: ${unique} }`).join(', ')} }`;
+}
+
+/** JSON's quotes are YAML's; a dollar is doubled so that no text is taken for a variable. */
+function quoted(text: string): string {
+  return JSON.stringify(text.replaceAll('${', '$${'));
+}
+
+/** Numbers what is asked for again. */
+class Names {
+  readonly #used = new Map<string, number>();
+
+  next(name: string): string {
+    const count = (this.#used.get(name) ?? 0) + 1;
+    this.#used.set(name, count);
+    return count === 1 ? name : `${name}${count}`;
+  }
+}

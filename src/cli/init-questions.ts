@@ -1,0 +1,90 @@
+/** What `turnstone init` must know: from flags, from the technician, or from defaults, in this order. */
+import { join, resolve } from 'node:path';
+import { makeFolder, writeDurably } from '../host/durable-file.ts';
+import type { Edge } from './edge.ts';
+import { CommandError, EXIT } from './exit-code.ts';
+import type { CredentialsChoice, FirstConfig } from './first-config.ts';
+
+export interface InitFlags {
+  readonly yes?: boolean;
+  readonly url?: string;
+  readonly accessTokenFile?: string;
+  readonly accessTokenEnv?: string;
+  readonly provisionKeyFile?: string;
+  readonly provisionSecretFile?: string;
+  readonly name?: string;
+  readonly caFile?: string;
+  readonly stateFolder?: string;
+  readonly runFolder?: string;
+  readonly simulate?: string;
+  readonly scan: boolean;
+  readonly out: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+const DEFAULT_NAME = 'gateway-{serial|mac}';
+/** Typed secrets are kept beside the configuration, for the service's group to read. */
+const SECRET_MODE = 0o640;
+
+/** Everything but what the buses show. @throws CommandError (usage) when something is missing and nobody can be asked. */
+export async function askForFirstConfig(flags: InitFlags, edge: Edge, folder: string): Promise<Omit<FirstConfig, 'found'>> {
+  const asks = flags.yes !== true;
+  if (asks && !edge.isInteractive)
+    throw new CommandError('nobody can be asked here', {
+      exitCode: EXIT.usage,
+      nextStep: 'say --yes and give --url and credentials as flags; see turnstone init --help',
+    });
+  const url = flags.url ?? (asks ? await answer(edge, 'Address of the platform (https://…): ') : '');
+  if (url === '') throw new CommandError('the address of the platform is missing', { exitCode: EXIT.usage, nextStep: 'give it as --url' });
+  const credentials = chosen(flags) ?? (asks ? await askForCredentials(flags, edge, folder) : ({ way: 'later' } as const));
+  return {
+    url,
+    credentials,
+    ...(flags.caFile === undefined ? {} : { caFile: resolve(flags.caFile) }),
+    ...(flags.stateFolder === undefined ? {} : { stateFolder: resolve(flags.stateFolder) }),
+    ...(flags.runFolder === undefined ? {} : { runFolder: resolve(flags.runFolder) }),
+    ...(flags.simulate === undefined ? {} : { boardSocket: resolve(flags.simulate) }),
+  };
+}
+
+/** What flags say about credentials; undefined when they say nothing. */
+function chosen(flags: InitFlags): CredentialsChoice | undefined {
+  const { accessTokenFile, accessTokenEnv, provisionKeyFile, provisionSecretFile } = flags;
+  if (accessTokenFile !== undefined) return { way: 'token-file', file: resolve(accessTokenFile) };
+  if (accessTokenEnv !== undefined) return { way: 'token-variable', variable: accessTokenEnv };
+  if (provisionKeyFile === undefined && provisionSecretFile === undefined) return undefined;
+  if (provisionKeyFile === undefined || provisionSecretFile === undefined)
+    throw new CommandError('provisioning needs a key and a secret', {
+      exitCode: EXIT.usage,
+      nextStep: 'give both --provision-key-file and --provision-secret-file',
+    });
+  return {
+    way: 'provision',
+    keyFile: resolve(provisionKeyFile),
+    secretFile: resolve(provisionSecretFile),
+    deviceName: flags.name ?? DEFAULT_NAME,
+  };
+}
+
+async function askForCredentials(flags: InitFlags, edge: Edge, folder: string): Promise<CredentialsChoice> {
+  const way = await answer(edge, 'Does the device (p)rovision itself, or has it a (t)oken, or comes that (l)ater? [p] ');
+  const keep = async (name: string, question: string): Promise<string> => {
+    const secret = await edge.ask(question, { hidden: true });
+    if (secret.trim() === '') throw new CommandError('nothing was typed', { exitCode: EXIT.usage, nextStep: 'start again' });
+    const file = join(folder, name);
+    await makeFolder(folder);
+    await writeDurably(file, `${secret.trim()}\n`, { mode: SECRET_MODE });
+    return file;
+  };
+  if (/^l/i.test(way)) return { way: 'later' };
+  if (/^t/i.test(way)) return { way: 'token-file', file: await keep('access-token', 'Access token: ') };
+  const keyFile = await keep('provision-key', 'Provision key of the device profile: ');
+  const secretFile = await keep('provision-secret', 'Provision secret: ');
+  const deviceName = flags.name ?? ((await answer(edge, `Device name [${DEFAULT_NAME}]: `)) || DEFAULT_NAME);
+  return { way: 'provision', keyFile, secretFile, deviceName };
+}
+
+async function answer(edge: Edge, question: string): Promise<string> {
+  return (await edge.ask(question)).trim();
+}

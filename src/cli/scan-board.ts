@@ -1,0 +1,75 @@
+/** What hangs on this machine's buses and ports. Looks only: no chip is configured, no output moved, no port opened. */
+import { messageOf } from '../errors.ts';
+import type { Ports } from '../hardware/ports.ts';
+import type { SerialDescription } from '../hardware/serial-port.ts';
+import { type ChipGuess, identifyChip } from './identify-chip.ts';
+
+export interface FoundChip {
+  readonly bus: number;
+  readonly address: number;
+  /** Undefined: somebody answers, and nobody here knows who. */
+  readonly guess?: ChipGuess;
+}
+
+export interface FoundBoard {
+  readonly chips: readonly FoundChip[];
+  /** Ids of one-wire thermometers. */
+  readonly thermometers: readonly string[];
+  readonly serialPorts: readonly SerialDescription[];
+  /** Buses that could not be looked at, and why. */
+  readonly faults: readonly string[];
+}
+
+/** Addresses below 0x08 and above 0x77 are reserved (UM10204, 3.1.12); i2cdetect looks at the same ones. */
+const FIRST_ADDRESS = 0x08;
+const LAST_ADDRESS = 0x77;
+/** Family code of the DS18B20. */
+const THERMOMETER = /^28-/;
+
+export async function scanBoard(
+  ports: Ports,
+  options: { readonly onProgress?: (done: number, total: number) => void },
+  signal: AbortSignal,
+): Promise<FoundBoard> {
+  const faults: string[] = [];
+  const look = async <T>(what: string, work: () => Promise<readonly T[]>): Promise<readonly T[]> => {
+    try {
+      return await work();
+    } catch (error) {
+      faults.push(`${what}: ${messageOf(error)}`);
+      return [];
+    }
+  };
+  const buses = await look('I2C', () => ports.i2c.list(signal));
+  const chips: FoundChip[] = [];
+  for (const [index, bus] of buses.entries()) {
+    const onProgress = (done: number): void => options.onProgress?.(index + done, buses.length);
+    chips.push(...(await look(`i2c-${bus}`, () => scanI2cBus(ports, bus, onProgress, signal))));
+  }
+  const oneWire = await look('one-wire', () => ports.oneWire.list(signal));
+  const serialPorts = await look('serial', () => ports.serial.list(signal));
+  return { chips, thermometers: oneWire.filter((id) => THERMOMETER.test(id)), serialPorts, faults };
+}
+
+/** Everyone who answers on one bus. `onProgress` is told the part that is done, 0 to 1. */
+export async function scanI2cBus(
+  ports: Ports,
+  number: number,
+  onProgress: (done: number) => void,
+  signal: AbortSignal,
+): Promise<readonly FoundChip[]> {
+  const bus = await ports.i2c.openBus(number, signal);
+  try {
+    const found: FoundChip[] = [];
+    for (let address = FIRST_ADDRESS; address <= LAST_ADDRESS; address += 1) {
+      signal.throwIfAborted();
+      onProgress((address - FIRST_ADDRESS) / (LAST_ADDRESS - FIRST_ADDRESS));
+      if (!(await bus.probe(address, signal).catch(() => false))) continue;
+      const guess = await identifyChip(bus, address, signal);
+      found.push({ bus: number, address, ...(guess === undefined ? {} : { guess }) });
+    }
+    return found;
+  } finally {
+    await bus.close();
+  }
+}

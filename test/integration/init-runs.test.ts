@@ -1,0 +1,76 @@
+/** From nothing to readings at the platform: init looks at a simulated board, and the configuration it writes runs. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/host/clock.ts';
+import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { parseBoardConfig } from '../../src/simulated-board/board-config.ts';
+import { BoardRecord } from '../../src/simulated-board/board-record.ts';
+import { BoardServer } from '../../src/simulated-board/board-server.ts';
+import { SAMPLE_BOARD } from '../../src/simulated-board/sample-board.ts';
+import { SimulatedBoard } from '../../src/simulated-board/simulated-board.ts';
+import { PlatformPerson } from '../support/platform-people.ts';
+
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+const run = promisify(execFile);
+
+let folder: string;
+let platform: LocalPlatform;
+let board: SimulatedBoard;
+let server: BoardServer;
+let agent: ChildProcess | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-init-runs-'));
+  platform = await LocalPlatform.start({ port: 0 });
+  board = new SimulatedBoard(parseBoardConfig(SAMPLE_BOARD), { clock: systemClock, record: new BoardRecord({ clock: systemClock }) });
+  server = await BoardServer.open(board, join(folder, 'board.sock'));
+});
+
+afterAll(async () => {
+  agent?.kill('SIGTERM');
+  await new Promise((done) => (agent === undefined || agent.exitCode !== null ? done(undefined) : agent.once('exit', done)));
+  await server.close();
+  board.close();
+  await platform.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('turnstone init --yes on the simulated board', () => {
+  it('writes a configuration with which readings reach the platform', async () => {
+    const { id } = platform.ensureDevice('gateway-1', 'fixture-token');
+    await writeFile(join(folder, 'token'), 'fixture-token\n', { mode: 0o600 });
+    const config = join(folder, 'turnstone.yaml');
+    const folders = ['--state-folder', join(folder, 'state'), '--run-folder', join(folder, 'run')];
+    const credentials = ['--url', platform.url, '--access-token-file', join(folder, 'token')];
+    await run(process.execPath, [
+      MAIN,
+      'init',
+      '--yes',
+      ...credentials,
+      ...folders,
+      '--simulate',
+      join(folder, 'board.sock'),
+      '--out',
+      config,
+    ]);
+
+    agent = spawn(process.execPath, [MAIN, 'run', '--config', config], { stdio: 'ignore' });
+    const person = await PlatformPerson.logIn(platform.url);
+    await expect.poll(async () => (await person.values(id, 'temperature')).length, { timeout: 20_000, interval: 200 }).toBeGreaterThan(0);
+    expect(Number((await person.values(id, 'pressure'))[0]?.value)).toBeGreaterThan(900);
+  }, 40_000);
+
+  it('leaves an agent that status and doctor find', async () => {
+    const config = join(folder, 'turnstone.yaml');
+    const status = JSON.parse((await run(process.execPath, [MAIN, 'status', '--config', config, '--json'])).stdout);
+    expect(status.sensors.map(({ kind }: { kind: string }) => kind)).toEqual(['host', 'bme280']);
+    const doctor = await run(process.execPath, [MAIN, 'doctor', '--config', config, '--json']).catch((error: { stdout: string }) => error);
+    const verdicts = new Map(JSON.parse(doctor.stdout).checks.map((check: { id: string; verdict: string }) => [check.id, check.verdict]));
+    for (const id of ['configuration', 'state-folder', 'devices', 'sensors', 'reachable', 'token', 'agent', 'uploads'])
+      expect([id, verdicts.get(id)]).toEqual([id, 'good']);
+  }, 20_000);
+});
