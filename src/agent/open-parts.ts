@@ -50,7 +50,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const config = deps.config.current;
   await makeFolder(config.stateFolder);
   const lock = await StateLock.take(config.stateFolder);
-  const platform = await PlatformSide.open({ config, clock, log, alerts });
+  const platform = await PlatformSide.open({ config, clock, log, alerts, onPlatformDate: (ms) => timeSync.heardPlatformDate(ms) });
   const record = deps.recordAppends === undefined ? undefined : new AppendRecord(deps.recordAppends, `${process.pid}`);
   const telemetry = await TelemetryPath.open(
     {

@@ -23,6 +23,8 @@ export interface PlatformSideDeps {
   readonly clock: Clock;
   readonly log: AgentLog;
   readonly alerts: AlertList;
+  /** Told the platform's own time. */
+  readonly onPlatformDate: (platformMs: number) => void;
 }
 
 /** A platform that is slow to say whose device this is does not keep the readings waiting for longer. */
@@ -46,7 +48,12 @@ export class PlatformSide {
     this.#store = store;
     this.#settings = settings;
     const token = (): DeviceCredentials['token'] | undefined => this.#credentials?.token;
-    this.#http = new HttpDeviceApi({ ...settings, clock: deps.clock, token: () => token()?.accessToken ?? '' });
+    this.#http = new HttpDeviceApi({
+      ...settings,
+      clock: deps.clock,
+      onPlatformDate: deps.onPlatformDate,
+      token: () => token()?.accessToken ?? '',
+    });
     this.deviceApi = new TokenAwareDeviceApi({
       deviceApi: this.#http,
       token: {

@@ -27,6 +27,8 @@ export interface HttpDeviceApiDeps {
   /** Asked for at every call, so that a rotated token counts from the next call on. */
   readonly token: () => string;
   readonly clock: Clock;
+  /** Told the server's own time, UTC epoch ms, with each call that it has accepted: a login page in between has no say. */
+  readonly onPlatformDate?: (platformMs: number) => void;
   /** Default JSON. */
   readonly codec?: PayloadCodec;
 }
@@ -163,7 +165,11 @@ export class HttpDeviceApi implements DeviceApi {
       limitBytes: options.limitBytes ?? LARGEST_ANSWER,
       ...(options.body === undefined ? {} : { body: options.body }),
     };
-    return this.#judge(await exchange(request, this.#exchangeDeps, signal));
+    const answer = await exchange(request, this.#exchangeDeps, signal);
+    const verdict = this.#judge(answer);
+    const platformMs = Date.parse(answer.date ?? '');
+    if (verdict.kind === 'done' && Number.isFinite(platformMs)) this.#deps.onPlatformDate?.(platformMs);
+    return verdict;
   }
 
   async #poll(lane: Lane, what: string, timeoutMs: number, signal: AbortSignal): Promise<JsonValue | undefined> {

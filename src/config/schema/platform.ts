@@ -43,9 +43,9 @@ export const provisioningSchema = section({
   onOtherBoard: z.enum(['continue', 'hold', 'reprovision']).default('continue'),
 });
 
-/** Whose word makes the clock right. */
+/** Whose word makes the clock right: `platform` takes the system's, and that of the platform when both are within a minute. */
 export const timeSchema = section({
-  trust: z.enum(['system', 'platform', 'always']).default('system'),
+  trust: z.enum(['system', 'platform', 'always']).default('platform'),
 });
 
 export const attributesSchema = section({

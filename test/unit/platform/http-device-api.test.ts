@@ -219,3 +219,27 @@ describe('provisioning', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/the-secret|the-key|my-own-token/);
   });
 });
+
+describe("the server's time", () => {
+  it('is told with each call that the server has accepted, and not with a login page or a refusal', async () => {
+    const heard: number[] = [];
+    const listening = new HttpDeviceApi({
+      settings: { url },
+      token: () => 'tok',
+      clock: systemClock,
+      onPlatformDate: (ms) => heard.push(ms),
+    });
+    await listening.postTelemetry([{ ts: 5, values: { a: 1 } }], never);
+    expect(heard).toHaveLength(1);
+    expect(Math.abs((heard[0] ?? 0) - Date.now())).toBeLessThan(60_000);
+    for (const other of [
+      { status: 401, body: '' },
+      { status: 200, body: '<html>Welcome to the hotel</html>' },
+    ]) {
+      answer = other;
+      await listening.postTelemetry([{ ts: 5, values: { a: 1 } }], never);
+    }
+    expect(heard).toHaveLength(1);
+    await listening.close();
+  });
+});
