@@ -5,7 +5,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { PayloadFault } from './payload.ts';
 
-export const REPORT_AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT', 'FIRST', 'LAST'] as const;
+const REPORT_AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT', 'FIRST', 'LAST'] as const;
 export type ReportAggregation = (typeof REPORT_AGGREGATIONS)[number];
 
 /** A column. */

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../host/json.ts';
 import type { StoredValue } from './payload.ts';
 
-export const SCOPES = ['CLIENT_SCOPE', 'SHARED_SCOPE', 'SERVER_SCOPE'] as const;
+const SCOPES = ['CLIENT_SCOPE', 'SHARED_SCOPE', 'SERVER_SCOPE'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface Attribute {

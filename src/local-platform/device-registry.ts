@@ -117,7 +117,7 @@ export class DeviceRegistry {
 }
 
 /** Letters and digits only, as the stock server makes them. */
-export function newAccessToken(): string {
+function newAccessToken(): string {
   let token = '';
   while (token.length < TOKEN_LENGTH)
     token += randomBytes(TOKEN_LENGTH)

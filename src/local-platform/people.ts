@@ -13,7 +13,7 @@ export interface User {
 }
 
 /** The stock server's demo users. */
-export const DEFAULT_USERS: readonly User[] = [
+const DEFAULT_USERS: readonly User[] = [
   { username: 'tenant@thingsboard.org', password: 'tenant', authority: 'TENANT_ADMIN' },
   { username: 'customer@thingsboard.org', password: 'customer', authority: 'CUSTOMER_USER' },
 ];
