@@ -6,13 +6,14 @@ import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { AgentError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
-import { readWhole } from '../host/durable-file.ts';
+import { giveToOwnerOf, makeFolder, readWhole } from '../host/durable-file.ts';
 import { readIdentity } from '../host/identity.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { StateLock } from '../host/state-lock.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
-import { CredentialsStore } from '../provisioning/credentials-store.ts';
+import { CLAIM_FILE } from '../provisioning/claim-device.ts';
+import { CREDENTIALS_FILES, CredentialsStore } from '../provisioning/credentials-store.ts';
 import { DeviceToken } from '../provisioning/device-token.ts';
 import { identityDesk } from '../provisioning/identity-desk.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
@@ -30,6 +31,8 @@ export interface IdentityAccess {
 /** A claim or a key derivation on a small board. */
 const DEADLINE_MS = 60_000;
 const LONGEST_SECRET = 4_096;
+/** Whatever a command may have written. */
+const IDENTITY_FILES = [...CREDENTIALS_FILES, CLAIM_FILE, 'agent.lock'];
 
 export function addIdentityOptions(command: Command): Command {
   return addAgentOptions(command);
@@ -53,6 +56,7 @@ export async function openIdentity(flags: AgentFlags, edge: Edge): Promise<Ident
 /** No agent runs, and none can start while this is open. */
 async function openFiles(config: AgentConfig, edge: Edge): Promise<IdentityAccess> {
   const { stateFolder, runFolder, platform } = config;
+  await makeFolder(stateFolder);
   const lock = await StateLock.take(stateFolder);
   const alerts = { raise: (_name: string, message: string) => edge.stderr.write(`turnstone: ${message}\n`), clear: () => {} };
   const hide = (): void => {};
@@ -88,6 +92,8 @@ async function openFiles(config: AgentConfig, edge: Edge): Promise<IdentityAcces
     close: async () => {
       await deviceApi.close();
       await lock.close();
+      // A command of root's must not leave files that the service cannot read.
+      await giveToOwnerOf(stateFolder, IDENTITY_FILES);
     },
   };
 }

@@ -3,8 +3,8 @@
  * What a crash leaves is a `*.tmp` file, which the next write replaces.
  */
 import { constants } from 'node:fs';
-import { mkdir, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { lchown, lstat, mkdir, open, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { AgentError, systemCode } from '../errors.ts';
 
 /** For files that hold secrets: the service user only. */
@@ -82,5 +82,14 @@ export async function syncFolder(path: string): Promise<void> {
     await folder.sync();
   } finally {
     await folder.close();
+  }
+}
+
+/** Gives files in a folder to the folder's own owner, where they are another's; only root can, and only root needs to. */
+export async function giveToOwnerOf(folder: string, names: readonly string[]): Promise<void> {
+  const { uid, gid } = await stat(folder);
+  for (const name of names) {
+    const found = await lstat(join(folder, name)).catch(() => undefined);
+    if (found !== undefined && (found.uid !== uid || found.gid !== gid)) await lchown(join(folder, name), uid, gid);
   }
 }

@@ -41,7 +41,7 @@ const GROUPS = 4;
 const GROUP_LENGTH = 5;
 /** `device.claim.duration` of a stock platform (wire-facts.md, "Claim and provision"). */
 const STOCK_DURATION_MS = 86_400_000;
-const CLAIM_FILE = 'claim.json';
+export const CLAIM_FILE = 'claim.json';
 const FORMAT = 'turnstone/claim';
 
 /** @throws AgentError as DeviceApi.claim, `host/write-failed` (retry). */

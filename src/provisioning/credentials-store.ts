@@ -28,7 +28,7 @@ export interface CredentialsStoreDeps {
 }
 
 /** In order of trust: the second is written after the first. */
-const FILES = ['credentials.json', 'credentials.backup.json'] as const;
+export const CREDENTIALS_FILES = ['credentials.json', 'credentials.backup.json'] as const;
 const CORRUPT_ALERT = 'credentials-corrupt';
 const OTHERS_MAY_READ = 0o077;
 
@@ -77,16 +77,17 @@ export class CredentialsStore {
     await this.#change((state) => ({ ...state, provisionSecret }));
   }
 
-  /** Forgets who this device is, so that the next start provisions anew. @throws AgentError `host/write-failed` (retry). */
+  /** Forgets who this device is, in set-aside files too, so that the next start provisions anew. @throws AgentError `host/write-failed` (retry). */
   async forget(): Promise<void> {
     await this.#change(({ provisionSecret }) => (provisionSecret === undefined ? {} : { provisionSecret }));
+    for (const file of CREDENTIALS_FILES) await rm(join(this.#deps.stateFolder, `${file}.corrupt`), { force: true });
   }
 
   async #load(): Promise<void> {
     const { stateFolder } = this.#deps;
     let found: { readonly state: CredentialsState; readonly text: string } | undefined;
     let healthy = 0;
-    for (const file of FILES) {
+    for (const file of CREDENTIALS_FILES) {
       const one = await this.#readOne(join(stateFolder, file));
       if (one === undefined) continue;
       found ??= one;
@@ -95,7 +96,7 @@ export class CredentialsStore {
     if (found === undefined) return;
     this.#hideAll(found.state);
     this.#state = found.state;
-    if (healthy < FILES.length) await this.#write(found.state);
+    if (healthy < CREDENTIALS_FILES.length) await this.#write(found.state);
   }
 
   async #readOne(path: string): Promise<{ readonly state: CredentialsState; readonly text: string } | undefined> {
@@ -134,7 +135,7 @@ export class CredentialsStore {
     const { stateFolder, write = writeDurably } = this.#deps;
     this.#hideAll(state);
     const text = formatCredentials(state);
-    for (const file of FILES) await write(join(stateFolder, file), text);
+    for (const file of CREDENTIALS_FILES) await write(join(stateFolder, file), text);
     this.#state = state;
   }
 
@@ -144,12 +145,4 @@ export class CredentialsStore {
     const secrets = [...tokens, state.provisionSecret?.deviceKey, state.provisionSecret?.deviceSecret];
     for (const secret of secrets) if (secret !== undefined) this.#deps.hide(secret);
   }
-}
-
-/** Removes every trace of the credentials, set-aside files included: for a gateway that changes hands. */
-export async function eraseCredentials(stateFolder: string): Promise<void> {
-  for (const file of FILES) {
-    for (const name of [file, `${file}.tmp`, `${file}.corrupt`]) await rm(join(stateFolder, name), { force: true });
-  }
-  await syncFolder(stateFolder);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import { CredentialsStore, eraseCredentials } from '../../../src/provisioning/credentials-store.ts';
+import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
 
 const RECORD: CredentialsRecord = {
@@ -122,11 +122,30 @@ describe('the credentials store', () => {
     await expect(openStore(folder)).rejects.toMatchObject({ code: 'host/read-failed' });
   });
 
-  it('erases everything for a gateway that changes hands', async () => {
+  it('forgets the device in set-aside files too, and keeps the rotated provisioning secret', async () => {
     const folder = await stateFolder();
-    await (await openStore(folder)).save('own', RECORD);
+    const store = await openStore(folder);
+    await store.save('own', RECORD);
+    await store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's' });
     await writeFile(join(folder, 'credentials.json.corrupt'), 'token-one');
-    await eraseCredentials(folder);
-    expect(await readdir(folder)).toEqual([]);
+    await store.forget();
+    const reopened = await openStore(folder);
+    expect(reopened.record('own')).toBeUndefined();
+    expect(reopened.provisionSecret).toEqual({ deviceKey: 'k', deviceSecret: 's' });
+    for (const file of await readdir(folder)) expect(await readFile(join(folder, file), 'utf8')).not.toContain('token-one');
+  });
+
+  it('lets two who change it at once both have their way', async () => {
+    const folder = await stateFolder();
+    const store = await openStore(folder);
+    await store.save('own', RECORD);
+    await Promise.all([
+      store.update('own', (record) => ({ ...record, nextToken: 'token-two' })),
+      store.update('own', (record) => ({ ...record, replacedBy: 2 })),
+      store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's' }),
+    ]);
+    const reopened = await openStore(folder);
+    expect(reopened.record('own')).toMatchObject({ nextToken: 'token-two', replacedBy: 2 });
+    expect(reopened.provisionSecret).toBeDefined();
   });
 });
