@@ -103,8 +103,10 @@ export class ActuatorControl {
   async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
     const slot = this.#slot(name);
     this.checkPulse(name, durationMs, by);
+    // On its way to the disk before the movement, and never waited for.
+    slot.pulsing = true;
+    this.#remember(slot);
     await pulse(slot, { durationMs, by }, { clock: this.#deps.clock, log: this.#deps.log, closing: this.#closing.signal }, signal);
-    this.#remember(slot, this.#deps.desired.get(name)?.value);
     return slot.state;
   }
 
@@ -184,7 +186,9 @@ export class ActuatorControl {
   }
 
   async #setStart(slot: ActuatorSlot): Promise<void> {
-    const { start } = slot.settings.safe;
+    const { name, safe } = slot.settings;
+    const wasPulsing = this.#deps.desired.get(name)?.pulsing === true;
+    const start = safe.start ?? (wasPulsing ? false : undefined);
     if (start !== undefined) await this.#safeStates.set(slot, start, 'start');
   }
 
@@ -209,13 +213,18 @@ export class ActuatorControl {
     }
   }
 
-  #remember(slot: ActuatorSlot, value: ActuatorValue | undefined): void {
-    this.#deps.desired.set(slot.settings.name, { value, history: slot.history });
+  /** A pulse and a safe state are no wish: what was wished before stays. */
+  #remember(slot: ActuatorSlot, value = this.#deps.desired.get(slot.settings.name)?.value): void {
+    this.#deps.desired.set(slot.settings.name, { value, history: slot.history, pulsing: slot.pulsing });
   }
 
   #changed(name: string): void {
     const slot = this.#slot(name);
     this.#longestOn.update(slot);
+    const saved = this.#deps.desired.get(name);
+    const isNew =
+      saved === undefined ? slot.history.changedAtMs !== undefined : saved.history !== slot.history || saved.pulsing !== slot.pulsing;
+    if (isNew) this.#remember(slot);
     for (const listener of this.#listeners) listener(slot.state);
   }
 

@@ -1,4 +1,7 @@
-/** What each actuator was last told, and when it switched: kept across restarts for restoring and for the limits on times. */
+/**
+ * What each actuator was last told, when it switched, and whether it is in a pulse: kept across restarts for restoring, for the limits on times, and to
+ * end what a kill left on.
+ */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
@@ -8,6 +11,8 @@ import type { SwitchHistory } from './actuator-limits.ts';
 export interface DesiredState {
   readonly value: ActuatorValue | undefined;
   readonly history: SwitchHistory;
+  /** Somebody owes it an end. */
+  readonly pulsing: boolean;
 }
 
 export const DESIRED_STATES_FORMAT = { format: 'turnstone/actuators', version: 1 } as const;
@@ -43,7 +48,7 @@ export class DesiredStates {
   /** In memory at once, on disk soon; no movement waits for it. */
   set(name: string, state: DesiredState): void {
     this.#states.set(name, state);
-    const actuators = Object.fromEntries([...this.#states].map(([key, { value, history }]) => [key, stateAsJson(value, history)]));
+    const actuators = Object.fromEntries([...this.#states].map(([key, state]) => [key, stateAsJson(state)]));
     this.#file.save({ bootId: this.#clock.bootId, actuators });
   }
 
@@ -52,20 +57,23 @@ export class DesiredStates {
   }
 }
 
-function stateAsJson(value: ActuatorValue | undefined, history: SwitchHistory): JsonObject {
+function stateAsJson({ value, history, pulsing }: DesiredState): JsonObject {
   return {
     ...(value === undefined ? {} : { value }),
     ...(history.changedAtMs === undefined ? {} : { changedAtMs: history.changedAtMs }),
     switchedOnAtMs: history.switchedOnAtMs,
+    ...(pulsing ? { pulsing } : {}),
   };
 }
 
 function stateOf(json: JsonObject, sameBoot: boolean): DesiredState {
   const { value, changedAtMs, switchedOnAtMs } = json;
   const known = typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string' ? value : undefined;
-  if (!sameBoot) return { value: known, history: HISTORY_OF_EARLIER_BOOT };
+  const pulsing = json.pulsing === true;
+  if (!sameBoot) return { value: known, history: HISTORY_OF_EARLIER_BOOT, pulsing };
   return {
     value: known,
+    pulsing,
     history: {
       changedAtMs: typeof changedAtMs === 'number' ? changedAtMs : undefined,
       switchedOnAtMs: Array.isArray(switchedOnAtMs) ? switchedOnAtMs.filter((atMs) => typeof atMs === 'number') : [],

@@ -30,7 +30,7 @@ export interface LocalRulesDeps {
 }
 
 interface RuleState {
-  readonly config: RuleConfig;
+  config: RuleConfig;
   enabled: boolean;
   on: boolean;
   /** Ends the waiting for the condition's time. */
@@ -43,17 +43,25 @@ const AGAIN_AFTER_MS = 5_000;
 
 export class LocalRules {
   readonly #deps: LocalRulesDeps;
-  readonly #states: ReadonlyMap<string, RuleState>;
+  #states: ReadonlyMap<string, RuleState>;
   readonly #closing = new AbortController();
 
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
+    this.#states = new Map(deps.rules.map((config) => [config.name, newState(config)]));
+  }
+
+  /** Takes up changed rules; one whose name stays keeps what it has found out so far. */
+  configure(rules: readonly RuleConfig[]): void {
+    const before = this.#states;
     this.#states = new Map(
-      deps.rules.map((config) => [
-        config.name,
-        { config, enabled: config.enabled, on: false, cancelWaiting: undefined, cancelRetry: undefined },
-      ]),
+      rules.map((config) => {
+        const known = before.get(config.name);
+        return [config.name, known === undefined ? newState(config) : Object.assign(known, { config })];
+      }),
     );
+    for (const state of before.values()) if (this.#states.get(state.config.name) !== state) stopAll(state);
+    for (const { name, enabled } of rules) this.enable(name, enabled);
   }
 
   /** A value of a sensor, under the key that the platform knows, after scaling. */
@@ -130,6 +138,10 @@ export class LocalRules {
     state.cancelRetry = undefined;
     void this.#move(state, value, refusal);
   }
+}
+
+function newState(config: RuleConfig): RuleState {
+  return { config, enabled: config.enabled, on: false, cancelWaiting: undefined, cancelRetry: undefined };
 }
 
 function conditionHolds({ when }: RuleConfig, value: JsonValue, on: boolean): boolean {

@@ -30,9 +30,10 @@ export class SafeStateSetter {
     const actuator = slot.settings.name;
     const late = new AbortController();
     const cancel = clock.after(DEADLINE_MS, () => late.abort());
+    // Whatever pulse there was, this is its end.
+    slot.pulsing = false;
     try {
       await slot.move({ value, by: 'safe-state', urgent: true }, late.signal);
-      slot.pulsing = false;
       log.info({ actuator, value, occasion }, 'safe state set');
     } catch (error) {
       log.warn({ actuator, occasion, error: messageOf(error) }, 'an actuator did not take its safe state');

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -37,6 +37,11 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
 const set = (name: string, value: unknown, by: 'rpc' | 'local' = 'rpc'): Promise<unknown> =>
   codeOf(control.set(name, value, { by }, never));
 const relay = (name = 'relay'): FakeActuator => drivers[name] as FakeActuator;
+
+async function untilSaved(text: string): Promise<void> {
+  const saved = (): Promise<string> => readFile(join(folder, 'actuators.json'), 'utf8').catch(() => '');
+  while (!(await saved()).includes(text)) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-actuators-'));
@@ -225,6 +230,27 @@ describe('a pulse', () => {
     };
     expect(await codeOf(control.pulse('relay', { durationMs: 100, ...rpc }, never))).toBeUndefined();
     expect(relay().told).toEqual([false]);
+  });
+
+  it('that a kill cut short is ended by the next process, also where no safe state is declared', async () => {
+    await open(relaySettings('relay'));
+    void control.pulse('relay', { durationMs: 60_000, ...rpc }, never);
+    await untilSaved('"switchedOnAtMs":[100000],"pulsing":true');
+    // The process is gone: nothing of it runs on, but the hardware holds its level.
+    await open(relaySettings('relay'));
+    expect(relay().told).toEqual([true, false]);
+    await untilSaved('"switchedOnAtMs":[100000]}');
+  });
+
+  it('leaves no trace once it has ended by itself', async () => {
+    await open(relaySettings('relay'));
+    await control.pulse('relay', { durationMs: 5_000, ...rpc }, never);
+    await clock.advance(5_000);
+    await untilSaved('"switchedOnAtMs":[100000]}');
+    await control.close();
+    relay().shown = true;
+    await open(relaySettings('relay'));
+    expect(relay().told).toEqual([true, false]);
   });
 
   it('leaves an actuator on that someone has switched on meanwhile', async () => {

@@ -129,6 +129,15 @@ describe('a local rule', () => {
     expect(told()).toEqual([true]);
   });
 
+  it('takes up a changed limit without forgetting what it has found out', async () => {
+    const rules = start(rule({ above: 40 }), rule({ above: 10, forMs: 5_000 }, { name: 'gone' }));
+    await values(rules, 41);
+    rules.configure([rule({ above: 50 })]);
+    await values(rules, 49, 51);
+    await clock.advance(10_000);
+    expect(told()).toEqual([true, false, true]);
+  });
+
   it('is deaf to other sensors and keys, and silent once closed', async () => {
     const rules = start(rule({ above: 40, forMs: 1_000 }));
     rules.take('roof', 'humidity', 90);

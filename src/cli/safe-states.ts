@@ -1,0 +1,51 @@
+/** `turnstone safe-states`: what systemd's stop hook calls after the agent has ended, in a process of its own. */
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { DESIRED_STATES_FORMAT, DesiredStates } from '../actuators/desired-states.ts';
+import { type SafeStateEvent, setSafeStates } from '../actuators/safe-state-hook.ts';
+import { peekActuators } from '../config/peek-actuators.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
+import { openPorts } from '../hardware/open-ports.ts';
+import { systemClock } from '../host/clock.ts';
+import { silentLog } from '../host/log.ts';
+import { StateFile } from '../host/state-file.ts';
+import type { Edge } from './edge.ts';
+import { CommandError } from './exit-code.ts';
+
+interface SafeStatesFlags {
+  readonly config: string;
+  readonly event: SafeStateEvent;
+}
+
+/** Below the time that the hook itself has. */
+const DEADLINE_MS = 8_000;
+const EXAMPLES = `
+Examples:
+  $ turnstone safe-states --event crash
+
+Opens the hardware itself, so no agent may run. Exit codes: 0 all were set, 1 some were not.`;
+
+export function addSafeStatesCommand(program: Command, edge: Edge): void {
+  program
+    .command('safe-states')
+    .description('set the safe states that the configuration declares for a stop or a crash, without an agent')
+    .option('--config <file>', 'configuration of the agent', DEFAULT_CONFIG_FILE)
+    .addOption(new Option('--event <event>', 'which of the declared states').choices(['stop', 'crash']).default('crash'))
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ config, event }: SafeStatesFlags) => {
+      const { hardware, actuators, stateFolder } = await peekActuators(config);
+      const clock = systemClock;
+      const ports = openPorts({ clock, hardware });
+      try {
+        const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(stateFolder, 'actuators.json'), log: silentLog });
+        const desired = await DesiredStates.open(file, clock);
+        const signal = AbortSignal.any([edge.signal, AbortSignal.timeout(DEADLINE_MS)]);
+        const outcomes = await setSafeStates(actuators, event, { ports, clock, desired }, signal);
+        for (const { name, value, fault } of outcomes) edge.stdout.write(`${name}: ${fault ?? `set to ${String(value)}`}\n`);
+        const failed = outcomes.filter(({ fault }) => fault !== undefined).map(({ name }) => name);
+        if (failed.length > 0) throw new CommandError(`not in their safe states: ${failed.join(', ')}`);
+      } finally {
+        await ports.close();
+      }
+    });
+}
