@@ -114,6 +114,10 @@ export class DeviceRegistry {
   putProfile(profile: DeviceProfile): void {
     this.#profiles.set(profile.id, profile);
   }
+
+  removeProfile(id: string): void {
+    this.#profiles.delete(id);
+  }
 }
 
 /** Letters and digits only, as the stock server makes them. */

@@ -68,6 +68,11 @@ export class PlatformState {
     this.record({ t: 'profile', profile: { ...profile } });
   }
 
+  deleteProfile(id: string): void {
+    this.registry.removeProfile(id);
+    this.record({ t: 'profile-gone', id });
+  }
+
   saveTelemetry(device: PlatformDevice, record: TimedValues): void {
     this.telemetry.save(device.id, record.ts, record.values);
     this.record({ t: 'ts', d: device.id, ts: record.ts, v: record.values });
@@ -130,6 +135,9 @@ export class PlatformState {
         return true;
       case 'profile':
         this.registry.putProfile(field<DeviceProfile>('profile'));
+        return true;
+      case 'profile-gone':
+        this.registry.removeProfile(field<string>('id'));
         return true;
       case 'ts':
         this.telemetry.save(field<string>('d'), field<number>('ts'), field<Record<string, StoredValue>>('v'));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { DeviceProfile, ProvisionType } from './device-registry.ts';
 import { entityId, idIn, objectIn, page, TENANT_ID } from './entities.ts';
-import { jsonReply, type Reply } from './http-reply.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 import type { Call, Route } from './http-service.ts';
 import { assignedIn, OTA_KIND_NAMES, OTA_KINDS } from './ota-packages.ts';
 import { PayloadFault } from './payload.ts';
@@ -16,6 +16,19 @@ export function restProfileRoutes(deps: RestDevicesDeps): readonly Route[] {
   const { registry } = deps.state;
   return [
     { method: 'POST', path: '/api/deviceProfile', handler: people.only((_user, call) => saveProfile(deps, call), 'TENANT_ADMIN') },
+    {
+      method: 'DELETE',
+      path: '/api/deviceProfile/:id',
+      handler: people.only((_user, call) => {
+        const profile = registry.profile(call.params.id ?? '');
+        if (profile === undefined) return errorReply(404, "Requested item wasn't found!", deps.clock, 32);
+        if (profile.isDefault) throw new PayloadFault('Deletion of Default Device Profile is prohibited!');
+        if (registry.devices.some(({ profileId }) => profileId === profile.id))
+          throw new PayloadFault('The device profile referenced by the devices cannot be deleted!');
+        deps.state.deleteProfile(profile.id);
+        return { status: 200 };
+      }, 'TENANT_ADMIN'),
+    },
     {
       method: 'GET',
       path: '/api/deviceProfiles',

@@ -30,7 +30,8 @@ describe('provisioning', () => {
   it('makes a device once, with the token that it proposes, and refuses the name from then on', async () => {
     const key = randomBytes(10).toString('hex');
     const secret = randomBytes(10).toString('hex');
-    await server.rest('POST', '/api/deviceProfile', profile('ALLOW_CREATE_NEW_DEVICES', key, secret));
+    const made = await server.rest('POST', '/api/deviceProfile', profile('ALLOW_CREATE_NEW_DEVICES', key, secret));
+    server.made(`/api/deviceProfile/${idOf(made.body)}`);
     const deviceName = `turnstone-provisioned-${key}`;
     const token = randomBytes(12).toString('hex');
     const ask = { deviceName, provisionDeviceKey: key, provisionDeviceSecret: secret, token };
@@ -43,6 +44,8 @@ describe('provisioning', () => {
     const api = new HttpDeviceApi({ settings: { url: server.url }, token: () => token, clock: systemClock });
     expect(await api.postTelemetry([{ ts: 1_700_000_000_000, values: { first: 1 } }], never)).toEqual({ kind: 'accepted' });
     expect(await provisionDevice(ask, deps, never)).toMatchObject({ status: 'FAILURE' });
+    const found = await server.rest('GET', `/api/tenant/devices?deviceName=${deviceName}`);
+    server.made(`/api/device/${idOf(found.body)}`);
     await api.close();
   });
 
@@ -98,6 +101,10 @@ describe('firmware', () => {
   });
 });
 
+function idOf(body: JsonValue | undefined): string {
+  return (body as { readonly id: { readonly id: string } }).id.id;
+}
+
 function profile(provisionType: string, key: string, secret: string): JsonValue {
   return {
     name: `turnstone-profile-${key}`,
@@ -123,7 +130,8 @@ async function assign(id: string, name: string, image: Buffer): Promise<{ readon
     type: 'FIRMWARE',
     deviceProfileId: device.deviceProfileId ?? null,
   });
-  const packageId = (made.body as { readonly id: { readonly id: string } }).id.id;
+  const packageId = idOf(made.body);
+  server.made(`/api/otaPackage/${packageId}`);
   const form = new FormData();
   form.append('file', new File([new Uint8Array(image)], 'image.bin'));
   const upload = await request(`${server.url}/api/otaPackage/${packageId}?checksumAlgorithm=SHA256`, {

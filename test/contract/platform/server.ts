@@ -19,7 +19,8 @@ export class Server {
   readonly url: string;
   readonly token: string;
   readonly #local: LocalPlatform | undefined;
-  readonly #devices: string[] = [];
+  /** What to delete in the end, last made first. */
+  readonly #made: string[] = [];
 
   private constructor(url: string, token: string, local: LocalPlatform | undefined) {
     this.url = url;
@@ -42,6 +43,11 @@ export class Server {
     return send(this.url, this.token, method, path, body);
   }
 
+  /** Something that is to be deleted in the end: a real server outlives the tests. */
+  made(path: string): void {
+    this.#made.push(path);
+  }
+
   /** A device of a name that nobody had before. */
   async makeDevice(
     codec?: PayloadCodec,
@@ -51,7 +57,7 @@ export class Server {
     const { status, body } = await this.rest('POST', `/api/device?accessToken=${accessToken}`, { name });
     if (status !== 200) throw new Error(`making a device answered ${status}`);
     const { id } = (body as { readonly id: { readonly id: string } }).id;
-    this.#devices.push(id);
+    this.made(`/api/device/${id}`);
     const api = new HttpDeviceApi({
       settings: { url: this.url },
       token: () => accessToken,
@@ -79,7 +85,7 @@ export class Server {
   }
 
   async close(): Promise<void> {
-    for (const id of this.#devices) await this.rest('DELETE', `/api/device/${id}`);
+    for (const path of this.#made.reverse()) await this.rest('DELETE', path);
     await this.#local?.close();
   }
 }

@@ -1,5 +1,5 @@
 /** Where the bytes go: kept-alive sockets, lanes, TLS with its own authority and client certificate, proxies, and the count of it all. */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -165,15 +165,18 @@ describe('a proxy', () => {
     readonly port: number;
     readonly requests: string[];
     readonly authorisations: (string | undefined)[];
+    /** Whose certificates were shown to the proxy itself. */
+    readonly certificates: (string | string[] | undefined)[];
     readonly bytes: () => number;
   }
 
   /** Forwards plain requests in absolute form and opens tunnels, as squid does. */
-  async function proxy(): Promise<Proxy> {
+  async function proxy(own?: SelfSignedCertificate): Promise<Proxy> {
     const requests: string[] = [];
     const authorisations: (string | undefined)[] = [];
+    const certificates: (string | string[] | undefined)[] = [];
     const sockets = new Set<Socket>();
-    const server = createServer((incoming, response) => {
+    const listener: RequestListener = (incoming, response) => {
       requests.push(`${incoming.method} ${incoming.url}`);
       authorisations.push(incoming.headers['proxy-authorization']);
       const target = new URL(incoming.url ?? '');
@@ -183,7 +186,9 @@ describe('a proxy', () => {
         );
         upstream.on('close', () => response.end()).resume();
       });
-    });
+    };
+    const server = own === undefined ? createServer(listener) : ((createTlsServer({ ...own, requestCert: true, rejectUnauthorized: false }, listener) as unknown as Server);
+    server.on('secureConnection', (socket: TLSSocket) => certificates.push(socket.getPeerCertificate().subject?.CN));
     server.on('connection', (socket) => sockets.add(socket));
     server.on('connect', (incoming, socket: Socket) => {
       requests.push(`CONNECT ${incoming.url}`);
@@ -198,7 +203,7 @@ describe('a proxy', () => {
       open.push({ close: () => upstream.destroy() }, { close: () => socket.destroy() });
     });
     const port = await listen(server);
-    return { port, requests, authorisations, bytes: () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0) };
+    return { port, requests, authorisations, certificates, bytes: () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0) };
   }
 
   it('carries plain HTTP, with its own user and password', async () => {
@@ -219,6 +224,18 @@ describe('a proxy', () => {
     for (let upload = 0; upload < 3; upload += 1) expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
     expect(requests).toEqual([`CONNECT 127.0.0.1:${origin}`]);
     expect(api.traffic.sentBytes).toBeGreaterThan(300);
+  });
+
+  it('that speaks TLS itself is trusted by the same authority, and gets no client certificate', async () => {
+    const own = certificate(['127.0.0.1']);
+    const mine = certificate(['gateway-17']);
+    const [plain, secure] = [await listen(createServer(answering())), await listen(createTlsServer(own, answering()) as unknown as Server)];
+    const { port, requests, certificates } = await proxy(own);
+    const settings = { ca: own.cert, clientCertificate: mine.cert, clientKey: mine.key, proxy: `https://127.0.0.1:${port}` };
+    for (const url of [`http://127.0.0.1:${plain}`, `https://127.0.0.1:${secure}`])
+      expect(await client({ url, ...settings }).postTelemetry(RECORDS, never), url).toEqual({ kind: 'accepted' });
+    expect(requests).toEqual([`POST http://127.0.0.1:${plain}/api/v1/token/telemetry`, `CONNECT 127.0.0.1:${secure}`]);
+    expect(new Set(certificates)).toEqual(new Set([undefined]));
   });
 
   it('that is gone makes the platform busy, without showing its password', async () => {
