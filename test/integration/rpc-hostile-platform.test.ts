@@ -1,6 +1,6 @@
 /**
  * A platform that does everything wrong, on every path at once: the agent lives, stays calm and small, moves nothing, and gives its token
- * to no one else.
+ * to no one else. `CAMPAIGN=full` watches each for longer.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RemoteBench } from '../support/remote-bench.ts';
 
-const WATCH_MS = 3_000;
+const WATCH_MS = process.env.CAMPAIGN === 'full' ? 3_000 : 1_000;
 /** Of one core, over the time watched. A loop without rest takes all of it. */
 const MOST_CPU_SHARE = 0.6;
 const MOST_MEMORY_MB = 220;
