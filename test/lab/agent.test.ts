@@ -69,7 +69,7 @@ describe('the agent in a guest', () => {
   });
 
   it('reports the machine itself', async () => {
-    for (const key of ['cpuPercent', 'load1', 'memoryUsedPercent', 'uptime']) {
+    for (const key of ['cpuPercent', 'load1', 'memoryUsedPercent', 'uptimeS']) {
       const { value } = await view.value(device, key, (found) => typeof found === 'number');
       expect(value, key).toBeGreaterThanOrEqual(0);
     }
@@ -116,11 +116,11 @@ describe('the agent in a guest', () => {
 });
 
 async function pull(guest: Guest, offset: number, direction: 'up' | 'down'): Promise<void> {
-  await guest.run(`echo pull-${direction} >/run/board/${offset}/pull`);
+  await guest.run(`echo pull-${direction} >/run/board/sim_gpio${offset}/pull`);
 }
 
 async function voltage(guest: Guest, offset: number): Promise<number> {
-  return Number(await guest.run(`cat /run/board/${offset}/value`));
+  return Number(await guest.run(`cat /run/board/sim_gpio${offset}/value`));
 }
 
 async function guestTime(guest: Guest): Promise<number> {

@@ -12,17 +12,17 @@ const CLOSEST = 0.5;
 
 /** Drives an input from outside: 1 is a high voltage, whatever active-low says. */
 export function drive(offset: number, level: 0 | 1): void {
-  writeFileSync(`/run/board/${offset}/pull`, level === 1 ? 'pull-up' : 'pull-down');
+  writeFileSync(`/run/board/sim_gpio${offset}/pull`, level === 1 ? 'pull-up' : 'pull-down');
 }
 
 /** The pull on a line, which a bias that was asked for changes. */
 export function pullOf(offset: number): string {
-  return readFileSync(`/run/board/${offset}/pull`, 'utf8').trim();
+  return readFileSync(`/run/board/sim_gpio${offset}/pull`, 'utf8').trim();
 }
 
 /** The voltage on a line. */
 export function voltage(offset: number): 0 | 1 {
-  return readFileSync(`/run/board/${offset}/value`, 'utf8').trim() === '1' ? 1 : 0;
+  return readFileSync(`/run/board/sim_gpio${offset}/value`, 'utf8').trim() === '1' ? 1 : 0;
 }
 
 /**

@@ -1,0 +1,43 @@
+/** The agent as a service of a guest that runs systemd, installed from a release. */
+import type { Guest } from './guest.ts';
+import type { LabRelease } from './release.ts';
+
+export const TOKEN = 'lab-secret-token';
+export const RELAY = 3;
+export const DOOR = 0;
+
+export async function install(guest: Guest, release: LabRelease): Promise<string> {
+  return await guest.run(`${release.inGuest}/install.sh`, { deadlineMs: 180_000 });
+}
+
+/** The service's configuration, the token as a credential. */
+export async function configure(guest: Guest, yaml: string): Promise<void> {
+  await guest.run(
+    `printf %s '${TOKEN}' >/etc/turnstone/credentials/token
+     cat >/etc/turnstone/turnstone.yaml <<'END'\n${yaml}\nEND
+     chown root:turnstone /etc/turnstone/turnstone.yaml; chmod 640 /etc/turnstone/turnstone.yaml`,
+  );
+}
+
+export function configuration(url: string, bus: string, extra = ''): string {
+  return `version: 1
+platform: { url: "${url}", accessTokenCredential: turnstone_token }
+time: { trust: always }
+log: { level: debug }
+outbox: { commitAge: 500ms, minFree: 1MB }
+status: { page: "off" }
+firmware: { chunk: 1MB, confirm: { healthyFor: 5s } }
+sensors:
+  - { name: door, kind: gpio-input, line: { chip: lab-board, offset: ${DOOR} }, period: 1m, keys: { state: { rename: doorOpen } } }
+  - name: room
+    kind: bme280
+    bus: ${bus}
+    address: 0x76
+    period: 2s
+    keys: { temperature: { rename: roomTemperature }, pressure: { rename: roomPressure }, humidity: { report: false } }
+  - { name: weather, kind: serial-line, port: /dev/ttyS1, format: json, period: 10s }
+  - { name: machine, kind: host, period: 5s }
+actuators:
+  - { name: pump, kind: gpio-output, line: { chip: lab-board, offset: ${RELAY} }, safe: { start: off, stop: off, crash: off } }
+${extra}`;
+}

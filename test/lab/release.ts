@@ -1,0 +1,50 @@
+/** Signed releases for guests, made by the script that makes the shipped ones; only packed less tightly. */
+import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CHECKOUT } from './machine.ts';
+
+const execute = promisify(execFile);
+const FOLDER = join(CHECKOUT, '.lab/releases');
+const KEY = join(CHECKOUT, '.lab/signing-key.pem');
+/** What a build reads of a checkout; the large folders are shared with it. */
+const COPIED = ['src', 'scripts', 'systemd', 'config', 'package.json', 'package-lock.json', 'LICENSE', 'tsconfig.json'];
+const SHARED = ['node_modules', '.runtime', 'native'];
+
+export interface LabRelease {
+  readonly version: string;
+  /** The unpacked release, as a guest sees it. */
+  readonly inGuest: string;
+  /** The archive, on this machine. */
+  readonly archive: string;
+}
+
+/** @param edit changes the source of the main file before the release is made. */
+export async function makeRelease(version: string, edit?: (main: string) => string): Promise<LabRelease> {
+  await mkdir(FOLDER, { recursive: true });
+  if (!existsSync(KEY)) {
+    await writeFile(KEY, generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600 });
+  }
+  const source = edit === undefined ? CHECKOUT : await changedCheckout(version, edit);
+  const words = ['--release', version, '--key', KEY, '--level', '3', '--out', FOLDER, '--json'];
+  const { stdout } = await execute(process.execPath, [join(source, 'scripts/build-release.ts'), ...words], { cwd: source });
+  const { file } = JSON.parse(stdout) as { file: string };
+  const name = file.slice(FOLDER.length + 1, -'.tar.zst'.length);
+  if (source !== CHECKOUT) await rm(source, { recursive: true, force: true });
+  return { version, inGuest: `/lab/.lab/releases/${name}`, archive: file };
+}
+
+async function changedCheckout(version: string, edit: (main: string) => string): Promise<string> {
+  const folder = join(CHECKOUT, `.lab/source-${version}`);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const name of COPIED) await cp(join(CHECKOUT, name), join(folder, name), { recursive: true });
+  for (const name of SHARED) await symlink(join(CHECKOUT, name), join(folder, name));
+  const main = join(folder, 'src/main.ts');
+  const changed = edit(await readFile(main, 'utf8'));
+  await writeFile(main, changed);
+  return folder;
+}

@@ -1,0 +1,157 @@
+/** The service under real systemd: installed from a release, watched, walled in, rebooted, removed. */
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BME280, setRegisters } from './chips.ts';
+import { DiskFolder } from './disk-image.ts';
+import { Guest } from './guest.ts';
+import { configuration, configure, DOOR, install, RELAY, TOKEN } from './installed-agent.ts';
+import { PlatformView, until } from './platform-view.ts';
+import { makeRelease } from './release.ts';
+import { recordFigure } from './results/figures.ts';
+
+const MOST_EXPOSURE = 1.9;
+/** WatchdogSec of the unit, the kill, a stop hook and a start, with software emulation. */
+const WATCHDOG_DEADLINE_MS = 120_000;
+
+describe('the service', () => {
+  let disks: DiskFolder;
+  let disk: string;
+  let guest: Guest;
+  let view: PlatformView;
+  let device: string;
+  let weather: Socket;
+
+  const property = async (name: string): Promise<string> => (await guest.run(`systemctl show turnstone --property ${name} --value`)).trim();
+  const voltage = async (offset: number): Promise<number> => Number(await guest.run(`cat /run/board/sim_gpio${offset}/value`));
+  const active = (state = 'active'): Promise<true> =>
+    until(`the service to be ${state}`, async () => (await property('ActiveState')) === state || undefined, WATCHDOG_DEADLINE_MS);
+  const boot = async (): Promise<void> => {
+    guest = await Guest.boot({ init: 'systemd', disks: [disk], upperOnDisk: true });
+    weather = await guest.serial('ttyS1');
+    await setRegisters(guest, BME280.address, BME280.registers);
+  };
+
+  beforeAll(async () => {
+    disks = await DiskFolder.make();
+    disk = await disks.ext4('root', 2048);
+    view = await PlatformView.open();
+    device = view.device('lab-service', TOKEN);
+    const [release] = await Promise.all([makeRelease('0.1.0-lab.1'), boot()]);
+    await install(guest, release);
+    await configure(guest, configuration(view.urlFromGuest, (await guest.run('cat /run/i2c-bus')).trim()));
+  }, 400_000);
+  afterAll(async () => {
+    await guest?.kill();
+    await view?.close();
+    await disks?.remove();
+  });
+
+  it('starts, and says that it is ready only when it is', async () => {
+    await guest.run('systemctl start turnstone', { deadlineMs: 120_000 });
+    expect([await property('ActiveState'), await property('Type')]).toEqual(['active', 'notify']);
+    expect(await property('User')).toBe('turnstone');
+    expect((await guest.attempt('systemctl is-enabled turnstone')).stdout.trim()).toBe('enabled');
+  });
+
+  it('reads every driver inside its walls', async () => {
+    expect((await view.value(device, 'roomTemperature', () => true)).value).toBeCloseTo(BME280.celsius, 1);
+    await guest.run(`echo pull-up >/run/board/sim_gpio${DOOR}/pull`);
+    await view.value(device, 'doorOpen', (value) => value === true);
+    weather.write('{"windSpeed": 3.5}\n');
+    await view.value(device, 'windSpeed', (value) => value === 3.5);
+    for (const key of ['cpuPercent', 'memoryUsedPercent', 'load1', 'diskUsedPercent'])
+      expect(typeof (await view.value(device, key, () => true)).value, key).toBe('number');
+  });
+
+  it('cannot leave its walls', async () => {
+    // The unit itself, with a program of ours in the agent's place.
+    const probe = (body: string): string => `mkdir -p /etc/systemd/system
+      sed -e 's/^Type=.*/Type=oneshot/' -e '/^Restart/d' -e '/^WatchdogSec/d' -e '/^NotifyAccess/d' -e '/^ExecStopPost/d' -e '/^ExecStartPre/d' \\
+        -e '/^ExecReload/d' -e 's#^ExecStart=.*#ExecStart=/bin/bash /opt/probe#' /etc/systemd/system/turnstone.service >/etc/systemd/system/probe.service
+      cat >/opt/probe <<'END'\n${body}\nEND
+      systemctl daemon-reload; systemctl start probe; systemctl stop probe; journalctl -u probe -o cat --no-pager`;
+    const refused = [
+      ...['echo x >/opt/turnstone/current/main.mjs', 'touch /opt/turnstone/releases/x', 'echo x >>/etc/turnstone/turnstone.yaml'],
+      ...['cat /etc/shadow', 'cat /etc/turnstone/credentials/token', 'ls /root', 'touch /etc/x', 'touch /usr/x', 'cat /proc/kmsg'],
+      ...['head -c 1 /dev/vda', 'head -c 1 /dev/mem', 'head -c 1 /dev/port', 'echo x >/dev/watchdog', 'cat /proc/1/environ'],
+      ...['echo 1 >/proc/sys/kernel/printk', 'mount -t tmpfs none /tmp', 'unshare -U true', 'date -s 2020-01-01', 'hostname x'],
+    ];
+    const allowed = [
+      ...[
+        'test -w /var/lib/turnstone',
+        'head -c 1 /proc/stat',
+        'cat /proc/meminfo',
+        ': <>/dev/gpiochip0',
+        ': <>/dev/ttyS1',
+        'ip -o addr | grep 10.0.2.15',
+      ],
+    ];
+    const lines = [...refused, ...allowed].map((line) => `(${line}) >/dev/null 2>&1; echo "$? ${line.replaceAll('"', '')}"`);
+    const output = await guest.run(probe(lines.join('\n')), { deadlineMs: 120_000 });
+    const outcome = (line: string): boolean | undefined => {
+      const found = output.split('\n').find((one) => one.endsWith(` ${line.replaceAll('"', '')}`));
+      return found === undefined ? undefined : found.startsWith('0 ');
+    };
+    expect(refused.filter((line) => outcome(line) !== false)).toEqual([]);
+    expect(allowed.filter((line) => outcome(line) !== true)).toEqual([]);
+  });
+
+  it(`is exposed to at most ${MOST_EXPOSURE}`, async () => {
+    const lines = await guest.run('systemd-analyze security turnstone.service --no-pager | tail -n 1');
+    const exposure = Number(/: ([\d.]+) /.exec(lines)?.[1]);
+    recordFigure('exposure', { unit: 'turnstone.service', exposure });
+    expect(exposure).toBeLessThanOrEqual(MOST_EXPOSURE);
+  });
+
+  it('is killed when it freezes, its relays let go, and started again', async () => {
+    await view.rpc(device, 'setActuator', { name: 'pump', value: true });
+    expect(await voltage(RELAY)).toBe(1);
+    const before = await property('MainPID');
+    await guest.run(`kill -STOP ${before}`);
+    await until('the relay to be let go', async () => ((await voltage(RELAY)) === 0 ? true : undefined), WATCHDOG_DEADLINE_MS);
+    await until(
+      'another process',
+      async () => (![before, '0'].includes(await property('MainPID')) ? true : undefined),
+      WATCHDOG_DEADLINE_MS,
+    );
+    await active();
+    expect(Number(await property('NRestarts'))).toBe(1);
+    expect(await guest.run('journalctl -u turnstone --no-pager -o cat')).toMatch(/[Ww]atchdog/);
+  });
+
+  it('is not started again with a configuration that is wrong', async () => {
+    await guest.run('cp -p /etc/turnstone/turnstone.yaml /root/good; echo "colour: red" >>/etc/turnstone/turnstone.yaml');
+    await guest.attempt('systemctl restart turnstone', { deadlineMs: 120_000 });
+    await active('failed');
+    expect(await property('ExecMainStatus')).toBe('78');
+    await guest.run('cp -p /root/good /etc/turnstone/turnstone.yaml; systemctl start turnstone', { deadlineMs: 120_000 });
+  });
+
+  it('comes back by itself after a reboot', async () => {
+    void guest.attempt('systemctl reboot').catch(() => undefined);
+    await guest.ended;
+    const fromMs = Date.now();
+    await boot();
+    await active();
+    const { ts } = await until('a reading of the new boot', async () => {
+      const newest = (await view.series(device, 'roomTemperature')).at(-1);
+      return newest !== undefined && newest.ts > fromMs ? newest : undefined;
+    });
+    expect(ts).toBeGreaterThan(fromMs);
+    weather.write('{"windSpeed": 9.5}\n');
+    await view.value(device, 'windSpeed', (value) => value === 9.5);
+  });
+
+  it('has written no secret to the journal, and none where others can read it', async () => {
+    expect(await guest.run(`journalctl --no-pager -o export | grep -c '${TOKEN}' || true`)).toBe('0\n');
+    const shown = await guest.run(`runuser -u nobody -- grep -rl '${TOKEN}' /etc/turnstone /var/lib/turnstone /run 2>/dev/null || true`);
+    expect(shown).toBe('');
+  });
+
+  it('is removed without a trace but its data', async () => {
+    await guest.run('/opt/turnstone/current/install.sh --uninstall', { deadlineMs: 120_000 });
+    expect((await guest.attempt('systemctl cat turnstone')).status).not.toBe(0);
+    expect((await guest.attempt('ls /opt/turnstone /usr/local/bin/turnstone')).stdout).toBe('');
+    await guest.run('test -d /var/lib/turnstone/outbox && test -f /etc/turnstone/turnstone.yaml');
+  });
+});
