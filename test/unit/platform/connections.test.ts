@@ -187,7 +187,10 @@ describe('a proxy', () => {
         upstream.on('close', () => response.end()).resume();
       });
     };
-    const server = own === undefined ? createServer(listener) : ((createTlsServer({ ...own, requestCert: true, rejectUnauthorized: false }, listener) as unknown as Server);
+    const server =
+      own === undefined
+        ? createServer(listener)
+        : (createTlsServer({ ...own, requestCert: true, rejectUnauthorized: false }, listener) as unknown as Server);
     server.on('secureConnection', (socket: TLSSocket) => certificates.push(socket.getPeerCertificate().subject?.CN));
     server.on('connection', (socket) => sockets.add(socket));
     server.on('connect', (incoming, socket: Socket) => {
