@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import type { AgentConfig, KeyRulesConfig, OutboxConfig } from '../config/agent-config.ts';
+import { rulesOfReading } from '../config/sensor-keys.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -34,9 +35,6 @@ export interface TelemetryPathDeps {
   /** Told of entries once they are durable; the demo's second account. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
-
-/** Rules for every key that has none of its own. */
-const EVERY_KEY = '*';
 
 export class TelemetryPath {
   readonly outbox: Outbox;
@@ -112,9 +110,8 @@ export class TelemetryPath {
   }
 
   #rulesFor(sensor: string, key: string): KeyRulesConfig | undefined {
-    const keys = this.#deps.config().sensors.find(({ name }) => name === sensor)?.keys;
-    if (keys === undefined) return undefined;
-    return Object.hasOwn(keys, key) ? keys[key] : keys[EVERY_KEY];
+    const config = this.#deps.config().sensors.find(({ name }) => name === sensor);
+    return config === undefined ? undefined : rulesOfReading(config, key);
   }
 }
 

@@ -30,6 +30,7 @@ export function boardForConfig(config: AgentConfig): BoardConfigInput {
     gpio: gpioChips(config),
     i2c: i2cBuses(sensors.filter((sensor): sensor is I2cSensor => 'bus' in sensor)),
     serial: serialPorts(sensors, actuators),
+    modbusTcp: modbusHosts([...sensors, ...actuators]),
     oneWire: sensors.flatMap((sensor) =>
       sensor.kind === 'ds18b20' ? [{ id: sensor.id ?? FIRST_THERMOMETER, signal: signalOf('temperature') }] : [],
     ),
@@ -73,9 +74,7 @@ function i2cBuses(sensors: readonly I2cSensor[]): NonNullable<BoardConfigInput['
 
 function chipSignals(sensor: I2cSensor): Record<string, Signal> {
   if (sensor.kind === 'ads1115')
-    return Object.fromEntries(
-      Object.values(sensor.channels).map(({ input }) => [input, { kind: 'room', base: 1.2, drift: 0.3, noise: 0.001 }]),
-    );
+    return Object.fromEntries(Object.values(sensor.channels).map(({ input, rangeVolts }) => [input, withinRange(rangeVolts)]));
   if (sensor.kind === 'i2c-register') return Object.fromEntries(Object.keys(sensor.registers).map((key) => [key, ANY]));
   return SIGNALS;
 }
@@ -94,9 +93,12 @@ function serialPorts(sensors: readonly SensorConfig[], actuators: readonly Actua
     if (device.kind === 'serial-write') ports.set(device.port, { kind: 'listener', reply: 'OK\n' });
     if (device.kind === 'nmea')
       ports.set(device.port, { kind: 'nmea', latitude: constant(47.07), longitude: constant(15.44), speedKnots: constant(0.2) });
-    if (device.kind !== 'modbus' && device.kind !== 'modbus-write') continue;
-    if (device.connection.transport === 'rtu')
-      ports.set(device.connection.port, modbusTalk([...sensors, ...actuators], device.connection.port));
+    if (!isModbus(device) || device.connection.transport !== 'rtu') continue;
+    const { port } = device.connection;
+    const sharing = [...sensors, ...actuators]
+      .filter(isModbus)
+      .filter(({ connection }) => connection.transport === 'rtu' && connection.port === port);
+    ports.set(port, { kind: 'modbus', units: modbusUnits(sharing) });
   }
   return [...ports].map(([port, talk]) => ({ port, pty: false, talk }));
 }
@@ -104,7 +106,7 @@ function serialPorts(sensors: readonly SensorConfig[], actuators: readonly Actua
 function lineTalk(sensor: SensorConfigOf<'serial-line'>): SerialPort['talk'] {
   const keys = lineKeys(sensor);
   const values = Object.fromEntries(keys.map((key) => [key, { signal: signalOf(key) }]));
-  const template = sensor.format === 'number' ? `{${sensor.key}}` : '';
+  const template = sensor.format === 'number' ? `{${sensor.key}}` : sensor.format === 'regex' ? textLike(sensor.pattern ?? '') : '';
   const period = sensor.request === undefined ? { periodMs: sensor.periodMs } : {};
   return {
     kind: 'lines',
@@ -116,37 +118,64 @@ function lineTalk(sensor: SensorConfigOf<'serial-line'>): SerialPort['talk'] {
   };
 }
 
+/** A line that a simple pattern takes, with its groups as places for values: `^T=(?<t>[\d.]+)\s+C` → `T={t} C`. */
+function textLike(pattern: string): string {
+  return pattern
+    .replace(/^\^|\$$/g, '')
+    .replace(/\(\?<([A-Za-z_$][\w$]*)>(?:[^()\\]|\\.)*\)/g, '{$1}')
+    .replace(/(?:\\s|\\b|\.| )[*+?]?/g, ' ')
+    .replace(/\\(.)/g, '$1')
+    .replace(/[()?*+|[\]^$]/g, '');
+}
+
 function lineKeys(sensor: SensorConfigOf<'serial-line'>): readonly string[] {
   if (sensor.format === 'number') return [sensor.key];
   if (sensor.format === 'csv') return (sensor.columns ?? []).map((column, index) => (column === '' ? `column${index}` : column));
   return sensor.format === 'regex' ? namedGroups(sensor.pattern ?? '') : ['temperature', 'humidity'];
 }
 
-function modbusTalk(devices: readonly (SensorConfig | ActuatorConfig)[], port: string): SerialPort['talk'] {
-  const units: Record<
-    string,
-    { holding: Record<string, Signal>; input: Record<string, Signal>; coil: Record<string, Signal>; discrete: Record<string, Signal> }
-  > = {};
+type ModbusDevice = Extract<SensorConfig | ActuatorConfig, { readonly kind: 'modbus' | 'modbus-write' }>;
+type ModbusUnits = NonNullable<BoardConfigInput['modbusTcp']>[number]['units'];
+type ModbusTable = 'holding' | 'input' | 'coil' | 'discrete';
+
+function isModbus(device: SensorConfig | ActuatorConfig): device is ModbusDevice {
+  return device.kind === 'modbus' || device.kind === 'modbus-write';
+}
+
+/** Every unit that stands behind a TCP host; the agent asks the board where that really is. */
+function modbusHosts(devices: readonly (SensorConfig | ActuatorConfig)[]): NonNullable<BoardConfigInput['modbusTcp']> {
+  const hosts = new Map<string, { readonly host: string; readonly port: number; readonly devices: ModbusDevice[] }>();
+  for (const device of devices.filter(isModbus)) {
+    if (device.connection.transport !== 'tcp') continue;
+    const { host, port } = device.connection;
+    const known = hosts.get(`${host}:${port}`) ?? { host, port, devices: [] };
+    known.devices.push(device);
+    hosts.set(`${host}:${port}`, known);
+  }
+  return [...hosts.values()].map(({ host, port, devices: behind }) => ({ host, port, units: modbusUnits(behind) }));
+}
+
+function modbusUnits(devices: readonly ModbusDevice[]): ModbusUnits {
+  const units: Record<string, Record<ModbusTable, Record<string, Signal>>> = {};
   for (const device of devices) {
-    if (
-      (device.kind !== 'modbus' && device.kind !== 'modbus-write') ||
-      device.connection.transport !== 'rtu' ||
-      device.connection.port !== port
-    )
-      continue;
-    units[device.unitId] ??= { holding: {}, input: {}, coil: {}, discrete: {} };
+    const unit = units[device.unitId] ?? { holding: {}, input: {}, coil: {}, discrete: {} };
+    units[device.unitId] = unit;
     for (const { table, address } of device.kind === 'modbus' ? Object.values(device.registers) : [device]) {
-      const registers = units[device.unitId]?.[table];
+      const isBit = table === 'coil' || table === 'discrete';
       // A 64-bit number has four registers, a name up to a dozen: all of them can be read.
-      for (let at = address; registers !== undefined && at < address + 16; at += 1)
-        registers[at] ??= table === 'coil' || table === 'discrete' ? constant(0) : constant(at % 100);
+      for (let at = address; at < address + 16; at += 1) unit[table][at] ??= constant(isBit ? 0 : at % 100);
     }
   }
-  return { kind: 'modbus', units };
+  return units;
 }
 
 function signalOf(key: string): Signal {
   return SIGNALS[key] ?? ANY;
+}
+
+/** Well within a converter's range. */
+function withinRange(volts: number): Signal {
+  return { kind: 'room', base: 0.4 * volts, drift: 0.1 * volts, noise: 0.001 * volts };
 }
 
 function constant(value: number): Signal {

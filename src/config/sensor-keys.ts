@@ -40,6 +40,23 @@ export function keyRulesOf(sensor: SensorConfig, key: string): KeyRulesConfig | 
   return Object.hasOwn(sensor.keys, key) ? sensor.keys[key] : sensor.keys['*'];
 }
 
+/** `temperature_mean`: a window's statistic of `temperature`. */
+const STATISTIC = /^(.+)_(mean|min|max|count|sum|last)$/;
+
+/**
+ * The report rules of a reading. A window's statistics follow the rules of the key they are made of, under their own names; a count is no
+ * measurement, so that it is neither converted nor watched, and an offset has no meaning for a sum.
+ */
+export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfig | undefined {
+  const [, base, statistic] = (sensor.window === undefined ? undefined : STATISTIC.exec(key)) ?? [];
+  const rules = keyRulesOf(sensor, base ?? key);
+  if (rules === undefined || base === undefined) return rules;
+  const { rename, report, minIntervalMs, maxIntervalMs } = rules;
+  const named = { ...(rename !== undefined && { rename: `${rename}_${statistic}` }) };
+  if (statistic !== 'count') return { ...rules, ...named, ...(statistic === 'sum' && { offset: 0 }) };
+  return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
+}
+
 /** The names of a pattern's named groups. */
 export function namedGroups(pattern: string): readonly string[] {
   return [...pattern.matchAll(/\(\?<([A-Za-z_$][\w$]*)>/g)].map(([, name]) => name ?? '');

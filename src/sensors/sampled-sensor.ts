@@ -30,6 +30,8 @@ export interface SensorState {
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 /** After so many failures in a row the driver is opened anew: whatever it believes about its hardware may be wrong. */
 const REOPEN_AFTER = 3;
+/** How long after its deadline a driver may take to say itself what went wrong: it knows more than "no answer". */
+const LAST_WORDS_MS = 100;
 
 export class SampledSensor {
   entry: SamplerEntry;
@@ -144,10 +146,12 @@ export class SampledSensor {
     const startedMs = this.#deps.clock.monotonicMs();
     const deadline = new AbortController();
     const expire = (): void => deadline.abort();
+    const letGo = new AbortController();
     const cancel = this.#deps.clock.after(this.entry.deadlineMs, expire);
+    const cancelLetGo = this.#deps.clock.after(this.entry.deadlineMs + LAST_WORDS_MS, () => letGo.abort());
     this.#closing.signal.addEventListener('abort', expire, { once: true });
     try {
-      const readings = await this.#readWithin(deadline.signal);
+      const readings = await this.#readWithin(deadline.signal, letGo.signal);
       if (this.#closing.signal.aborted) return;
       this.#worked();
       if (this.#sensor?.speaksByItself !== true) this.#deliver(readings);
@@ -155,13 +159,14 @@ export class SampledSensor {
       if (!this.#closing.signal.aborted) this.#failed(error);
     } finally {
       cancel();
+      cancelLetGo();
       this.#closing.signal.removeEventListener('abort', expire);
     }
     const lateMs = this.#deps.clock.monotonicMs() - startedMs;
     this.#missed += Math.max(0, Math.floor(lateMs / this.entry.periodMs));
   }
 
-  async #readWithin(signal: AbortSignal): Promise<readonly Reading[]> {
+  async #readWithin(signal: AbortSignal, letGo: AbortSignal): Promise<readonly Reading[]> {
     const reading = (async () => (this.#sensor ?? (await this.#open(signal))).read(signal))();
     const settled = reading.then(
       () => {},
@@ -171,7 +176,7 @@ export class SampledSensor {
     void settled.then(() => {
       if (this.#stuck === settled) this.#stuck = undefined;
     });
-    return await withinDeadline(reading, `sensor ${this.entry.name}`, signal);
+    return await withinDeadline(reading, `sensor ${this.entry.name}`, letGo);
   }
 
   async #open(signal: AbortSignal): Promise<Sensor> {

@@ -1,0 +1,111 @@
+/** Every file in config/examples is right, and does what it says on the simulated board that `--simulate` would give it. */
+import { readdirSync } from 'node:fs';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openDriver } from '../../src/actuators/open-driver.ts';
+import { boardForConfig } from '../../src/cli/board-for-config.ts';
+import type { AgentConfig, SensorConfig } from '../../src/config/agent-config.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { sensorSchema } from '../../src/config/schema/sensors.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import { silentLog } from '../../src/host/log.ts';
+import { samplerEntry } from '../../src/sensors/create-sensor.ts';
+import { Sampler } from '../../src/sensors/sampler.ts';
+import type { Sample } from '../../src/sensors/sensor.ts';
+import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import { type BoardBench, openBoardBench, until } from '../support/board-bench.ts';
+
+const FOLDER = resolve(import.meta.dirname, '../../config/examples');
+const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
+const environment = { PROVISION_KEY: 'a-provision-key', PROVISION_SECRET: 'a-provision-secret' };
+const signal = AbortSignal.timeout(120_000);
+/** Drivers need no more time than this on the board. */
+const FAST_MS = 300;
+
+let bench: BoardBench | undefined;
+afterEach(async () => {
+  await bench?.close();
+  bench = undefined;
+});
+
+/** The example as it stands; a driver file of a user's own lies where the test can reach it. */
+async function example(file: string, folder: string): Promise<AgentConfig> {
+  const path = join(folder, file);
+  const driver = join(folder, 'tank-level.mjs');
+  await copyFile(join(FOLDER, 'tank-level.mjs'), driver);
+  await writeFile(path, (await readFile(join(FOLDER, file), 'utf8')).replace('/etc/turnstone/tank-level.mjs', driver), { mode: 0o600 });
+  const { config, faults, warnings } = await readConfig(path, { environment });
+  expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
+  return config as AgentConfig;
+}
+
+/** What the board needs beside what a configuration tells: only a user's own driver knows its chip. */
+function withTank(board: BoardConfigInput, file: string): BoardConfigInput {
+  if (file !== 'module.yaml') return board;
+  const registers = { echo: { register: 2, width: 2 } };
+  return {
+    ...board,
+    i2c: [
+      {
+        bus: 1,
+        chips: [{ kind: 'i2c-register', address: 0x70, options: { registers }, signals: { echo: { kind: 'constant', value: 130 } } }],
+      },
+    ],
+  };
+}
+
+describe.each(FILES)('config/examples/%s', (file) => {
+  it('is right, and runs on the simulated board', async () => {
+    bench = await openBoardBench(() => ({}));
+    const config = await example(file, bench.folder);
+    const sensors = config.sensors.map((sensor) => ({
+      ...sensor,
+      periodMs: Math.min(sensor.periodMs, FAST_MS),
+      ...(sensor.window && { window: { ...sensor.window, lengthMs: 2 * FAST_MS } }),
+    }));
+    const board = withTank(boardForConfig({ ...config, sensors }), file);
+    await bench.close();
+    bench = await openBoardBench(() => board);
+    await example(file, bench.folder); // the driver's file went with the first bench
+    await readings(sensors, bench);
+    await movements(config, bench);
+    expect(config.sensors.length + config.actuators.length).toBeGreaterThan(0);
+  });
+});
+
+it('there is an example for every kind of sensor', async () => {
+  const text = (await Promise.all(FILES.map((file) => readFile(join(FOLDER, file), 'utf8')))).join('\n');
+  const kinds = sensorSchema.in.options.map((option) => [...option.in.shape.kind.values][0]);
+  expect(kinds.length).toBeGreaterThan(15);
+  expect(kinds.filter((kind) => !new RegExp(`kind: ${kind}\\b`).test(text))).toEqual([]);
+});
+
+async function readings(sensors: readonly SensorConfig[], { ports, folder }: BoardBench): Promise<void> {
+  const samples: Sample[] = [];
+  const deps = { ports, clock: systemClock, log: silentLog, stateFolder: folder };
+  // The driver's copy lies in this bench's folder.
+  const here = sensors.map((sensor) => (sensor.kind === 'module' ? { ...sensor, file: join(folder, 'tank-level.mjs') } : sensor));
+  const sampler = new Sampler(
+    { clock: systemClock, log: silentLog, onSamples: (taken) => samples.push(...taken) },
+    here.map((sensor) => samplerEntry(sensor, deps)),
+  );
+  sampler.start(signal);
+  const waiting = (): string => JSON.stringify(sampler.states().filter(({ name }) => !samples.some(({ sensor }) => sensor === name)));
+  await until(`a sample of each sensor; missing: ${waiting()}`, () => waiting() === '[]', 8_000).catch((error: Error) => {
+    throw new Error(`${error.message}: ${waiting()}`);
+  });
+  await sampler.close();
+  for (const { value } of samples) expect(value).not.toBeNull();
+}
+
+async function movements(config: AgentConfig, { ports, record }: BoardBench): Promise<void> {
+  for (const actuator of config.actuators) {
+    const isSwitch = actuator.kind === 'gpio-output' || ('type' in actuator && actuator.type === 'bool');
+    const isText = actuator.kind === 'command';
+    const driver = await openDriver(actuator, { ports, clock: systemClock }, signal);
+    for (const value of isSwitch ? [true, false] : isText ? ['hello'] : [20, 15]) await driver.write(value, signal);
+    await driver.close();
+    if (!isText) expect((await record()).filter(({ kind }) => kind === 'moved' || kind === 'received').length).toBeGreaterThan(0);
+  }
+}
