@@ -25,6 +25,13 @@ const SILENT_FAILURES = 5;
 /** Between two tries of a suspected entry: long enough for a rate limit of a few posts a second to refill. */
 const SUSPECT_BACKOFF = { firstMs: 1_000, maxMs: 16_000 };
 
+/** So many entries refused one after the other, and none taken, end a delivery. */
+const REFUSED_IN_A_ROW = 3;
+/** So many deliveries must refuse an entry before it is bad by itself, when nothing else was taken that could tell. */
+const REFUSED_BEFORE_BAD = 5;
+
+type Refusal = Extract<UploadAnswer, { readonly kind: 'refused' | 'too-large' }>;
+
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };
 
 export class BatchDelivery {
@@ -32,35 +39,66 @@ export class BatchDelivery {
   /** Empty 500s in a row for the batch that begins with this entry. */
   #silent = { firstSequence: -1, failures: 0 };
 
+  /** Whether anything was taken in the delivery under way, and what was refused alone. */
+  #someTaken = false;
+  #suspects: { readonly entry: ResolvedEntry; readonly answer: Refusal }[] = [];
+  /** How many deliveries refused an entry while nothing else was taken. */
+  readonly #refusals = new Map<number, number>();
+
   constructor(deps: BatchDeliveryDeps) {
     this.#deps = deps;
   }
 
   /** `accepted` when every entry was delivered or set aside; otherwise the answer that stopped it, and the batch is to be tried again. */
   async deliver(batch: OutboxBatch, signal: AbortSignal): Promise<UploadAnswer> {
+    this.#someTaken = false;
+    this.#suspects = [];
     const answer = await this.#deliverPart(batch, batch.entries, signal);
     if (!isSilent(answer)) {
       this.#silent.failures = 0;
-      return answer;
+      return this.#judgeSuspects(batch, answer);
     }
     const firstSequence = batch.entries[0]?.sequence ?? -1;
     this.#silent = { firstSequence, failures: this.#silent.firstSequence === firstSequence ? this.#silent.failures + 1 : 1 };
-    return this.#silent.failures < SILENT_FAILURES ? answer : this.#isolate(batch, batch.entries, undefined, signal);
+    if (this.#silent.failures < SILENT_FAILURES) return answer;
+    return this.#judgeSuspects(batch, await this.#isolate(batch, batch.entries, undefined, signal));
   }
 
   async #deliverPart(batch: OutboxBatch, entries: readonly ResolvedEntry[], signal: AbortSignal): Promise<UploadAnswer> {
     const answer = await this.#post(entries, signal);
+    if (answer.kind === 'accepted') this.#someTaken = true;
     if (answer.kind !== 'refused' && answer.kind !== 'too-large') return answer;
     const [only] = entries;
     if (entries.length === 1 && only !== undefined) {
-      await this.#setAside(batch, only, answer.kind === 'refused' ? `${answer.status} ${answer.text}` : `${answer.status} too large`);
-      return ACCEPTED;
+      this.#suspects.push({ entry: only, answer });
+      return !this.#someTaken && this.#suspects.length >= REFUSED_IN_A_ROW ? answer : ACCEPTED;
     }
     for (const half of halves(entries)) {
       const part = await this.#deliverPart(batch, half, signal);
       if (part.kind !== 'accepted') return part;
     }
     return ACCEPTED;
+  }
+
+  /** A platform that refuses everything is ill itself; only where it took others, or insists for long, is the entry at fault. */
+  async #judgeSuspects(batch: OutboxBatch, answer: UploadAnswer): Promise<UploadAnswer> {
+    let undecided: Refusal | undefined;
+    for (const { entry, answer: refusal } of this.#suspects) {
+      const refusals = (this.#refusals.get(entry.sequence) ?? 0) + 1;
+      if (this.#someTaken || refusals >= REFUSED_BEFORE_BAD || isCertain(refusal)) {
+        this.#refusals.delete(entry.sequence);
+        await this.#setAside(
+          batch,
+          entry,
+          refusal.kind === 'refused' ? `${refusal.status} ${refusal.text}` : `${refusal.status} too large`,
+        );
+      } else {
+        this.#refusals.set(entry.sequence, refusals);
+        undecided = refusal;
+      }
+    }
+    if (answer.kind === 'accepted') return undecided ?? answer;
+    return answer;
   }
 
   /** Finds the entry that the platform answers with an empty 500, as long as others go through. */
@@ -139,6 +177,11 @@ export function toRecords(entries: readonly ResolvedEntry[]): TelemetryRecord[] 
 function halves<T>(items: readonly T[]): [readonly T[], readonly T[]] {
   const middle = Math.ceil(items.length / 2);
   return [items.slice(0, middle), items.slice(middle)];
+}
+
+/** Too large by itself, or refused here before it was sent: no other server would think otherwise. */
+function isCertain(answer: Refusal): boolean {
+  return answer.kind === 'too-large' || answer.status === 0;
 }
 
 function isSilent(answer: UploadAnswer): boolean {

@@ -142,6 +142,26 @@ describe('the uploader', () => {
     },
   );
 
+  it('does not set aside what a platform refuses that takes nothing at all, and sends it once it is well', async () => {
+    let ill = true;
+    const { uploader, rejected, acknowledged, posts, signal } = given({ live: [Array.from({ length: 50 }, (_, seq) => entry(seq))] }, () =>
+      ill ? REFUSED : { kind: 'accepted' },
+    );
+    for (let round = 0; round < 4; round += 1) await uploader.uploadNextBatch(signal);
+    expect([rejected, acknowledged]).toEqual([[], []]);
+    expect(posts.length).toBeLessThan(60);
+    ill = false;
+    await uploader.uploadNextBatch(signal);
+    expect([rejected, acknowledged.length]).toEqual([[], 1]);
+  });
+
+  it('sets a lone entry aside when the platform insists', async () => {
+    const { uploader, rejected, acknowledged, signal } = given({ live: [[entry(1)]] }, () => REFUSED);
+    for (let round = 0; round < 5; round += 1) await uploader.uploadNextBatch(signal);
+    expect(rejected).toEqual([[1, '500 cannot parse']]);
+    expect(acknowledged).toEqual(['live:1']);
+  });
+
   it('does not take a rate limit for a bad entry, however long it lasts', async () => {
     const { uploader, clock, rejected, acknowledged, signal } = given({ live: [[entry(1), entry(2)]] }, (_records, attempt) =>
       attempt <= 40 ? SILENT : { kind: 'accepted' },
