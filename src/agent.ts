@@ -9,6 +9,7 @@ import { closingStep } from './agent/closing-step.ts';
 import { keepRunning } from './agent/keep-running.ts';
 import { LiveConfig } from './agent/live-config.ts';
 import { type AgentParts, openParts } from './agent/open-parts.ts';
+import { diagnoseSelf } from './agent/self-diagnosis.ts';
 import { agentStatus } from './agent/status-of.ts';
 import type { AgentConfig } from './config/agent-config.ts';
 import { changedSections, configHash, secretsOf } from './config/config-diff.ts';
@@ -151,6 +152,7 @@ export class Agent {
         status: () => this.status(),
         reload: () => this.reload(),
         restart: () => void this.#stop(),
+        diagnose: (asked) => diagnoseSelf({ ...this.#deps, clock: this.#clock, status: () => this.status() }, asked),
         ...(this.#deps.recordAppends === undefined ? {} : { recordAppends: this.#deps.recordAppends }),
       },
       signal,

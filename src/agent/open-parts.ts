@@ -41,6 +41,7 @@ export interface OpenPartsDeps {
   readonly status: () => AgentStatus;
   readonly reload: () => Promise<JsonObject>;
   readonly restart: () => void;
+  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   readonly recordAppends?: string;
 }
 
@@ -92,6 +93,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       log,
       status,
       outboxStatus,
+      diagnose: deps.diagnose,
       restart: deps.restart,
     },
     signal,
@@ -106,6 +108,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       sampler: field.sampler,
       reload: deps.reload,
       methods: {
+        diagnose: (_params, callSignal) => deps.diagnose(callSignal),
         ...remoteDoors(platform, field),
         ...firmware.doors(),
         ...identityDoors({ platform, stateFolder: config.stateFolder, clock, log, restart: deps.restart }),

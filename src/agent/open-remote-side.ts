@@ -24,6 +24,7 @@ export interface OpenRemoteSideDeps {
   readonly status: () => AgentStatus;
   readonly outboxStatus: () => JsonObject;
   readonly restart: () => void;
+  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   readonly firmware: FirmwareSide;
 }
 
@@ -39,7 +40,7 @@ export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSign
       work: builtInWork({
         status,
         outboxStatus,
-        diagnose: () => status() as unknown as JsonObject,
+        diagnose: deps.diagnose,
         sampler: field.sampler,
         log,
         restart,

@@ -1,0 +1,135 @@
+/** `turnstone diagnose`: one redacted archive for support. */
+import { readFile } from 'node:fs/promises';
+import { version as kernelVersion, release } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { secretsOf } from '../config/config-diff.ts';
+import { DEFAULT_CONFIG_FILE, peekFolders } from '../config/peek-folders.ts';
+import { readConfig } from '../config/read-config.ts';
+import { ControlClient } from '../control-socket/control-client.ts';
+import { messageOf } from '../errors.ts';
+import { boardModel } from '../host/board-model.ts';
+import { systemClock } from '../host/clock.ts';
+import { readWhole } from '../host/durable-file.ts';
+import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { readServiceLog } from '../host/service-log.ts';
+import { agentVersion } from '../host/version.ts';
+import { parseCredentials } from '../provisioning/credentials-record.ts';
+import { runDoctor } from '../status/doctor/doctor.ts';
+import { reportText } from './doctor.ts';
+import { doctorDeps } from './doctor-deps.ts';
+import type { Edge } from './edge.ts';
+import { styleFor } from './style.ts';
+import { packSupportArchive, Redactor } from './support-archive.ts';
+
+interface DiagnoseFlags {
+  readonly config: string;
+  readonly out?: string;
+  readonly logFile?: string;
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ turnstone diagnose
+  $ turnstone diagnose --out /tmp/gateway-7.tar.gz
+  $ turnstone diagnose --config gateway.yaml --log-file agent.log
+
+The archive holds the configuration, status, outbox summary, doctor's report, versions and the last log lines. Access tokens,
+keys, passwords and PINs are taken out of all of them.`;
+
+const UNIT = 'turnstone.service';
+const NO_LOG = 'no log: journalctl knows nothing of turnstone.service here, or this user may not read it; --log-file gives one';
+
+export function addDiagnoseCommand(program: Command, edge: Edge): void {
+  program
+    .command('diagnose')
+    .description('pack configuration, status, logs and the doctor’s report into one redacted archive')
+    .option('--config <file>', 'the configuration', DEFAULT_CONFIG_FILE)
+    .option('--out <file>', 'the archive (default: turnstone-diagnosis-<time>.tar.gz in this folder)')
+    .option('--log-file <file>', 'log of an agent that does not run as a service')
+    .option('--json', 'print what was packed as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((flags: DiagnoseFlags) => diagnose(flags, edge));
+}
+
+async function diagnose(flags: DiagnoseFlags, edge: Edge): Promise<void> {
+  const out = resolve(flags.out ?? `turnstone-diagnosis-${stamp(systemClock.wallMs())}.tar.gz`);
+  const redactor = new Redactor();
+  await hideKnownSecrets(flags.config, edge, redactor);
+  const deps = await doctorDeps({ configFile: flags.config, environment: edge.environment, clock: systemClock, version: agentVersion() });
+  const doctor = await runDoctor(deps, edge.signal);
+  const { runFolder } = await peekFolders(flags.config);
+  const log = flags.logFile === undefined ? await readServiceLog(UNIT, systemClock, edge.signal) : await readFile(flags.logFile, 'utf8');
+  const texts = {
+    'configuration.yaml': await orReason(() => readFile(flags.config, 'utf8')),
+    'doctor.txt': reportText(doctor, styleFor({ ...edge.stdout, isTerminal: false }, edge.environment)),
+    'doctor.json': json(doctor as unknown as JsonValue),
+    'status.json': await orReason(() => askAgent(runFolder, 'getStatus')),
+    'outbox.json': await orReason(() => askAgent(runFolder, 'outboxStatus')),
+    'versions.json': json(await versions()),
+    'log.txt': log ?? NO_LOG,
+  };
+  await packSupportArchive(out, texts, redactor);
+  const files = Object.keys(texts);
+  if (flags.json === true) edge.stdout.write(`${JSON.stringify({ file: out, files, verdict: doctor.verdict })}\n`);
+  else edge.stdout.write(`wrote ${out}: ${files.join(', ')}\nsecrets are taken out; look through it before it leaves the house\n`);
+}
+
+/** What is known to be secret: of the configuration, of the environment it names, and of the kept credentials. */
+async function hideKnownSecrets(configFile: string, { environment }: Edge, redactor: Redactor): Promise<void> {
+  const read = await readConfig(configFile, { environment }).catch(() => undefined);
+  for (const secret of secretsOf(read?.config)) redactor.hide(secret.reveal());
+  const { stateFolder } = await peekFolders(configFile);
+  for (const name of ['credentials.json', 'credentials.backup.json']) {
+    const text = await readWhole(join(stateFolder, name)).catch(() => undefined);
+    try {
+      if (text !== undefined) for (const secret of textsIn(parseCredentials(text.toString('utf8')), 'state')) redactor.hide(secret);
+    } catch {
+      // Not in the archive, and not understood: nothing of it can be shown.
+    }
+  }
+}
+
+/** Texts under names of secrets, however deep. */
+function textsIn(value: unknown, name: string): readonly string[] {
+  if (typeof value === 'string') return /token|secret|key/i.test(name) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, name));
+  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, member]) => textsIn(member, key)) : [];
+}
+
+async function askAgent(runFolder: string, method: string): Promise<string> {
+  const client = await ControlClient.connect({ folder: runFolder });
+  try {
+    return json(await client.request(method));
+  } finally {
+    await client.close();
+  }
+}
+
+async function versions(): Promise<JsonValue> {
+  const osRelease = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  return {
+    turnstone: agentVersion(),
+    node: process.version,
+    kernel: `${release()} ${kernelVersion()}`,
+    architecture: process.arch,
+    system: /^PRETTY_NAME="?([^"\n]*)/m.exec(osRelease)?.[1] ?? 'unknown',
+    model: (await boardModel()) ?? 'unknown',
+    uptimeS: Math.round(systemClock.monotonicMs() / 1_000),
+  };
+}
+
+/** A part that cannot be had says why in its place. */
+async function orReason(read: () => Promise<string>): Promise<string> {
+  return read().catch((error: unknown) => `not there: ${messageOf(error)}\n`);
+}
+
+function json(value: JsonValue): string {
+  return `${stringifyJson(value)}\n`;
+}
+
+/** `20261121-1134`, UTC. */
+function stamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 13);
+}
