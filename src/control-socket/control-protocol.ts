@@ -32,7 +32,7 @@ export interface ControlRequest {
 
 /** What a request gets when it names no deadline, and the most it may ask for. */
 export const DEFAULT_DEADLINE_MS = 30_000;
-export const LONGEST_DEADLINE_MS = 60 * 60 * 1000;
+const LONGEST_DEADLINE_MS = 60 * 60 * 1000;
 
 export function socketPath(folder: string, access: ControlAccess): string {
   return join(folder, access === 'control' ? 'control.sock' : 'read.sock');

@@ -6,7 +6,7 @@ import type { Check, Finding } from './draft.ts';
 import { repeated } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
-export const OWN_CLIENT_KEYS = ['model', 'serial', 'version', 'bootId', 'addresses', 'configHash', 'hostname'] as const;
+const OWN_CLIENT_KEYS = ['model', 'serial', 'version', 'bootId', 'addresses', 'configHash', 'hostname'] as const;
 
 /** Rules for keys that the sensor does not have. */
 export const checkKeyRules: Check = ({ sensors }) =>

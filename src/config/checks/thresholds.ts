@@ -73,7 +73,7 @@ export const checkMethodValues: Check = ({ actuators, sections }) =>
   });
 
 /** The type of value an actuator takes. */
-export function valueTypeOf(actuator: ActuatorConfig): 'boolean' | 'number' | 'string' {
+function valueTypeOf(actuator: ActuatorConfig): 'boolean' | 'number' | 'string' {
   if (actuator.kind === 'gpio-output') return 'boolean';
   if (actuator.kind === 'pwm') return 'number';
   if (actuator.kind === 'modbus-write')

@@ -130,7 +130,7 @@ export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?
 export const table = <K extends z.core.$ZodRecordKey, V extends z.core.SomeType>(key: K, value: V) => z.record(key, value).readonly();
 
 /** A value that is kept out of every log, error and answer. */
-export const secret = () =>
+const secret = () =>
   z
     .string()
     .min(1)

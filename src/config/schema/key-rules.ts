@@ -2,8 +2,6 @@
 import { z } from 'zod';
 import { duration, LIVE, list, platformKey, section, table, whole } from './fields.ts';
 
-export const ALARM_MEANINGS = ['above', 'below'] as const;
-
 const alarm = section({
   /** Raised when the value is greater than this, in the key's unit after scaling. */
   above: z.number().optional(),

@@ -41,7 +41,7 @@ export const gpioInputFields = {
 };
 
 /** Addresses below 0x03 and above 0x77 are reserved (I2C specification UM10204, section 3.1.12). */
-export const i2cAddress = (min = 0x03, max = 0x77) => whole(min, max).meta({ expected: `an address from ${hex(min)} to ${hex(max)}` });
+const i2cAddress = (min = 0x03, max = 0x77) => whole(min, max).meta({ expected: `an address from ${hex(min)} to ${hex(max)}` });
 
 const hex = (address: number): string => `0x${address.toString(16).padStart(2, '0')}`;
 

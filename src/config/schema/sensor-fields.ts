@@ -8,7 +8,7 @@ const DEFAULT_PERIOD = '10s';
 /** A read that has not answered by then counts as failed: ten times the slowest conversion of any chip here (DS18B20, 750 ms) would pile up. */
 const DEFAULT_DEADLINE_MS = 2_000;
 
-export const STATISTICS = ['mean', 'min', 'max', 'count', 'sum', 'last'] as const;
+const STATISTICS = ['mean', 'min', 'max', 'count', 'sum', 'last'] as const;
 
 export const sensorFields = {
   name: name(),

@@ -7,7 +7,7 @@ import { lineFormatFields } from './sensors-serial.ts';
 /** A program that prints more than this is not a sensor. */
 const DEFAULT_MAX_OUTPUT = '64kB';
 
-export const HOST_GROUPS = ['cpu', 'load', 'memory', 'disk', 'temperature', 'network', 'uptime'] as const;
+const HOST_GROUPS = ['cpu', 'load', 'memory', 'disk', 'temperature', 'network', 'uptime'] as const;
 
 /** Keys such as `cpuPercent`, `load1`, `memoryUsedPercent`, `diskUsedPercent`, `networkReceivedBytes`, `uptimeS`. */
 export const host = section({
