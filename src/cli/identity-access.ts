@@ -16,6 +16,7 @@ import { CLAIM_FILE } from '../provisioning/claim-device.ts';
 import { CREDENTIALS_FILES, CredentialsStore } from '../provisioning/credentials-store.ts';
 import { DeviceToken } from '../provisioning/device-token.ts';
 import { identityDesk } from '../provisioning/identity-desk.ts';
+import { configuredRecord } from '../provisioning/obtain-credentials.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -62,13 +63,17 @@ async function openFiles(config: AgentConfig, edge: Edge): Promise<IdentityAcces
   const hide = (): void => {};
   const store = await CredentialsStore.open({ stateFolder, log: silentLog, alerts, hide });
   const place = platform.accessToken === undefined ? 'own' : 'configured';
-  const configured = platform.accessToken?.reveal();
-  const token = (): string | undefined => store.record(place)?.accessToken ?? configured;
+  const board = await readIdentity({ runFolder });
+  if (platform.accessToken !== undefined) await configuredRecord({ store, board, hide }, platform.accessToken.reveal());
+  const token = (): string | undefined => {
+    const record = store.record(place);
+    return record?.phase === 'in-use' ? record.accessToken : undefined;
+  };
   const deviceApi = new HttpDeviceApi({ ...(await apiSettings(platform)), clock: systemClock, token: () => token() ?? '' });
   const desk = identityDesk({
     store,
     place,
-    board: await readIdentity({ runFolder }),
+    board,
     stateFolder,
     clock: systemClock,
     hide,

@@ -26,7 +26,7 @@ const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 /** Below it a passphrase is guessed sooner than the token. */
-export const SHORTEST_PASSPHRASE = 10;
+const SHORTEST_PASSPHRASE = 10;
 
 const BASE64: ValueShape = { type: 'string', pattern: '^[A-Za-z0-9+/]+=*$', maxLength: 65_536 };
 const ARCHIVE: ValueShape = {

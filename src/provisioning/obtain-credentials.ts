@@ -55,7 +55,10 @@ export async function obtainCredentials(deps: ObtainCredentialsDeps, signal: Abo
 }
 
 /** The configured token, or what it was rotated to since; kept with the board, so that a copied card is noticed here too. */
-async function configuredRecord(deps: ObtainCredentialsDeps, accessToken: string): Promise<CredentialsRecord> {
+export async function configuredRecord(
+  deps: Pick<ObtainCredentialsDeps, 'store' | 'board' | 'hide'>,
+  accessToken: string,
+): Promise<CredentialsRecord> {
   const configuredToken = fingerprintOf(accessToken);
   deps.hide(accessToken);
   const kept = deps.store.record('configured');

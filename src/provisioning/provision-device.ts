@@ -47,7 +47,7 @@ const BUSY_BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
 const HELD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
 /** Only a person changes it, at the platform; found out without a visit, but never a loop. */
 const REFUSED_BACKOFF = { firstMs: 300_000, maxMs: 3_600_000 };
-export const PROVISIONING_ALERT = 'provisioning';
+const PROVISIONING_ALERT = 'provisioning';
 
 /**
  * Resolves when credentials are in use and synced.

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 
-const PROGRAM = join(import.meta.dirname, '../support/provisioning-board.ts');
+const PROGRAM = join(import.meta.dirname, '../support/provisioning-board-child.ts');
 const STEPS = ['token-made', 'token-synced', 'asking', 'answered', 'credentials-synced'];
 const WRITES = [1, 2, 3, 4].flatMap((write) => ['half', 'not-renamed', 'renamed'].map((place) => `write-${write}-${place}`));
 /** The campaign of the issue; more with TURNSTONE_KILLS. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-const PROGRAM = join(import.meta.dirname, '../support/large-report.ts');
+const PROGRAM = join(import.meta.dirname, '../support/large-report-child.ts');
 const ROWS = 1_000_000;
 const MOST_ABOVE_IDLE_MB = 60;
 

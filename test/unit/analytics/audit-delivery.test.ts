@@ -162,17 +162,15 @@ describe('the delivery audit', () => {
     const summed = (found: readonly Entry[]): JsonObject[] => {
       const ledger = new LedgerCells();
       for (const [key, ts, value] of found) ledger.add({ device: 'mine', key, ts, value });
-      return ledger
-        .list()
-        .map(({ key, hourMs, count, sum, first, last }) => ({
-          Device: 'mine',
-          Key: key,
-          Hour: String(hourMs),
-          Count: count,
-          Sum: sum,
-          First: first[1],
-          Last: last[1],
-        }));
+      return ledger.list().map(({ key, hourMs, count, sum, first, last }) => ({
+        Device: 'mine',
+        Key: key,
+        Hour: String(hourMs),
+        Count: count,
+        Sum: sum,
+        First: first[1],
+        Last: last[1],
+      }));
     };
     const audit = (found: readonly Entry[]) => given({ found: [], rows: summed(found), labels }).audit();
 

@@ -1,6 +1,6 @@
 /**
  * A board's first boot as a process of its own, over real files and real HTTP, that a test can kill anywhere:
- * `provisioning-board.ts URL STATE-FOLDER SERIAL [STEP]`. It prints `ready` and waits for a line on stdin, so that a kill meets provisioning
+ * `provisioning-board-child.ts URL STATE-FOLDER SERIAL [STEP]`. It prints `ready` and waits for a line on stdin, so that a kill meets provisioning
  * and not the start of Node; then `done` once a reading was taken by the platform, or `alert: …`. With a STEP it kills itself there.
  */
 import { once } from 'node:events';

@@ -1,0 +1,114 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { encode } from 'uqr';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+
+/** A gateway without a running agent: its configuration, its state folder, and a platform that knows its token. */
+async function given(token = 'configured-token') {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-identity-'));
+  const platform = await LocalPlatform.start();
+  onTestFinished(async () => {
+    await platform.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  platform.ensureDevice('gateway-1', token);
+  const config = join(folder, 'turnstone.yaml');
+  const access = token === '' ? '' : `, accessToken: ${token}`;
+  await writeFile(
+    config,
+    `version: 1\nplatform: { url: "${platform.url}"${access} }\nstateFolder: ${folder}/state\nrunFolder: ${folder}/run\n`,
+    { mode: 0o600 },
+  );
+  const run = async (words: readonly string[], options: FakeEdgeOptions = {}) => {
+    const edge = fakeEdge(options);
+    const exitCode = await runCommandLine([...words, '--config', config], { edge, version: () => '1' });
+    return { exitCode, out: edge.out(), err: edge.err(), asked: edge.asked };
+  };
+  return { folder, run };
+}
+
+describe('turnstone claim', () => {
+  it('shows the secret as text and as a QR code that says the same', async () => {
+    const { run } = await given();
+    const { exitCode, out } = await run(['claim', '--duration', '10m']);
+    expect(exitCode).toBe(EXIT.ok);
+    const secret = /secret\s+(\S+)/.exec(out)?.[1] ?? '';
+    expect(secret).toMatch(/^([A-Z2-9]{5}-){3}[A-Z2-9]{5}$/);
+    // Two rows of modules are one line of half blocks.
+    const { size } = encode(JSON.stringify({ secretKey: secret }), { border: 2, ecc: 'M' });
+    const code = out.split('\n').filter((line) => /^[█▀▄ ]{20,}$/.test(line));
+    expect(code.length).toBe(Math.ceil(size / 2));
+    for (const line of code) expect(line.length).toBe(size);
+  });
+
+  it('takes the secret from a prompt or a file, never from the command line', async () => {
+    const { run, folder } = await given();
+    const file = join(folder, 'secret');
+    await writeFile(file, 'from-a-file\n');
+    expect(JSON.parse((await run(['claim', '--secret-key-file', file, '--duration', '1s', '--json'])).out)).toMatchObject({
+      secretKey: 'from-a-file',
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const asked = await run(['claim', '--ask', '--json'], { answers: ['typed'] });
+    expect(JSON.parse(asked.out)).toMatchObject({ secretKey: 'typed', alreadyOpen: false });
+    expect((await run(['claim', '--secret', 'x'])).exitCode).toBe(EXIT.usage);
+  });
+
+  it('says so when there is nobody to claim', async () => {
+    const { run } = await given('');
+    const { exitCode, err } = await run(['claim']);
+    expect(exitCode).toBe(EXIT.failure);
+    expect(err.trim()).toMatch(/no credentials yet/);
+  });
+});
+
+describe('turnstone identity, without a running agent', () => {
+  it('makes the next token of a configured one, and keeps both', async () => {
+    const { run, folder } = await given();
+    const { exitCode, out } = await run(['identity', 'rotate-token', '--make']);
+    expect(exitCode).toBe(EXIT.ok);
+    expect(out).toMatch(/^[A-Za-z0-9]{32}\n$/);
+    const kept = JSON.parse(await readFile(join(folder, 'state/credentials.json'), 'utf8'));
+    expect(kept.state.configured).toMatchObject({ accessToken: 'configured-token', nextToken: out.trim() });
+  });
+
+  it('exports under a passphrase that is asked for twice', async () => {
+    const { run, folder } = await given();
+    const file = join(folder, 'gateway.identity');
+    const differ = await run(['identity', 'export', file], { answers: ['correct horse', 'correct house'] });
+    expect([differ.exitCode, differ.err]).toEqual([EXIT.usage, expect.stringContaining('differ')]);
+    expect((await run(['identity', 'export', file], { answers: ['correct horse', 'correct horse'] })).exitCode).toBe(EXIT.ok);
+    expect(await readFile(file, 'utf8')).not.toContain('configured-token');
+  });
+
+  it('says what is missing when there is no identity', async () => {
+    const { run, folder } = await given('');
+    expect((await run(['identity', 'export', join(folder, 'x')], { answers: ['correct horse', 'correct horse'] })).err).toMatch(
+      /not been provisioned/,
+    );
+    expect(JSON.parse((await run(['identity', 'show', '--json'])).out)).toMatchObject({ credentials: { phase: 'none' } });
+    expect(await readdir(folder)).not.toContain('x');
+  });
+
+  it('does not forget without a yes', async () => {
+    const { run } = await given('');
+    const no = await run(['identity', 'forget'], { answers: ['no'] });
+    expect([no.exitCode, no.err]).toEqual([EXIT.failure, expect.stringContaining('nothing was changed')]);
+    expect((await run(['identity', 'forget', '--yes'])).exitCode).toBe(EXIT.ok);
+  });
+
+  it('keeps rotated provisioning credentials, and shows none of them', async () => {
+    const { run, folder } = await given('');
+    const rotated = await run(['identity', 'rotate-provisioning-secret'], { answers: ['key-two', 'secret-two'] });
+    expect(rotated.exitCode).toBe(EXIT.ok);
+    expect(await readFile(join(folder, 'state/credentials.json'), 'utf8')).toContain('secret-two');
+    const shown = await run(['identity', 'show']);
+    expect(shown.out).toMatch(/provisioningSecretRotated\s+true/);
+    expect(rotated.out + shown.out).not.toMatch(/key-two|secret-two/);
+  });
+});

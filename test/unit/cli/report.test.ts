@@ -1,0 +1,127 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { formatterFor } from '../../../src/cli/report-formats.ts';
+import type { JsonObject } from '../../../src/host/json.ts';
+import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+import { fakeService, json } from '../analytics/fake-service.ts';
+
+const VIEW = '7e57ab1e-0000-4000-8000-000000000001';
+const REPORT = {
+  columnLabels: ['Date', 'Device', 'note'],
+  dataTable: [
+    { Date: '1780000000000', Device: 'gateway-1', note: 'plain' },
+    { Date: 1780000001500, Device: 'gateway-1', note: 'with "quotes", commas\nand lines' },
+    { Date: '1780000002000', Device: 'gateway-2', note: null },
+  ],
+};
+
+async function given(words: readonly string[] = [], options: FakeEdgeOptions = {}) {
+  const service = await fakeService((_call, response) => json(response, 200, REPORT));
+  const edge = fakeEdge({ environment: { TURNSTONE_ANALYTICS_PASSWORD: 'a secret password' }, ...options });
+  const line = ['report', VIEW, '--url', service.url, '--user', 'tenant', ...words];
+  const exitCode = await runCommandLine(line, { edge, version: () => '1' });
+  return { service, exitCode, out: edge.out(), err: edge.err(), edge };
+}
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'turnstone-report-'));
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+describe('turnstone report', () => {
+  it('prints a table with times that people read', async () => {
+    const { exitCode, out } = await given();
+    expect(exitCode).toBe(EXIT.ok);
+    expect(out.split('\n').slice(0, 3)).toEqual([
+      'Date                      Device     note',
+      '────────────────────────  ─────────  ───────────────────────────────',
+      '2026-05-28T20:26:40Z      gateway-1  plain',
+    ]);
+  });
+
+  it('prints CSV that keeps quotes, commas and lines, and JSON of the rows', async () => {
+    expect((await given(['--format', 'csv'])).out).toBe(
+      'Date,Device,note\r\n1780000000000,gateway-1,plain\r\n1780000001500,gateway-1,"with ""quotes"", commas\nand lines"\r\n1780000002000,gateway-2,\r\n',
+    );
+    expect(JSON.parse((await given(['--format', 'json'])).out)).toEqual(REPORT.dataTable);
+  });
+
+  it('sends range and filters as the contract has them', async () => {
+    const { service } = await given(['--from', '2026-05-01', '--to', '2026-06-01', '--filter', 'Device=a,b']);
+    expect(service.calls[0]?.body).toEqual({
+      viewConfigId: VIEW,
+      rangeStartTs: Date.parse('2026-05-01'),
+      rangeEndTs: Date.parse('2026-06-01'),
+      filters: { Device: ['a', 'b'] },
+    });
+  });
+
+  it('writes to a file, and says how much', async () => {
+    const path = join(await folder(), 'report.csv');
+    const { err, out } = await given(['--format', 'csv', '--output', path]);
+    expect(out).toBe('');
+    expect(err).toContain('3 rows written');
+    expect(await readFile(path, 'utf8')).toContain('gateway-2');
+  });
+
+  it('asks for the password where somebody can answer, and takes it from a file', async () => {
+    const asked = await given([], { environment: {}, answers: ['typed password'] });
+    expect(asked.edge.asked).toEqual(['Password: ']);
+    expect(asked.service.logins[0]?.body).toMatchObject({ password: 'typed password' });
+    const path = join(await folder(), 'password');
+    await writeFile(path, 'from a file\n', { mode: 0o600 });
+    expect((await given(['--password-file', path], { environment: {} })).service.logins[0]?.body).toMatchObject({
+      password: 'from a file',
+    });
+  });
+
+  it('says in one line what is missing or wrong', async () => {
+    const nobody = await given([], { environment: {} });
+    expect([nobody.exitCode, nobody.err.trim().split('\n').length]).toEqual([EXIT.usage, 1]);
+    expect(nobody.err).toMatch(/password.*--password-file/);
+    const edge = fakeEdge();
+    expect(await runCommandLine(['report', 'my-view'], { edge, version: () => '1' })).toBe(EXIT.usage);
+    expect(edge.err()).toContain('UUID');
+  });
+
+  it('shows the password nowhere', async () => {
+    const service = await fakeService(
+      (_call, response) => json(response, 500, {}),
+      (call, response) => json(response, 401, { message: call.body }),
+    );
+    const edge = fakeEdge({ environment: { TURNSTONE_ANALYTICS_PASSWORD: 'a secret password' } });
+    expect(await runCommandLine(['report', VIEW, '--url', service.url, '--user', 'u'], { edge, version: () => '1' })).toBe(EXIT.failure);
+    expect(edge.out() + edge.err()).not.toContain('a secret password');
+  });
+});
+
+describe('a table', () => {
+  it('fits the terminal, whatever is in it', () => {
+    const rows: JsonObject[] = Array.from({ length: 500 }, (_, index) => ({
+      key: 'k'.repeat(index % 300),
+      value: 'x'.repeat(90),
+      third: index,
+    }));
+    const formatter = formatterFor('table', 80);
+    const text =
+      formatter.labels(['key', 'value', 'third']) + formatter.rows(rows.slice(0, 250)) + formatter.rows(rows.slice(250)) + formatter.end();
+    const lines = text.trimEnd().split('\n');
+    expect(lines).toHaveLength(502);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it('lets nothing in it move the cursor', () => {
+    const formatter = formatterFor('table', 80);
+    expect(formatter.labels(['a']) + formatter.rows([{ a: '\u001b[2J' }]) + formatter.end()).not.toContain('\u001b');
+  });
+
+  it('is a heading alone when there are no rows', () => {
+    const formatter = formatterFor('table', 80);
+    expect(formatter.labels(['a', 'b']) + formatter.end()).toBe('a  b\n─  ─\n');
+  });
+});
