@@ -9,7 +9,15 @@
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import {
+  type ActuatorDriver,
+  type ActuatorSettings,
+  type ActuatorState,
+  type ActuatorValue,
+  hasMemory,
+  isActive,
+  type Writer,
+} from './actuator.ts';
 import { checkPulse, checkTimes, checkValue } from './actuator-limits.ts';
 import { ActuatorSlot } from './actuator-slot.ts';
 import type { DesiredStates } from './desired-states.ts';
@@ -17,11 +25,13 @@ import { checkInterlocks } from './interlocks.ts';
 import { LongestOn } from './longest-on.ts';
 import { watchContact } from './no-contact.ts';
 import { type PulseRequest, pulse } from './pulse.ts';
+import type { PulseMarks } from './pulse-marks.ts';
 import { SafeStateSetter } from './safe-states.ts';
 
 export interface ActuatorControlDeps {
   readonly actuators: readonly { readonly settings: ActuatorSettings; readonly driver: ActuatorDriver }[];
   readonly desired: DesiredStates;
+  readonly pulseMarks: PulseMarks;
   /** Whether someone works on the machine. */
   readonly locked: () => boolean;
   readonly clock: Clock;
@@ -37,6 +47,7 @@ export class ActuatorControl {
   readonly #deps: ActuatorControlDeps;
   readonly #slots: ReadonlyMap<string, ActuatorSlot>;
   readonly #found = new Map<string, ActuatorValue | undefined>();
+  readonly #marked = new Set<string>();
   readonly #listeners = new Set<(state: ActuatorState) => void>();
   readonly #longestOn: LongestOn;
   readonly #safeStates: SafeStateSetter;
@@ -103,9 +114,8 @@ export class ActuatorControl {
   async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
     const slot = this.#slot(name);
     this.checkPulse(name, durationMs, by);
-    // On its way to the disk before the movement, and never waited for.
-    slot.pulsing = true;
-    this.#remember(slot);
+    this.#marked.add(name);
+    this.#deps.pulseMarks.set(name);
     await pulse(slot, { durationMs, by }, { clock: this.#deps.clock, log: this.#deps.log, closing: this.#closing.signal }, signal);
     return slot.state;
   }
@@ -178,7 +188,7 @@ export class ActuatorControl {
         await slot.close().catch((error: unknown) => this.#warn(slot, 'was not closed', error));
       }),
     );
-    await this.#deps.desired.flush();
+    await Promise.all([this.#deps.desired.flush(), this.#deps.pulseMarks.flush()]);
   }
 
   async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
@@ -187,7 +197,8 @@ export class ActuatorControl {
 
   async #setStart(slot: ActuatorSlot): Promise<void> {
     const { name, safe } = slot.settings;
-    const wasPulsing = this.#deps.desired.get(name)?.pulsing === true;
+    const wasPulsing = this.#deps.pulseMarks.left.has(name);
+    if (wasPulsing) this.#marked.add(name);
     const start = safe.start ?? (wasPulsing ? false : undefined);
     if (start !== undefined) await this.#safeStates.set(slot, start, 'start');
   }
@@ -215,16 +226,14 @@ export class ActuatorControl {
 
   /** A pulse and a safe state are no wish: what was wished before stays. */
   #remember(slot: ActuatorSlot, value = this.#deps.desired.get(slot.settings.name)?.value): void {
-    this.#deps.desired.set(slot.settings.name, { value, history: slot.history, pulsing: slot.pulsing });
+    if (hasMemory(slot.settings)) this.#deps.desired.set(slot.settings.name, { value, history: slot.history });
   }
 
   #changed(name: string): void {
     const slot = this.#slot(name);
     this.#longestOn.update(slot);
-    const saved = this.#deps.desired.get(name);
-    const isNew =
-      saved === undefined ? slot.history.changedAtMs !== undefined : saved.history !== slot.history || saved.pulsing !== slot.pulsing;
-    if (isNew) this.#remember(slot);
+    if (!slot.pulsing && this.#marked.delete(name)) this.#deps.pulseMarks.remove(name);
+    if (slot.history !== this.#deps.desired.get(name)?.history) this.#remember(slot);
     for (const listener of this.#listeners) listener(slot.state);
   }
 

@@ -68,6 +68,11 @@ export interface ActuatorState {
   readonly fault: string | undefined;
 }
 
+/** Whether anything of its past counts after a restart; what does not is not written to the card. */
+export function hasMemory({ restore, limits }: ActuatorSettings): boolean {
+  return restore || limits.leastOnMs !== undefined || limits.leastOffMs !== undefined || limits.mostSwitchesPerHour !== undefined;
+}
+
 /** What "off" is; undefined for what has no such state. */
 export function offValue(settings: ActuatorSettings): ActuatorValue | undefined {
   return settings.valueType === 'boolean' ? false : settings.valueType === 'number' ? 0 : undefined;

@@ -1,7 +1,4 @@
-/**
- * What each actuator was last told, when it switched, and whether it is in a pulse: kept across restarts for restoring, for the limits on times, and to
- * end what a kill left on.
- */
+/** What each actuator was last told, and when it switched: kept across restarts for restoring and for the limits on times. */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
@@ -11,8 +8,6 @@ import type { SwitchHistory } from './actuator-limits.ts';
 export interface DesiredState {
   readonly value: ActuatorValue | undefined;
   readonly history: SwitchHistory;
-  /** Somebody owes it an end. */
-  readonly pulsing: boolean;
 }
 
 export const DESIRED_STATES_FORMAT = { format: 'turnstone/actuators', version: 1 } as const;
@@ -57,23 +52,20 @@ export class DesiredStates {
   }
 }
 
-function stateAsJson({ value, history, pulsing }: DesiredState): JsonObject {
+function stateAsJson({ value, history }: DesiredState): JsonObject {
   return {
     ...(value === undefined ? {} : { value }),
     ...(history.changedAtMs === undefined ? {} : { changedAtMs: history.changedAtMs }),
     switchedOnAtMs: history.switchedOnAtMs,
-    ...(pulsing ? { pulsing } : {}),
   };
 }
 
 function stateOf(json: JsonObject, sameBoot: boolean): DesiredState {
   const { value, changedAtMs, switchedOnAtMs } = json;
   const known = typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string' ? value : undefined;
-  const pulsing = json.pulsing === true;
-  if (!sameBoot) return { value: known, history: HISTORY_OF_EARLIER_BOOT, pulsing };
+  if (!sameBoot) return { value: known, history: HISTORY_OF_EARLIER_BOOT };
   return {
     value: known,
-    pulsing,
     history: {
       changedAtMs: typeof changedAtMs === 'number' ? changedAtMs : undefined,
       switchedOnAtMs: Array.isArray(switchedOnAtMs) ? switchedOnAtMs.filter((atMs) => typeof atMs === 'number') : [],

@@ -5,13 +5,13 @@
 import type { ActuatorConfig } from '../config/agent-config.ts';
 import { messageOf } from '../errors.ts';
 import type { ActuatorValue } from './actuator.ts';
-import type { DesiredStates } from './desired-states.ts';
 import { type OpenDriverDeps, openDriver } from './open-driver.ts';
 
 export type SafeStateEvent = 'stop' | 'crash';
 
 export interface SafeStateHookDeps extends OpenDriverDeps {
-  readonly desired: DesiredStates;
+  /** Actuators that the agent left in a pulse. */
+  readonly pulsing: ReadonlySet<string>;
 }
 
 export interface SafeStateOutcome {
@@ -29,7 +29,7 @@ export async function setSafeStates(
   signal: AbortSignal,
 ): Promise<readonly SafeStateOutcome[]> {
   const owed = configs.flatMap((config) => {
-    const value = config.safe[event] ?? (deps.desired.get(config.name)?.pulsing === true ? false : undefined);
+    const value = config.safe[event] ?? (deps.pulsing.has(config.name) ? false : undefined);
     return config.enabled && value !== undefined ? [{ config, value }] : [];
   });
   return await Promise.all(owed.map(({ config, value }) => setOne(config, value, deps, signal)));

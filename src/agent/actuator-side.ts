@@ -8,6 +8,7 @@ import { DESIRED_STATES_FORMAT, DesiredStates } from '../actuators/desired-state
 import { LocalRules, type RuleEvent } from '../actuators/local-rules.ts';
 import { Lockout } from '../actuators/lockout.ts';
 import { reopeningDriver } from '../actuators/open-driver.ts';
+import { PulseMarks } from '../actuators/pulse-marks.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
@@ -47,6 +48,7 @@ export class ActuatorSide {
           .filter(({ enabled }) => enabled)
           .map((each) => ({ settings: actuatorSettings(each), driver: reopeningDriver(each, { ports, clock }) })),
         desired: await DesiredStates.open(file, clock),
+        pulseMarks: await PulseMarks.open(config.runFolder, log),
         locked: () => lockout.locked,
         clock,
         log,

@@ -1,14 +1,12 @@
 /** `turnstone safe-states`: what systemd's stop hook calls after the agent has ended, in a process of its own. */
-import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../actuators/desired-states.ts';
+import { PulseMarks } from '../actuators/pulse-marks.ts';
 import { type SafeStateEvent, setSafeStates } from '../actuators/safe-state-hook.ts';
 import { peekActuators } from '../config/peek-actuators.ts';
 import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { systemClock } from '../host/clock.ts';
 import { silentLog } from '../host/log.ts';
-import { StateFile } from '../host/state-file.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
 
@@ -33,14 +31,13 @@ export function addSafeStatesCommand(program: Command, edge: Edge): void {
     .addOption(new Option('--event <event>', 'which of the declared states').choices(['stop', 'crash']).default('crash'))
     .addHelpText('after', EXAMPLES)
     .action(async ({ config, event }: SafeStatesFlags) => {
-      const { hardware, actuators, stateFolder } = await peekActuators(config);
+      const { hardware, actuators, runFolder } = await peekActuators(config);
       const clock = systemClock;
       const ports = openPorts({ clock, hardware });
       try {
-        const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(stateFolder, 'actuators.json'), log: silentLog });
-        const desired = await DesiredStates.open(file, clock);
+        const { left: pulsing } = await PulseMarks.open(runFolder, silentLog);
         const signal = AbortSignal.any([edge.signal, AbortSignal.timeout(DEADLINE_MS)]);
-        const outcomes = await setSafeStates(actuators, event, { ports, clock, desired }, signal);
+        const outcomes = await setSafeStates(actuators, event, { ports, clock, pulsing }, signal);
         for (const { name, value, fault } of outcomes) edge.stdout.write(`${name}: ${fault ?? `set to ${String(value)}`}\n`);
         const failed = outcomes.filter(({ fault }) => fault !== undefined).map(({ name }) => name);
         if (failed.length > 0) throw new CommandError(`not in their safe states: ${failed.join(', ')}`);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { readWhole } from '../host/durable-file.ts';
 import type { ActuatorConfig, HardwareConfig } from './agent-config.ts';
-import { DEFAULT_STATE_FOLDER } from './peek-folders.ts';
+import { DEFAULT_RUN_FOLDER } from './peek-folders.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { hardwareSchema } from './schema/local.ts';
 import { readYaml } from './yaml-source.ts';
@@ -11,7 +11,7 @@ export interface ActuatorSections {
   readonly hardware: HardwareConfig;
   /** Those that are whole; one that is wrong does not hide the others. */
   readonly actuators: readonly ActuatorConfig[];
-  readonly stateFolder: string;
+  readonly runFolder: string;
 }
 
 /** @throws AgentError `host/read-failed` when the file cannot be read. */
@@ -27,6 +27,6 @@ export async function peekActuators(file: string): Promise<ActuatorSections> {
       const parsed = actuatorSchema.safeParse(one);
       return parsed.success ? [parsed.data] : [];
     }),
-    stateFolder: typeof written.stateFolder === 'string' ? written.stateFolder : DEFAULT_STATE_FOLDER,
+    runFolder: typeof written.runFolder === 'string' ? written.runFolder : DEFAULT_RUN_FOLDER,
   };
 }

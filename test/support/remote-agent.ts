@@ -47,6 +47,7 @@ const config = configSchema.parse({
     ...(options.pollTimeout === undefined ? {} : { pollTimeout: options.pollTimeout }),
   },
   stateFolder: options.stateFolder,
+  runFolder: `${options.stateFolder}/run`,
   hardware: { board: 'simulated', boardSocket: options.boardSocket },
   actuators: Array.from({ length: options.relays ?? 2 }, (_, index) => ({
     ...{ name: `relay${index + 1}`, kind: 'gpio-output', line: `GPIO${FIRST_LINE + index}`, desiredKey: `relay${index + 1}Wish` },

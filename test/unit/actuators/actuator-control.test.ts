@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings, ActuatorState } from '../../../src/actuators/actuator.ts';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
@@ -24,7 +25,10 @@ async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
     drivers[each.name] ??= new FakeActuator();
     return { settings: each, driver: drivers[each.name] as FakeActuator };
   });
-  control = await ActuatorControl.open({ actuators, desired, locked: () => locked, clock, log: silentLog }, never);
+  control = await ActuatorControl.open(
+    { actuators, desired, pulseMarks: await PulseMarks.open(folder, silentLog), locked: () => locked, clock, log: silentLog },
+    never,
+  );
   return control;
 }
 
@@ -38,9 +42,9 @@ const set = (name: string, value: unknown, by: 'rpc' | 'local' = 'rpc'): Promise
   codeOf(control.set(name, value, { by }, never));
 const relay = (name = 'relay'): FakeActuator => drivers[name] as FakeActuator;
 
-async function untilSaved(text: string): Promise<void> {
-  const saved = (): Promise<string> => readFile(join(folder, 'actuators.json'), 'utf8').catch(() => '');
-  while (!(await saved()).includes(text)) await new Promise((resolve) => setTimeout(resolve, 5));
+async function untilMarked(names: readonly string[]): Promise<void> {
+  const marked = (): Promise<string[]> => readdir(join(folder, 'pulses')).catch(() => []);
+  while ((await marked()).join() !== names.join()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 beforeEach(async () => {
@@ -235,18 +239,17 @@ describe('a pulse', () => {
   it('that a kill cut short is ended by the next process, also where no safe state is declared', async () => {
     await open(relaySettings('relay'));
     void control.pulse('relay', { durationMs: 60_000, ...rpc }, never);
-    await untilSaved('"switchedOnAtMs":[100000],"pulsing":true');
+    await untilMarked(['relay']);
     // The process is gone: nothing of it runs on, but the hardware holds its level.
     await open(relaySettings('relay'));
     expect(relay().told).toEqual([true, false]);
-    await untilSaved('"switchedOnAtMs":[100000]}');
+    await untilMarked([]);
   });
 
   it('leaves no trace once it has ended by itself', async () => {
     await open(relaySettings('relay'));
     await control.pulse('relay', { durationMs: 5_000, ...rpc }, never);
     await clock.advance(5_000);
-    await untilSaved('"switchedOnAtMs":[100000]}');
     await control.close();
     relay().shown = true;
     await open(relaySettings('relay'));
@@ -331,6 +334,21 @@ describe('a safe state', () => {
     expect(control.state('relay').value).toBe(true);
   });
 
+  it('of what has no memory is written to no card', async () => {
+    const written: string[] = [];
+    const write = async (_path: string, content: string): Promise<void> => void written.push(content);
+    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), log: silentLog, write });
+    const settings = [relaySettings('relay', { safe: { start: false } }), relaySettings('kept', { restore: true })];
+    const actuators = settings.map((each) => ({ settings: each, driver: new FakeActuator() }));
+    const pulseMarks = await PulseMarks.open(folder, silentLog);
+    const desired = await DesiredStates.open(file, clock);
+    control = await ActuatorControl.open({ actuators, desired, pulseMarks, locked: () => false, clock, log: silentLog }, never);
+    await control.set('relay', true, rpc, never);
+    expect(written).toEqual([]);
+    await control.set('kept', true, rpc, never);
+    expect(JSON.parse(written.at(-1) ?? '')).toMatchObject({ state: { actuators: { kept: { value: true } } } });
+  });
+
   it('waits for no disk', async () => {
     const file = new StateFile({
       ...DESIRED_STATES_FORMAT,
@@ -339,9 +357,16 @@ describe('a safe state', () => {
       write: () => new Promise(() => {}),
     });
     drivers.relay = new FakeActuator();
-    const actuators = [{ settings: relaySettings('relay'), driver: drivers.relay }];
+    const actuators = [{ settings: relaySettings('relay', { restore: true }), driver: drivers.relay }];
     const stuck = await ActuatorControl.open(
-      { actuators, desired: await DesiredStates.open(file, clock), locked: () => false, clock, log: silentLog },
+      {
+        actuators,
+        desired: await DesiredStates.open(file, clock),
+        pulseMarks: await PulseMarks.open(folder, silentLog),
+        locked: () => false,
+        clock,
+        log: silentLog,
+      },
       never,
     );
     await stuck.set('relay', true, rpc, never);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ async function runHook(event: string, extra: object = {}): Promise<string> {
       version: 1,
       // Neither address nor token: what is wrong elsewhere must not keep a relay on.
       platform: {},
-      stateFolder: bench.folder,
+      runFolder: bench.folder,
       hardware: { board: 'simulated', boardSocket: bench.socketPath },
       actuators: [
         relay('horn', 'GPIO17', { crash: true, stop: false }),
@@ -55,10 +55,9 @@ describe('the stop hook', () => {
   });
 
   it('ends a pulse that the agent’s end has cut short', async () => {
-    const state = { bootId: 'b', actuators: { pump: { pulsing: true, switchedOnAtMs: [] } } };
-    await writeFile(join(bench.folder, 'actuators.json'), JSON.stringify({ format: 'turnstone/actuators', version: 1, state }));
+    await mkdir(join(bench.folder, 'pulses'));
+    await writeFile(join(bench.folder, 'pulses', 'pump'), '');
     expect(await runHook('stop')).toContain('pump: set to false\n');
-    expect(JSON.parse(await readFile(join(bench.folder, 'actuators.json'), 'utf8'))).toMatchObject({ state });
   });
 
   it('says what it could not set, and sets the rest', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget, type LiveSetting, settingTarget } from '../../../src/attributes/shared-target.ts';
@@ -43,7 +44,14 @@ async function start(): Promise<void> {
   );
   const settings = relaySettings('relay', { limits: { leastOffMs: 5_000 } });
   actuators = await ActuatorControl.open(
-    { actuators: [{ settings, driver: relay }], desired, locked: () => locked, clock, log: silentLog },
+    {
+      actuators: [{ settings, driver: relay }],
+      desired,
+      pulseMarks: await PulseMarks.open(folder, silentLog),
+      locked: () => locked,
+      clock,
+      log: silentLog,
+    },
     never,
   );
   applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(folder, 'shared.json'), log: silentLog }));
