@@ -13,7 +13,7 @@ import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './check
 import type { Check, Finding } from './checks/draft.ts';
 import { checkFiles, checkReadable } from './checks/files.ts';
 import { checkFormats, checkPlaceholders } from './checks/formats.ts';
-import { checkBias, checkBuses, checkLines, checkSerialPorts } from './checks/hardware.ts';
+import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './checks/hardware.ts';
 import { checkAttributeKeys, checkKeyRules, checkProducedKeys, checkRuleKeys } from './checks/keys.ts';
 import { checkNames, checkReferences } from './checks/names.ts';
 import { checkAlarms, checkLimits, checkMethodValues, checkRuleValues } from './checks/thresholds.ts';
@@ -43,6 +43,7 @@ const CHECKS: readonly Check[] = [
   checkBuses,
   checkSerialPorts,
   checkBias,
+  checkBoard,
   checkKeyRules,
   checkProducedKeys,
   checkAttributeKeys,

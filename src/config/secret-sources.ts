@@ -15,6 +15,12 @@ import { knownKeys, visitFields } from './schema-walk.ts';
 const REFERENCE = /\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 /** A token or a proxy address; nothing longer is a secret of ours. */
 const LARGEST_SECRET_BYTES = 16 * 1024;
+/**
+ * What the unit's LoadCredential= reads: outside the service, where check-config and doctor run, the credential `turnstone_token` is
+ * the file `token` there.
+ */
+const CREDENTIALS_SOURCE = '/etc/turnstone/credentials';
+const CREDENTIAL_PREFIX = 'turnstone_';
 
 export interface ResolvedSecrets {
   readonly tree: unknown;
@@ -66,17 +72,10 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
     return { path: at, atKey: true, problem: 'given twice:', value: `${key} beside ${others.join(', ')}`, expected: 'one of them' };
   const place = mapping[key];
   if (typeof place !== 'string') return undefined;
-  const folder = environment.CREDENTIALS_DIRECTORY;
-  if (key === `${field}Credential` && folder === undefined)
-    return {
-      path: at,
-      expected: 'a credential given by systemd',
-      hint: 'add LoadCredential= to the unit; outside systemd set CREDENTIALS_DIRECTORY',
-    };
-  const file = key === `${field}File` ? place : join(folder ?? '/', place);
+  const file = key === `${field}File` ? place : credentialFile(place, environment);
   try {
     const content = await readWhole(file, LARGEST_SECRET_BYTES);
-    if (content === undefined) return { path: at, problem: 'no such file:', expected: `a file with the ${field}` };
+    if (content === undefined) return missing(at, field, key === `${field}Credential` ? file : undefined);
     const value = content.toString('utf8').replace(/\r?\n$/, '');
     if (value === '') return { path: at, problem: 'empty file:', expected: `a file with the ${field}` };
     mapping[field] = value;
@@ -84,6 +83,20 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
   } catch (error) {
     return { path: at, problem: `${messageOf(error)}:`, expected: `a file with the ${field} that this user may read` };
   }
+}
+
+function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: Environment): string {
+  return folder === undefined ? join(CREDENTIALS_SOURCE, name.replace(CREDENTIAL_PREFIX, '')) : join(folder, name);
+}
+
+function missing(path: ConfigPath, field: string, credential: string | undefined): PathFault {
+  if (credential === undefined) return { path, problem: 'no such file:', expected: `a file with the ${field}` };
+  return {
+    path,
+    problem: 'no such credential:',
+    expected: `the file ${credential}`,
+    hint: `the service is given every file of ${CREDENTIALS_SOURCE} as ${CREDENTIAL_PREFIX}<name>`,
+  };
 }
 
 function substitute(

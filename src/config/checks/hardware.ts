@@ -76,6 +76,18 @@ export const checkSerialPorts: Check = (draft) => {
   });
 };
 
+export const checkBoard: Check = ({ sections: { hardware } }) =>
+  hardware?.board === 'simulated' && hardware.boardSocket === undefined
+    ? [
+        {
+          path: ['hardware', 'board'],
+          problem: 'no socket for',
+          expected: 'boardSocket: beside it',
+          hint: 'turnstone run --simulate brings a board of its own',
+        },
+      ]
+    : [];
+
 /** Sysfs has no way to switch pull resistors (kernel documentation, "GPIO Sysfs Interface"). */
 export const checkBias: Check = ({ sensors, sections }) => {
   if (sections.hardware?.gpio !== 'sysfs') return [];

@@ -1,6 +1,6 @@
 /** The way to the platform: address, credentials, TLS, proxy, budgets; and how a device comes by its credentials. */
 import { z } from 'zod';
-import { duration, existingFile, LIVE, secretFields, section, size, text, url, whole } from './fields.ts';
+import { duration, existingFile, LIVE, secretFields, section, size, text, url } from './fields.ts';
 
 /** The platform itself gives up on a request after 30 s (wire-facts.md, "Long polls"); half of that leaves room for a second try. */
 const DEFAULT_REQUEST_TIMEOUT = '15s';
@@ -55,8 +55,6 @@ export const attributesSchema = section({
   liveSettings: z.boolean().default(true),
   /** How often client attributes are read back and differences healed. */
   readBackPeriod: duration({ min: '1m', max: '30d' }).prefault('1h'),
-  /** Largest number of shared keys asked for. */
-  maxKeys: whole(1, 1_000).default(200),
 });
 
 export type PlatformConfig = z.infer<typeof platformSchema>;
