@@ -11,6 +11,7 @@ failed=0
 skipped=0
 
 "$dev" true || exit 1
+./scripts/ensure-chromium.sh
 mkdir -p build
 
 check() { # NAME CMD…: one check counts as one test
