@@ -195,7 +195,7 @@ export class Agent {
     const { field, telemetry } = this.#parts;
     this.#log.level = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
-    for (const { name, enabled } of config.rules) field.moving.rules.enable(name, enabled);
+    field.moving.rules.configure(config.rules);
     void field
       .configure(config)
       .catch((error: unknown) => this.#alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));

@@ -68,6 +68,8 @@ export class FieldSide {
   /** A sensor's failing and mending is telemetry too: `<sensor>_state`. */
   #reportState({ name, state }: SensorState, reason: string | undefined): void {
     const { clock, report } = this.#deps;
+    // What waits for a value to hold cannot hold on a sensor that is silent.
+    if (state === 'failing') this.moving.rules.sensorLost(name);
     const value = reason === undefined ? state : `${state}: ${reason}`;
     report([{ device: 'self', key: `${name}_state`, value, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' }]);
   }

@@ -31,7 +31,8 @@ const SHOWN_LENGTH = 60;
 export function misfitOf(shape: ValueShape, value: JsonValue | undefined, path = 'value'): string | undefined {
   if (value === undefined) return `${path} is missing`;
   const types = typeof shape.type === 'string' ? [shape.type] : shape.type;
-  if (types !== undefined && !types.some((type) => isOfType(type, value))) return `${path} is ${shown(value)}, expected ${types.join(' or ')}`;
+  if (types !== undefined && !types.some((type) => isOfType(type, value)))
+    return `${path} is ${shown(value)}, expected ${types.join(' or ')}`;
   if (shape.enum !== undefined && !shape.enum.some((item) => jsonEqual(item, value)))
     return `${path} is ${shown(value)}, expected one of ${shown(shape.enum)}`;
   if (typeof value === 'number' || typeof value === 'bigint') return misfitOfNumber(shape, value, path);
