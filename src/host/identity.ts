@@ -1,12 +1,11 @@
 /**
- * What this board is: serial number, MAC address, machine id, host name. Some of it only root can read; a step before the service starts
- * leaves it in `<run folder>/identity`, one file each. Values that makers print on every board alike do not count.
+ * What this board is: serial number, MAC address, machine id, host name. Some of it only root can read; systemd/leave-identity, which runs
+ * before the service, leaves it in `<run folder>/identity`, one file each. Values that makers print on every board alike do not count.
  */
 import { createHmac } from 'node:crypto';
-import { chmod, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
-import { makeFolder, writeDurably } from './durable-file.ts';
+import { basename, join } from 'node:path';
 
 export interface BoardIdentity {
   /** From the device tree, else from DMI. */
@@ -64,15 +63,6 @@ export async function readIdentity(sources: IdentitySources = {}): Promise<Board
   };
 }
 
-/** To be run by root before the service starts: leaves the serial number where the service user can read it. */
-export async function leaveIdentity(sources: IdentitySources = {}): Promise<void> {
-  const folder = join(sources.runFolder ?? DEFAULT_RUN_FOLDER, 'identity');
-  const serial = await firstSerial(sources.root ?? '/');
-  await makeFolder(folder, 0o755);
-  await chmod(folder, 0o755);
-  if (serial !== undefined) await writeDurably(join(folder, 'serial'), `${serial}\n`, { mode: 0o644 });
-}
-
 /**
  * Whether two readings are of different boards: by serial number, or by MAC address where one of them has no serial. Machine id and host
  * name travel with the card and say nothing about the board.
@@ -83,12 +73,8 @@ export function isOtherBoard(one: Partial<BoardIdentity>, other: Partial<BoardId
 }
 
 async function serialOf(root: string, leftByRoot: string): Promise<string | undefined> {
-  return realSerial(await read(join(leftByRoot, 'serial'))) ?? (await firstSerial(root));
-}
-
-async function firstSerial(root: string): Promise<string | undefined> {
   for (const file of SERIAL_FILES) {
-    const serial = realSerial(await read(join(root, file)));
+    const serial = realSerial(await read(join(root, file))) ?? realSerial(await read(join(leftByRoot, basename(file))));
     if (serial !== undefined) return serial;
   }
   return undefined;

@@ -28,7 +28,7 @@ export class AgentProcess {
     const board = new AgentProcess(await mkdtemp(join(tmpdir(), 'turnstone-agent-')));
     const { folder, configFile } = board;
     await mkdir(join(folder, 'run/identity'), { recursive: true });
-    await writeFile(join(folder, 'run/identity/serial'), `${serial}\n`);
+    await writeFile(join(folder, 'run/identity/serial-number'), `${serial}\n`);
     await writeFile(configFile, `${config}\nstateFolder: ${join(folder, 'state')}\nrunFolder: ${join(folder, 'run')}\n`, { mode: 0o600 });
     return board;
   }

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isOtherBoard, leaveIdentity, readIdentity } from '../../../src/host/identity.ts';
+import { isOtherBoard, readIdentity } from '../../../src/host/identity.ts';
 
 async function board(files: Readonly<Record<string, string>>): Promise<{ root: string; runFolder: string }> {
   const root = await mkdtemp(join(tmpdir(), 'turnstone-identity-'));
@@ -26,12 +28,18 @@ describe('the identity of a board', () => {
     expect((await readIdentity(await board({ 'proc/device-tree/serial-number': '10000000abcdef01\0' }))).serial).toBe('10000000abcdef01');
   });
 
-  it('has the serial number of DMI that root left before the start', async () => {
-    const sources = await board({ 'sys/class/dmi/id/product_serial': 'C02XK1\n' });
-    await leaveIdentity(sources);
+  it('has the real one of the serial numbers of DMI that root left before the start', async () => {
+    const files = {
+      'sys/class/dmi/id/product_serial': 'System Serial Number\n',
+      'sys/class/dmi/id/board_serial': 'C02XK1\n',
+      'run/turnstone/x': '',
+    };
+    const sources = await board(files);
+    const script = join(import.meta.dirname, '../../../systemd/leave-identity');
+    await promisify(execFile)('sh', [script], { env: { ...process.env, TURNSTONE_ROOT: sources.root } });
     await rm(join(sources.root, 'sys'), { recursive: true });
     expect((await readIdentity(sources)).serial).toBe('C02XK1');
-    expect((await stat(join(sources.runFolder, 'identity/serial'))).mode & 0o777).toBe(0o644);
+    expect((await stat(join(sources.runFolder, 'identity/board_serial'))).mode & 0o044).toBe(0o044);
   });
 
   it.each([
