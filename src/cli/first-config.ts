@@ -60,6 +60,11 @@ ${sensors.join('\n')}
 `;
 }
 
+/** The line of a configuration that switches a chip on; a comment where nobody knows what it is. */
+export function chipSnippet(chip: FoundChip): string {
+  return chipLine(chip, new Names()).trim();
+}
+
 function platformLines({ credentials, caFile }: Omit<FirstConfig, 'found'>): string {
   const token =
     credentials.way === 'token-file'

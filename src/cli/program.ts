@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   diagnose: async () => (await import('./diagnose.ts')).addDiagnoseCommand,
   status: async () => (await import('./status.ts')).addStatusCommand,
   firmware: async () => (await import('./firmware.ts')).addFirmwareCommand,
+  scan: async () => (await import('./scan.ts')).addScanCommand,
   claim: async () => (await import('./claim.ts')).addClaimCommand,
   identity: async () => (await import('./identity.ts')).addIdentityCommand,
   report: async () => (await import('./report.ts')).addReportCommand,

@@ -13,11 +13,16 @@ export interface AgentFolders {
 
 /** The folders of a configuration file, or of the installed one; the usual ones when there is none to read. */
 export async function peekFolders(file: string = DEFAULT_CONFIG_FILE): Promise<AgentFolders> {
+  const { stateFolder, runFolder } = await peek(file);
+  return {
+    stateFolder: typeof stateFolder === 'string' ? stateFolder : DEFAULT_STATE_FOLDER,
+    runFolder: typeof runFolder === 'string' ? runFolder : DEFAULT_RUN_FOLDER,
+  };
+}
+
+/** What a file says, unchecked. */
+export async function peek(file: string): Promise<Readonly<Record<string, unknown>>> {
   const content = await readWhole(file).catch(() => undefined);
   const tree = content === undefined ? undefined : readYaml(content.toString('utf8')).tree;
-  const written = (typeof tree === 'object' && tree !== null ? tree : {}) as Readonly<Record<string, unknown>>;
-  return {
-    stateFolder: typeof written.stateFolder === 'string' ? written.stateFolder : DEFAULT_STATE_FOLDER,
-    runFolder: typeof written.runFolder === 'string' ? written.runFolder : DEFAULT_RUN_FOLDER,
-  };
+  return (typeof tree === 'object' && tree !== null ? tree : {}) as Readonly<Record<string, unknown>>;
 }
