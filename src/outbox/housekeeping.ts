@@ -4,8 +4,15 @@ import type { Log } from '../host/log.ts';
 import type { OutboxParts } from './outbox-parts.ts';
 import type { SerialQueue } from './serial-queue.ts';
 
-/** Acknowledgements gather this long before they are written; a crash re-sends no more than that. */
-const SAVE_AFTER_MS = 1_000;
+/**
+ * Acknowledgements gather before they are written: this long, or this many entries when a backlog drains. A crash re-sends no more than
+ * that. A file system journals the time of each changed file every few seconds, three blocks at a time, which at a few entries a second is
+ * more than the entries themselves; so the state is written right after a commit, when the journal's next entry is due anyway.
+ */
+const SAVE_WITH_COMMIT_AFTER_MS = 20_000;
+const SAVE_AFTER_MS = 30_000;
+const SAVE_MANY_AFTER_MS = 1_000;
+const MANY_ENTRIES = 2_000;
 const MAINTAIN_EVERY_MS = 60_000;
 /** The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them. */
 const FLUSH_AFTER_MS = 3_600_000;
@@ -22,6 +29,10 @@ export interface HousekeepingDeps {
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
   #cancelSave: (() => void) | undefined;
+  #cancelShare: () => void = () => {};
+  #unsavedEntries = 0;
+  /** The last save is long enough ago to write another with the next commit. */
+  #maySave = false;
   #cancelMaintenance: () => void = () => {};
   #flushedMs: number;
   #closed = false;
@@ -29,17 +40,23 @@ export class Housekeeping {
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
     this.#flushedMs = deps.clock.monotonicMs();
+    this.#saveLater();
     this.#maintainLater();
   }
 
-  /** The delivery state changed. */
-  changed(): void {
+  /** The delivery state changed, by so many entries. */
+  changed(entries: number): void {
     this.#deps.parts.state.touch();
-    if (this.#closed || this.#cancelSave !== undefined) return;
-    this.#cancelSave = this.#deps.clock.after(SAVE_AFTER_MS, () => {
-      this.#cancelSave = undefined;
-      void this.#deps.writing.run(() => this.#save());
-    });
+    const wasFew = this.#unsavedEntries < MANY_ENTRIES;
+    this.#unsavedEntries += entries;
+    if (this.#closed) return;
+    if (wasFew && this.#unsavedEntries >= MANY_ENTRIES) this.#saveAfter(SAVE_MANY_AFTER_MS);
+    else if (this.#cancelSave === undefined) this.#saveAfter(SAVE_AFTER_MS);
+  }
+
+  /** Entries were committed: a good moment to write the delivery state, too. */
+  committed(): void {
+    if (this.#maySave && this.#deps.parts.state.dirty) this.#saveNow();
   }
 
   /** Writes the boot table when something in it changed; a disk that does not take it is tried again later. */
@@ -52,6 +69,7 @@ export class Housekeeping {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSave?.();
+    this.#cancelShare();
     this.#cancelMaintenance();
     const { state, writer, shelf } = this.#deps.parts;
     const { writing, reading } = this.#deps;
@@ -64,7 +82,29 @@ export class Housekeeping {
     await reading.run(() => shelf.close()).catch(() => {});
   }
 
+  #saveAfter(ms: number): void {
+    this.#cancelSave?.();
+    this.#cancelSave = this.#deps.clock.after(ms, () => this.#saveNow());
+  }
+
+  #saveNow(): void {
+    this.#cancelSave?.();
+    this.#cancelSave = undefined;
+    this.#saveLater();
+    void this.#deps.writing.run(() => this.#save());
+  }
+
+  /** Not with every commit, but with the first one after a while. */
+  #saveLater(): void {
+    this.#maySave = false;
+    this.#cancelShare();
+    this.#cancelShare = this.#deps.clock.after(SAVE_WITH_COMMIT_AFTER_MS, () => {
+      this.#maySave = true;
+    });
+  }
+
   async #save(): Promise<void> {
+    this.#unsavedEntries = 0;
     const { parts, clock, log } = this.#deps;
     const { state, ledger } = parts;
     const elapsedMs = clock.monotonicMs() - this.#flushedMs;

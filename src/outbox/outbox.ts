@@ -122,7 +122,7 @@ export class Outbox {
       before = entry;
     }
     for (const [first, last] of batch.ranges) acknowledged.add(first, last);
-    this.#housekeeping.changed();
+    this.#housekeeping.changed(batch.entries.length);
   }
 
   /** The platform refuses this one entry: it goes to `rejected` with the answer, and counts as acknowledged. */
@@ -163,7 +163,7 @@ export class Outbox {
   async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
     const rejected = new Set((await this.#parts.rejected.list()).map(({ sequence }) => sequence));
     const count = await resendDelivered({ ...this.#parts, reading: this.#reading, rejected }, query, signal);
-    this.#housekeeping.changed();
+    this.#housekeeping.changed(count);
     for (const listener of this.#listeners) listener();
     return count;
   }
@@ -226,6 +226,7 @@ export class Outbox {
 
   #onCommitted(blocks: readonly FramedBlock[]): void {
     this.#parts.lanes.committed(blocks.map(({ info }) => info));
+    this.#housekeeping.committed();
     this.#notify();
   }
 
@@ -241,6 +242,6 @@ export class Outbox {
 
   #count(counter: 'dropped' | 'rejected', count: number): void {
     this.#parts.state.counters[counter] += count;
-    this.#housekeeping.changed();
+    this.#housekeeping.changed(count);
   }
 }

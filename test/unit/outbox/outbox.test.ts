@@ -23,9 +23,9 @@ describe('append', () => {
     const appended = outbox.append([fixture.entry('temperature', 21.6)]).then(() => {
       resolved = true;
     });
-    await fixture.clock.advance(4_900);
+    await fixture.clock.advance(4_700);
     expect(resolved).toBe(false);
-    await fixture.clock.advance(200);
+    await fixture.clock.advance(300);
     await appended;
     expect(resolved).toBe(true);
   });
