@@ -1,4 +1,5 @@
 /** What the command line can ask of this device's identity, and of what was delivered, through the running agent. */
+import { withDigests } from '../analytics/entry-digest.ts';
 import type { ControlMethod } from '../control-socket/control-connection.ts';
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -40,11 +41,12 @@ export function identityDoors(deps: IdentityDoorsDeps): Readonly<Record<string, 
 }
 
 /** What was delivered, for the audit, and what is still kept of it put back. */
-export function deliveryDoors(outbox: Pick<Outbox, 'readLedger' | 'resend'>): Readonly<Record<string, ControlMethod>> {
+export function deliveryDoors(outbox: Pick<Outbox, 'readLedger' | 'read' | 'resend'>): Readonly<Record<string, ControlMethod>> {
   return {
-    readLedger: async (params) => {
-      const cells = await outbox.readLedger({ fromMs: number(params, 'fromMs'), toMs: number(params, 'toMs') });
-      return cells as unknown as JsonValue;
+    readLedger: async (params, signal) => {
+      const range = { fromMs: number(params, 'fromMs'), toMs: number(params, 'toMs') };
+      const cells = await outbox.readLedger(range);
+      return (await withDigests(cells, outbox.read(range, signal))) as unknown as JsonValue;
     },
     resend: (params, signal) => {
       const { key } = params;

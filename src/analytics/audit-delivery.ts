@@ -1,12 +1,12 @@
 /** Runs a delivery audit: asks the ledger, then the report, compares, and puts back what is missing and still kept. */
-import type { LedgerCell } from '../outbox/delivery-ledger.ts';
 import { AnalyticsError } from './analytics-error.ts';
 import { type AuditLine, DeliveryAudit, isFaulty } from './delivery-audit.ts';
+import type { SentCell } from './entry-digest.ts';
 import type { ReportClient } from './report-client.ts';
 import { type ColumnWords, findColumns, shows } from './report-columns.ts';
 
 export interface AuditDeps {
-  readonly readLedger: (range: { readonly fromMs: number; readonly toMs: number }) => Promise<readonly LedgerCell[]>;
+  readonly readLedger: (range: { readonly fromMs: number; readonly toMs: number }) => Promise<readonly SentCell[]>;
   readonly buildReport: ReportClient['buildReport'];
   /** Puts entries that are still kept back into the backlog, and says how many. */
   readonly resend: (range: { readonly key: string; readonly fromMs: number; readonly toMs: number }) => Promise<number>;

@@ -2,12 +2,12 @@
  * Proof of delivery: what the ledger says was acknowledged against what a report says is there, per key and hour.
  *
  *   ledger: count, sum, first, last of each (key, hour) ─┐
- *                                                        ├─→ sent, found, missing, different
- *   report rows → the same four, in memory per hour ─────┘
+ *   entries still kept: a digest of them ────────────────┼─→ sent, found, missing, different
+ *   report rows → the same five, in memory per hour ─────┘
  */
-import { type JsonObject, type JsonValue, jsonEqual, parseJson } from '../host/json.ts';
-import type { LedgerCell } from '../outbox/delivery-ledger.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
+import { addToDigest, canonical, type SentCell } from './entry-digest.ts';
 import { type ReportColumns, shows, timeOf, type ValueColumns } from './report-columns.ts';
 
 export interface AuditLine {
@@ -33,11 +33,12 @@ const HOUR_MS = 3_600_000;
 const SUM_TOLERANCE = 1e-9;
 
 interface FoundCell {
-  readonly sent: LedgerCell;
+  readonly sent: SentCell;
   count: number;
   sum: number;
   /** Sum of absolute values: the scale of the rounding error. */
   scale: number;
+  digest: number;
   /** In a report by the hour, the end points' times and maybe values are not known. */
   first?: FoundPoint;
   last?: FoundPoint;
@@ -53,12 +54,12 @@ export class DeliveryAudit {
   readonly #cells = new Map<string, Map<number, FoundCell>>();
   #device: JsonValue | undefined;
 
-  constructor(sent: readonly LedgerCell[], settings: AuditSettings) {
+  constructor(sent: readonly SentCell[], settings: AuditSettings) {
     this.#settings = settings;
     for (const cell of sent) {
       if (!shows(settings.columns, cell.key)) continue;
       const hours = this.#cells.get(cell.key) ?? new Map<number, FoundCell>();
-      hours.set(cell.hourMs, { sent: cell, count: 0, sum: 0, scale: 0 });
+      hours.set(cell.hourMs, { sent: cell, count: 0, sum: 0, scale: 0, digest: 0 });
       this.#cells.set(cell.key, hours);
     }
   }
@@ -94,6 +95,7 @@ export class DeliveryAudit {
     // What came after the ledger was read is nobody's fault.
     if (cell === undefined || ts > cell.sent.last[0]) return;
     cell.count += 1;
+    cell.digest = addToDigest(cell.digest, ts, value);
     addNumber(cell, value);
     if (cell.first?.ts === undefined || ts < cell.first.ts) cell.first = { ts, value };
     if (cell.last?.ts === undefined || ts >= cell.last.ts) cell.last = { ts, value };
@@ -142,6 +144,9 @@ function lineOf(key: string, cell: FoundCell): AuditLine {
   const missing = Math.max(0, sent.count - count);
   // A hole explains every other difference, but not what is wrong at the ends that are there.
   const different = count === 0 ? [] : differences(cell, missing > 0);
+  // Only rows of single values have end points with times.
+  const hasDigest = sent.digest !== undefined && cell.first?.ts !== undefined && count === sent.count;
+  if (hasDigest && different.length === 0 && cell.digest !== sent.digest) different.push('a value or a time is not what the gateway keeps');
   return { key, hourMs: sent.hourMs, sent: sent.count, found: count, missing, different };
 }
 
@@ -157,20 +162,9 @@ function differences({ sent, count, sum, scale, first, last }: FoundCell, hasHol
   ] as const) {
     if (one === undefined || (hasHole && one.ts !== other[0])) continue;
     if (one.ts !== undefined && one.ts !== other[0]) found.push(`${name} at ${iso(one.ts)}, sent at ${iso(other[0])}`);
-    else if (!sameValue(one.value, other[1])) found.push(`${name} is ${shown(one.value)}, sent ${shown(other[1])}`);
+    else if (canonical(one.value) !== canonical(other[1])) found.push(`${name} is ${shown(one.value)}, sent ${shown(other[1])}`);
   }
   return found;
-}
-
-/** A cell may hold anything as text: numbers, booleans, whole JSON values. */
-function sameValue(found: JsonValue, sent: JsonValue): boolean {
-  if (jsonEqual(found, sent)) return true;
-  if (typeof found !== 'string' || typeof sent === 'string') return false;
-  try {
-    return jsonEqual(parseJson(found), sent);
-  } catch {
-    return false;
-  }
 }
 
 function numberOf(value: JsonValue): JsonValue {

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { type AuditResult, auditDelivery } from '../analytics/audit-delivery.ts';
 import { type AuditLine, isFaulty } from '../analytics/delivery-audit.ts';
+import type { SentCell } from '../analytics/entry-digest.ts';
 import { parseFilters, parseRange, type RangeWords } from '../analytics/report-range.ts';
 import { systemClock } from '../host/clock.ts';
 import { isJsonObject, stringifyJson } from '../host/json.ts';
-import type { LedgerCell } from '../outbox/delivery-ledger.ts';
 import { type AgentFlags, connectAgent } from './agent-connection.ts';
 import { type AnalyticsFlags, addAnalyticsOptions, openReportClient } from './analytics-access.ts';
 import type { Edge } from './edge.ts';
@@ -83,7 +83,7 @@ async function audit(viewConfigId: string, flags: AuditFlags, edge: Edge): Promi
       return await auditDelivery(
         {
           readLedger: async (range) =>
-            (await agent.request('readLedger', { ...range }, { deadlineMs: DEADLINE_MS })) as unknown as readonly LedgerCell[],
+            (await agent.request('readLedger', { ...range }, { deadlineMs: DEADLINE_MS })) as unknown as readonly SentCell[],
           buildReport: (request, signal) => client.buildReport(request, signal),
           resend: async (range) => Number(await agent.request('resend', { ...range }, { deadlineMs: DEADLINE_MS })),
         },

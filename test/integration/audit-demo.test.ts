@@ -146,10 +146,13 @@ describe('what the demo sent, asked back', () => {
     const { telemetry } = platform.state;
     const deleted = points('roomTemperature')[2];
     const altered = points('roomHumidity')[3];
-    if (deleted === undefined || altered === undefined) throw new Error('too few points');
+    const door = points('doorOpen')[1];
+    if (deleted === undefined || altered === undefined || door === undefined) throw new Error('too few points');
     const hour = points('roomPressure').length;
     telemetry.remove(deviceId, 'roomTemperature', deleted.ts, deleted.ts + 1);
     telemetry.save(deviceId, altered.ts, { roomHumidity: (altered.value as number) + 0.5 });
+    // Of values that are no numbers only the first, the last and what the gateway keeps can tell.
+    telemetry.save(deviceId, door.ts, { doorOpen: door.value !== true });
     telemetry.remove(deviceId, 'roomPressure', 0, Number.MAX_SAFE_INTEGER);
     const result = await audit(ALL_TELEMETRY);
     expect(result.exitCode).toBe(1);
@@ -158,8 +161,9 @@ describe('what the demo sent, asked back', () => {
       const sum = sums.get(key) ?? { missing: 0, different: 0 };
       sums.set(key, { missing: sum.missing + missing, different: sum.different + different.length });
     }
-    expect([...sums.keys()].sort()).toEqual(['roomHumidity', 'roomPressure', 'roomTemperature']);
+    expect([...sums.keys()].sort()).toEqual(['doorOpen', 'roomHumidity', 'roomPressure', 'roomTemperature']);
     expect(sums.get('roomTemperature')).toEqual({ missing: 1, different: 0 });
+    expect(sums.get('doorOpen')).toEqual({ missing: 0, different: 1 });
     expect(sums.get('roomHumidity')).toEqual({ missing: 0, different: 1 });
     // What arrived since is there again; what was there is not.
     expect(sums.get('roomPressure')?.missing).toBeGreaterThanOrEqual(hour);
@@ -173,7 +177,7 @@ describe('what the demo sent, asked back', () => {
   it('mends them with --resend, from what the gateway still keeps', async () => {
     const result = await audit(ALL_TELEMETRY, '--resend');
     expect(result.exitCode).toBe(1);
-    expect(new Set(result.resent.map(({ key }) => key))).toEqual(new Set(['roomHumidity', 'roomPressure', 'roomTemperature']));
+    expect(new Set(result.resent.map(({ key }) => key))).toEqual(new Set(['doorOpen', 'roomHumidity', 'roomPressure', 'roomTemperature']));
     let mended: AuditAnswer | undefined;
     await expect
       .poll(

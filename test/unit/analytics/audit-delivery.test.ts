@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AuditDeps, type AuditRequest, auditDelivery } from '../../../src/analytics/audit-delivery.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
+import { withDigests } from '../../../src/analytics/entry-digest.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from '../../../src/host/json.ts';
 import { LedgerCells } from '../../../src/outbox/delivery-ledger.ts';
 
 const HOUR = 3_600_000;
@@ -23,6 +24,7 @@ function given(
     labels?: readonly string[];
     cell?: (value: JsonValue) => JsonValue;
     rows?: JsonObject[];
+    isKept?: boolean;
   } = {},
 ) {
   const { sent = SENT, found = sent, labels = ['Date', 'door', 'temperature'], cell = (value: JsonValue) => value } = change;
@@ -32,8 +34,11 @@ function given(
   for (const [key, ts, value] of found) byTime.set(ts, { ...byTime.get(ts), Date: String(ts), [key]: cell(value) });
   const resent: unknown[] = [];
   const asked: unknown[] = [];
+  async function* kept() {
+    for (const [key, ts, value] of sent) yield { device: 'self', key, ts, value };
+  }
   const deps: AuditDeps = {
-    readLedger: async () => ledger.list(),
+    readLedger: async () => (change.isKept === true ? withDigests(ledger.list(), kept()) : ledger.list()),
     buildReport: async function* (request) {
       asked.push(request);
       yield { kind: 'labels', columnLabels: labels };
@@ -137,6 +142,44 @@ describe('the delivery audit', () => {
     const { audit, resent } = given({ found: SENT.filter(([key, ts]) => key !== 'door' || ts !== START) });
     expect((await audit({ resend: true })).resent).toEqual([{ key: 'door', hourMs: START, entries: 6 }]);
     expect(resent).toEqual([{ key: 'door', fromMs: START, toMs: START + HOUR }]);
+  });
+
+  describe('of entries that are still kept', () => {
+    it('finds any one value altered, also where no sum shows it', async () => {
+      for (const [index, [, , value]] of SENT.entries()) {
+        const other = typeof value === 'boolean' ? !value : (value as number) + 1e-9;
+        const found = SENT.map((entry, at): Entry => (at === index ? [entry[0], entry[1], other] : entry));
+        expect(faulty((await given({ found, isKept: true }).audit()).lines)).toMatchObject([{ key: SENT[index]?.[0], missing: 0 }]);
+      }
+    });
+
+    it('finds values that were exchanged, and one at another time', async () => {
+      const exchanged = SENT.map((entry, at): Entry => (at === 4 || at === 6 ? [entry[0], entry[1], SENT[10 - at]?.[2] ?? null] : entry));
+      expect(faulty((await given({ found: exchanged, isKept: true }).audit()).lines)).toMatchObject([
+        { key: 'temperature', different: [expect.stringMatching(/not what the gateway keeps/)] },
+      ]);
+      const moved = SENT.map((entry, at): Entry => (at === 4 ? [entry[0], entry[1] + 1, entry[2]] : entry));
+      expect(faulty((await given({ found: moved, isKept: true }).audit()).lines)).toHaveLength(1);
+    });
+
+    it('minds no form in which a cell may show the same value', async () => {
+      const values: JsonValue[] = [21.5, true, 'text', '007', { b: [1, 2], a: 'x' }, 9007199254740993n, -0.25, 1e21];
+      const sent = values.map((value, index): Entry => [`k${index}`, START + index, value]);
+      const labels = ['Date', ...values.map((_, index) => `k${index}`)];
+      const asText = (value: JsonValue): JsonValue => (typeof value === 'object' ? stringifyJson(value) : String(value));
+      expect(faulty((await given({ sent, labels, isKept: true }).audit()).lines)).toEqual([]);
+      expect(faulty((await given({ sent, labels, isKept: true, cell: asText }).audit()).lines)).toEqual([]);
+    });
+
+    it('does without where something is not kept any more', async () => {
+      const ledger = new LedgerCells();
+      for (const [key, ts, value] of SENT) ledger.add({ device: 'self', key, ts, value });
+      async function* some() {
+        for (const [key, ts, value] of SENT.slice(1)) yield { device: 'self', key, ts, value };
+      }
+      const cells = await withDigests(ledger.list(), some());
+      expect(cells.filter(({ digest }) => digest === undefined).map(({ key, hourMs }) => [key, hourMs])).toEqual([['temperature', START]]);
+    });
   });
 
   describe('over a view with a row per key', () => {
