@@ -2,39 +2,14 @@
  * GPIO over the character device, uAPI v2, through our own addon. The kernel debounces, stamps every edge with monotonic time, numbers
  * them (so that a lost one is known), and shows our consumer label in gpioinfo. A line is given back when its file is closed.
  */
-import { closeSync, constants, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { AgentError, systemCode } from '../errors.ts';
-import { nativeAddon } from '../host/native-addon.ts';
-import type {
-  GpioInput,
-  GpioOutput,
-  InputRequest,
-  LineBias,
-  LineDescription,
-  LineDrive,
-  LineEdge,
-  LineEdges,
-  OutputRequest,
-} from './gpio-port.ts';
+import type { GpioInput, GpioOutput, InputRequest, LineBias, LineDrive, LineEdge, LineEdges, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
-import type { FoundLine, GpioChip } from './linux-gpio-lines.ts';
+import { gpioAddon as addon, FLAG, holderOf, type LineConfig, withChip } from './linux-gpio-chips.ts';
+import type { FoundLine } from './linux-gpio-lines.ts';
 
-/** GPIO_V2_LINE_FLAG_* of include/uapi/linux/gpio.h. */
-const FLAG = {
-  used: 1,
-  activeLow: 2,
-  input: 4,
-  output: 8,
-  rising: 16,
-  falling: 32,
-  openDrain: 64,
-  openSource: 128,
-  pullUp: 256,
-  pullDown: 512,
-  biasDisabled: 1024,
-} as const;
 const BIAS_FLAGS: Readonly<Record<LineBias, number>> = {
   'as-is': 0,
   disabled: FLAG.biasDisabled,
@@ -56,75 +31,12 @@ const RISING = 1;
 const EVENT_BUFFER = 1024;
 const CONSUMER = 'turnstone';
 
-interface LineConfig {
-  readonly flags: number;
-  readonly debounceUs: number;
-  readonly level: number;
-}
-
-interface GpioAddon {
-  gpioChipInfo(chipFd: number): { readonly name: string; readonly label: string; readonly lines: number };
-  gpioLineInfo(chipFd: number, offset: number): { readonly name: string; readonly consumer: string; readonly flags: number };
-  gpioRequestLine(
-    chipFd: number,
-    request: LineConfig & { readonly offset: number; readonly consumer: string; readonly eventBuffer: number },
-  ): number;
-  gpioConfigureLine(lineFd: number, config: LineConfig): void;
-  gpioReadLine(lineFd: number): 0 | 1;
-  gpioWriteLine(lineFd: number, level: number): void;
-}
-
 interface Epoll {
   add(fd: number, events: number): Epoll;
   remove(fd: number): Epoll;
   close(): void;
 }
 type EpollClass = (new (callback: (error: Error | null, fd: number, events: number) => void) => Epoll) & { readonly EPOLLIN: number };
-
-/** The chips under /dev that this user may open. */
-export function readCharacterDeviceChips(deviceFolder: string): readonly GpioChip[] {
-  return chipNames(deviceFolder).flatMap((name) => {
-    try {
-      return withChip(deviceFolder, name, (fd) => {
-        const { label, lines } = addon().gpioChipInfo(fd);
-        const lineNames = Array.from({ length: lines }, (_, offset) => addon().gpioLineInfo(fd, offset).name);
-        return [{ name, aliases: [], label, lines, lineNames }];
-      });
-    } catch {
-      return []; // Without permission for one chip the others are still of use; opening a line on it names the reason.
-    }
-  });
-}
-
-/** Every line of a chip, with who holds it. */
-export function describeLines(deviceFolder: string, chip: GpioChip): readonly LineDescription[] {
-  return withChip(deviceFolder, chip.name, (fd) =>
-    Array.from({ length: chip.lines }, (_, offset) => {
-      const { name, consumer, flags } = addon().gpioLineInfo(fd, offset);
-      const holder = flags & FLAG.used ? consumer || 'the kernel' : undefined;
-      return {
-        chip: chip.name,
-        label: chip.label,
-        offset,
-        ...(name && { name }),
-        ...(holder && { holder }),
-        direction: flags & FLAG.output ? 'out' : 'in',
-      };
-    }),
-  );
-}
-
-/** Who holds a line, or undefined when nobody does or the chip cannot be asked. */
-export function holderOf(deviceFolder: string, line: FoundLine): string | undefined {
-  try {
-    return withChip(deviceFolder, line.chip.name, (fd) => {
-      const { consumer, flags } = addon().gpioLineInfo(fd, line.offset);
-      return flags & FLAG.used ? consumer || 'a kernel driver' : undefined;
-    });
-  } catch {
-    return undefined;
-  }
-}
 
 /** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission` or `hardware/gpio-failed` (retry). */
 export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, request: InputRequest): GpioInput {
@@ -136,8 +48,15 @@ export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, 
   let lastSequence = 0;
   let closed = false;
   const epoll = new (loadEpoll())((error) => {
-    if (error !== null || closed) return;
-    const length = readSync(fd, buffer);
+    if (closed) return;
+    let length = 0;
+    try {
+      if (error === null) length = readSync(fd, buffer);
+    } catch {
+      // The chip is gone: reading says so.
+    }
+    // A line whose chip was unplugged is readable for ever, and gives nothing; whoever reads its level is told.
+    if (length === 0) return void epoll.remove(fd);
     for (let at = 0; at + EVENT_SIZE <= length; at += EVENT_SIZE) {
       const sequence = buffer.readUInt32LE(at + 20);
       const missed = lastSequence === 0 ? sequence - 1 : (sequence - lastSequence - 1) >>> 0;
@@ -207,25 +126,6 @@ function requestLine(deviceFolder: string, line: FoundLine, config: LineConfig):
   }
 }
 
-function chipNames(deviceFolder: string): readonly string[] {
-  try {
-    return readdirSync(deviceFolder)
-      .filter((name) => /^gpiochip\d+$/.test(name))
-      .sort((a, b) => Number(a.slice(8)) - Number(b.slice(8)));
-  } catch {
-    return [];
-  }
-}
-
-function withChip<T>(deviceFolder: string, name: string, use: (fd: number) => T): T {
-  const fd = openSync(join(deviceFolder, name), constants.O_RDWR);
-  try {
-    return use(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
 function guarded<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -238,8 +138,6 @@ function inWords(line: FoundLine): string {
   const name = line.chip.lineNames[line.offset];
   return `GPIO line ${line.offset} of ${line.chip.label}${name ? ` (${name})` : ''}`;
 }
-
-const addon = (): GpioAddon => nativeAddon<GpioAddon>();
 
 /** onoff's own epoll, so that there is one copy of the native module. */
 function loadEpoll(): EpollClass {

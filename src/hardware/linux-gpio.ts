@@ -1,6 +1,7 @@
 /**
  * The real GPIO port. Which kernel interface carries a line is decided per line: sysfs (onoff) where it can be written, the character
- * device where sysfs is missing or read-only, and where the request needs what only the character device has.
+ * device where sysfs is missing or read-only, and where the request needs what only the character device has: bias, debounce, and edges, of
+ * which sysfs loses those that come faster than the event loop turns.
  */
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
@@ -8,13 +9,8 @@ import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { GpioInput, GpioOutput, GpioPort, InputRequest, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
-import {
-  describeLines,
-  holderOf,
-  openCharacterDeviceInput,
-  openCharacterDeviceOutput,
-  readCharacterDeviceChips,
-} from './linux-gpio-character-device.ts';
+import { openCharacterDeviceInput, openCharacterDeviceOutput } from './linux-gpio-character-device.ts';
+import { describeLines, holderOf, readCharacterDeviceChips } from './linux-gpio-chips.ts';
 import { type FoundLine, findLine, type GpioChip, mergeChips, readSysfsChips } from './linux-gpio-lines.ts';
 import { openSysfsInput, openSysfsOutput, type SysfsGpioDeps } from './linux-gpio-sysfs.ts';
 
@@ -50,10 +46,7 @@ export class LinuxGpio implements GpioPort {
 
   async openInput(request: InputRequest, _signal: AbortSignal): Promise<GpioInput> {
     const special =
-      (request.bias !== undefined && request.bias !== 'as-is') ||
-      (request.debounceMs ?? 0) > 0 ||
-      request.edges === 'rising' ||
-      request.edges === 'falling';
+      (request.bias !== undefined && request.bias !== 'as-is') || (request.debounceMs ?? 0) > 0 || (request.edges ?? 'none') !== 'none';
     const { through, line } = await this.#choose(request.line, special);
     if (through === 'character-device') return this.#keep(openCharacterDeviceInput(this.#deviceFolder, line, request));
     if (request.bias !== undefined && request.bias !== 'as-is') throw needsCharacterDevice(`bias ${request.bias}`, line);

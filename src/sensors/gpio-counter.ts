@@ -25,7 +25,8 @@ export async function openGpioCounter(config: SensorConfigOf<'gpio-counter'>, de
   let before: { readonly count: number; readonly atMs: number } | undefined;
   return {
     name,
-    read: async () => {
+    read: async (readSignal) => {
+      await input.read(readSignal); // a line whose chip is gone would count nothing for ever
       const now = { count: total.count, atMs: clock.monotonicMs() };
       const readings: Reading[] = [{ key: 'total', value: now.count }];
       if (before !== undefined && now.atMs > before.atMs) {

@@ -69,6 +69,7 @@ export class SimulatedGpio {
     reported = logical(line.level, invert);
     return {
       read: () => {
+        this.#checkPlugged(line);
         this.#sample(line);
         const level = logical(line.level, invert);
         // As the sensor reports it: true or false.
@@ -94,8 +95,14 @@ export class SimulatedGpio {
     if (request.initial !== 'keep') this.#drive(line, logical(request.initial, invert));
     else if (!wasOutput) this.#drive(line, logical(0, invert));
     return {
-      read: () => logical(line.level, invert),
-      write: (level) => this.#drive(line, logical(level, invert)),
+      read: () => {
+        this.#checkPlugged(line);
+        return logical(line.level, invert);
+      },
+      write: (level) => {
+        this.#checkPlugged(line);
+        this.#drive(line, logical(level, invert));
+      },
       release: () => {
         line.holder = undefined;
       },
@@ -124,8 +131,16 @@ export class SimulatedGpio {
     for (const cancel of this.#timers.values()) cancel();
   }
 
+  /** A chip can be pulled out (an expander on a cable, a module): its lines fail, and make no more edges. */
+  #checkPlugged({ chip }: Line): void {
+    if (this.#context.faults.of(chip.chip) === 'unplug')
+      throw boardFault('hardware/gpio-failed', `GPIO chip ${chip.label} is gone (ENODEV)`);
+  }
+
   #take(reference: LineReference): Line {
     const line = this.#find(reference);
+    if (this.#context.faults.of(line.chip.chip) === 'unplug')
+      throw boardFault('hardware/gpio-no-chip', `the simulated board has no GPIO chip ${line.chip.label} now`);
     if (line.holder !== undefined) throw boardFault('hardware/gpio-busy', `${inWords(line)} is held by ${line.holder}`);
     line.holder = CONSUMER;
     return line;
@@ -171,7 +186,7 @@ export class SimulatedGpio {
     if (line.level === level) return;
     line.level = level;
     const { atMs } = this.#context.record.add('input', line.id, this.#keyOf(line), level);
-    line.watch?.(level, atMs);
+    if (this.#context.faults.of(line.chip.chip) !== 'unplug') line.watch?.(level, atMs);
   }
 
   #drive(line: Line, level: Level): void {

@@ -49,6 +49,19 @@ describe('a pulse counter', () => {
   });
 });
 
+describe('a counter whose chip is pulled out', () => {
+  // Found in the lab: the total stood still, and nobody was told.
+  it('fails instead of counting nothing, and counts on when the chip is back', async () => {
+    const bench = await pulses(100);
+    const sensor = await openGpioCounter(sensorConfig({ name: 'water', kind: 'gpio-counter', line: 'METER' }), sensorDeps(bench), signal);
+    bench.board.bench.fault('gpiochip0', 'unplug');
+    await expect(sensor.read(signal)).rejects.toMatchObject({ code: 'hardware/gpio-failed', recovery: 'retry' });
+    bench.board.bench.fault('gpiochip0', null);
+    await until('pulses', async () => Number((await sensor.read(signal))[0]?.value) > 3);
+    await sensor.close();
+  });
+});
+
 describe('SavedTotal', () => {
   const open = async (folder: string, clock: FakeClock): Promise<SavedTotal> =>
     await SavedTotal.open(folder, 'water', { clock, log: silentLog, saveEveryMs: 60_000 });
