@@ -1,12 +1,13 @@
 /** `turnstone status`: is it working, and if not, why not. */
 import type { Command } from 'commander';
-import { formatDuration, formatSize } from '../config/quantity.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { formatSize } from '../config/quantity.ts';
+import { stringifyJson } from '../host/json.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
 import { printable, type Style, styleFor } from './style.ts';
 import { columns } from './table.ts';
+import { shortAge, valueText } from './value-text.ts';
 
 const EXAMPLES = `
 Examples:
@@ -36,12 +37,12 @@ export function addStatusCommand(program: Command, edge: Edge): void {
 /** The status as a page for people. */
 export function statusText(status: AgentStatus, style: Style, width: number): string {
   const { bold, yellow } = style;
-  const ago = (atMs: number): string => `${roughly(status.nowMs - atMs)} ago`;
+  const ago = (atMs: number): string => `${shortAge(status.nowMs - atMs)} ago`;
   const alerts = status.alerts.map((alert) => `${yellow('!')} ${printable(alert)}\n`).join('');
   const clock = status.timeSynchronised ? '' : ', clock not synchronised yet';
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
   const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
-  const head = `${name}turnstone ${status.version}, running ${roughly(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
+  const head = `${name}turnstone ${status.version}, running ${shortAge(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
   const rows = columns([connectionRow(status, style, ago), ...outboxRows(status), ['firmware', firmwareText(status)]], width);
   return `${head}${alerts}${rows}${sensorRows(status, style, width, ago)}${actuatorRows(status, width)}`;
 }
@@ -61,7 +62,7 @@ function connectionRow({ connection }: AgentStatus, { green, red, yellow }: Styl
 }
 
 function outboxRows({ outbox, wallMs }: AgentStatus): readonly (readonly string[])[] {
-  const oldest = outbox.oldestTs === undefined ? '' : `, oldest ${roughly(wallMs - outbox.oldestTs)}`;
+  const oldest = outbox.oldestTs === undefined ? '' : `, oldest ${shortAge(wallMs - outbox.oldestTs)}`;
   const fits = outbox.hoursThatFit === undefined ? '' : `, ${Math.floor(outbox.hoursThatFit)} more hours fit`;
   const lost = (['rejected', 'thinned', 'dropped'] as const).filter((what) => outbox[what] > 0).map((what) => `${outbox[what]} ${what}`);
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;
@@ -84,12 +85,7 @@ function sensorRows({ sensors }: AgentStatus, { green, red, dim }: Style, width:
   if (sensors.length === 0) return '';
   const rows = sensors.flatMap((sensor) => {
     const mark = sensor.state === 'ok' ? green('ok') : sensor.state === 'failing' ? red('failing') : dim('starting');
-    const readings = sensor.readings.map(({ key, value, unit, atMs }) => [
-      '',
-      '',
-      `${key} = ${valueText(value)}${unit === undefined ? '' : ` ${unit}`}`,
-      ago(atMs),
-    ]);
+    const readings = sensor.readings.map(({ key, value, unit, atMs }) => ['', '', `${key} = ${valueText(value, unit)}`, ago(atMs)]);
     return [[sensor.name, sensor.kind, `${mark}${sensor.fault === undefined ? '' : `: ${printable(sensor.fault)}`}`, ''], ...readings];
   });
   return `\nsensors\n${columns(rows, width, '  ')}`;
@@ -103,15 +99,4 @@ function actuatorRows({ actuators }: AgentStatus, width: number): string {
     fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`,
   ]);
   return `\nactuators\n${columns(rows, width, '  ')}`;
-}
-
-/** Sensors resolve no more than seven digits. */
-function valueText(value: JsonValue): string {
-  return stringifyJson(typeof value === 'number' ? Number(value.toPrecision(7)) : value);
-}
-
-/** The two largest units: an hour ago nobody counts milliseconds. */
-function roughly(ms: number): string {
-  const whole = ms < 1_000 ? Math.max(0, Math.round(ms)) : Math.round(ms / 1_000) * 1_000;
-  return /^(?:\d+[a-z]+){1,2}/.exec(formatDuration(whole))?.[0] ?? '0s';
 }

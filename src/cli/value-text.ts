@@ -1,0 +1,18 @@
+/** Values and ages as people read them. */
+import { formatDuration } from '../config/quantity.ts';
+import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { printable } from './style.ts';
+
+/** Sensors resolve no more than seven digits. */
+const DIGITS = 7;
+
+export function valueText(value: JsonValue, unit?: string): string {
+  const shown = typeof value === 'string' ? value : stringifyJson(typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value);
+  return printable(unit === undefined ? shown : `${shown} ${unit}`);
+}
+
+/** The two largest units: an hour ago nobody counts milliseconds. */
+export function shortAge(ms: number): string {
+  const whole = ms < 1_000 ? Math.max(0, Math.round(ms)) : Math.round(ms / 1_000) * 1_000;
+  return /^(?:\d+[a-z]+){1,2}/.exec(formatDuration(whole))?.[0] ?? '0s';
+}
