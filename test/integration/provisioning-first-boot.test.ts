@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlatformDevice } from '../../src/local-platform/device-registry.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { AgentProcess } from '../support/agent-process.ts';
+import { RestPerson } from '../support/rest-person.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../config/provisioning.example.yaml');
 const SECRETS = {
@@ -12,6 +13,7 @@ const SECRETS = {
   deviceSecret: 'profile-secret-0815',
   passphrase: 'correct horse battery',
   rotated: 'rotated-token-1234',
+  byRpc: 'token-by-rpc-5678',
 };
 const PATIENCE = { timeout: 30_000, interval: 100 };
 
@@ -83,6 +85,7 @@ async function claimAs(username: string, password: string, name: string, secretK
 
 describe('a gateway out of the box', () => {
   let gateway: AgentProcess;
+  let firstToken = 'none yet';
 
   it('provisions itself from the example file and uploads, without a token ever typed', async () => {
     gateway = await board('SN-100');
@@ -112,6 +115,7 @@ describe('a gateway out of the box', () => {
 
   it('changes over to another token without losing a reading', async () => {
     const before = deviceOf('gateway-SN-100') as PlatformDevice;
+    firstToken = before.accessToken;
     const tokenFile = join(gateway.folder, 'next-token');
     await writeFile(tokenFile, SECRETS.rotated, { mode: 0o600 });
     expect((await gateway.command(['identity', 'rotate-token', '--token-file', tokenFile])).exitCode).toBe(0);
@@ -124,6 +128,17 @@ describe('a gateway out of the box', () => {
     const times = [...platform.state.telemetry.scan(device.id, 'cpuPercent', 0, Number.MAX_SAFE_INTEGER)].map(({ ts }) => ts);
     const gaps = times.slice(1).map((ts, index) => ts - (times[index] as number));
     expect(Math.max(...gaps)).toBeLessThan(3_000);
+  });
+
+  it('changes over to a third one that came by RPC', async () => {
+    const device = deviceOf('gateway-SN-100') as PlatformDevice;
+    const person = await RestPerson.logIn(platform.url);
+    const answer = await person.rpc(device.id, 'setNextAccessToken', { accessToken: SECRETS.byRpc });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { result: { ready: true } }]);
+    platform.state.saveDevice({ ...(deviceOf('gateway-SN-100') as PlatformDevice), accessToken: SECRETS.byRpc });
+    await keepsArriving('gateway-SN-100');
+    const refused = await person.rpc(device.id, 'setNextAccessToken', { accessToken: `${SECRETS.byRpc} with spaces` });
+    expect(refused.text).not.toContain(SECRETS.byRpc);
   });
 
   it('hands its place to another board, and stands back when it returns', async () => {
@@ -147,12 +162,32 @@ describe('a gateway out of the box', () => {
     expect(platform.state.registry.devices).toHaveLength(1);
   });
 
+  it('keeps its secrets to itself when things go wrong', async () => {
+    const file = join(gateway.folder, 'gateway.identity');
+    const wrong = join(gateway.folder, 'wrong-passphrase');
+    await writeFile(wrong, 'not the passphrase\n');
+    expect((await gateway.command(['identity', 'import', file, '--passphrase-file', wrong, '--replace'])).exitCode).toBe(1);
+    // A start that fails, a crash, a wrong configuration with the secret in the wrong place, a platform that is gone.
+    await gateway.stop('SIGKILL');
+    const good = await readFile(gateway.configFile, 'utf8');
+    await writeFile(gateway.configFile, good.replace(`deviceSecret: ${SECRETS.deviceSecret}`, `deviceSecrett: [${SECRETS.deviceSecret}]`));
+    expect((await gateway.command(['run'])).exitCode).toBe(78);
+    await writeFile(gateway.configFile, good);
+    await platform.goAway();
+    gateway.start();
+    await expect.poll(() => gateway.log, PATIENCE).toMatch(/"msg":"the agent runs"(.|\n)*"msg":"the agent runs"/);
+    expect((await gateway.command(['claim'])).exitCode).toBe(1);
+    const pid = gateway.pid;
+    const words = await readFile(`/proc/${pid}/cmdline`, 'latin1');
+    for (const secret of Object.values(SECRETS)) expect(words).not.toContain(secret);
+  });
+
   it('left none of its secrets in any log, and on disk only where they belong', async () => {
     for (const one of boards) await one.stop();
     const token = deviceOf('gateway-SN-100')?.accessToken ?? '';
-    const secrets = [token, SECRETS.deviceKey, SECRETS.deviceSecret, SECRETS.passphrase];
+    const secrets = [...Object.values(SECRETS), token, firstToken];
     for (const one of boards) {
-      for (const secret of secrets) expect(one.log).not.toContain(secret);
+      for (const secret of secrets) expect(one.log + one.printed).not.toContain(secret);
       const allowed = /^(turnstone\.yaml|next-token|passphrase|state\/credentials(\.backup)?\.json)$/;
       const files = await readdir(one.folder, { recursive: true, withFileTypes: true });
       for (const found of files.filter((entry) => entry.isFile())) {

@@ -17,6 +17,7 @@ export class AgentProcess {
   readonly configFile: string;
   #child: ChildProcess | undefined;
   #log = '';
+  #printed = '';
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -38,6 +39,11 @@ export class AgentProcess {
     return this.#log;
   }
 
+  /** Everything that commands printed so far. */
+  get printed(): string {
+    return this.#printed;
+  }
+
   start(): void {
     const child = spawn(process.execPath, [MAIN, 'run', '--config', this.configFile], { stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) {
@@ -46,6 +52,10 @@ export class AgentProcess {
       });
     }
     this.#child = child;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   get isRunning(): boolean {
@@ -89,7 +99,12 @@ export class AgentProcess {
     child.stderr.on('data', (piece: Buffer) => {
       err += piece.toString();
     });
-    return new Promise((resolve) => child.once('close', (exitCode) => resolve({ exitCode, out, err })));
+    return new Promise((resolve) =>
+      child.once('close', (exitCode) => {
+        this.#printed += out + err;
+        resolve({ exitCode, out, err });
+      }),
+    );
   }
 
   async remove(): Promise<void> {
