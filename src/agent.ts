@@ -192,10 +192,11 @@ export class Agent {
 
   /** What a live setting or a reload changes in parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
-    const { field, telemetry } = this.#parts;
+    const { field, telemetry, remote } = this.#parts;
     this.#log.level = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
     field.moving.rules.configure(config.rules);
+    remote.configurationChanged(configHash(this.#fileConfig));
     void field
       .configure(config)
       .catch((error: unknown) => this.#alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
@@ -218,7 +219,7 @@ export class Agent {
     if (this.#isStopping) return;
     this.#isStopping = true;
     const { drainMs } = this.#config.current.shutdown;
-    const { lock, telemetry, platform, field, remote, doors } = this.#parts;
+    const { lock, telemetry, platform, field, remote, doors, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     this.#log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock: this.#clock, log: this.#log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -227,6 +228,7 @@ export class Agent {
     await attempt('close the sensors and actuators', () => field.close());
     this.#loops.abort();
     await attempt('end the loops', () => this.#running);
+    await attempt('close the status page', () => page.close());
     await attempt('drain the outbox', () => telemetry.drainAndClose(drained.signal));
     cancel();
     await attempt('close the journal', () => remote.close());

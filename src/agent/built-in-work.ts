@@ -3,7 +3,6 @@ import { boardModel, networkAddresses } from '../host/board-model.ts';
 import type { Clock } from '../host/clock.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
-import type { AgentLog, LogLevel } from '../host/log.ts';
 import { agentVersion } from '../host/version.ts';
 import type { BuiltInWork } from '../rpc/built-in-methods.ts';
 import type { Sampler } from '../sensors/sampler.ts';
@@ -14,7 +13,7 @@ export interface BuiltInWorkDeps {
   readonly outboxStatus: () => JsonObject;
   readonly diagnose: BuiltInWork['diagnose'];
   readonly sampler: Sampler;
-  readonly log: AgentLog;
+  readonly setLogLevel: BuiltInWork['setLogLevel'];
   readonly restart: () => void;
   readonly reboot: () => void;
 }
@@ -24,9 +23,7 @@ export function builtInWork(deps: BuiltInWorkDeps): BuiltInWork {
     getStatus: () => deps.status() as unknown as JsonObject,
     readSensor: (name, signal) => deps.sampler.readNow(name, signal),
     outboxStatus: () => deps.outboxStatus(),
-    setLogLevel: (level) => {
-      deps.log.level = level as LogLevel;
-    },
+    setLogLevel: deps.setLogLevel,
     restart: deps.restart,
     reboot: deps.reboot,
     diagnose: deps.diagnose,

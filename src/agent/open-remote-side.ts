@@ -42,7 +42,8 @@ export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSign
         outboxStatus,
         diagnose: deps.diagnose,
         sampler: field.sampler,
-        log,
+        // As a live setting, so that what is effective is told; the next start begins with the file's again.
+        setLogLevel: (level) => config.set('log.level', level),
         restart,
         reboot: () =>
           void firmware.reboot().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the reboot could not be asked for')),

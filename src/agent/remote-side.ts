@@ -71,16 +71,21 @@ export class RemoteSide {
       new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(stateFolder, 'shared-attributes.json'), log }),
     );
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
-    const report = (): void => client.report(valuesOf(deps, shared));
+    // Not while a value is being applied: what it changes shows itself a moment later.
+    const onChange = (): void => queueMicrotask(() => client.report({ ...settingValues(deps), sharedRefused: opened?.refusals ?? {} }));
     const targets = targetsOf(deps);
     const { firmwareKeys, onFirmwareOffer } = deps;
-    const shared: SharedAttributes = await SharedAttributes.open(
-      { targets, applied, firmwareKeys, onFirmwareOffer, onChange: () => queueMicrotask(report), log },
-      signal,
-    );
-    client.report({ ...deps.identity, ...config().attributes.client });
-    report();
-    side.actuators.onState(report);
+    let opened: SharedAttributes | undefined;
+    const shared = await SharedAttributes.open({ targets, applied, firmwareKeys, onFirmwareOffer, onChange, log }, signal);
+    opened = shared;
+    client.report({
+      ...deps.identity,
+      ...config().attributes.client,
+      ...actuatorValues(deps),
+      ...settingValues(deps),
+      sharedRefused: shared.refusals,
+    });
+    side.actuators.onState(() => client.report(actuatorValues(deps)));
     return new RemoteSide(deps, { client, shared, journal, applied });
   }
 
@@ -104,6 +109,11 @@ export class RemoteSide {
       ),
       rpc.enabled ? runRpcLoop({ ...common, executor: this.#executor() }, signal) : undefined,
     ]);
+  }
+
+  /** The configuration in force is another: its settings and its hash are told. */
+  configurationChanged(configHash: string): void {
+    this.client.report({ configHash, ...settingValues(this.#deps) });
   }
 
   /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */
@@ -139,16 +149,17 @@ function targetsOf({ config, side, settings }: RemoteSideDeps): readonly SharedT
   ];
 }
 
-/** What may have changed: real states, effective settings, and why a wish is not fulfilled. */
-function valuesOf({ config, side, settings }: RemoteSideDeps, shared: SharedAttributes): JsonObject {
+/** What the hardware shows, and why it does not show what was wished. An attribute cannot be taken back, so what is not known is said in a word. */
+function actuatorValues({ config, side }: RemoteSideDeps): JsonObject {
   const states = config()
     .actuators.filter(({ enabled }) => enabled)
     .map(({ name, stateKey }) => ({ stateKey, ...side.actuators.state(name) }));
   return {
-    // An attribute cannot be taken back (null is skipped), so what is not known is said in a word.
     ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
-    ...Object.fromEntries(settings.map(({ key, effective }) => [`${key}.effective`, effective()])),
     actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
-    sharedRefused: shared.refusals,
   };
+}
+
+function settingValues({ settings }: RemoteSideDeps): JsonObject {
+  return Object.fromEntries(settings.map(({ key, effective }) => [`${key}.effective`, effective()]));
 }

@@ -1,11 +1,12 @@
 /** Methods that the configuration declares: a name of its own for one actuator, one sensor or one fixed program. */
+import type { ActuatorSettings } from '../actuators/actuator.ts';
 import type { RpcMethodConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonValue } from '../host/json.ts';
 import { runProgram } from '../host/run-program.ts';
-import type { ShapeType, ValueShape } from '../host/value-shape.ts';
+import type { ValueShape } from '../host/value-shape.ts';
 import { type ActuatorDoor, pulseMethod, setMethod } from './actuator-methods.ts';
 import type { MethodLeave, RpcMethod } from './rpc-method.ts';
 
@@ -16,7 +17,6 @@ export interface DeclaredMethodDeps {
 }
 
 const ANY: ValueShape = {};
-const SCALAR: readonly ShapeType[] = ['boolean', 'number', 'string'];
 /** Of a program's output, in a reply. */
 const MOST_OUTPUT_BYTES = 16 * 1024;
 
@@ -58,8 +58,12 @@ function actuatorMethod(name: string, config: RpcMethodConfig, actuator: string,
     name: actuator,
     value: value ?? bareValue(params),
   });
-  const bare: ValueShape = { type: [...SCALAR, 'object'], properties: { value: { type: SCALAR } } };
-  return setMethod(actuators, { ...form, params: config.params ?? (value === undefined ? bare : ANY), description, target });
+  return setMethod(actuators, {
+    ...form,
+    params: config.params ?? (value === undefined ? shapeOfValue(actuators.settings(actuator)) : ANY),
+    description,
+    target,
+  });
 }
 
 function sensorMethod(name: string, config: RpcMethodConfig, sensor: string, { readSensor }: DeclaredMethodDeps): RpcMethod {
@@ -104,6 +108,12 @@ function programMethod(
       throw new AgentError('rpc/program-failed', `the program ${how}: ${stderr.trim().slice(0, 200)}`, { recovery: 'drop' });
     },
   };
+}
+
+/** What the actuator takes, by itself or as `{value}`. */
+function shapeOfValue({ valueType, limits: { min, max } }: ActuatorSettings): ValueShape {
+  const range = { ...(min === undefined ? {} : { minimum: min }), ...(max === undefined ? {} : { maximum: max }) };
+  return { type: [valueType, 'object'], ...range, properties: { value: { type: valueType, ...range } } };
 }
 
 /** Dashboards send a bare value; scripts send `{value}`. */

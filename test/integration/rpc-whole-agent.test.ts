@@ -1,0 +1,142 @@
+/** The whole agent, told from afar: what an operator at a dashboard and a technician at the machine can do to it. */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../src/host/json.ts';
+import { RemoteBench } from '../support/remote-bench.ts';
+
+const AGREES_WITHIN_MS = 5_000;
+let bench: RemoteBench;
+let config: JsonObject;
+
+beforeAll(async () => {
+  bench = await RemoteBench.open();
+  const relay = (name: string, line: string, more: JsonObject = {}): JsonObject => ({ name, kind: 'gpio-output', line, ...more });
+  const who: JsonObject = { type: 'object', properties: { who: { type: 'string', maxLength: 10 } }, required: ['who'] };
+  config = {
+    sensors: [{ name: 'host', kind: 'host', period: '500ms' }],
+    actuators: [
+      relay('gate', 'GPIO17', { safe: { start: false }, maxPulse: '1s' }),
+      relay('lamp', 'GPIO18', { restore: true }),
+      relay('up', 'GPIO19', { interlocks: ['down'] }),
+      relay('down', 'GPIO20', { safe: { start: false } }),
+      relay('fan', 'GPIO21', { safe: { start: false } }),
+    ],
+    rules: [{ name: 'cool', enabled: false, when: { sensor: 'host', key: 'uptimeS', above: 0 }, set: { actuator: 'fan', value: true } }],
+    rpc: {
+      lockout: { file: join(bench.folder, 'lockout') },
+      methods: {
+        openGate: { actuator: 'gate', pulse: '50ms', mostPerMinute: 2 },
+        setLamp: { actuator: 'lamp' },
+        greet: { command: { program: '/bin/echo', arguments: ['hello', '{who}'] }, params: who },
+        reboot: { enabled: false },
+        setActuator: { allowed: { type: 'object', properties: { name: { enum: ['lamp', 'up', 'down'] } } } },
+      },
+    },
+  };
+  await bench.startWholeAgent(config);
+}, 120_000);
+afterAll(() => bench?.close());
+
+const call = async (method: string, params: JsonValue = {}): Promise<unknown> => {
+  const { status, reply } = await bench.rpc(method, params);
+  return status === 200 ? (reply.error?.code ?? reply.result) : status;
+};
+
+async function clientAttribute(key: string, wanted: JsonValue): Promise<JsonValue | undefined> {
+  const untilMs = performance.now() + AGREES_WITHIN_MS;
+  let value: JsonValue | undefined;
+  while (performance.now() < untilMs) {
+    value = await bench.clientAttribute(key);
+    if (JSON.stringify(value) === JSON.stringify(wanted)) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return value;
+}
+
+describe('the agent', () => {
+  it('answers what was declared, within its leave', async () => {
+    expect(await call('openGate', null)).toMatchObject({ name: 'gate', value: false });
+    expect(await call('openGate', null)).toMatchObject({ name: 'gate' });
+    expect(await call('openGate', null)).toBe('too-often');
+    expect([await bench.moves(17, 1), await bench.moves(17, 0)]).toEqual([2, 2]);
+    expect(await call('setLamp', true)).toMatchObject({ value: true });
+    expect(await call('setLamp', { value: false })).toMatchObject({ value: false });
+    expect(await call('setLamp', 'bright')).toBe('bad-params');
+    expect(await call('greet', { who: 'you; ls' })).toEqual({ stdout: 'hello you; ls\n' });
+    expect(await call('greet', { who: '--help' })).toBe('bad-argument');
+    expect(await call('greet', {})).toBe('bad-params');
+    expect(await call('reboot')).toBe('disabled');
+    expect(await call('setActuator', { name: 'gate', value: true })).toBe('not-allowed');
+    expect(await call('nonsense')).toBe('unknown-method');
+  });
+
+  it('tells what it is, and reads a sensor now', async () => {
+    expect(await call('getStatus')).toMatchObject({ version: expect.any(String), configHash: expect.any(String) });
+    expect(await call('readSensor', { name: 'host' })).toContainEqual({
+      key: 'uptimeS',
+      value: expect.any(Number),
+      unit: expect.any(String),
+    });
+    expect(await call('readSensor', { name: 'none' })).toMatch(/^[a-z-]+$/);
+    expect(await call('outboxStatus')).toMatchObject({ heldEntries: expect.any(Number) });
+    expect(await call('diagnose')).toMatchObject({ verdict: expect.any(String) });
+    const methods = (await call('listMethods')) as { name: string }[];
+    expect(methods.map(({ name }) => name)).toEqual(expect.arrayContaining(['openGate', 'setLamp', 'greet', 'pulse', 'toggle', 'restart']));
+    expect(methods.map(({ name }) => name)).not.toContain('reboot');
+  });
+
+  it('never has both of two that exclude each other, and shows at the platform what is real', async () => {
+    expect(await call('setActuator', { name: 'down', value: true })).toMatchObject({ value: true });
+    expect(await call('setActuator', { name: 'up', value: true })).toBe('interlocked');
+    await bench.setShared({ up: true });
+    expect(await clientAttribute('sharedRefused', { up: 'up is never on together with down, and it is active' })).toBeDefined();
+    expect([await clientAttribute('downState', true), await clientAttribute('upState', false)]).toEqual([true, false]);
+    expect(await call('setActuator', { name: 'down', value: false })).toMatchObject({ value: false });
+    expect(await clientAttribute('upState', true)).toBe(true);
+    expect(await clientAttribute('sharedRefused', {})).toEqual({});
+  });
+
+  it('takes live settings while it runs, and refuses what does not fit', async () => {
+    await bench.setShared({ 'sensors.host.period': '2s', 'log.level': 'loud', 'rules.cool.enabled': true });
+    expect(await clientAttribute('sensors.host.period.effective', 2_000)).toBe(2_000);
+    expect(await clientAttribute('fanState', true)).toBe(true);
+    expect(await clientAttribute('log.level.effective', 'warn')).toBe('warn');
+    expect(Object.keys((await bench.clientAttribute('sharedRefused')) as JsonObject)).toEqual(['log.level']);
+    expect(await call('setLogLevel', { level: 'error' })).toEqual({ level: 'error' });
+    expect(await clientAttribute('log.level.effective', 'error')).toBe('error');
+  });
+
+  it('moves nothing from afar under lockout, and nothing by itself when it ends', async () => {
+    const before = (await bench.record()).length;
+    await writeFile(join(bench.folder, 'lockout'), '');
+    for (const [method, params] of [
+      ['setLamp', true],
+      ['pulse', { name: 'gate', durationMs: 50 }],
+      ['toggle', { name: 'lamp' }],
+      ['greet', { who: 'you' }],
+      ['restart', {}],
+    ] as const)
+      expect(await call(method, params)).toBe('locked-out');
+    await bench.setShared({ lamp: true });
+    expect(Object.keys((await clientAttribute('sharedRefused', {})) as JsonObject)).toContain('lamp');
+    await rm(join(bench.folder, 'lockout'));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const moved = (await bench.record()).slice(before).filter(({ kind }) => kind === 'moved' || kind === 'written');
+    expect(moved).toEqual([]);
+  });
+
+  it('restarts once when told to, with settings and restored states as they were, and no wish undone', async () => {
+    expect(await call('setLamp', true)).toMatchObject({ value: true });
+    expect(await call('restart')).toEqual({ accepted: true });
+    const untilMs = performance.now() + 10_000;
+    while (bench.agentEnd === undefined && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(bench.agentEnd).toBe(0);
+    await bench.startWholeAgent(config);
+    expect(await clientAttribute('lampState', true)).toBe(true);
+    expect(await clientAttribute('sensors.host.period.effective', 2_000)).toBe(2_000);
+    const { sensors } = (await call('getStatus')) as { sensors: readonly { name: string }[] };
+    expect(sensors.map(({ name }) => name)).toEqual(['host']);
+    expect(bench.agentLog).not.toContain('test-access-token');
+  }, 120_000);
+});

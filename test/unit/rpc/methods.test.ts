@@ -1,0 +1,168 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
+import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
+import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
+import type { JsonValue } from '../../../src/host/json.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { StateFile } from '../../../src/host/state-file.ts';
+import { actuatorMethods } from '../../../src/rpc/actuator-methods.ts';
+import { builtInMethods } from '../../../src/rpc/built-in-methods.ts';
+import { declaredMethods, methodLeaves } from '../../../src/rpc/declared-methods.ts';
+import { MethodTable } from '../../../src/rpc/method-table.ts';
+import type { RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const never = new AbortController().signal;
+let clock: FakeClock;
+let control: ActuatorControl;
+let relay: FakeActuator;
+let dimmer: FakeActuator;
+let ends: string[];
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  relay = new FakeActuator();
+  dimmer = new FakeActuator(0);
+  ends = [];
+  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/nonexistent/a.json', log: silentLog, write: async () => {} });
+  const actuators = [
+    { settings: relaySettings('relay'), driver: relay },
+    { settings: relaySettings('dimmer', { valueType: 'number', limits: { min: 0, max: 100 } }), driver: dimmer },
+    { settings: relaySettings('printer', { valueType: 'string', idempotent: false }), driver: new FakeActuator('') },
+  ];
+  const pulseMarks = await PulseMarks.open('/nonexistent', silentLog);
+  const desired = await DesiredStates.open(file, clock);
+  control = await ActuatorControl.open({ actuators, desired, pulseMarks, locked: () => false, clock, log: silentLog }, never);
+});
+
+const method = (methods: readonly RpcMethod[], name: string): RpcMethod => {
+  const found = methods.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no method ${name}`);
+  return found;
+};
+const effectOf = ({ effect }: RpcMethod, params: JsonValue): string => (typeof effect === 'function' ? effect(params) : effect);
+
+async function call(methods: readonly RpcMethod[], name: string, params: JsonValue): Promise<JsonValue> {
+  const one = method(methods, name);
+  const note = one.prepare?.(params);
+  return await one.run(params, { note, signal: never });
+}
+
+describe('methods of actuators', () => {
+  it('are absolute where setting twice is setting once, and movements where it is not', () => {
+    const methods = actuatorMethods(control);
+    expect(effectOf(method(methods, 'setActuator'), { name: 'relay', value: true })).toBe('set');
+    expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: 'x' })).toBe('move');
+    expect(effectOf(method(methods, 'getActuator'), { name: 'relay' })).toBe('read');
+    for (const name of ['pulse', 'toggle']) expect(effectOf(method(methods, name), { name: 'relay' })).toBe('move');
+  });
+
+  it('set, read, pulse and toggle', async () => {
+    const methods = actuatorMethods(control);
+    expect(await call(methods, 'setActuator', { name: 'dimmer', value: 30 })).toEqual({ name: 'dimmer', value: 30, by: 'rpc' });
+    dimmer.shown = 31;
+    expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({ value: 31 });
+    const pulsing = call(methods, 'pulse', { name: 'relay', durationMs: 20 });
+    await clock.advance(20);
+    expect(await pulsing).toMatchObject({ value: false });
+    expect(await call(methods, 'toggle', { name: 'relay' })).toMatchObject({ value: true });
+    expect(relay.told).toEqual([true, false, true]);
+  });
+
+  it('refuse before anything is written down', () => {
+    const methods = actuatorMethods(control);
+    const prepare = (name: string, params: JsonValue) => (): unknown => method(methods, name).prepare?.(params);
+    expect(prepare('setActuator', { name: 'dimmer', value: 101 })).toThrow('dimmer takes 0 to 100');
+    expect(prepare('setActuator', { name: 'none', value: 1 })).toThrow('there is no actuator none');
+    expect(prepare('pulse', { name: 'dimmer', durationMs: 5 })).toThrow('dimmer cannot be pulsed');
+    expect(prepare('toggle', { name: 'dimmer' })).toThrow('dimmer is neither on nor off');
+  });
+
+  it('can tell after a crash whether a toggle had happened, by what the hardware showed at start', async () => {
+    const toggle = method(actuatorMethods(control), 'toggle');
+    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
+    expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toMatchObject({ moved: false, value: false });
+    expect(await toggle.recover?.({ from: true, to: false }, { name: 'relay' })).toMatchObject({ moved: true });
+    expect(await toggle.recover?.({}, { name: 'relay' })).toBeUndefined();
+    const unreadable = {
+      ...control,
+      foundAtStart: () => undefined,
+      settings: control.settings.bind(control),
+    } as unknown as ActuatorControl;
+    expect(await method(actuatorMethods(unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' })).toBeUndefined();
+  });
+});
+
+describe('built-in methods', () => {
+  it('end the process only after the reply', async () => {
+    const methods = builtInMethods({
+      getStatus: () => ({ up: true }),
+      readSensor: async (name) => [
+        { key: 'temperature', value: 21, unit: '°C', takenAtMs: 5 },
+        { key: name, value: 2n ** 60n },
+      ],
+      outboxStatus: () => ({}),
+      setLogLevel: (level) => ends.push(level),
+      restart: () => ends.push('restart'),
+      reboot: () => ends.push('reboot'),
+      diagnose: () => ({}),
+    });
+    for (const name of ['restart', 'reboot']) {
+      expect(await call(methods, name, {})).toEqual({ accepted: true });
+      expect(effectOf(method(methods, name), {})).toBe('move');
+    }
+    expect(ends).toEqual([]);
+    method(methods, 'reboot').afterReply?.();
+    expect(ends).toEqual(['reboot']);
+    expect(await call(methods, 'readSensor', { name: 'roof' })).toEqual([
+      { key: 'temperature', value: 21, unit: '°C' },
+      { key: 'roof', value: 2n ** 60n },
+    ]);
+    expect(await call(methods, 'setLogLevel', { level: 'debug' })).toEqual({ level: 'debug' });
+  });
+});
+
+describe('declared methods', () => {
+  const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
+  const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] =>
+    declaredMethods(configs, { actuators: control, readSensor: async (name) => ({ name }), clock });
+
+  it('take what their actuator takes, bare or as {value}, and tell its shape', async () => {
+    const methods = declare({ dim: config({ actuator: 'dimmer' }), off: config({ actuator: 'dimmer', value: 0 }) });
+    expect(method(methods, 'dim').params).toMatchObject({ type: ['number', 'object'], maximum: 100 });
+    for (const params of [40, { value: 50 }])
+      expect(await call(methods, 'dim', params)).toMatchObject({ value: typeof params === 'number' ? 40 : 50 });
+    expect(await call(methods, 'off', { value: 99 })).toMatchObject({ value: 0 });
+    expect(dimmer.told).toEqual([40, 50, 0]);
+    await expect(call(methods, 'dim', {})).rejects.toMatchObject({ code: 'actuators/wrong-type' });
+  });
+
+  it('pulse for as long as is declared, whatever the request says', async () => {
+    const methods = declare({ open: config({ actuator: 'relay', pulseMs: 30 }) });
+    const pulsing = call(methods, 'open', { durationMs: 60_000 });
+    await clock.advance(30);
+    expect([await pulsing, relay.told]).toMatchObject([{ value: false }, [true, false]]);
+    expect(effectOf(method(methods, 'open'), {})).toBe('move');
+  });
+
+  it('run programs as movements unless twice does no harm', () => {
+    const command = { program: '/bin/true', arguments: [], idempotent: false };
+    const methods = declare({ once: config({ command }), often: config({ command: { ...command, idempotent: true } }) });
+    expect([effectOf(method(methods, 'once'), {}), effectOf(method(methods, 'often'), {})]).toEqual(['move', 'set']);
+    expect(method(methods, 'once').moves).toBe(true);
+  });
+
+  it('give only leave when they name a built-in one', () => {
+    const configs = { pulse: config({ enabled: false, mostPerMinute: 3 }) };
+    expect(declare(configs)).toEqual([]);
+    const table = new MethodTable({ clock, methods: actuatorMethods(control), leaves: methodLeaves(configs), locked: () => false });
+    expect(() => table.admit('pulse', { name: 'relay', durationMs: 5 })).toThrow('switched off in the configuration');
+  });
+
+  it('may not take a built-in name for something else', () => {
+    const methods = [...actuatorMethods(control), ...declare({ pulse: config({ actuator: 'relay' }) })];
+    expect(() => new MethodTable({ clock, methods, leaves: {}, locked: () => false })).toThrow('is there twice');
+  });
+});
