@@ -103,7 +103,7 @@ export class ReportClient {
       if (clock.monotonicMs() + waitMs > giveUpAtMs) throw fault;
       onWait?.(waitMs, fault.message);
       await clock.sleep(waitMs, signal);
-      signal.throwIfAborted();
+      if (signal.aborted) throw fault;
     }
   }
 

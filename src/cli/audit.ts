@@ -61,7 +61,9 @@ export function addAuditCommand(program: Command, edge: Edge): void {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (viewConfigId: string, flags: AuditFlags) => {
-      const result = await audit(viewConfigId, flags, edge);
+      const result = await audit(viewConfigId, flags, edge).catch((error: unknown) => {
+        throw edge.signal.aborted ? new CommandError('', { exitCode: EXIT.interrupted, cause: error }) : error;
+      });
       const faults = result.lines.filter(isFaulty).length;
       if (flags.json === true)
         edge.stdout.write(`${stringifyJson({ ok: faults === 0, ...result } as unknown as Parameters<typeof stringifyJson>[0])}\n`);

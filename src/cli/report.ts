@@ -1,12 +1,12 @@
 /** `turnstone report VIEW-ID`: a saved view's rows, as a table, as CSV or as JSON, on the terminal or in a file. */
-import { open } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseFilters, parseRange, type RangeWords } from '../analytics/report-range.ts';
 import { systemCode } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { type AnalyticsFlags, addAnalyticsOptions, openReportClient } from './analytics-access.ts';
 import type { Edge } from './edge.ts';
-import { CommandError } from './exit-code.ts';
+import { CommandError, EXIT } from './exit-code.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { formatterFor, REPORT_FORMATS, type ReportFormat } from './report-formats.ts';
 
@@ -19,7 +19,8 @@ interface ReportFlags extends AnalyticsFlags, RangeWords {
 /** Where a report goes; each write resolves when there is room for the next. */
 interface Sink {
   write(text: string): Promise<void>;
-  close(): Promise<void>;
+  /** Nothing of a report that was not complete is left where a whole one is expected. */
+  close(isComplete: boolean): Promise<void>;
 }
 
 /** A table in a file is for people too, but no terminal cuts it. */
@@ -50,6 +51,7 @@ export function addReportCommand(program: Command, edge: Edge): void {
       const progress = new ProgressBar(edge.stderr, 'report');
       const formatter = formatterFor(flags.format, flags.output === undefined ? edge.stdout.columns : FILE_WIDTH);
       let rows = 0;
+      let isComplete = false;
       try {
         const request = { viewConfigId, ...range, ...(Object.keys(filters).length === 0 ? {} : { filters }) };
         for await (const part of client.buildReport(request, edge.signal)) {
@@ -59,9 +61,12 @@ export function addReportCommand(program: Command, edge: Edge): void {
           if (flags.output !== undefined) progress.update(rows, undefined, rowCount);
         }
         await sink.write(formatter.end());
+        isComplete = true;
+      } catch (error) {
+        throw edge.signal.aborted ? new CommandError('', { exitCode: EXIT.interrupted, cause: error }) : error;
       } finally {
         progress.end();
-        await sink.close();
+        await sink.close(isComplete);
         await client.close();
       }
       if (flags.output !== undefined) edge.stderr.write(`${rowCount(rows)} written to ${flags.output}\n`);
@@ -103,13 +108,17 @@ function terminalSink(edge: Edge): Sink {
 }
 
 async function fileSink(path: string): Promise<Sink> {
-  const file = await open(path, 'w', 0o640).catch((cause: unknown) => {
+  const unfinished = `${path}.part`;
+  const file = await open(unfinished, 'w', 0o640).catch((cause: unknown) => {
     throw new CommandError(`cannot write ${path}: ${systemCode(cause)}`, { cause });
   });
   return {
     write: async (text) => {
       if (text !== '') await file.writeFile(text);
     },
-    close: () => file.close(),
+    close: async (isComplete) => {
+      await file.close();
+      await (isComplete ? rename(unfinished, path) : rm(unfinished, { force: true }));
+    },
   };
 }

@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
@@ -67,6 +67,22 @@ describe('turnstone report', () => {
     expect(out).toBe('');
     expect(err).toContain('3 rows written');
     expect(await readFile(path, 'utf8')).toContain('gateway-2');
+  });
+
+  it('leaves no half report behind when it is interrupted', async () => {
+    const service = await fakeService((_call, response) => {
+      response.writeHead(200).write('{"columnLabels":["a"],"dataTable":[{"a":1},');
+    });
+    const path = join(await folder(), 'report.csv');
+    await writeFile(path, 'the one before');
+    const edge = fakeEdge({ environment: { TURNSTONE_ANALYTICS_PASSWORD: 'x' } });
+    const running = runCommandLine(['report', VIEW, '--url', service.url, '--user', 'u', '--output', path], { edge, version: () => '1' });
+    await expect.poll(() => service.calls.length).toBe(1);
+    edge.stop();
+    expect(await running).toBe(EXIT.interrupted);
+    expect(await readFile(path, 'utf8')).toBe('the one before');
+    expect(await readdir(dirname(path))).toEqual(['report.csv']);
+    expect(edge.err()).toBe('');
   });
 
   it('asks for the password where somebody can answer, and takes it from a file', async () => {
