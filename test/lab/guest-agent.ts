@@ -24,8 +24,10 @@ export class GuestAgent {
     await this.#guest.run(`cat >${CONFIG} <<'END'\n${yaml}\nEND\nchmod 600 ${CONFIG}\n${TURNSTONE} check-config ${CONFIG}`);
   }
 
-  async start(): Promise<void> {
-    await this.#guest.run(`mkdir -p /run/turnstone; setsid ${TURNSTONE} run --config ${CONFIG} >>${LOG} 2>&1 & echo $! >/run/agent.pid`);
+  async start(options = ''): Promise<void> {
+    await this.#guest.run(
+      `mkdir -p /run/turnstone; setsid ${TURNSTONE} run --config ${CONFIG} ${options} >>${LOG} 2>&1 & echo $! >/run/agent.pid`,
+    );
   }
 
   /** Ends it in good order; resolves with its exit code's absence from the process table. */

@@ -38,6 +38,6 @@ sensors:
   - { name: weather, kind: serial-line, port: /dev/ttyS1, format: json, period: 10s }
   - { name: machine, kind: host, period: 5s }
 actuators:
-  - { name: pump, kind: gpio-output, line: { chip: lab-board, offset: ${RELAY} }, safe: { start: off, stop: off, crash: off } }
+  - { name: pump, kind: gpio-output, line: { chip: lab-board, offset: ${RELAY} }, safe: { stop: off, crash: off } }
 ${extra}`;
 }

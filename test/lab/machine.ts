@@ -38,7 +38,7 @@ export function machineArguments(options: MachineOptions, folder: string, accele
   const words = [
     `console=ttyS0 ${init === 'shell' ? 'quiet' : ''} ${root} net.ifnames=0 init=${join(CHECKOUT, 'test/lab/guest/init')}`,
     `lab.checkout=${CHECKOUT} lab.kernel=${kernel} lab.init=${init} lab.upper=${options.upperOnDisk ? 'disk' : 'memory'}`,
-    init === 'systemd' ? 'systemd.show_status=no systemd.log_target=console systemd.unified_cgroup_hierarchy=1' : '',
+    init === 'systemd' ? 'systemd.show_status=no systemd.unified_cgroup_hierarchy=1' : '',
   ];
   const forwards = [...(options.forward ?? [])].map(([outside, inside]) => `,hostfwd=tcp:127.0.0.1:${outside}-:${inside}`).join('');
   return [
