@@ -23,7 +23,7 @@ export async function openCommand(config: SensorConfigOf<'command'>, { clock }: 
 }
 
 /** JSON may span lines; of anything else each line is read, and a key that comes again takes the later value. @throws AgentError `sensors/bad-line` (retry). */
-export function parseOutput(
+function parseOutput(
   text: string,
   format: SensorConfigOf<'command'>['format'],
   parse: (line: string) => readonly Reading[],

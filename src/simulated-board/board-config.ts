@@ -74,7 +74,7 @@ const modbusUnit = z.strictObject({
   discrete: z.record(z.string(), signalSchema).default({}),
 });
 
-export const boardSchema = z.strictObject({
+const boardSchema = z.strictObject({
   version: z.literal(1).default(1),
   seed: z.int().default(1),
   gpio: z.array(gpioChip).default([]),

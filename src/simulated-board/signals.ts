@@ -71,7 +71,7 @@ export function signalOf(config: SignalConfig, seed: string): Signal {
 }
 
 /** A number in [0, 1) that depends on the text alone. */
-export function chance(text: string): number {
+function chance(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   // FNV's low bits are weak for short texts: mix once more (murmur3's finaliser).

@@ -114,7 +114,7 @@ export class Ads1115Chip extends WordChip {
   constructor(context: ChipContext) {
     super();
     this.#context = context;
-    this.words[1] = 0x8583;
+    this.words.set([0x8583, 0x8000, 0x7fff], 1); // configuration and thresholds after power-on
     // Thresholds of the comparator after power-on (SBAS444E, 9.6.4): they tell the chip apart from thermometers at its address.
     this.words[2] = 0x8000;
     this.words[3] = 0x7fff;

@@ -1,6 +1,6 @@
 /** Our Modbus client against a unit that others wrote: the TCP server of modbus-serial. */
-import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
+import { ServerTCP } from 'modbus-serial';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LinuxSerial } from '../../../src/hardware/linux-serial.ts';
 import { Modbus } from '../../../src/hardware/modbus.ts';
@@ -12,15 +12,7 @@ const UNIT = 11;
 const holding = new Map<number, number>();
 const coils = new Map<number, boolean>();
 
-interface Server {
-  close(callback: () => void): void;
-}
-/** modbus-serial has no types that fit both module kinds. */
-const { ServerTCP } = createRequire(import.meta.url)('modbus-serial') as {
-  readonly ServerTCP: new (vector: object, options: object) => Server;
-};
-
-let server: Server;
+let server: ServerTCP;
 let modbus: Modbus;
 let link: ModbusLink;
 let connection: ModbusConnection;
@@ -43,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await modbus.close();
-  await new Promise<void>((resolve) => server.close(resolve));
+  await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
 describe('Modbus/TCP against modbus-serial', () => {
