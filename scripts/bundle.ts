@@ -1,13 +1,13 @@
 /**
- * Makes build/bundle: the agent as one minified file, the root helper as another, the native modules, the launcher. Nothing else is needed at run time but a
- * Node of the pinned version, so a release is this folder, the runtime and the units.
+ * Makes build/bundle: the agent as minified files (one for each command, and what they share), the root helper, the native modules, the
+ * launcher. Nothing else is needed at run time but a Node of the pinned version, so a release is this folder, the runtime and the units.
  *
- *   src/main.ts ────────────┐ esbuild ┌─► main.mjs            native/*.node ◄── built by node-gyp, or the package's own prebuilt file
+ *   src/main.ts ────────────┐ esbuild ┌─► main.mjs, *.mjs     native/*.node ◄── built by node-gyp, or the package's own prebuilt file
  *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
  */
 import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
 
@@ -66,8 +66,12 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
 
 export async function bundleFile(entry: string, outfile: string, version: string): Promise<Metafile> {
   const result = await build({
-    entryPoints: [entry],
-    outfile,
+    entryPoints: [{ in: entry, out: basename(outfile, '.mjs') }],
+    outdir: dirname(outfile),
+    outExtension: { '.js': '.mjs' },
+    // What is imported when it is needed stays in a file of its own: a start reads, compiles and keeps no more than the agent.
+    splitting: true,
+    chunkNames: '[name]-[hash]',
     bundle: true,
     minify: true,
     format: 'esm',
@@ -83,6 +87,8 @@ export async function bundleFile(entry: string, outfile: string, version: string
       'process.env.TURNSTONE_VERSION': JSON.stringify(version),
       // Its optional addon is not in the bundle; without this cbor-x looks for it at every start.
       'process.env.CBOR_NATIVE_ACCELERATION_DISABLED': '"true"',
+      // undici's second, experimental HTTP parser stays out, as it does of Node itself.
+      esbuildDetection: 'true',
     },
     plugins: [nativeModulesBesideTheBundle, builtinsWhenUsed, undiciDispatchers, englishOnly],
   });
@@ -130,13 +136,12 @@ const builtinsWhenUsed: Plugin = {
   },
 };
 
-/** The parts of undici that the agent uses; its index brings fetch, WebSocket, caches and mocks, which only reports (`request`) may load. */
+/** The parts of undici that the agent uses; its index brings fetch, WebSocket, caches and mocks besides. */
 const UNDICI_PARTS: Readonly<Record<string, string>> = {
   Agent: "require('undici/lib/dispatcher/agent.js')",
   Pool: "require('undici/lib/dispatcher/pool.js')",
   ProxyAgent: "require('undici/lib/dispatcher/proxy-agent.js')",
   buildConnector: "require('undici/lib/core/connect.js')",
-  request: "require('undici/index.js').request",
 };
 
 const undiciDispatchers: Plugin = {

@@ -2,7 +2,7 @@
  * A firmware file that the platform does not keep itself but points to (`fw_url`). It comes from anywhere, so: https only, at every step of
  * a bounded number of redirects, without the token and without anything else that is the platform's. What it brings is verified later.
  */
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { FirmwareBody } from './device-api.ts';
 import { networkError, PlatformError } from './platform-error.ts';
 
@@ -31,7 +31,14 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
   try {
     let url = httpsUrl(address);
     for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
-      const response = await request(url, { dispatcher, signal: ended, headersTimeout: HEADERS_TIMEOUT_MS, headers: { accept: '*/*' } });
+      const { origin, pathname, search } = url;
+      const target = { origin, path: `${pathname}${search}`, method: 'GET' } as const;
+      const response = await dispatcher.request({
+        ...target,
+        signal: ended,
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        headers: { accept: '*/*' },
+      });
       if (response.statusCode === 200) return bodyOf(response, dispatcher);
       const { location } = response.headers;
       await response.body.dump();
