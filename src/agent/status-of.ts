@@ -1,7 +1,7 @@
 /** Puts together what the parts know of themselves. */
 import type { ActuatorState } from '../actuators/actuator.ts';
 import type { OutboxStatus } from '../outbox/outbox-status.ts';
-import type { SensorState } from '../sensors/sampled-sensor.ts';
+import type { SensorState } from '../sensors/sensor-state.ts';
 import type { ActuatorStatus, AgentStatus, OutboxSummary, SensorStatus } from '../status/agent-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'outbox' | 'sensors' | 'actuators'>;

@@ -6,25 +6,8 @@ import type { SamplerDeps, SamplerEntry } from './sampler.ts';
 import { nextDue } from './schedule.ts';
 import type { Reading, Sample, Sensor } from './sensor.ts';
 import { sensorFault } from './sensor-fault.ts';
+import type { SensorState } from './sensor-state.ts';
 import { Window } from './window.ts';
-
-export interface SensorState {
-  readonly name: string;
-  readonly kind: string;
-  /** `starting` until the first read has ended one way or the other. */
-  readonly state: 'starting' | 'working' | 'failing';
-  readonly periodMs: number;
-  /** The newest reading of each key. */
-  readonly readings: readonly Sample[];
-  /** ms since boot of the newest reading. */
-  readonly lastReadAtMs?: number;
-  /** Why it fails. */
-  readonly error?: { readonly code: string; readonly message: string };
-  readonly reads: number;
-  readonly failures: number;
-  /** Times that passed without a read, because the one before had not ended. */
-  readonly missed: number;
-}
 
 /** A failing sensor is tried again this soon, and at least this often, whatever its period. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
@@ -44,8 +27,8 @@ export class SampledSensor {
   #unsubscribe = (): void => {};
   #wake = (): void => {};
   #running: Promise<void> | undefined;
-  /** A read that was let go at its deadline and has not ended yet. */
-  #stuck: Promise<unknown> | undefined;
+  /** A read that has not ended yet, be it let go at its deadline long ago. */
+  #underWay: Promise<unknown> | undefined;
   #error: AgentError | undefined;
   #failuresInARow = 0;
   #lastReadAtMs: number | undefined;
@@ -73,9 +56,10 @@ export class SampledSensor {
     this.#wake();
   }
 
+  /** A driver is never asked twice at once: this read waits for the one under way, and the next one waits for this. */
   async readNow(signal: AbortSignal): Promise<readonly Sample[]> {
-    const sensor = this.#sensor ?? (await this.#open(signal));
-    return this.#stamp(await withinDeadline(sensor.read(signal), `sensor ${this.entry.name}`, signal));
+    while (this.#underWay !== undefined) await withinDeadline(this.#underWay, `sensor ${this.entry.name}`, signal);
+    return this.#stamp(await this.#readWithin(signal, signal));
   }
 
   state(): SensorState {
@@ -138,11 +122,6 @@ export class SampledSensor {
   }
 
   async #readOnce(): Promise<void> {
-    if (this.#stuck !== undefined) {
-      this.#missed += 1;
-      this.#failed(sensorFault('stuck', 'the read before has not ended'));
-      return;
-    }
     const startedMs = this.#deps.clock.monotonicMs();
     const deadline = new AbortController();
     const expire = (): void => deadline.abort();
@@ -151,6 +130,7 @@ export class SampledSensor {
     const cancelLetGo = this.#deps.clock.after(this.entry.deadlineMs + LAST_WORDS_MS, () => letGo.abort());
     this.#closing.signal.addEventListener('abort', expire, { once: true });
     try {
+      if (this.#underWay !== undefined) await withinDeadline(this.#underWay, 'the read before has not ended', letGo.signal);
       const readings = await this.#readWithin(deadline.signal, letGo.signal);
       if (this.#closing.signal.aborted) return;
       this.#worked();
@@ -172,9 +152,9 @@ export class SampledSensor {
       () => {},
       () => {},
     );
-    this.#stuck = settled;
+    this.#underWay = settled;
     void settled.then(() => {
-      if (this.#stuck === settled) this.#stuck = undefined;
+      if (this.#underWay === settled) this.#underWay = undefined;
     });
     return await withinDeadline(reading, `sensor ${this.entry.name}`, letGo);
   }

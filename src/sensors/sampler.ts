@@ -6,9 +6,10 @@
 import type { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { SampledSensor, type SensorState } from './sampled-sensor.ts';
+import { SampledSensor } from './sampled-sensor.ts';
 import type { Sample, Sensor } from './sensor.ts';
 import { sensorFault } from './sensor-fault.ts';
+import type { SensorState } from './sensor-state.ts';
 import type { WindowSettings } from './window.ts';
 
 export interface SamplerEntry {

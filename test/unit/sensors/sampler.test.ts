@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { SensorState } from '../../../src/sensors/sampled-sensor.ts';
 import { Sampler, type SamplerEntry } from '../../../src/sensors/sampler.ts';
 import type { Reading, Sample, Sensor } from '../../../src/sensors/sensor.ts';
+import type { SensorState } from '../../../src/sensors/sensor-state.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 interface Fixture {
@@ -80,7 +80,10 @@ describe('Sampler', () => {
     await clock.advance(30_000);
     expect(samples.filter(({ sensor }) => sensor === 'good').length).toBeGreaterThanOrEqual(30);
     expect(hanging).toBe(1);
-    expect(sampler.states()[1]).toMatchObject({ state: 'failing', error: { code: 'sensors/stuck' } });
+    expect(sampler.states()[1]).toMatchObject({
+      state: 'failing',
+      error: { code: 'hardware/deadline', message: expect.stringContaining('the read before has not ended') },
+    });
     await clock.advance(1); // nothing is left waiting but the grid
     const closing = sampler.close();
     await clock.advance(5_000);
@@ -228,6 +231,33 @@ describe('Sampler', () => {
     expect(await sampler.readNow('a', never)).toMatchObject([{ sensor: 'a', key: 'value', value: 1, monotonicMs: clock.monotonicMs() }]);
     expect(samples).toEqual([]);
     await expect(sampler.readNow('b', never)).rejects.toMatchObject({ code: 'sensors/unknown' });
+    await sampler.close();
+  });
+
+  it('never asks a driver twice at once, on demand or by schedule', async () => {
+    const clock = new FakeClock();
+    let atOnce = 0;
+    let most = 0;
+    const { sampler, samples } = fixture(
+      [
+        entry('a', async (signal) => {
+          atOnce += 1;
+          most = Math.max(most, atOnce);
+          await clock.sleep(300, signal);
+          atOnce -= 1;
+          return [{ key: 'value', value: 1 }];
+        }),
+      ],
+      clock,
+    );
+    sampler.start(never);
+    await clock.advance(100);
+    const demanded = [sampler.readNow('a', never), sampler.readNow('a', never)];
+    await clock.advance(5_000);
+    expect((await Promise.all(demanded)).map(([sample]) => sample?.value)).toEqual([1, 1]);
+    expect(most).toBe(1);
+    expect(samples.length).toBeGreaterThanOrEqual(5);
+    expect(sampler.states()[0]).toMatchObject({ state: 'working', failures: 0 });
     await sampler.close();
   });
 
