@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The lab: the real kernel's GPIO, I2C and serial, real systemd and real power cuts, in QEMU guests.
 #
-#   scripts/lab.sh [TEST-FILTER]   every lab test, with full counts; only a whole run writes test/lab/last-run.json
-#   scripts/lab.sh --ci [FILTER]   the same tests with fewer power cuts
-#   scripts/lab.sh --shell         a prompt in a booted guest; Ctrl-A X or `exit` ends it
+#   scripts/lab.sh [TEST-FILTER]          every lab test, with as many power cuts as CI has time for
+#   scripts/lab.sh --full [TEST-FILTER]   the same with full counts; without a filter it writes test/lab/last-run.json
+#   scripts/lab.sh --shell                a prompt in a booted guest; Ctrl-A X or `exit` ends it
 #
 # Needs root (or sudo without a password) only to install Debian packages that are missing. The kernel is built once into LAB_CACHE
 # (default ~/.cache/turnstone-lab), which any number of checkouts may share.
@@ -31,15 +31,20 @@ install_packages() {
   rm -f "$log"
 }
 
-export LAB_RUN=full
-case ${1:-} in
-  --shell | --ci) [ "$1" = --shell ] || LAB_RUN=ci ;;
-  -*) die "usage: scripts/lab.sh [--ci] [TEST-FILTER] | --shell" ;;
+mode=${1:-}
+export LAB_RUN=ci
+case $mode in
+  --full) LAB_RUN=full; shift ;;
+  --shell) ;;
+  -*) die 'usage: scripts/lab.sh [--full] [TEST-FILTER] | --shell' ;;
 esac
 install_packages
 LAB_KERNEL=$(test/lab/build-kernel.sh "$LAB_CACHE")
 export LAB_KERNEL
-[ "${1:-}" = --shell ] && exec scripts/dev.sh node test/lab/shell.ts
-[ "${1:-}" = --ci ] && shift
-[ $# -eq 0 ] && export LAB_WHOLE=1
-exec scripts/dev.sh vitest run --config test/lab/vitest.config.ts "$@"
+[ "$mode" != --shell ] || exec scripts/dev.sh node test/lab/shell.ts
+
+mkdir -p .lab
+export LAB_FIGURES=$root/.lab/figures
+rm -f "$LAB_FIGURES"
+[ $# -gt 0 ] || export LAB_WHOLE=1
+scripts/dev.sh vitest run --config test/lab/vitest.config.ts "$@"

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { RunReporter } from './results/run-reporter.ts';
 
 // One guest at a time: it has as many processors as a small machine gives.
 export default defineConfig({
@@ -9,6 +10,7 @@ export default defineConfig({
     maxWorkers: 1,
     fileParallelism: false,
     testTimeout: 300_000,
-    hookTimeout: 180_000,
+    hookTimeout: 300_000,
+    reporters: ['default', new RunReporter()],
   },
 });

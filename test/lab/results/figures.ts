@@ -2,9 +2,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** Counts add up over a run; of measurements the last counts. */
 const Figure = z.union([
-  z.strictObject({ name: z.literal('boots'), value: z.strictObject({ count: z.number() }) }),
+  z.strictObject({ name: z.literal('boot'), value: z.strictObject({ seconds: z.number() }) }),
   z.strictObject({ name: z.literal('cuts'), value: z.strictObject({ during: z.string(), cuts: z.number(), losses: z.number() }) }),
   z.strictObject({ name: z.literal('edges'), value: z.strictObject({ made: z.number(), counted: z.number() }) }),
   z.strictObject({ name: z.literal('exposure'), value: z.strictObject({ unit: z.string(), exposure: z.number() }) }),

@@ -1,0 +1,50 @@
+/** The README tells of the last full lab run what its result file says, and nothing else. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { labTable, tableInReadme, withTable } from '../../scripts/lab-table.ts';
+import { type LabRun, RESULT_FILE, readLabRun } from '../lab/results/lab-run.ts';
+
+const README = join(import.meta.dirname, '../../README.md');
+
+const RUN: LabRun = {
+  format: 'turnstone-lab-run',
+  version: 1,
+  commit: '0123456789abcdef',
+  changed: false,
+  date: '2026-01-02',
+  minutes: 42,
+  machine: '2 cores, software emulation',
+  tests: { passed: 3, failed: 0, skipped: 0 },
+  boots: 9,
+  cuts: [
+    { during: 'update', cuts: 6, losses: 0 },
+    { during: 'provisioning', cuts: 4, losses: 1 },
+  ],
+  replays: [{ of: 'append', flushes: 100, promised: 500, losses: 2 }],
+  edges: { made: 1000, counted: 999 },
+  exposure: [{ unit: 'turnstone.service', exposure: 1.5 }],
+  rpcLatency: [{ disk: 'sound', calls: 12, medianMs: 100, worstMs: 200 }],
+};
+
+describe('the lab table', () => {
+  it('adds up cuts, and losses of cuts and replays', () => {
+    const table = labTable(RUN);
+    expect(table).toContain('| power cuts | 10: 6 during update, 4 during provisioning |');
+    expect(table).toContain('| losses | 3 |');
+    expect(table).toContain('| GPIO edges at 200 a second | 999 counted of 1000 |');
+  });
+
+  it('replaces what stood between its marks, and only that', () => {
+    const readme = 'before\n<!-- lab table: made by scripts/lab-table.ts -->\nold\n<!-- end of lab table -->\nafter\n';
+    const written = withTable(readme, 'new');
+    expect(tableInReadme(written)).toBe('new');
+    expect(written).toBe(readme.replace('old', 'new'));
+  });
+
+  it('in the README is the one of the result file', async () => {
+    const expected = existsSync(RESULT_FILE) ? labTable(await readLabRun()) : undefined;
+    expect(tableInReadme(await readFile(README, 'utf8'))).toBe(expected);
+  });
+});
