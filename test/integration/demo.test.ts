@@ -1,0 +1,69 @@
+/** The README's first command, as a newcomer runs it, and what it must say when readings are lost on the way. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { messageOf } from '../../src/errors.ts';
+
+const DEMO = join(import.meta.dirname, '../../scripts/demo.sh');
+const WITHIN_MS = 150_000;
+
+interface Outcome {
+  readonly exitCode: number | null;
+  readonly out: string;
+  readonly err: string;
+  readonly verdict: {
+    readonly appended: number;
+    readonly stored: number;
+    readonly missing: number;
+    readonly different: number;
+    readonly durationS: number;
+  };
+}
+
+async function demo(...flags: string[]): Promise<Outcome> {
+  const child = spawn(DEMO, [...flags, '--json', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (piece: Buffer) => {
+    out += piece.toString();
+  });
+  child.stderr.on('data', (piece: Buffer) => {
+    err += piece.toString();
+  });
+  const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  const last = out.trimEnd().split('\n').at(-1) ?? '';
+  try {
+    return { exitCode, out, err, verdict: JSON.parse(last) as Outcome['verdict'] };
+  } catch (error) {
+    throw new Error(`the demo's last line is no verdict (${messageOf(error)}): ${out}${err}`);
+  }
+}
+
+describe('./scripts/demo.sh', () => {
+  it('shows addresses to open, and ends with nothing missing and nothing different', { timeout: WITHIN_MS }, async () => {
+    const { exitCode, out, verdict } = await demo('--for', '10s');
+    expect(out).toMatch(/platform +http:\/\/127\.0\.0\.1:\d+/);
+    expect(verdict).toMatchObject({ missing: 0, different: 0 });
+    expect(verdict.appended).toBeGreaterThan(50);
+    expect(exitCode).toBe(0);
+  });
+
+  it('loses nothing when the agent is killed every 5 s', { timeout: WITHIN_MS }, async () => {
+    const { exitCode, verdict } = await demo('--for', '22s', '--kill-every', '5s');
+    expect(verdict).toMatchObject({ missing: 0, different: 0 });
+    expect(exitCode).toBe(0);
+  });
+
+  it('loses nothing when the platform is gone for a while', { timeout: WITHIN_MS }, async () => {
+    const { exitCode, verdict } = await demo('--for', '25s', '--outage', '10s');
+    expect(verdict).toMatchObject({ missing: 0, different: 0 });
+    expect(exitCode).toBe(0);
+  });
+
+  it('finds the batch that a lying proxy swallowed, and exits 1', { timeout: WITHIN_MS }, async () => {
+    const { exitCode, err, verdict } = await demo('--for', '15s', '--sabotage');
+    expect(verdict.missing).toBeGreaterThan(0);
+    expect(err).toContain('is not at the platform');
+    expect(exitCode).toBe(1);
+  });
+});
