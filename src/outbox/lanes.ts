@@ -13,6 +13,8 @@ import { SequenceRanges } from './sequence-ranges.ts';
 
 /** The present is what was committed within this, or within two commits when those are rarer. */
 const LIVE_AGE_MS = 30_000;
+/** Blocks committed within this grow old together. */
+const STRETCH_MS = 500;
 /** Segments of before this start that one look for alarms reads through: a few ms each. */
 const SURVEYED_AT_ONCE = 4;
 
@@ -29,7 +31,7 @@ export class Lanes {
   readonly #deps: LanesDeps;
   readonly #liveAgeMs: number;
   /** Regular blocks of this process, ascending: candidates for `live`. */
-  #recent: { readonly first: number; readonly last: number; readonly atMs: number }[] = [];
+  #recent: { readonly first: number; last: number; readonly atMs: number }[] = [];
   readonly #alarms = new SequenceRanges();
   /** Segments of before this start whose alarms are not known yet, ascending. */
   #unsurveyed: Segment[];
@@ -45,7 +47,7 @@ export class Lanes {
     const atMs = this.#deps.clock.monotonicMs();
     for (const { alarm, firstSequence: first, lastSequence: last } of blocks) {
       if (alarm) this.#alarms.add(first, last);
-      else this.#recent.push({ first, last, atMs });
+      else this.#remember(first, last, atMs);
     }
     this.#forgetOld();
   }
@@ -155,6 +157,13 @@ export class Lanes {
       for (const { alarm, firstSequence, lastSequence } of blocks) if (alarm) this.#alarms.add(firstSequence, lastSequence);
       read += 1;
     }
+  }
+
+  /** Commits in quick succession are one stretch of the present. */
+  #remember(first: number, last: number, atMs: number): void {
+    const newest = this.#recent.at(-1);
+    if (newest !== undefined && newest.last + 1 === first && atMs - newest.atMs < STRETCH_MS) newest.last = last;
+    else this.#recent.push({ first, last, atMs });
   }
 
   #forgetOld(): void {

@@ -34,8 +34,8 @@ export interface PlacedBlock {
   readonly info: BlockInfo;
 }
 
-/** One for each lane, and one to spare. */
-const KEPT_INDEXES = 4;
+/** A drain looks at one, alarms or a reader at another. Each takes up to half a megabyte. */
+const KEPT_INDEXES = 2;
 /** One read for blocks that lie side by side, up to this much. */
 const LARGEST_READ_BYTES = 256 * 1024;
 
