@@ -4,12 +4,13 @@
  *
  *   src/main.ts ────────────┐ esbuild ┌─► main.mjs, *.mjs     native/*.node ◄── built by node-gyp, or the package's own prebuilt file
  *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
+ *   src/pages, uPlot ───────► pages/, which browsers get
  */
-import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile, type Plugin } from 'esbuild';
+import { build, type Metafile, type Plugin, transform } from 'esbuild';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 export const BUNDLE = join(ROOT, 'build/bundle');
@@ -57,6 +58,7 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
   const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'main.mjs'), version);
   const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
+  await copyPages(join(target, 'pages'));
   await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);
@@ -93,6 +95,22 @@ export async function bundleFile(entry: string, outfile: string, version: string
     plugins: [nativeModulesBesideTheBundle, builtinsWhenUsed, undiciDispatchers, englishOnly],
   });
   return result.metafile;
+}
+
+/** The files of the pages, scripts and styles minified, and uPlot as its package has it; src/host/page-files.ts finds them here. */
+async function copyPages(target: string): Promise<void> {
+  const sources = join(ROOT, 'src/pages');
+  for (const file of await readdir(sources, { recursive: true })) {
+    const kind = extname(file).slice(1);
+    if (kind === '') continue;
+    await mkdir(dirname(join(target, file)), { recursive: true });
+    const text = await readFile(join(sources, file), 'utf8');
+    const small = kind === 'js' || kind === 'css' ? (await transform(text, { loader: kind, minify: true, target: 'es2022' })).code : text;
+    await writeFile(join(target, file), small);
+  }
+  await mkdir(join(target, 'uplot'));
+  for (const name of ['uPlot.iife.min.js', 'uPlot.min.css'])
+    await copyFile(join(ROOT, 'node_modules/uplot/dist', name), join(target, 'uplot', name));
 }
 
 /**
@@ -174,7 +192,7 @@ const englishOnly: Plugin = {
 
 /** The licence texts of every package whose code is in the bundle, which their licences ask for. */
 async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {
-  const folders = new Set<string>();
+  const folders = new Set([join(ROOT, 'node_modules/uplot')]);
   for (const input of metafiles.flatMap((metafile) => Object.keys(metafile.inputs))) {
     const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
     if (match?.[1] !== undefined) folders.add(join(ROOT, match[1]));

@@ -9,6 +9,8 @@ import type { TimeSync } from '../host/time-sync.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import { openExternalFile } from '../platform/external-file.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
+import { LatestValues } from '../status/latest-values.ts';
+import { UploadTimes } from '../status/upload-times.ts';
 import type { AlertList } from './alert-list.ts';
 import { AppendRecord } from './append-record.ts';
 import { FieldSide } from './field-side.ts';
@@ -19,6 +21,7 @@ import { openDoors } from './local-doors.ts';
 import { openRemoteSide, remoteDoors } from './open-remote-side.ts';
 import { PlatformSide } from './platform-side.ts';
 import type { RemoteSide } from './remote-side.ts';
+import { StatusSide } from './status-side.ts';
 import { TelemetryPath } from './telemetry-path.ts';
 
 export interface AgentParts {
@@ -29,6 +32,7 @@ export interface AgentParts {
   readonly firmware: FirmwareSide;
   readonly remote: RemoteSide;
   readonly doors: ControlServer;
+  readonly page: StatusSide;
 }
 
 export interface OpenPartsDeps {
@@ -53,16 +57,21 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const lock = await StateLock.take(config.stateFolder);
   const platform = await PlatformSide.open({ config, clock, log, alerts, onPlatformDate: (ms) => timeSync.heardPlatformDate(ms) });
   const record = deps.recordAppends === undefined ? undefined : new AppendRecord(deps.recordAppends, `${process.pid}`);
+  const uploads = new UploadTimes(clock);
+  const latest = new LatestValues();
   const telemetry = await TelemetryPath.open(
     {
       config: () => deps.config.current,
       clock,
       log,
       timeSync,
-      postTelemetry: (records, postSignal) => platform.deviceApi.postTelemetry(records, postSignal),
+      postTelemetry: (records, postSignal) => uploads.measure(() => platform.deviceApi.postTelemetry(records, postSignal)),
       sentBytes: () => platform.traffic.sentBytes,
       onAcknowledged: () => field.moving.actuators.contact(),
-      observe: (sensor, key, value) => field.moving.rules.take(sensor, key, value),
+      observe: (sensor, key, value) => {
+        latest.note(sensor, key, value);
+        field.moving.rules.take(sensor, key, value);
+      },
       ...(record === undefined ? {} : { onDurable: (entries) => record.add(entries) }),
     },
     signal,
@@ -98,6 +107,18 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     signal,
   );
+  const page = new StatusSide({
+    config: deps.config,
+    clock,
+    log,
+    status,
+    telemetry,
+    platform,
+    firmware,
+    uploads,
+    latest,
+    diagnose: deps.diagnose,
+  });
   const doors = await openDoors(
     {
       runFolder: config.runFolder,
@@ -114,9 +135,9 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         ...identityDoors({ platform, stateFolder: config.stateFolder, clock, log, restart: deps.restart }),
         ...deliveryDoors(telemetry.outbox),
       },
-      readMethods: firmware.readDoors(),
+      readMethods: { ...firmware.readDoors(), statusPage: () => ({ url: page.url ?? null }) },
     },
     signal,
   );
-  return { lock, telemetry, platform, field, firmware, remote, doors };
+  return { lock, telemetry, platform, field, firmware, remote, doors, page };
 }

@@ -26,12 +26,19 @@ const SHORTEST_SECRET = 4;
 export class AgentLog implements Log {
   readonly #pino: pino.Logger;
   readonly #secrets = new Set<string>();
+  readonly #listeners = new Set<(line: string) => void>();
 
   constructor(options: { readonly level: LogLevel; readonly sink?: LogSink }) {
     const sink = options.sink ?? stdoutSink();
     this.#pino = pino(
       { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
-      { write: (line: string) => sink.write(this.redact(line)) },
+      {
+        write: (line: string) => {
+          const shown = this.redact(line);
+          sink.write(shown);
+          for (const listener of this.#listeners) listener(shown);
+        },
+      },
     );
   }
 
@@ -46,6 +53,12 @@ export class AgentLog implements Log {
     let redacted = text;
     for (const secret of this.#secrets) redacted = redacted.replaceAll(secret, '[secret]');
     return redacted;
+  }
+
+  /** Calls back with every line as it is written, secrets already replaced; the returned function ends it. */
+  onLine(listener: (line: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   get level(): LogLevel {

@@ -75,7 +75,11 @@ export function claimText(claim: Pick<OpenClaim, 'deviceName' | 'secretKey'>): s
 }
 
 /** The claim of an earlier call that has not expired yet; anything unreadable counts as none. */
-async function openClaim({ stateFolder, clock, hide }: ClaimDeps): Promise<Omit<OpenClaim, 'alreadyOpen' | 'deviceName'> | undefined> {
+export async function openClaim({
+  stateFolder,
+  clock,
+  hide,
+}: Pick<ClaimDeps, 'stateFolder' | 'clock' | 'hide'>): Promise<Omit<OpenClaim, 'alreadyOpen' | 'deviceName'> | undefined> {
   const text = (await readWhole(join(stateFolder, CLAIM_FILE)).catch(() => undefined))?.toString('utf8');
   if (text === undefined) return undefined;
   try {

@@ -1,0 +1,150 @@
+/**
+ * The status page, health, metrics, and the metrics as telemetry, joined to the parts they speak of. The server is loaded after the agent
+ * runs, and only when the configuration wants it: nobody waits for a page.
+ */
+import { rulesOfReading } from '../config/sensor-keys.ts';
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { AgentLog } from '../host/log.ts';
+import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import { claimText, openClaim } from '../provisioning/claim-device.ts';
+import type { AgentStatus } from '../status/agent-status.ts';
+import { healthOf, readinessOf } from '../status/health.ts';
+import type { LatestValues } from '../status/latest-values.ts';
+import { LogRing } from '../status/log-ring.ts';
+import { type Metric, metricsOf } from '../status/metrics.ts';
+import { SelfTelemetry } from '../status/self-telemetry.ts';
+import { thinSeries } from '../status/series.ts';
+import type { StatusServer } from '../status/status-server.ts';
+import type { ReadingView, StatusView } from '../status/status-view.ts';
+import type { UploadTimes } from '../status/upload-times.ts';
+import type { FirmwareSide } from './firmware-side.ts';
+import type { LiveConfig } from './live-config.ts';
+import type { PlatformSide } from './platform-side.ts';
+import type { TelemetryPath } from './telemetry-path.ts';
+
+export interface StatusSideDeps {
+  readonly config: LiveConfig;
+  readonly clock: Clock;
+  readonly log: AgentLog;
+  readonly status: () => AgentStatus;
+  readonly telemetry: TelemetryPath;
+  readonly platform: PlatformSide;
+  readonly firmware: FirmwareSide;
+  readonly uploads: UploadTimes;
+  readonly latest: LatestValues;
+  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
+}
+
+const MOST_HISTORY = 10;
+
+export class StatusSide {
+  readonly #deps: StatusSideDeps;
+  readonly #telemetry: SelfTelemetry;
+  readonly #logLines: LogRing | undefined;
+  readonly #opening: Promise<void>;
+  #server: StatusServer | undefined;
+  #isClosed = false;
+
+  constructor(deps: StatusSideDeps) {
+    const { config, clock, log } = deps;
+    const { page, metrics } = config.current.status;
+    this.#deps = deps;
+    this.#telemetry = new SelfTelemetry({
+      clock,
+      periodMs: () => config.current.status.telemetryPeriodMs,
+      metrics: () => this.#metrics(),
+      append: (entries: readonly TelemetryEntry[]) => void deps.telemetry.append(entries),
+    });
+    this.#logLines = page === 'off' ? undefined : new LogRing(log);
+    this.#opening =
+      page === 'off' && !metrics
+        ? Promise.resolve()
+        : this.#open().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the status page could not be made'));
+  }
+
+  /** Where a browser on this machine finds the page; undefined while there is none. */
+  get url(): string | undefined {
+    return this.#deps.config.current.status.page === 'off' ? undefined : this.#server?.url;
+  }
+
+  /** Idempotent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#telemetry.close();
+    await this.#opening;
+    await this.#server?.close();
+    this.#logLines?.close();
+  }
+
+  async #open(): Promise<void> {
+    const { config, clock, log, telemetry, status } = this.#deps;
+    const { page, port, pin, metrics } = config.current.status;
+    const { StatusServer } = await import('../status/status-server.ts');
+    if (this.#isClosed) return;
+    this.#server = await StatusServer.open({
+      settings: { page, port, metrics, ...(pin === undefined ? {} : { pin: pin.reveal() }) },
+      clock,
+      log,
+      logLines: this.#logLines ?? new LogRing({ onLine: () => () => {}, redact: (text) => text }),
+      view: () => this.#view(),
+      metrics: () => this.#metrics(),
+      health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
+      series: ({ keys, fromMs, toMs, points }, signal) =>
+        thinSeries(telemetry.outbox.read({ keys, fromMs, toMs }, signal), { keys, fromMs, toMs, points }),
+      diagnose: this.#deps.diagnose,
+      claim: () => this.#claim(),
+    });
+  }
+
+  #metrics(): readonly Metric[] {
+    const { rss, heapUsed } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    return metricsOf({
+      status: this.#deps.status(),
+      view: this.#view(),
+      uploads: this.#deps.uploads.status(),
+      process: { residentBytes: rss, heapUsedBytes: heapUsed, cpuSeconds: (user + system) / 1e6 },
+      openPages: this.#server?.openPages ?? 0,
+    });
+  }
+
+  #view(): StatusView {
+    const { telemetry, platform, firmware, uploads } = this.#deps;
+    const { bootId: _bootId, configHash: _configHash, ...status } = this.#deps.status();
+    const { lanes, ratePerS } = telemetry.outbox.status();
+    const latencyMs = uploads.status().medianMs;
+    const record = platform.store.record(platform.place);
+    return {
+      ...status,
+      connection: { ...status.connection, ...(latencyMs === undefined ? {} : { latencyMs }) },
+      outbox: { ...status.outbox, lanes, ratePerS },
+      sensors: status.sensors.map((sensor) => ({ ...sensor, readings: this.#readings(sensor) })),
+      firmware: { ...status.firmware, history: firmware.status().history.slice(-MOST_HISTORY) as unknown as readonly JsonValue[] },
+      provisioning: record === undefined ? { phase: 'none' } : { phase: record.phase, source: record.source },
+    };
+  }
+
+  /** A sensor's readings under the names, in the units and with the values that the platform gets. */
+  #readings({ name, readings }: AgentStatus['sensors'][number]): readonly ReadingView[] {
+    const sensor = this.#deps.config.current.sensors.find((one) => one.name === name);
+    return readings.map((reading) => {
+      const rules = sensor === undefined ? undefined : rulesOfReading(sensor, reading.key);
+      const key = rules?.rename ?? reading.key;
+      const unit = rules?.unit ?? reading.unit;
+      return { key, value: this.#deps.latest.get(name, key) ?? reading.value, atMs: reading.atMs, ...(unit === undefined ? {} : { unit }) };
+    });
+  }
+
+  async #claim(): Promise<JsonObject | undefined> {
+    const { config, clock, log, platform } = this.#deps;
+    const claim = await openClaim({ stateFolder: config.current.stateFolder, clock, hide: (secret) => log.hide(secret) });
+    if (claim === undefined) return undefined;
+    const deviceName = platform.deviceName === '' ? {} : { deviceName: platform.deviceName };
+    const { encode } = await import('uqr');
+    const { data } = encode(claimText({ ...claim, ...deviceName }), { ecc: 'M', border: 2 });
+    const code = data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join(''));
+    return { ...claim, ...deviceName, code };
+  }
+}

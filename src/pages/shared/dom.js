@@ -1,0 +1,57 @@
+/** Elements without markup in strings: what a device or a platform says is only ever text. */
+
+/** Makes an element; `on…` properties are listeners, undefined ones are left out. */
+export function el(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child) => child !== undefined));
+  return element;
+}
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Changes an element's text only when it differs, so that a selection or a screen reader is not disturbed. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Brings a container's children in line with a list; an element stays as long as its item's key does, and with it the focus. */
+export function keepList(container, items, { keyOf, make, update }) {
+  const known = new Map([...container.children].map((child) => [child.dataset.key, child]));
+  let before;
+  for (const item of items) {
+    const key = keyOf(item);
+    let element = known.get(key);
+    known.delete(key);
+    if (element === undefined) {
+      element = make(item);
+      element.dataset.key = key;
+    }
+    const place = before === undefined ? container.firstElementChild : before.nextElementSibling;
+    if (place !== element) container.insertBefore(element, place);
+    update?.(element, item);
+    before = element;
+  }
+  for (const element of known.values()) element.remove();
+}
+
+/** Fills a `dl` with names and texts; a text may carry a class: `[name, text, class]`. */
+export function keepFacts(list, facts) {
+  const shown = facts.filter(([, text]) => text !== undefined);
+  if (list.dataset.names !== shown.map(([name]) => name).join()) {
+    list.dataset.names = shown.map(([name]) => name).join();
+    list.replaceChildren(...shown.flatMap(([name]) => [el('dt', {}, name), el('dd', {})]));
+  }
+  const cells = list.querySelectorAll('dd');
+  shown.forEach(([, text, className = ''], index) => {
+    setText(cells[index], text);
+    if (cells[index].className !== className) cells[index].className = className;
+  });
+}

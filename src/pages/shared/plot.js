@@ -1,0 +1,100 @@
+/** The larger plot of one key, in a dialog: uPlot is loaded when the first is opened. What the line shows is said in words beside it. */
+import { byId, setText } from './dom.js';
+import { plain, reading } from './words.js';
+
+/** What the dialog shows: set while it is open. */
+let open;
+let loading;
+
+function loadUplot() {
+  loading ??= new Promise((resolve, reject) => {
+    const sheet = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: '/page/uplot/uPlot.min.css' });
+    const script = Object.assign(document.createElement('script'), { src: '/page/uplot/uPlot.iife.min.js' });
+    script.onload = () => resolve(globalThis.uPlot);
+    script.onerror = () => {
+      loading = undefined;
+      reject(new Error('uPlot could not be loaded'));
+    };
+    document.head.append(sheet, script);
+  });
+  return loading;
+}
+
+/** Joins the dialog's parts: `#plot` with a heading, a `select` of spans in hours, the plot, its summary and a button to close. */
+export function preparePlot() {
+  const dialog = byId('plot');
+  byId('plot-close').addEventListener('click', () => dialog.close());
+  byId('plot-span').addEventListener('change', () => void reload());
+  dialog.addEventListener('close', () => {
+    open?.chart?.destroy();
+    open = undefined;
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
+  addEventListener('resize', () => open?.chart?.setSize(size()));
+}
+
+/** `load(key, hours)` resolves with times (ms) and values. */
+export function showPlot({ key, unit, load }) {
+  open = { key, unit, load, times: [], values: [] };
+  setText(byId('plot-title'), key);
+  setText(byId('plot-summary'), 'Loading …');
+  byId('plot-area').replaceChildren();
+  byId('plot').showModal();
+  return reload();
+}
+
+/** A reading that arrived while the plot is open. */
+export function addToPlot(key, ts, value) {
+  if (open?.key !== key || open.chart === undefined || !(ts > (open.times.at(-1) ?? 0))) return;
+  open.times.push(ts);
+  open.values.push(Number(value));
+  open.chart.setData([open.times.map((ms) => ms / 1000), open.values]);
+  summarise();
+}
+
+async function reload() {
+  const mine = open;
+  if (mine === undefined) return;
+  try {
+    const [[times, values]] = await Promise.all([mine.load(mine.key, Number(byId('plot-span').value)), loadUplot()]);
+    if (open !== mine) return;
+    Object.assign(mine, { times, values });
+    draw();
+  } catch {
+    if (open === mine) setText(byId('plot-summary'), 'The readings could not be loaded. Choose a span to try again.');
+  }
+}
+
+function draw() {
+  if (open === undefined || globalThis.uPlot === undefined) return;
+  open.chart?.destroy();
+  byId('plot-area').replaceChildren();
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const axis = { stroke: colour('--text'), grid: { stroke: colour('--raised') }, ticks: { stroke: colour('--line') } };
+  const { unit } = open;
+  open.chart = new globalThis.uPlot(
+    {
+      ...size(),
+      legend: { show: false },
+      axes: [axis, { ...axis, size: 70, values: (_plot, marks) => marks.map((mark) => plain(mark)) }],
+      series: [{}, { label: open.key, stroke: colour('--accent'), width: 2, value: (_plot, value) => reading(value, unit) }],
+    },
+    [open.times.map((ms) => ms / 1000), open.values],
+    byId('plot-area'),
+  );
+  byId('plot-area').querySelector('canvas')?.setAttribute('aria-hidden', 'true');
+  summarise();
+}
+
+function summarise() {
+  const { values, unit } = open;
+  const text =
+    values.length === 0
+      ? 'No readings are kept for this span.'
+      : `Least ${reading(Math.min(...values), unit)}, greatest ${reading(Math.max(...values), unit)}, last ${reading(values.at(-1), unit)}.`;
+  setText(byId('plot-summary'), text);
+}
+
+function size() {
+  return { width: Math.max(200, byId('plot-area').clientWidth), height: 300 };
+}

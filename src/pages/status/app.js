@@ -1,0 +1,110 @@
+/** Joins the status page: the stream on one side, the sections on the other; says when there is no contact, and asks for the PIN when one is needed. */
+import { byId, setText } from '../shared/dom.js';
+import { preparePlot } from '../shared/plot.js';
+import { duration, parse } from '../shared/words.js';
+import { watchClaim } from './claim.js';
+import { prepareDoctor } from './doctor.js';
+import { addLines, clearLines, prepareLog } from './log.js';
+import { forgetTraces, renderReadings } from './readings.js';
+import { renderSections } from './sections.js';
+import { openStream } from './stream.js';
+import { MARKS, verdictOf } from './verdict.js';
+
+let lastSeenMs;
+let isLost = false;
+let isWatching = false;
+const stream = connect();
+preparePlot();
+prepareLog();
+prepareDoctor();
+byId('pin-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  void enter();
+});
+setInterval(sayLost, 1_000);
+
+function connect() {
+  if (globalThis.SharedWorker === undefined) return openStream(take);
+  const { port } = new SharedWorker('/page/status/stream-worker.js', { type: 'module', name: 'turnstone' });
+  port.onmessage = ({ data }) => take(data);
+  addEventListener('pagehide', () => port.postMessage('bye'));
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) location.reload();
+  });
+  return { again: () => port.postMessage('again') };
+}
+
+function take({ kind, data }) {
+  if (kind === 'status') render(parse(data));
+  else if (kind === 'log') addLines(JSON.parse(data));
+  else if (kind === 'pin') askPin();
+  else lose();
+}
+
+function render(view) {
+  lastSeenMs = Date.now();
+  if (isLost) {
+    isLost = false;
+    document.body.classList.remove('offline');
+    forgetTraces();
+  }
+  byId('pin').hidden = true;
+  byId('content').hidden = false;
+  if (!isWatching) watchClaim();
+  isWatching = true;
+  const name = view.deviceName === '' ? 'Turnstone' : view.deviceName;
+  setText(byId('device'), name);
+  const { state, words, detail } = verdictOf(view);
+  document.title = `${MARKS[state]} ${name}`;
+  sayVerdict(state, words);
+  setText(byId('detail'), `${detail} Turnstone ${view.version}.`);
+  renderReadings(view);
+  renderSections(view);
+}
+
+function sayVerdict(state, words) {
+  const verdict = byId('verdict');
+  verdict.dataset.state = state;
+  setText(verdict.querySelector('.mark'), MARKS[state]);
+  setText(verdict.querySelector('.words'), words);
+}
+
+/** The stream begins with the newest lines again when it comes back. */
+function lose() {
+  if (!isLost) clearLines();
+  isLost = true;
+  sayLost();
+}
+
+function sayLost() {
+  if (!isLost || !byId('pin').hidden) return;
+  document.body.classList.toggle('offline', lastSeenMs !== undefined);
+  document.title = `${MARKS.bad} no contact`;
+  sayVerdict('bad', 'No contact with the agent; trying again');
+  if (lastSeenMs !== undefined) setText(byId('detail'), `What is shown was so ${duration((Date.now() - lastSeenMs) / 1000)} ago.`);
+}
+
+function askPin() {
+  byId('content').hidden = true;
+  byId('pin').hidden = false;
+  document.body.classList.remove('offline');
+  sayVerdict('starting', 'This page needs the PIN');
+  setText(byId('detail'), '');
+  byId('pin-input').focus();
+}
+
+async function enter() {
+  const input = byId('pin-input');
+  const fault = byId('pin-fault');
+  setText(fault, '');
+  try {
+    const answer = await fetch('/api/session', { method: 'POST', body: JSON.stringify({ pin: input.value }) });
+    input.value = '';
+    if (answer.status === 204) return stream.again();
+    const { waitS } = await answer.json();
+    setText(fault, answer.status === 429 ? `Too many wrong PINs. Wait ${duration(waitS)}.` : 'This is not the PIN.');
+  } catch {
+    setText(fault, 'No contact with the agent.');
+  }
+  input.focus();
+}

@@ -1,0 +1,49 @@
+/** An open claim: the secret as text and as a QR code, for the person who takes this device. It is opened at the command line. */
+import { byId, el } from '../shared/dom.js';
+import { duration } from '../shared/words.js';
+
+const SVG = 'http://www.w3.org/2000/svg';
+const LOOK_EVERY_MS = 15_000;
+let shown;
+
+export function watchClaim() {
+  void look();
+  setInterval(() => void look(), LOOK_EVERY_MS);
+}
+
+async function look() {
+  if (document.visibilityState === 'hidden') return;
+  const answer = await fetch('/api/claim').catch(() => undefined);
+  if (answer?.ok !== true) return;
+  const claim = await answer.json();
+  const text = claim.secretKey ?? 'none';
+  if (text === shown) return;
+  shown = text;
+  byId('claim').replaceChildren(
+    ...(claim.secretKey === undefined
+      ? [el('p', { class: 'quiet' }, 'Not open for claiming; ', el('code', {}, 'turnstone claim'), ' opens it.')]
+      : show(claim)),
+  );
+}
+
+function show({ secretKey, untilMs, code }) {
+  const left = duration((untilMs - Date.now()) / 1000);
+  return [
+    el('h3', {}, 'Open for claiming'),
+    el('p', {}, 'Secret ', el('code', {}, secretKey)),
+    el('p', { class: 'quiet' }, `For another ${left}.`),
+    drawCode(code),
+  ];
+}
+
+function drawCode(rows) {
+  const svg = document.createElementNS(SVG, 'svg');
+  svg.setAttribute('viewBox', `0 0 ${rows.length} ${rows.length}`);
+  svg.setAttribute('class', 'code');
+  svg.setAttribute('role', 'img');
+  svg.setAttribute('aria-label', 'QR code of the device name and the claim secret');
+  const path = document.createElementNS(SVG, 'path');
+  path.setAttribute('d', rows.flatMap((row, y) => [...row].map((cell, x) => (cell === '1' ? `M${x} ${y}h1v1h-1z` : ''))).join(''));
+  svg.append(path);
+  return svg;
+}

@@ -1,0 +1,123 @@
+/** The sections beside the readings: actuators, connection, outbox, firmware, identity. Each is text about one part of the status. */
+import { byId, el, keepFacts, keepList, setText } from '../shared/dom.js';
+import { ago, bytes, count, counted, duration, instant, plain } from '../shared/words.js';
+
+const STATES = {
+  idle: ['up to date', 'good'],
+  sending: ['sending', 'good'],
+  'backing-off': ['waiting to try again', 'warn'],
+  held: ['held', 'bad'],
+};
+const PHASES = { none: 'no credentials yet', proposed: 'credentials offered, not used yet', 'in-use': 'credentials in use' };
+
+export function renderSections(view) {
+  renderAlerts(view);
+  renderActuators(view);
+  renderConnection(view);
+  renderOutbox(view);
+  renderFirmware(view);
+  keepFacts(byId('identity'), [
+    ['Device', view.deviceName === '' ? 'not known yet' : view.deviceName],
+    [
+      'Provisioning',
+      `${PHASES[view.provisioning.phase] ?? view.provisioning.phase}${view.provisioning.source === undefined ? '' : ` (${view.provisioning.source})`}`,
+    ],
+    ['Running for', duration((view.nowMs - view.startedAtMs) / 1000)],
+    ['Clock', view.timeSynchronised ? `synchronised, ${instant(view.wallMs)}` : 'not synchronised', view.timeSynchronised ? '' : 'warn'],
+  ]);
+}
+
+function renderAlerts({ alerts }) {
+  byId('alerts').hidden = alerts.length === 0;
+  keepList(byId('alert-list'), alerts, { keyOf: (text) => text, make: (text) => el('li', {}, text) });
+}
+
+function renderActuators({ actuators, lockedOut }) {
+  byId('lockout').hidden = !lockedOut;
+  const list = byId('actuators');
+  if (actuators.length === 0) return setText(list, 'No actuator is configured.');
+  keepList(list, actuators, {
+    keyOf: ({ name }) => name,
+    make: ({ name, kind }) =>
+      el(
+        'div',
+        { class: 'actuator' },
+        el('span', {}, name, ' ', el('span', { class: 'quiet' }, kind), ' ', el('span', { class: 'fault bad' })),
+        el('span', { class: 'state' }),
+      ),
+    update: (row, { value, fault }) => {
+      setText(row.querySelector('.state'), plain(value));
+      row.querySelector('.state').classList.toggle('on', value === true);
+      setText(row.querySelector('.fault'), fault ?? '');
+    },
+  });
+}
+
+function renderConnection({ connection, nowMs }) {
+  const {
+    state,
+    reason,
+    lastAcknowledgedAtMs,
+    failures,
+    acknowledgedEntries,
+    latencyMs,
+    sentBytes,
+    receivedBytes,
+    sentTodayBytes,
+    dailyBudgetBytes,
+  } = connection;
+  const [words, className] = STATES[state] ?? [state, ''];
+  keepFacts(byId('connection'), [
+    ['State', words, className],
+    ['Reason', reason],
+    ['Last acknowledged', lastAcknowledgedAtMs === undefined ? 'not since the start' : ago((nowMs - lastAcknowledgedAtMs) / 1000)],
+    ['Acknowledged', counted(acknowledgedEntries, 'entry', 'entries')],
+    ['Failures in a row', count(failures), failures > 0 ? 'warn' : ''],
+    ['An upload takes', latencyMs === undefined ? undefined : `${Math.round(latencyMs)} ms`],
+    ['Traffic', `${bytes(sentBytes)} sent, ${bytes(receivedBytes)} received`],
+    ['Today', dailyBudgetBytes === undefined ? bytes(sentTodayBytes) : `${bytes(sentTodayBytes)} of ${bytes(dailyBudgetBytes)}`],
+  ]);
+}
+
+function renderOutbox({ outbox }) {
+  const { heldEntries, heldBytes, oldestTs, hoursThatFit, lanes, rejected, thinned, dropped, ratePerS, fault } = outbox;
+  keepFacts(byId('outbox'), [
+    ['Fault', fault, 'bad'],
+    ['Held', `${counted(heldEntries, 'entry', 'entries')}, ${bytes(heldBytes)}`],
+    ['Oldest', oldestTs === undefined ? 'nothing waits' : instant(oldestTs)],
+    ['Room for', hoursThatFit === undefined ? 'not known yet' : duration(hoursThatFit * 3600)],
+    [
+      'Lanes',
+      Object.entries(lanes)
+        .map(([lane, entries]) => `${lane} ${count(entries)}`)
+        .join(', '),
+    ],
+    ['Comes in', `${ratePerS.toFixed(1)} entries a second`],
+    ['Rejected', count(rejected), rejected > 0 ? 'warn' : ''],
+    ['Thinned', count(thinned), thinned > 0 ? 'warn' : ''],
+    ['Lost', count(dropped), dropped > 0 ? 'bad' : ''],
+  ]);
+}
+
+function renderFirmware({ firmware }) {
+  const { title, version, state, offered, progressPercent, error, history } = firmware;
+  keepFacts(byId('firmware'), [
+    ['Runs', `${title ?? 'turnstone'} ${version}`],
+    ['State', state],
+    ['Offered', offered ?? 'nothing'],
+    ['Fault', error, 'bad'],
+  ]);
+  const progress = byId('firmware-progress');
+  progress.hidden = progressPercent === undefined;
+  if (progressPercent !== undefined) progress.value = progressPercent;
+  byId('firmware-history').hidden = history.length === 0;
+  keepList(byId('firmware-list'), history.toReversed(), {
+    keyOf: ({ startedAtMs }) => String(startedAtMs),
+    make: ({ title: what, version: to, from, outcome, reason, endedAtMs }) =>
+      el(
+        'li',
+        {},
+        `${instant(endedAtMs)}: ${what} ${from} to ${to}, ${outcome === 'UPDATED' ? 'done' : `failed${reason === undefined ? '' : `: ${reason}`}`}`,
+      ),
+  });
+}

@@ -1,0 +1,66 @@
+/**
+ * Server-sent events to the pages that are open: made once a second for all of them together, and not at all while nobody looks. A page that
+ * does not take what it is sent is cut off rather than kept in memory; it comes back by itself.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../host/clock.ts';
+
+export interface EventStreamsDeps {
+  readonly clock: Clock;
+  /** The events of this second, for everybody. */
+  readonly tick: () => string;
+}
+
+export const MOST_STREAMS = 40;
+const TICK_MS = 1_000;
+const MOST_WAITING_BYTES = 256 * 1024;
+
+export class EventStreams {
+  readonly #deps: EventStreamsDeps;
+  readonly #streams = new Set<ServerResponse>();
+  #cancel: (() => void) | undefined;
+
+  constructor(deps: EventStreamsDeps) {
+    this.#deps = deps;
+  }
+
+  get count(): number {
+    return this.#streams.size;
+  }
+
+  /** Takes over an answer, beginning with these events. False when there are too many already. */
+  add(response: ServerResponse, first: string): boolean {
+    if (this.#streams.size >= MOST_STREAMS) return false;
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    // A page looks for the agent again this soon after it lost it.
+    response.write(`retry: 1000\n\n${first}`);
+    this.#streams.add(response);
+    response.on('close', () => this.#streams.delete(response));
+    this.#cancel ??= this.#deps.clock.after(TICK_MS, () => this.#tick());
+    return true;
+  }
+
+  /** Ends every stream. Idempotent. */
+  close(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    for (const response of this.#streams) response.end();
+    this.#streams.clear();
+  }
+
+  #tick(): void {
+    this.#cancel = undefined;
+    if (this.#streams.size === 0) return;
+    const events = Buffer.from(this.#deps.tick());
+    for (const response of this.#streams) {
+      if (response.writableLength > MOST_WAITING_BYTES) response.destroy();
+      else response.write(events);
+    }
+    this.#cancel = this.#deps.clock.after(TICK_MS, () => this.#tick());
+  }
+}
+
+/** One event as the stream writes it; `data` is one line. */
+export function eventText(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
+}

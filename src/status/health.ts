@@ -1,0 +1,30 @@
+/** Two questions that a supervisor asks: does the process work (`/healthz`), and does it do its whole job (`/readyz`)? */
+import type { AgentStatus } from './agent-status.ts';
+
+export interface Health {
+  readonly ok: boolean;
+  /** Why not, in words. */
+  readonly reasons: readonly string[];
+}
+
+/** A restart may mend a `false`: only what is wrong on this machine counts. */
+export function healthOf({ outbox }: Pick<AgentStatus, 'outbox'>): Health {
+  return verdict(outbox.fault === undefined ? [] : [`the disk does not take readings (${outbox.fault})`]);
+}
+
+/** False also while the platform is out of reach; the agent measures and keeps all the same. */
+export function readinessOf(status: Pick<AgentStatus, 'outbox' | 'connection' | 'timeSynchronised'>): Health {
+  const { connection, timeSynchronised } = status;
+  const { state, reason, lastAcknowledgedAtMs } = connection;
+  const isDelivering = state === 'idle' || state === 'sending';
+  return verdict([
+    ...healthOf(status).reasons,
+    ...(isDelivering ? [] : [reason ?? `the uploader is ${state}`]),
+    ...(isDelivering && lastAcknowledgedAtMs === undefined ? ['nothing was acknowledged since the start'] : []),
+    ...(timeSynchronised ? [] : ['the clock is not synchronised']),
+  ]);
+}
+
+function verdict(reasons: readonly string[]): Health {
+  return { ok: reasons.length === 0, reasons };
+}

@@ -1,0 +1,44 @@
+/** The newest log lines, for the status page. A line passes the log's filter of secrets when it is written, and once more when it is shown. */
+
+export interface LogSource {
+  /** Calls back with every finished line; the returned function ends it. */
+  onLine(listener: (line: string) => void): () => void;
+  redact(text: string): string;
+}
+
+/** With lines cut at the next constant: at most 100 kB. */
+const MOST_LINES = 200;
+const LONGEST_LINE = 500;
+
+export class LogRing {
+  readonly #source: LogSource;
+  readonly #end: () => void;
+  /** A line's number is its place since the start. */
+  #lines: string[] = [];
+  #next = 0;
+
+  constructor(source: LogSource) {
+    this.#source = source;
+    this.#end = source.onLine((line) => {
+      this.#lines.push(line.trimEnd().slice(0, LONGEST_LINE));
+      this.#next += 1;
+      if (this.#lines.length > MOST_LINES) this.#lines = this.#lines.slice(-MOST_LINES / 2);
+    });
+  }
+
+  /** The number that the next line will have. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Lines `[from, to)` by their numbers, as far as they are kept. */
+  between(from: number, to: number): readonly string[] {
+    const first = this.#next - this.#lines.length;
+    return this.#lines.slice(Math.max(0, from - first), Math.max(0, to - first)).map((line) => this.#source.redact(line));
+  }
+
+  close(): void {
+    this.#end();
+    this.#lines = [];
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The last hours of some keys, from what the outbox still holds, thinned for a plot: each key's span is cut into equal parts, of which the least and
+ * the greatest value stay, so that no peak is lost. Memory depends on the number of parts, never on that of the entries.
+ */
+import type { JsonValue } from '../host/json.ts';
+
+export interface SeriesQuery {
+  readonly keys: readonly string[];
+  /** UTC epoch ms, `[fromMs, toMs)`. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** About how many points each key gets. */
+  readonly points: number;
+}
+
+interface Point {
+  readonly ts: number;
+  readonly value: number;
+}
+
+export interface TimedValue {
+  readonly key: string;
+  readonly ts: number;
+  readonly value: JsonValue;
+}
+
+/** Per key its times and its values. */
+export type Series = Readonly<Record<string, readonly [readonly number[], readonly number[]]>>;
+
+interface Part {
+  least: Point;
+  greatest: Point;
+}
+
+const MOST_KEYS = 64;
+/** Of all keys together: 20,000 points are 400 kB of JSON. */
+const MOST_POINTS = 20_000;
+const USUAL_POINTS = 300;
+const LONGEST_SPAN_MS = 31 * 86_400_000;
+
+/** `key` (repeated), `from` and `to` (UTC epoch ms), `points`; or what is wrong with them, in words. */
+export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQuery | string {
+  const keys = [...new Set(query.getAll('key'))];
+  const number = (name: string, usual: number): number => Number(query.get(name) ?? usual);
+  const toMs = number('to', nowMs + 1);
+  const fromMs = number('from', toMs - 3_600_000);
+  const points = number('points', USUAL_POINTS);
+  if (keys.length === 0 || keys.length > MOST_KEYS) return `1 to ${MOST_KEYS} keys are needed`;
+  if (!(fromMs < toMs) || toMs - fromMs > LONGEST_SPAN_MS) return 'from lies before to, by 31 days at most';
+  if (!(points >= 2)) return 'points is a number from 2';
+  return { keys, fromMs, toMs, points: Math.min(points, MOST_POINTS / keys.length) };
+}
+
+export async function thinSeries(entries: AsyncIterable<TimedValue>, query: SeriesQuery): Promise<Series> {
+  const { keys, fromMs, toMs, points } = query;
+  const partMs = Math.max(1, (toMs - fromMs) / Math.max(1, Math.floor(points / 2)));
+  const parts = new Map(keys.map((key) => [key, new Map<number, Part>()]));
+  for await (const { key, ts, value } of entries) {
+    const number = numberOf(value);
+    if (number === undefined || ts < fromMs || ts >= toMs) continue;
+    const ofKey = parts.get(key);
+    const at = Math.floor((ts - fromMs) / partMs);
+    const point = { ts, value: number };
+    const part = ofKey?.get(at);
+    if (part === undefined) ofKey?.set(at, { least: point, greatest: point });
+    else if (number < part.least.value) part.least = point;
+    else if (number > part.greatest.value) part.greatest = point;
+  }
+  return Object.fromEntries([...parts].map(([key, ofKey]) => [key, columns([...ofKey.values()])]));
+}
+
+function columns(parts: readonly Part[]): readonly [readonly number[], readonly number[]] {
+  // Backlog that was appended late is not in order.
+  const points = parts
+    .flatMap(({ least, greatest }) => (least === greatest ? [least] : [least, greatest]))
+    .sort((a, b) => a.ts - b.ts)
+    .filter((point, index, all) => point.ts !== all[index - 1]?.ts);
+  return [points.map(({ ts }) => ts), points.map(({ value }) => value)];
+}
+
+/** What can be plotted: numbers, longs, and switches as 0 and 1. */
+function numberOf(value: JsonValue): number | undefined {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}

@@ -1,0 +1,204 @@
+/** What the status page's server answers. Nothing here changes anything at the device; the only thing that is sent is the PIN. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../host/clock.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { readPageFile } from '../host/page-files.ts';
+import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
+import { EventStreams, eventText } from './event-streams.ts';
+import type { Health } from './health.ts';
+import type { LogRing } from './log-ring.ts';
+import type { Metric } from './metrics.ts';
+import { PinDoor, SESSION_LIFE_MS } from './pin-door.ts';
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
+import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
+import type { StatusView } from './status-view.ts';
+
+export interface StatusRoutesDeps {
+  readonly clock: Clock;
+  readonly page: 'off' | 'loopback' | 'lan';
+  readonly pin?: string;
+  readonly metricsOn: boolean;
+  readonly view: () => StatusView;
+  readonly logLines: LogRing;
+  readonly metrics: () => readonly Metric[];
+  readonly health: () => { readonly health: Health; readonly readiness: Health };
+  readonly series: (query: SeriesQuery, signal: AbortSignal) => Promise<Series>;
+  /** What the doctor finds. */
+  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
+  /** The open claim, and its QR code; undefined while there is none. */
+  readonly claim: () => Promise<JsonObject | undefined>;
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => void | Promise<void>;
+
+const COOKIE = 'turnstone_session';
+const MOST_PIN_BYTES = 512;
+/** Looking at buses and the network takes a while; many pages ask for one look. */
+const DIAGNOSIS_GOOD_FOR_MS = 30_000;
+/** Reads of the outbox that run at a time; others are asked to come back. */
+const MOST_SERIES = 4;
+
+export class StatusRoutes {
+  readonly #deps: StatusRoutesDeps;
+  readonly #door: PinDoor | undefined;
+  readonly #streams: EventStreams;
+  readonly #closed = new AbortController();
+  readonly #open: Readonly<Record<string, Answer>>;
+  readonly #guarded: Readonly<Record<string, Answer>>;
+  #nextLine = 0;
+  #seriesUnderWay = 0;
+  #diagnosis: { readonly result: Promise<JsonObject>; readonly atMs: number } | undefined;
+
+  constructor(deps: StatusRoutesDeps) {
+    this.#deps = deps;
+    this.#door = deps.pin === undefined ? undefined : new PinDoor(deps.pin, deps.clock);
+    this.#streams = new EventStreams({ clock: deps.clock, tick: () => this.#tick() });
+    const { health } = deps;
+    this.#open = {
+      'GET /healthz': (_request, response) => sendHealth(response, health().health),
+      'GET /readyz': (_request, response) => sendHealth(response, health().readiness),
+      ...(deps.page === 'off' ? {} : { 'POST /api/session': (request, response) => this.#enter(request, response) }),
+    };
+    this.#guarded = {
+      ...(deps.metricsOn
+        ? { 'GET /metrics': (_request, response) => sendText(response, 200, prometheusText(deps.metrics()), PROMETHEUS_TYPE) }
+        : {}),
+      ...(deps.page === 'off' ? {} : this.#pageAnswers()),
+    };
+  }
+
+  get openPages(): number {
+    return this.#streams.count;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://page');
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
+    const name = `${method} ${url.pathname}`;
+    const open = this.#open[name];
+    if (open !== undefined) return open(request, response, url.searchParams);
+    const guarded = this.#guarded[name];
+    if (guarded !== undefined) return this.#mayPass(request) ? guarded(request, response, url.searchParams) : refuse(response);
+    // The page itself holds nothing: without a session it asks for the PIN.
+    const file = method === 'GET' && this.#deps.page !== 'off' ? await readPageFile('status', url.pathname) : undefined;
+    if (file === undefined) sendText(response, 404, 'nothing is here\n');
+    else await sendFile(request, response, file);
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#streams.close();
+  }
+
+  #pageAnswers(): Record<string, Answer> {
+    const { view, claim } = this.#deps;
+    return {
+      'GET /api/status': (_request, response) => sendJson(response, view() as unknown as JsonValue),
+      'GET /api/events': (_request, response) => this.#stream(response),
+      'GET /api/series': (_request, response, query) => this.#series(response, query),
+      'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
+      'GET /api/claim': async (_request, response) => sendJson(response, (await claim()) ?? {}),
+      'DELETE /api/session': (request, response) => {
+        this.#door?.forget(cookieOf(request, COOKIE) ?? '');
+        response.writeHead(204, { 'set-cookie': `${COOKIE}=; Path=/; Max-Age=0` }).end();
+      },
+    };
+  }
+
+  async #enter(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = await readText(request, MOST_PIN_BYTES);
+    const body = text === undefined ? undefined : parsed(text);
+    const pin = isJsonObject(body) ? body.pin : undefined;
+    if (this.#door === undefined || typeof pin !== 'string') return sendJson(response, { reason: 'no PIN was sent' }, 400);
+    const admission = this.#door.admit(pin, request.socket.remoteAddress ?? '');
+    if (admission === 'wrong') return sendJson(response, { reason: 'wrong' }, 403);
+    if ('waitMs' in admission) {
+      const waitS = Math.ceil(admission.waitMs / 1000);
+      response.setHeader('retry-after', waitS);
+      return sendJson(response, { reason: 'wait', waitS }, 429);
+    }
+    const life = `Path=/; Max-Age=${SESSION_LIFE_MS / 1000}; HttpOnly; SameSite=Strict`;
+    response.writeHead(204, { 'set-cookie': `${COOKIE}=${admission.session}; ${life}` }).end();
+  }
+
+  /** A session, or for programs the PIN itself as a bearer token, which counts as a guess. */
+  #mayPass(request: IncomingMessage): boolean {
+    if (this.#door === undefined) return true;
+    if (this.#door.knows(cookieOf(request, COOKIE))) return true;
+    const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    return bearer !== undefined && this.#door.proves(bearer, request.socket.remoteAddress ?? '');
+  }
+
+  #stream(response: ServerResponse): void {
+    const { logLines } = this.#deps;
+    // Whoever comes between two ticks gets every line up to the last one; the rest comes with the next.
+    if (this.#streams.count === 0) this.#nextLine = logLines.next;
+    const before = logEvent(logLines.between(0, this.#nextLine));
+    if (!this.#streams.add(response, this.#statusEvent() + before)) {
+      response.setHeader('retry-after', 5);
+      sendText(response, 503, 'too many pages are open\n');
+    }
+  }
+
+  #tick(): string {
+    const { logLines } = this.#deps;
+    const from = this.#nextLine;
+    this.#nextLine = logLines.next;
+    return this.#statusEvent() + logEvent(logLines.between(from, this.#nextLine));
+  }
+
+  #statusEvent(): string {
+    return eventText('status', stringifyJson(this.#deps.view() as unknown as JsonValue));
+  }
+
+  async #series(response: ServerResponse, query: URLSearchParams): Promise<void> {
+    const asked = readSeriesQuery(query, this.#deps.clock.wallMs());
+    if (typeof asked === 'string') return sendJson(response, { reason: asked }, 400);
+    if (this.#seriesUnderWay >= MOST_SERIES) {
+      response.setHeader('retry-after', 1);
+      return sendJson(response, { reason: 'busy' }, 503);
+    }
+    this.#seriesUnderWay += 1;
+    const gone = new AbortController();
+    response.on('close', () => gone.abort());
+    try {
+      const series = await this.#deps.series(asked, AbortSignal.any([gone.signal, this.#closed.signal]));
+      sendJson(response, series as unknown as JsonValue);
+    } catch (error) {
+      if (!gone.signal.aborted) throw error;
+    } finally {
+      this.#seriesUnderWay -= 1;
+    }
+  }
+
+  #diagnose(): Promise<JsonObject> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (this.#diagnosis === undefined || nowMs - this.#diagnosis.atMs > DIAGNOSIS_GOOD_FOR_MS) {
+      this.#diagnosis = { result: this.#deps.diagnose(this.#closed.signal), atMs: nowMs };
+      this.#diagnosis.result.catch(() => {
+        this.#diagnosis = undefined;
+      });
+    }
+    return this.#diagnosis.result;
+  }
+}
+
+function logEvent(lines: readonly string[]): string {
+  return lines.length === 0 ? '' : eventText('log', JSON.stringify(lines));
+}
+
+function sendHealth(response: ServerResponse, { ok, reasons }: Health): void {
+  sendJson(response, { ok, reasons: [...reasons] }, ok ? 200 : 503);
+}
+
+function refuse(response: ServerResponse): void {
+  sendJson(response, { reason: 'pin' }, 401);
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text, { length: MOST_PIN_BYTES });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The status page's server: reads only, bounded in connections, streams, time and bytes, and closed to other origins. On loopback it answers only to
+ * loopback's names, so that no web page can reach it through a name of its own; on the LAN only to who knows the PIN. A port that is taken
+ * is no reason not to measure: it is tried again.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import { PAGE_HEADERS } from '../host/page-files.ts';
+import { sendText } from './answers.ts';
+import { StatusRoutes, type StatusRoutesDeps } from './status-routes.ts';
+
+export interface StatusServerSettings {
+  /** `off`: metrics and health alone, on loopback. */
+  readonly page: 'off' | 'loopback' | 'lan';
+  /** 0: any free one. */
+  readonly port: number;
+  readonly pin?: string;
+  readonly metrics: boolean;
+}
+
+export interface StatusServerDeps extends Omit<StatusRoutesDeps, 'page' | 'metricsOn'> {
+  readonly settings: StatusServerSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const MOST_CONNECTIONS = 96;
+const HEADERS_WITHIN_MS = 5_000;
+const REQUEST_WITHIN_MS = 10_000;
+const KEEP_ALIVE_MS = 15_000;
+const MOST_HEADER_BYTES = 8_192;
+const LISTEN_AGAIN_MS = 15_000;
+const LOOPBACK_NAMES = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
+
+export class StatusServer {
+  readonly #deps: StatusServerDeps;
+  readonly #routes: StatusRoutes;
+  readonly #server: Server;
+  #cancel: () => void = () => {};
+  #isClosed = false;
+
+  private constructor(deps: StatusServerDeps) {
+    const { settings } = deps;
+    this.#deps = deps;
+    this.#routes = new StatusRoutes({
+      ...deps,
+      page: settings.page,
+      metricsOn: settings.metrics,
+      ...(settings.pin === undefined ? {} : { pin: settings.pin }),
+    });
+    this.#server = createServer(
+      {
+        headersTimeout: HEADERS_WITHIN_MS,
+        requestTimeout: REQUEST_WITHIN_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        maxHeaderSize: MOST_HEADER_BYTES,
+        connectionsCheckingInterval: HEADERS_WITHIN_MS,
+      },
+      (request, response) => void this.#serve(request, response),
+    );
+    this.#server.maxConnections = MOST_CONNECTIONS;
+  }
+
+  /** Listens, or keeps trying to. */
+  static async open(deps: StatusServerDeps): Promise<StatusServer> {
+    const server = new StatusServer(deps);
+    await server.#listen();
+    return server;
+  }
+
+  /** Where a browser on this machine finds it; undefined while the port is taken. */
+  get url(): string | undefined {
+    const address = this.#server.address() as AddressInfo | null;
+    return address === null ? undefined : `http://127.0.0.1:${address.port}`;
+  }
+
+  get openPages(): number {
+    return this.#routes.openPages;
+  }
+
+  /** Ends every stream and connection. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#cancel();
+    this.#routes.close();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #listen(): Promise<void> {
+    const { settings, clock, log } = this.#deps;
+    try {
+      await listenOn(this.#server, settings.port, settings.page === 'lan' ? '0.0.0.0' : '127.0.0.1');
+      log.info({ page: settings.page, port: (this.#server.address() as AddressInfo).port }, 'the status page can be opened');
+    } catch (error) {
+      log.warn({ port: settings.port, error: messageOf(error) }, 'the status page cannot be opened; it is tried again');
+      if (!this.#isClosed) this.#cancel = clock.after(LISTEN_AGAIN_MS, () => void this.#listen());
+    }
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
+    response.on('error', () => {});
+    request.on('error', () => {});
+    try {
+      if (this.#deps.settings.page !== 'lan' && !LOOPBACK_NAMES.test(request.headers.host ?? ''))
+        sendText(response, 421, 'this page is for this machine alone\n');
+      else await this.#routes.answer(request, response);
+    } catch (error) {
+      this.#deps.log.warn({ error: messageOf(error) }, 'the status page could not answer');
+      if (response.headersSent) response.destroy();
+      else sendText(response, 500, 'this could not be answered; the log says why\n');
+    }
+  }
+}
+
+function listenOn(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
