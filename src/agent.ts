@@ -37,7 +37,7 @@ export interface AgentDeps {
 }
 
 /** What is taken up while the agent runs; the rest needs a restart, and a reload says so. */
-const RELOADABLE: ReadonlySet<keyof AgentConfig> = new Set(['log', 'sensors', 'upload', 'shutdown']);
+const RELOADABLE: ReadonlySet<keyof AgentConfig> = new Set(['log', 'sensors', 'rules', 'upload', 'shutdown']);
 /** What closing may take beyond the drain itself. */
 const CLOSE_WITHIN_MS = 5_000;
 
@@ -88,8 +88,7 @@ export class Agent {
 
   status(): AgentStatus {
     const { telemetry, platform, field, firmware } = this.#parts;
-    const { platform: link, actuators } = this.#config.current;
-    const { dailyBudgetBytes } = link;
+    const { dailyBudgetBytes } = this.#config.current.platform;
     return agentStatus({
       known: {
         version: agentVersion(),
@@ -111,7 +110,7 @@ export class Agent {
       },
       outbox: telemetry.outbox.status(),
       sensors: field.sampler.states(),
-      actuators: actuators.filter(({ enabled }) => enabled).map(({ name, kind }) => ({ ...field.moving.actuators.state(name), kind })),
+      actuators: field.moving.states(),
       alerts: this.#alerts.list(),
     });
   }

@@ -9,29 +9,19 @@
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import {
-  type ActuatorDriver,
-  type ActuatorSettings,
-  type ActuatorState,
-  type ActuatorValue,
-  hasMemory,
-  isActive,
-  type Writer,
-} from './actuator.ts';
+import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import { checkPulse, checkTimes, checkValue } from './actuator-limits.ts';
+import type { ActuatorMemory } from './actuator-memory.ts';
 import { ActuatorSlot } from './actuator-slot.ts';
-import type { DesiredStates } from './desired-states.ts';
 import { checkInterlocks } from './interlocks.ts';
 import { LongestOn } from './longest-on.ts';
 import { watchContact } from './no-contact.ts';
 import { type PulseRequest, pulse } from './pulse.ts';
-import type { PulseMarks } from './pulse-marks.ts';
 import { SafeStateSetter } from './safe-states.ts';
 
 export interface ActuatorControlDeps {
   readonly actuators: readonly { readonly settings: ActuatorSettings; readonly driver: ActuatorDriver }[];
-  readonly desired: DesiredStates;
-  readonly pulseMarks: PulseMarks;
+  readonly memory: ActuatorMemory;
   /** Whether someone works on the machine. */
   readonly locked: () => boolean;
   readonly clock: Clock;
@@ -47,7 +37,6 @@ export class ActuatorControl {
   readonly #deps: ActuatorControlDeps;
   readonly #slots: ReadonlyMap<string, ActuatorSlot>;
   readonly #found = new Map<string, ActuatorValue | undefined>();
-  readonly #marked = new Set<string>();
   readonly #listeners = new Set<(state: ActuatorState) => void>();
   readonly #longestOn: LongestOn;
   readonly #safeStates: SafeStateSetter;
@@ -60,7 +49,7 @@ export class ActuatorControl {
     const { clock } = deps;
     this.#slots = new Map(
       deps.actuators.map(({ settings, driver }) => {
-        const history = deps.desired.get(settings.name)?.history ?? { changedAtMs: undefined, switchedOnAtMs: [] };
+        const history = deps.memory.historyOf(settings.name);
         return [settings.name, new ActuatorSlot({ settings, driver, clock, history, onChange: () => this.#changed(settings.name) })];
       }),
     );
@@ -89,8 +78,11 @@ export class ActuatorControl {
     const slot = this.#slot(name);
     const checked = this.check(name, value, options.by);
     await slot.move({ value: checked, by: options.by }, AbortSignal.any([signal, this.#closing.signal]));
-    slot.pulsing = false;
-    this.#remember(slot, checked);
+    this.#deps.memory.wished(slot, checked);
+    if (slot.pulsing) {
+      slot.pulsing = false;
+      this.#changed(name);
+    }
     return slot.state;
   }
 
@@ -114,8 +106,7 @@ export class ActuatorControl {
   async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
     const slot = this.#slot(name);
     this.checkPulse(name, durationMs, by);
-    this.#marked.add(name);
-    this.#deps.pulseMarks.set(name);
+    this.#deps.memory.pulseBegins(name);
     await pulse(slot, { durationMs, by }, { clock: this.#deps.clock, log: this.#deps.log, closing: this.#closing.signal }, signal);
     return slot.state;
   }
@@ -188,7 +179,7 @@ export class ActuatorControl {
         await slot.close().catch((error: unknown) => this.#warn(slot, 'was not closed', error));
       }),
     );
-    await Promise.all([this.#deps.desired.flush(), this.#deps.pulseMarks.flush()]);
+    await this.#deps.memory.flush();
   }
 
   async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
@@ -197,22 +188,20 @@ export class ActuatorControl {
 
   async #setStart(slot: ActuatorSlot): Promise<void> {
     const { name, safe } = slot.settings;
-    const wasPulsing = this.#deps.pulseMarks.left.has(name);
-    if (wasPulsing) this.#marked.add(name);
-    const start = safe.start ?? (wasPulsing ? false : undefined);
+    const start = safe.start ?? (this.#deps.memory.wasPulsing(name) ? false : undefined);
     if (start !== undefined) await this.#safeStates.set(slot, start, 'start');
   }
 
   /** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
   #isRestored({ settings }: ActuatorSlot): boolean {
-    return settings.restore && this.#deps.desired.get(settings.name)?.value !== undefined && !this.#deps.locked();
+    return settings.restore && this.#deps.memory.wishOf(settings.name) !== undefined && !this.#deps.locked();
   }
 
   /** Through the same gates as everyone. What a gate forbids for now (a compressor's least time off) is tried again until someone else writes. */
   async #restore(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
     const { name } = slot.settings;
     try {
-      await this.set(name, this.#deps.desired.get(name)?.value, { by: 'restore' }, signal);
+      await this.set(name, this.#deps.memory.wishOf(name), { by: 'restore' }, signal);
     } catch (error) {
       this.#warn(slot, 'was not restored', error);
       await this.#setStart(slot);
@@ -224,17 +213,20 @@ export class ActuatorControl {
     }
   }
 
-  /** A pulse and a safe state are no wish: what was wished before stays. */
-  #remember(slot: ActuatorSlot, value = this.#deps.desired.get(slot.settings.name)?.value): void {
-    if (hasMemory(slot.settings)) this.#deps.desired.set(slot.settings.name, { value, history: slot.history });
-  }
-
   #changed(name: string): void {
     const slot = this.#slot(name);
     this.#longestOn.update(slot);
-    if (!slot.pulsing && this.#marked.delete(name)) this.#deps.pulseMarks.remove(name);
-    if (slot.history !== this.#deps.desired.get(name)?.history) this.#remember(slot);
-    for (const listener of this.#listeners) listener(slot.state);
+    this.#deps.memory.update(slot);
+    for (const listener of this.#listeners) this.#tell(listener, slot);
+  }
+
+  /** Whoever listens badly must not turn a movement into a failure. */
+  #tell(listener: (state: ActuatorState) => void, slot: ActuatorSlot): void {
+    try {
+      listener(slot.state);
+    } catch (error) {
+      this.#warn(slot, 'was not reported', error);
+    }
   }
 
   #slot(name: string): ActuatorSlot {

@@ -2,14 +2,16 @@
  * Everything that moves, joined: lockout, actuators with their remembered states, local rules. It needs no platform and no network.
  */
 import { join } from 'node:path';
+import type { ActuatorState } from '../actuators/actuator.ts';
 import { ActuatorControl } from '../actuators/actuator-control.ts';
+import { ActuatorMemory } from '../actuators/actuator-memory.ts';
 import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../actuators/desired-states.ts';
 import { LocalRules, type RuleEvent } from '../actuators/local-rules.ts';
 import { Lockout } from '../actuators/lockout.ts';
 import { reopeningDriver } from '../actuators/open-driver.ts';
 import { PulseMarks } from '../actuators/pulse-marks.ts';
-import type { AgentConfig } from '../config/agent-config.ts';
+import type { ActuatorConfig, AgentConfig } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
@@ -27,28 +29,32 @@ export class ActuatorSide {
   readonly lockout: Lockout;
   readonly actuators: ActuatorControl;
   readonly rules: LocalRules;
+  /** Those that were opened; what a changed configuration adds waits for a restart. */
+  readonly configs: readonly ActuatorConfig[];
   readonly #looking: Promise<void>;
   readonly #stop = new AbortController();
 
-  private constructor(parts: Pick<ActuatorSide, 'lockout' | 'actuators' | 'rules'>) {
+  private constructor(parts: Pick<ActuatorSide, 'lockout' | 'actuators' | 'rules' | 'configs'>) {
     this.lockout = parts.lockout;
     this.actuators = parts.actuators;
     this.rules = parts.rules;
+    this.configs = parts.configs;
     this.#looking = this.lockout.run(this.#stop.signal);
   }
 
   /** Resolves when the states for start are set, or hardware that is not there has been reported. */
   static async open(deps: ActuatorSideDeps, signal: AbortSignal): Promise<ActuatorSide> {
     const { config, ports, clock, log } = deps;
+    const configs = config.actuators.filter(({ enabled }) => enabled);
     const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, log }, signal);
     const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(config.stateFolder, 'actuators.json'), log });
     const actuators = await ActuatorControl.open(
       {
-        actuators: config.actuators
-          .filter(({ enabled }) => enabled)
-          .map((each) => ({ settings: actuatorSettings(each), driver: reopeningDriver(each, { ports, clock }) })),
-        desired: await DesiredStates.open(file, clock),
-        pulseMarks: await PulseMarks.open(config.runFolder, log),
+        actuators: configs.map((each) => ({ settings: actuatorSettings(each), driver: reopeningDriver(each, { ports, clock }) })),
+        memory: new ActuatorMemory({
+          desired: await DesiredStates.open(file, clock),
+          pulseMarks: await PulseMarks.open(config.runFolder, log),
+        }),
         locked: () => lockout.locked,
         clock,
         log,
@@ -56,7 +62,12 @@ export class ActuatorSide {
       signal,
     );
     const rules = new LocalRules({ rules: config.rules, actuators, clock, log, onEvent: deps.onRuleEvent });
-    return new ActuatorSide({ lockout, actuators, rules });
+    return new ActuatorSide({ lockout, actuators, rules, configs });
+  }
+
+  /** What each actuator shows, with its kind. */
+  states(): readonly (ActuatorState & { readonly kind: string })[] {
+    return this.configs.map(({ name, kind }) => ({ ...this.actuators.state(name), kind }));
   }
 
   /** Rules end first, so that nothing moves against the states for stop. Idempotent. */

@@ -49,7 +49,7 @@ export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSign
           void firmware.reboot().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the reboot could not be asked for')),
       }),
       methods: credentialMethods({ token: () => tokenOf(platform), store: platform.store }),
-      settings: config.settings(),
+      settings: () => config.settings(),
       firmwareKeys: firmware.keys,
       onFirmwareOffer: (shared) => firmware.consider(shared),
       identity: await identityAttributes(platform.board, clock, deps.configHash),

@@ -3,7 +3,6 @@
  * it is given. The journal is open before the first poll.
  */
 import { join } from 'node:path';
-import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../attributes/applied-values.ts';
 import { runAttributeLoop } from '../attributes/attribute-loop.ts';
 import { ClientAttributes } from '../attributes/client-attributes.ts';
@@ -24,18 +23,20 @@ import { type Checkpoint, RpcExecutor } from '../rpc/rpc-executor.ts';
 import { RpcJournal } from '../rpc/rpc-journal.ts';
 import { runRpcLoop } from '../rpc/rpc-loop.ts';
 import type { RpcMethod } from '../rpc/rpc-method.ts';
+import type { ActuatorSide } from './actuator-side.ts';
 
 export interface RemoteSideDeps {
   readonly config: () => AgentConfig;
   readonly deviceApi: DeviceApi;
   /** What is moved, and what holds it back. */
-  readonly side: { readonly actuators: ActuatorControl; readonly lockout: { readonly locked: boolean } };
+  readonly side: Pick<ActuatorSide, 'actuators' | 'configs' | 'lockout'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly work: BuiltInWork;
   /** Methods of other rooms: credentials, firmware. */
   readonly methods?: readonly RpcMethod[];
-  readonly settings: readonly LiveSetting[];
+  /** Asked each time: a changed configuration brings other settings. */
+  readonly settings: () => readonly LiveSetting[];
   readonly firmwareKeys: readonly string[];
   readonly onFirmwareOffer: (attributes: JsonObject) => void;
   /** Who the device is: model, serial, version, boot id, addresses, the configuration's hash. */
@@ -73,7 +74,7 @@ export class RemoteSide {
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
     // Not while a value is being applied: what it changes shows itself a moment later.
     const onChange = (): void => queueMicrotask(() => client.report({ ...settingValues(deps), sharedRefused: opened?.refusals ?? {} }));
-    const targets = targetsOf(deps);
+    const targets = (): readonly SharedTarget[] => targetsOf(deps);
     const { firmwareKeys, onFirmwareOffer } = deps;
     let opened: SharedAttributes | undefined;
     const shared = await SharedAttributes.open({ targets, applied, firmwareKeys, onFirmwareOffer, onChange, log }, signal);
@@ -142,18 +143,16 @@ export class RemoteSide {
 }
 
 function targetsOf({ config, side, settings }: RemoteSideDeps): readonly SharedTarget[] {
-  const { actuators, attributes } = config();
+  const { attributes } = config();
   return [
-    ...actuators.filter(({ enabled }) => enabled).map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, side.actuators)),
-    ...(attributes.liveSettings ? settings.map(settingTarget) : []),
+    ...side.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, side.actuators)),
+    ...(attributes.liveSettings ? settings().map(settingTarget) : []),
   ];
 }
 
 /** What the hardware shows, and why it does not show what was wished. An attribute cannot be taken back, so what is not known is said in a word. */
-function actuatorValues({ config, side }: RemoteSideDeps): JsonObject {
-  const states = config()
-    .actuators.filter(({ enabled }) => enabled)
-    .map(({ name, stateKey }) => ({ stateKey, ...side.actuators.state(name) }));
+function actuatorValues({ side }: RemoteSideDeps): JsonObject {
+  const states = side.configs.map(({ name, stateKey }) => ({ stateKey, ...side.actuators.state(name) }));
   return {
     ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
     actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
@@ -161,5 +160,5 @@ function actuatorValues({ config, side }: RemoteSideDeps): JsonObject {
 }
 
 function settingValues({ settings }: RemoteSideDeps): JsonObject {
-  return Object.fromEntries(settings.map(({ key, effective }) => [`${key}.effective`, effective()]));
+  return Object.fromEntries(settings().map(({ key, effective }) => [`${key}.effective`, effective()]));
 }

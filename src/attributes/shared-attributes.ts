@@ -14,7 +14,8 @@ import type { AppliedValues } from './applied-values.ts';
 import type { SharedTarget } from './shared-target.ts';
 
 export interface SharedAttributesDeps {
-  readonly targets: readonly SharedTarget[];
+  /** Asked each time: a changed configuration brings other settings. */
+  readonly targets: () => readonly SharedTarget[];
   readonly applied: AppliedValues;
   /** Keys of a firmware offer, handed over together whenever one of them changes. */
   readonly firmwareKeys: readonly string[];
@@ -48,7 +49,7 @@ export class SharedAttributes {
   /** Applies what an earlier run had applied, so that settings hold before there is any contact. */
   static async open(deps: SharedAttributesDeps, signal: AbortSignal): Promise<SharedAttributes> {
     const shared = new SharedAttributes(deps);
-    for (const target of deps.targets) {
+    for (const target of deps.targets()) {
       const value = target.restored ? deps.applied.applied(target.key) : undefined;
       if (value !== undefined) await shared.#act(target, value, signal);
     }
@@ -57,7 +58,7 @@ export class SharedAttributes {
 
   /** Every key that must be asked for. */
   get keys(): readonly string[] {
-    return [...this.#deps.targets.map(({ key }) => key), ...this.#deps.firmwareKeys];
+    return [...this.#deps.targets().map(({ key }) => key), ...this.#deps.firmwareKeys];
   }
 
   /** Why wishes are not fulfilled, by key. */
@@ -73,7 +74,7 @@ export class SharedAttributes {
   /** Takes the platform's whole answer: a requested key that is not in it was deleted. Resolves to whether anything was done. */
   async reconcile(shared: JsonObject, signal: AbortSignal): Promise<boolean> {
     let acted = this.#offerFirmware(shared);
-    for (const target of this.#deps.targets) {
+    for (const target of this.#deps.targets()) {
       const value = Object.hasOwn(shared, target.key) ? shared[target.key] : undefined;
       if (value === undefined) acted = (await this.#clear(target)) || acted;
       else if (!this.#isSettled(target.key, value)) acted = (await this.#act(target, value, signal)) || acted;
@@ -83,7 +84,7 @@ export class SharedAttributes {
 
   /** Tries again what had to wait. */
   async retryWaiting(signal: AbortSignal): Promise<void> {
-    for (const target of this.#deps.targets) {
+    for (const target of this.#deps.targets()) {
       const waiting = this.#waiting.get(target.key);
       if (waiting !== undefined) await this.#act(target, waiting.value, signal);
     }

@@ -74,7 +74,7 @@ const remote = await RemoteSide.open(
       reboot: () => stop.abort(),
       diagnose: () => ({ text: 'x'.repeat(200_000) }),
     },
-    settings: [],
+    settings: () => [],
     ...{ firmwareKeys: [], onFirmwareOffer: () => {}, identity: { run: randomUUID() } },
     checkpoint: (name) => {
       if (Math.random() >= (options.killAt?.[name] ?? 0)) return;

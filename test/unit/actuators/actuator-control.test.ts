@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings, ActuatorState } from '../../../src/actuators/actuator.ts';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
+import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -26,7 +27,13 @@ async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
     return { settings: each, driver: drivers[each.name] as FakeActuator };
   });
   control = await ActuatorControl.open(
-    { actuators, desired, pulseMarks: await PulseMarks.open(folder, silentLog), locked: () => locked, clock, log: silentLog },
+    {
+      actuators,
+      memory: new ActuatorMemory({ desired, pulseMarks: await PulseMarks.open(folder, silentLog) }),
+      locked: () => locked,
+      clock,
+      log: silentLog,
+    },
     never,
   );
   return control;
@@ -69,6 +76,14 @@ describe('an actuator', () => {
       [true, 'rpc'],
       [false, 'rule'],
     ]);
+  });
+
+  it('has moved although whoever is told of it fails', async () => {
+    await open(relaySettings('relay'));
+    control.onState(() => {
+      throw new Error('a bad listener');
+    });
+    expect(await set('relay', true)).toBe('moved');
   });
 
   it('says so when the hardware does not follow', async () => {
@@ -264,6 +279,9 @@ describe('a pulse', () => {
     await clock.advance(1_000);
     expect(relay().shown).toBe(true);
     expect(control.state('relay')).toMatchObject({ by: 'local', pulsing: false });
+    await control.close();
+    await open(relaySettings('relay'));
+    expect(relay().shown).toBe(true);
   });
 });
 
@@ -342,7 +360,10 @@ describe('a safe state', () => {
     const actuators = settings.map((each) => ({ settings: each, driver: new FakeActuator() }));
     const pulseMarks = await PulseMarks.open(folder, silentLog);
     const desired = await DesiredStates.open(file, clock);
-    control = await ActuatorControl.open({ actuators, desired, pulseMarks, locked: () => false, clock, log: silentLog }, never);
+    control = await ActuatorControl.open(
+      { actuators, memory: new ActuatorMemory({ desired, pulseMarks }), locked: () => false, clock, log: silentLog },
+      never,
+    );
     await control.set('relay', true, rpc, never);
     expect(written).toEqual([]);
     await control.set('kept', true, rpc, never);
@@ -361,8 +382,10 @@ describe('a safe state', () => {
     const stuck = await ActuatorControl.open(
       {
         actuators,
-        desired: await DesiredStates.open(file, clock),
-        pulseMarks: await PulseMarks.open(folder, silentLog),
+        memory: new ActuatorMemory({
+          desired: await DesiredStates.open(file, clock),
+          pulseMarks: await PulseMarks.open(folder, silentLog),
+        }),
         locked: () => false,
         clock,
         log: silentLog,

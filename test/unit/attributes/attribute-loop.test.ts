@@ -93,7 +93,7 @@ async function start(): Promise<void> {
     },
   });
   const applied = await AppliedValues.open(file);
-  const deps = { targets: [setting], applied, firmwareKeys: [], onFirmwareOffer: () => {}, onChange: () => {}, log: silentLog };
+  const deps = { targets: () => [setting], applied, firmwareKeys: [], onFirmwareOffer: () => {}, onChange: () => {}, log: silentLog };
   const shared = await SharedAttributes.open(deps, stop.signal);
   const loop = { deviceApi: platform, shared, client, clock, log: silentLog, random: () => 0.5, readBackPeriodMs: 3_600_000 };
   void runAttributeLoop({ ...loop, reconcilePeriodMs: () => PERIOD_MS }, stop.signal);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
+import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
@@ -46,8 +47,7 @@ async function start(): Promise<void> {
   actuators = await ActuatorControl.open(
     {
       actuators: [{ settings, driver: relay }],
-      desired,
-      pulseMarks: await PulseMarks.open(folder, silentLog),
+      memory: new ActuatorMemory({ desired, pulseMarks: await PulseMarks.open(folder, silentLog) }),
       locked: () => locked,
       clock,
       log: silentLog,
@@ -56,7 +56,7 @@ async function start(): Promise<void> {
   );
   applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(folder, 'shared.json'), log: silentLog }));
   const targets = [actuatorTarget('relayWish', 'relay', actuators), settingTarget(period)];
-  const deps = { targets, applied, firmwareKeys: ['fw_title', 'fw_version'], log: silentLog, onChange: () => {} };
+  const deps = { targets: () => targets, applied, firmwareKeys: ['fw_title', 'fw_version'], log: silentLog, onChange: () => {} };
   shared = await SharedAttributes.open({ ...deps, onFirmwareOffer: (offer) => offers.push(offer) }, never);
 }
 

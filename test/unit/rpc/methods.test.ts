@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
+import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
@@ -34,7 +35,10 @@ beforeEach(async () => {
   ];
   const pulseMarks = await PulseMarks.open('/nonexistent', silentLog);
   const desired = await DesiredStates.open(file, clock);
-  control = await ActuatorControl.open({ actuators, desired, pulseMarks, locked: () => false, clock, log: silentLog }, never);
+  control = await ActuatorControl.open(
+    { actuators, memory: new ActuatorMemory({ desired, pulseMarks }), locked: () => false, clock, log: silentLog },
+    never,
+  );
 });
 
 const method = (methods: readonly RpcMethod[], name: string): RpcMethod => {
