@@ -1,6 +1,6 @@
 /** What can be asked of the running agent on its two local sockets: looking is for everyone, changing for the service's group. */
 
-import type { ControlMethod } from '../control-socket/control-connection.ts';
+import type { ControlMethod, ControlStream } from '../control-socket/control-connection.ts';
 import { ControlServer } from '../control-socket/control-server.ts';
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -20,6 +20,7 @@ export interface LocalDoorsDeps {
   /** Doors that other parts of the agent add. */
   readonly methods?: Readonly<Record<string, ControlMethod>>;
   readonly readMethods?: Readonly<Record<string, ControlMethod>>;
+  readonly readStreams?: Readonly<Record<string, ControlStream>>;
 }
 
 export async function openDoors(deps: LocalDoorsDeps, signal: AbortSignal): Promise<ControlServer> {
@@ -35,6 +36,7 @@ export async function openDoors(deps: LocalDoorsDeps, signal: AbortSignal): Prom
         memory: (params) => memory(params.collect === true),
         ...deps.readMethods,
       },
+      readStreams: deps.readStreams ?? {},
       methods: {
         reload: () => deps.reload(),
         readSensor: async (params, callSignal) => (await deps.sampler.readNow(text(params, 'name'), callSignal)) as unknown as JsonValue,

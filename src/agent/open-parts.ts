@@ -19,6 +19,7 @@ import { deliveryDoors, identityDoors } from './identity-doors.ts';
 import type { LiveConfig } from './live-config.ts';
 import { openDoors } from './local-doors.ts';
 import { openRemoteSide, remoteDoors } from './open-remote-side.ts';
+import { outboxDoors } from './outbox-doors.ts';
 import { PlatformSide } from './platform-side.ts';
 import type { RemoteSide } from './remote-side.ts';
 import { StatusSide } from './status-side.ts';
@@ -119,6 +120,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     latest,
     diagnose: deps.diagnose,
   });
+  const outbox = outboxDoors(telemetry.outbox);
   const doors = await openDoors(
     {
       runFolder: config.runFolder,
@@ -134,8 +136,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         ...firmware.doors(),
         ...identityDoors({ platform, stateFolder: config.stateFolder, clock, log, restart: deps.restart }),
         ...deliveryDoors(telemetry.outbox),
+        ...outbox.methods,
       },
-      readMethods: { ...firmware.readDoors(), statusPage: () => ({ url: page.url ?? null }) },
+      readStreams: outbox.readStreams,
+      readMethods: { ...outbox.readMethods, ...firmware.readDoors(), statusPage: () => ({ url: page.url ?? null }) },
     },
     signal,
   );

@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   sensors: async () => (await import('./sensors.ts')).addSensorsCommand,
   watch: async () => (await import('./watch.ts')).addWatchCommand,
   actuate: async () => (await import('./actuate.ts')).addActuateCommand,
+  outbox: async () => (await import('./outbox.ts')).addOutboxCommand,
   scan: async () => (await import('./scan.ts')).addScanCommand,
   claim: async () => (await import('./claim.ts')).addClaimCommand,
   identity: async () => (await import('./identity.ts')).addIdentityCommand,

@@ -17,8 +17,11 @@ import { LineReader } from './line-reader.ts';
 
 /** Answers once. */
 export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise<JsonValue> | JsonValue;
-/** Emits events until it ends by itself or the caller cancels. */
-export type ControlStream = (params: JsonObject, emit: (event: JsonValue) => void, signal: AbortSignal) => Promise<void>;
+/**
+ * Emits events until it ends by itself or the caller cancels. Whoever has much to tell waits for each `emit`: it resolves when the caller
+ * has room for more.
+ */
+export type ControlStream = (params: JsonObject, emit: (event: JsonValue) => Promise<void>, signal: AbortSignal) => Promise<void>;
 
 export interface ControlConnectionDeps {
   readonly socket: Socket;
@@ -98,7 +101,7 @@ export class ControlConnection {
     const { methods, streams, access } = this.#deps;
     const stream = streams.get(method);
     if (stream !== undefined) {
-      await stream(params, (event) => signal.aborted || this.#send({ id, event }), signal);
+      await stream(params, (event) => this.#emit({ id, event }, signal), signal);
       return null;
     }
     const serve = methods.get(method);
@@ -107,6 +110,22 @@ export class ControlConnection {
     const hint = access === 'read' ? ' for those who may only look' : '';
     throw new AgentError('control-socket/unknown-method', `the agent has no ${method.slice(0, 100)}${hint}; it has ${known}`, {
       recovery: 'drop',
+    });
+  }
+
+  async #emit(message: JsonObject, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    this.#send(message);
+    const { socket } = this.#deps;
+    if (!socket.writableNeedDrain || socket.destroyed) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        socket.off('drain', done);
+        socket.off('close', done);
+        resolve();
+      };
+      socket.on('drain', done);
+      socket.on('close', done);
     });
   }
 

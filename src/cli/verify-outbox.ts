@@ -1,0 +1,59 @@
+/** Reads every block of an outbox's segments and says what is whole. Changes nothing, and needs no agent to stand still. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseSegmentName, readSegmentHeader, scanSegment } from '../outbox/segment-file.ts';
+
+export interface SegmentVerdict {
+  readonly name: string;
+  readonly bytes: number;
+  readonly blocks: number;
+  readonly entries: number;
+  /** In words; absent when all of it is whole. */
+  readonly damage?: string;
+}
+
+export interface OutboxVerdict {
+  readonly segments: readonly SegmentVerdict[];
+  readonly entries: number;
+  /** Files that an earlier start could not understand. */
+  readonly setAside: readonly string[];
+  readonly isWhole: boolean;
+}
+
+const SET_ASIDE = 'set-aside';
+
+export async function verifyOutbox(
+  folder: string,
+  onProgress: (done: number, total: number) => void,
+  signal: AbortSignal,
+): Promise<OutboxVerdict> {
+  const names = (await readdir(folder)).filter((name) => parseSegmentName(name) !== undefined).sort();
+  const segments: SegmentVerdict[] = [];
+  for (const [index, name] of names.entries()) {
+    signal.throwIfAborted();
+    onProgress(index, names.length);
+    // One that was delivered meanwhile is gone, and no fault.
+    const bytes = await readFile(join(folder, name)).catch(() => undefined);
+    if (bytes !== undefined) segments.push(verdictOn(name, bytes, index === names.length - 1));
+  }
+  const setAside = await readdir(join(folder, SET_ASIDE)).catch((): string[] => []);
+  return {
+    segments,
+    entries: segments.reduce((sum, { entries }) => sum + entries, 0),
+    setAside,
+    isWhole: segments.every(({ damage }) => damage === undefined) && setAside.length === 0,
+  };
+}
+
+function verdictOn(name: string, bytes: Buffer, isNewest: boolean): SegmentVerdict {
+  const header = readSegmentHeader(bytes);
+  const { blocks, damaged, cleanTail, end } = scanSegment(bytes);
+  const faults = [
+    ...(header.kind === 'ours' ? [] : [`its header is ${header.kind}`]),
+    ...damaged.map(([from, to]) => `${to - from} bytes at ${from} are no block`),
+    // The end of the newest may be in the middle of a commit.
+    ...(cleanTail || isNewest ? [] : [`${bytes.length - end} bytes at its end are no block`]),
+  ];
+  const entries = blocks.reduce((sum, { count }) => sum + count, 0);
+  return { name, bytes: bytes.length, blocks: blocks.length, entries, ...(faults.length === 0 ? {} : { damage: faults.join(', ') }) };
+}
