@@ -138,6 +138,30 @@ describe('the agent', () => {
     expect(moved).toEqual([]);
   });
 
+  it('goes on through a reload that adds an actuator, a sensor and a rule', async () => {
+    const { actuators, sensors, rules } = config as Record<string, JsonObject[]>;
+    const hash = await bench.clientAttribute('configHash');
+    await bench.reload({
+      ...config,
+      actuators: [...(actuators ?? []), { name: 'late', kind: 'gpio-output', line: 'GPIO25' }],
+      sensors: [...(sensors ?? []), { name: 'second', kind: 'host', period: '700ms' }],
+      rules: [
+        ...(rules ?? []),
+        { name: 'light', when: { sensor: 'host', key: 'uptimeS', above: 0 }, set: { actuator: 'lamp', value: true } },
+      ],
+    });
+    expect(await clientAttribute('sensors.second.period.effective', 700)).toBe(700);
+    expect(await bench.clientAttribute('configHash')).not.toBe(hash);
+    expect(await clientAttribute('lampState', true)).toBe(true);
+    expect(await call('setActuator', { name: 'down', value: false })).toMatchObject({ name: 'down' });
+    const { actuators: states, alerts } = (await call('getStatus')) as { actuators: { name: string }[]; alerts: string[] };
+    expect(states.map(({ name }) => name)).toEqual(['gate', 'lamp', 'up', 'down', 'fan']);
+    expect(alerts.join()).toContain('restart needed');
+    await bench.setShared({ 'sensors.second.period': '900ms' });
+    expect(await clientAttribute('sensors.second.period.effective', 900)).toBe(900);
+    await bench.reload(config);
+  });
+
   it('restarts once when told to, with settings and restored states as they were, and no wish undone', async () => {
     expect(await call('setLamp', true)).toMatchObject({ value: true });
     expect(await call('restart')).toEqual({ accepted: true });

@@ -89,6 +89,22 @@ export class RemoteBench {
 
   /** The whole agent instead, as the service runs it. Resolves when it answers. */
   async startWholeAgent(config: JsonObject): Promise<void> {
+    const file = await this.#writeConfig(config);
+    const started = this.#start([join(ROOT, 'src/main.ts'), 'run', '--config', file]);
+    started.catch(() => {});
+    const untilMs = performance.now() + READY_WITHIN_MS;
+    while ((await this.rpc('getStatus', {}, 1_000)).status !== 200) {
+      if (performance.now() > untilMs || this.agentEnd !== undefined) throw new Error(`the agent does not answer: ${this.agentLog}`);
+    }
+  }
+
+  /** Another configuration for the running agent, and the signal to read it. */
+  async reload(config: JsonObject): Promise<void> {
+    await this.#writeConfig(config);
+    this.#agent?.kill('SIGHUP');
+  }
+
+  async #writeConfig(config: JsonObject): Promise<string> {
     const file = join(this.folder, 'turnstone.yaml');
     const whole = {
       version: 1,
@@ -98,12 +114,7 @@ export class RemoteBench {
       ...config,
     };
     await writeFile(file, JSON.stringify(whole));
-    const started = this.#start([join(ROOT, 'src/main.ts'), 'run', '--config', file]);
-    started.catch(() => {});
-    const untilMs = performance.now() + READY_WITHIN_MS;
-    while ((await this.rpc('getStatus', {}, 1_000)).status !== 200) {
-      if (performance.now() > untilMs || this.agentEnd !== undefined) throw new Error(`the agent does not answer: ${this.agentLog}`);
-    }
+    return file;
   }
 
   async #start(words: readonly string[]): Promise<void> {
