@@ -11,6 +11,8 @@ export interface SelfDiagnosisDeps {
   readonly configFile: string;
   readonly environment: Environment;
   readonly clock: Clock;
+  /** A simulated board's socket, in place of the hardware that the configuration names. */
+  readonly boardSocket?: string;
   readonly status: () => AgentStatus;
 }
 

@@ -87,8 +87,9 @@ export function readYaml(text: string): YamlSource {
   }
 }
 
+/** The parser's words without what follows a colon: that is a piece of the file, and may be a token that begins with * or !. */
 function firstLine(message: string): string {
-  return (message.split('\n')[0] ?? message).replace(/:$/, '');
+  return (message.split('\n')[0] ?? message).replace(/:.*$/, '');
 }
 
 /** Where a fault stands: at its value, at its key, or at what is nearest above when it is not there. */

@@ -28,6 +28,8 @@ export interface DoctorDeps {
   readonly isTimeSynchronised: () => Promise<boolean>;
   /** The release that asks. */
   readonly version: string;
+  /** A simulated board's socket, in place of the hardware that the configuration names. */
+  readonly boardSocket?: string;
   /** What a running agent says of itself. */
   readonly agent?: AgentStatus;
   /** Whether the platform knows this device's token; undefined when the device has none. @throws PlatformError when it cannot be asked. */

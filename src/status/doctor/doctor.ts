@@ -1,5 +1,5 @@
 /** Looks at every thing that keeps a gateway from working. Changes nothing; a check that hangs is cut off and said to be unknown. */
-import { readConfig } from '../../config/read-config.ts';
+import { type ReadConfig, readConfig } from '../../config/read-config.ts';
 import { messageOf } from '../../errors.ts';
 import { type Check, type DoctorDeps, type Finding, type Patient, unknown, type Verdict } from './checkup.ts';
 import { CONFIG_CHECKS } from './config-checks.ts';
@@ -31,11 +31,20 @@ export async function runDoctor(deps: DoctorDeps, signal: AbortSignal): Promise<
     faults: [{ line: 1, column: 1, path: '', problem: messageOf(error), expected: 'a configuration' }],
     warnings: [],
   }));
-  const patient: Patient = { ...deps, read, serviceUser: (await deps.machine.user(SERVICE_USER)) ?? (await deps.machine.user()) };
+  const patient: Patient = {
+    ...deps,
+    read: onBoard(read, deps.boardSocket),
+    serviceUser: (await deps.machine.user(SERVICE_USER)) ?? (await deps.machine.user()),
+  };
   const found = await Promise.all(CHECKS.map((check) => examine(check, patient, signal)));
   const checks = found.flat();
   const has = (verdict: Verdict): boolean => checks.some((one) => one.verdict === verdict);
   return { verdict: has('fault') ? 'fault' : has('warning') ? 'warning' : 'good', checks };
+}
+
+function onBoard(read: ReadConfig, boardSocket: string | undefined): ReadConfig {
+  if (boardSocket === undefined || read.config === undefined) return read;
+  return { ...read, config: { ...read.config, hardware: { ...read.config.hardware, board: 'simulated', boardSocket } } };
 }
 
 async function examine({ id, title, look }: Check, patient: Patient, signal: AbortSignal): Promise<readonly CheckedThing[]> {

@@ -118,6 +118,15 @@ describe('a secret', () => {
     expect(JSON.stringify(faults)).not.toMatch(/from-environment|literal-token|"12"|hidden/);
   });
 
+  it.each(['*sk-71f3', '!sk-71f3', '&sk-71f3', '@sk-71f3', '%sk-71f3', '"sk-71f3', '[sk-71f3', 'sk-71f3: x', '|sk-71f3'])(
+    'is not shown by a fault of YAML, as in %s',
+    async (written) => {
+      const { faults } = await readConfig(await file('turnstone.yaml', platformWith(`accessToken: ${written}`)), { environment: {} });
+      expect(faults.length).toBeGreaterThan(0);
+      expect(JSON.stringify(faults)).not.toContain('71f3');
+    },
+  );
+
   it('in a file that everyone can read is a warning', async () => {
     const warningsOf = async (path: string) => (await readConfig(path, { environment: {} })).warnings.map(({ problem }) => problem);
     expect(await warningsOf(await file('open.yaml', SMALLEST, 0o644))).toEqual([expect.stringContaining('everyone can read')]);

@@ -197,3 +197,27 @@ describe('the control socket', () => {
     await expect(serve({ folder: join(folder, 'x'.repeat(120)) })).rejects.toMatchObject({ code: 'control-socket/cannot-listen' });
   });
 });
+
+describe('a stream that has much to tell', () => {
+  it('goes at the pace of its reader, and holds no more than the socket takes', async () => {
+    let told = 0;
+    await serve({
+      readStreams: {
+        much: async (_params, emit, signal) => {
+          for (; told < 20_000 && !signal.aborted; told += 1) await emit('x'.repeat(1_000));
+        },
+      },
+    });
+    const socket = createConnection(join(folder, 'read.sock'));
+    socket.on('error', () => {});
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.pause();
+    socket.write('{"id":1,"method":"much"}\n');
+    await expect.poll(() => told).toBeGreaterThan(10);
+    await delay(100);
+    expect(told).toBeLessThan(5_000);
+    socket.resume();
+    await expect.poll(() => told, { timeout: 10_000 }).toBe(20_000);
+    socket.destroy();
+  });
+});
