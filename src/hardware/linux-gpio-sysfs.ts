@@ -3,7 +3,8 @@
  * event loop; a line that another process exported is taken over, because that is also what our own crash leaves behind.
  */
 import { closeSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Gpio } from 'onoff';
 import { AgentError, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -94,17 +95,41 @@ export async function openSysfsOutput(line: FoundLine, request: OutputRequest, d
   };
 }
 
+/** What sysfs knows a line as. */
+export function sysfsNumber({ chip, offset }: FoundLine): number {
+  return (chip.base ?? 0) + offset;
+}
+
+/** A line that somebody exported and that no longer has a user. */
+export interface Leftover {
+  readonly direction: 'in' | 'out';
+  /** Physical. */
+  readonly level: Level;
+}
+
+/** Unexports a line; undefined when it is not exported or cannot be. sysfs does not know who exported it: an agent that crashed, or a script. */
+export async function unexportLeftover(classFolder: string, number: number): Promise<Leftover | undefined> {
+  const text = async (file: string): Promise<string> => (await readFile(join(classFolder, `gpio${number}`, file), 'utf8')).trim();
+  try {
+    const [direction, value, activeLow] = [await text('direction'), await text('value'), await text('active_low')];
+    await writeFile(join(classFolder, 'unexport'), String(number));
+    return { direction: direction === 'out' ? 'out' : 'in', level: value === activeLow ? 0 : 1 };
+  } catch {
+    return undefined;
+  }
+}
+
 async function exported(line: FoundLine, deps: SysfsGpioDeps, open: (number: number) => Gpio, direction: 'in' | 'out'): Promise<Gpio> {
   const words = inWords(line);
   try {
-    const gpio = open((line.chip.base ?? 0) + line.offset);
+    const gpio = open(sysfsNumber(line));
     // onoff swallows failures on lines that were exported before.
     if (gpio.direction() !== direction)
       throw new AgentError('hardware/gpio-failed', `${words} cannot be made an ${direction}put`, { recovery: 'retry' });
     return gpio;
   } catch (cause) {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
-    const holder = (await deps.holderOf(line)) ?? (await debugHolder((line.chip.base ?? 0) + line.offset));
+    const holder = (await deps.holderOf(line)) ?? (await debugHolder(sysfsNumber(line)));
     throw new AgentError('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, {
       recovery: 'retry',
       cause,

@@ -6,13 +6,13 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError } from '../errors.ts';
+import { AgentError, hasCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import type { GpioInput, GpioOutput, GpioPort, InputRequest, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
+import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
 import { openCharacterDeviceInput, openCharacterDeviceOutput } from './linux-gpio-character-device.ts';
 import { describeLines, holderOf, readCharacterDeviceChips } from './linux-gpio-chips.ts';
 import { type FoundLine, findLine, type GpioChip, mergeChips, readSysfsChips } from './linux-gpio-lines.ts';
-import { openSysfsInput, openSysfsOutput, type SysfsGpioDeps } from './linux-gpio-sysfs.ts';
+import { type Leftover, openSysfsInput, openSysfsOutput, type SysfsGpioDeps, sysfsNumber, unexportLeftover } from './linux-gpio-sysfs.ts';
 
 export type GpioInterface = 'auto' | 'sysfs' | 'character-device';
 
@@ -37,6 +37,8 @@ export class LinuxGpio implements GpioPort {
   readonly #classFolder: string;
   readonly #deviceFolder: string;
   readonly #open = new Set<GpioInput | GpioOutput>();
+  /** Numbers of the lines that are open over sysfs. */
+  readonly #sysfsLines = new Set<number>();
 
   constructor(deps: LinuxGpioDeps) {
     this.#deps = deps;
@@ -48,17 +50,22 @@ export class LinuxGpio implements GpioPort {
     const special =
       (request.bias !== undefined && request.bias !== 'as-is') || (request.debounceMs ?? 0) > 0 || (request.edges ?? 'none') !== 'none';
     const { through, line } = await this.#choose(request.line, special);
-    if (through === 'character-device') return this.#keep(openCharacterDeviceInput(this.#deviceFolder, line, request));
+    if (through === 'character-device')
+      return await this.#onCharacterDevice(line, () => openCharacterDeviceInput(this.#deviceFolder, line, request));
     if (request.bias !== undefined && request.bias !== 'as-is') throw needsCharacterDevice(`bias ${request.bias}`, line);
-    return this.#keep(await openSysfsInput(line, request, this.#sysfsDeps()));
+    return await this.#onSysfs(line, () => openSysfsInput(line, request, this.#sysfsDeps()));
   }
 
   async openOutput(request: OutputRequest, _signal: AbortSignal): Promise<GpioOutput> {
     const special = request.drive !== undefined && request.drive !== 'push-pull';
     const { through, line } = await this.#choose(request.line, special);
-    if (through === 'character-device') return this.#keep(openCharacterDeviceOutput(this.#deviceFolder, line, request));
-    if (special) throw needsCharacterDevice(`drive ${request.drive}`, line);
-    return this.#keep(await openSysfsOutput(line, request, this.#sysfsDeps()));
+    if (special && through === 'sysfs') throw needsCharacterDevice(`drive ${request.drive}`, line);
+    if (through === 'sysfs') return await this.#onSysfs(line, () => openSysfsOutput(line, request, this.#sysfsDeps()));
+    return await this.#onCharacterDevice(line, (leftover) => {
+      const keeps = request.initial === 'keep' && leftover?.direction === 'out';
+      const initial = keeps ? logical(leftover.level, request.activeLow) : request.initial;
+      return openCharacterDeviceOutput(this.#deviceFolder, line, { ...request, initial });
+    });
   }
 
   async list(_signal: AbortSignal): Promise<readonly LineDescription[]> {
@@ -104,10 +111,54 @@ export class LinuxGpio implements GpioPort {
     return twin === undefined ? undefined : holderOf(this.#deviceFolder, { chip: twin, offset: line.offset });
   }
 
+  /** onoff takes an exported line over without a word, so two users of one line within this agent are told apart here. */
+  async #onSysfs<T extends GpioInput | GpioOutput>(line: FoundLine, open: () => Promise<T>): Promise<T> {
+    const number = sysfsNumber(line);
+    if (this.#sysfsLines.has(number))
+      throw new AgentError('hardware/gpio-busy', `GPIO line ${line.offset} of ${line.chip.label} is held by turnstone itself`, {
+        recovery: 'retry',
+      });
+    this.#sysfsLines.add(number);
+    try {
+      const opened = await open();
+      const close = async (): Promise<void> => {
+        this.#sysfsLines.delete(number);
+        await opened.close();
+      };
+      return this.#keep({ ...opened, close });
+    } catch (error) {
+      this.#sysfsLines.delete(number);
+      throw error;
+    }
+  }
+
+  /** A line that an earlier run of the agent left exported in sysfs is taken back first. */
+  async #onCharacterDevice<T extends GpioInput | GpioOutput>(line: FoundLine, open: (leftover?: Leftover) => T): Promise<T> {
+    try {
+      return this.#keep(open());
+    } catch (error) {
+      const leftover = hasCode(error, 'hardware/gpio-busy') ? await this.#takeBack(line) : undefined;
+      if (leftover === undefined) throw error;
+      return this.#keep(open(leftover));
+    }
+  }
+
+  async #takeBack(line: FoundLine): Promise<Leftover | undefined> {
+    const sysfs = mergeChips(await readSysfsChips(this.#classFolder), readCharacterDeviceChips(this.#deviceFolder));
+    const chip = sysfs.find(({ aliases }) => aliases.includes(line.chip.name));
+    if (chip === undefined) return undefined;
+    const number = sysfsNumber({ chip, offset: line.offset });
+    return this.#sysfsLines.has(number) ? undefined : await unexportLeftover(this.#classFolder, number);
+  }
+
   #keep<T extends GpioInput | GpioOutput>(line: T): T {
     this.#open.add(line);
     return line;
   }
+}
+
+function logical(physical: Level, activeLow = false): Level {
+  return (physical === 1) !== activeLow ? 1 : 0;
 }
 
 function needsCharacterDevice(what: string, line: FoundLine): AgentError {

@@ -82,12 +82,12 @@ describe('LinuxGpio over sysfs', () => {
 
   it('makes the first level physical, because the kernel takes it so whatever active_low says', async () => {
     const gpio = await machine();
-    for (const [initial, activeLow] of [
-      [1, false],
-      [1, true],
-      [0, true],
+    for (const [line, initial, activeLow] of [
+      ['GPIO4', 1, false],
+      ['GPIO5', 1, true],
+      ['GPIO6', 0, true],
     ] as const)
-      await gpio.openOutput({ line: 'GPIO4', initial, activeLow }, signal);
+      await gpio.openOutput({ line, initial, activeLow }, signal);
     expect(asked.map((call) => call.split(' ')[1])).toEqual(['high', 'low', 'high']);
   });
 
@@ -118,6 +118,14 @@ describe('LinuxGpio over sysfs', () => {
     await expect(gpio.openOutput({ line: 'GPIO4', initial: 1 }, signal)).rejects.toThrow(/read-only for this service/);
     failure = Object.assign(new Error('EINVAL'), { code: 'EINVAL' });
     await expect(gpio.openInput({ line: 'GPIO4' }, signal)).rejects.toThrow(/opening GPIO line 4 of pinctrl-bcm2711 \(EINVAL\)/);
+  });
+
+  it('refuses a line that it holds itself, which onoff would take over, and gives it again when it is closed', async () => {
+    const gpio = await machine();
+    const held = await gpio.openInput({ line: 'GPIO4' }, signal);
+    await expect(gpio.openInput({ line: { chip: 'pinctrl-bcm2711', offset: 4 } }, signal)).rejects.toThrow(/held by turnstone itself/);
+    await held.close();
+    await (await gpio.openInput({ line: 'GPIO4' }, signal)).close();
   });
 
   it('names what only the character device can do', async () => {
