@@ -10,13 +10,14 @@ import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { Outbox } from '../outbox/outbox.ts';
 import type { OutboxSettings } from '../outbox/outbox-settings.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import type { Sample } from '../sensors/sensor.ts';
-import { DailyBudget } from '../telemetry/daily-budget.ts';
+import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from '../telemetry/daily-budget.ts';
 import { ReportRules } from '../telemetry/report-rules.ts';
 import { Uploader } from '../telemetry/uploader.ts';
 
@@ -36,21 +37,30 @@ export interface TelemetryPathDeps {
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
 
+/** A crash forgets no more of the day's budget than this. */
+const KEEP_BUDGET_EVERY_MS = 60_000;
+
 export class TelemetryPath {
   readonly outbox: Outbox;
   readonly uploader: Uploader;
   readonly budget: DailyBudget;
   readonly #deps: TelemetryPathDeps;
   readonly #rules: ReportRules;
+  readonly #spentFile: StateFile;
+  #keptBudgetAtMs = Number.NEGATIVE_INFINITY;
 
-  private constructor(deps: TelemetryPathDeps, outbox: Outbox) {
+  private constructor(
+    deps: TelemetryPathDeps,
+    outbox: Outbox,
+    spent: { readonly file: StateFile; readonly carried: SentToday | undefined },
+  ) {
     this.#deps = deps;
     this.outbox = outbox;
-    this.budget = new DailyBudget({
-      clock: deps.clock,
-      bytesSent: deps.sentBytes,
-      limitBytes: () => deps.config().platform.dailyBudgetBytes,
-    });
+    this.#spentFile = spent.file;
+    this.budget = new DailyBudget(
+      { clock: deps.clock, bytesSent: deps.sentBytes, limitBytes: () => deps.config().platform.dailyBudgetBytes },
+      spent.carried,
+    );
     this.uploader = new Uploader({
       outbox,
       postTelemetry: deps.postTelemetry,
@@ -66,7 +76,10 @@ export class TelemetryPath {
         };
       },
       budget: this.budget,
-      ...(deps.onAcknowledged === undefined ? {} : { onAcknowledged: deps.onAcknowledged }),
+      onAcknowledged: () => {
+        this.#keepBudget();
+        deps.onAcknowledged?.();
+      },
     });
     this.#rules = new ReportRules({
       clock: deps.clock,
@@ -83,7 +96,8 @@ export class TelemetryPath {
       { folder: join(stateFolder, 'outbox'), clock, log, timeSync, settings: outboxSettings(settings) },
       signal,
     );
-    return new TelemetryPath(deps, outbox);
+    const file = new StateFile({ ...DAILY_BUDGET_FORMAT, path: join(stateFolder, 'daily-budget.json'), log });
+    return new TelemetryPath(deps, outbox, { file, carried: sentTodayFrom(await file.read()) });
   }
 
   /** Readings from the sampler. */
@@ -106,7 +120,18 @@ export class TelemetryPath {
     this.#rules.close();
     await Promise.race([this.outbox.flush(), once(signal)]);
     await this.uploader.drain(signal);
-    await this.outbox.close();
+    this.#keptBudgetAtMs = Number.NEGATIVE_INFINITY;
+    this.#keepBudget();
+    await Promise.all([this.outbox.close(), this.#spentFile.flush()]);
+  }
+
+  /** Only where a budget is set, and seldom: a small file a minute is nothing to a link, and something to a card. */
+  #keepBudget(): void {
+    const { clock, config } = this.#deps;
+    const now = clock.monotonicMs();
+    if (config().platform.dailyBudgetBytes === undefined || now - this.#keptBudgetAtMs < KEEP_BUDGET_EVERY_MS) return;
+    this.#keptBudgetAtMs = now;
+    this.#spentFile.save({ ...this.budget.today() });
   }
 
   #rulesFor(sensor: string, key: string): KeyRulesConfig | undefined {

@@ -127,6 +127,20 @@ describe('the daemon', () => {
     expect((await status()).alerts).toEqual(expect.arrayContaining([expect.stringContaining('outbocks')]));
   });
 
+  it('counts the bytes of the day on over a restart, where a metered link has a budget', async () => {
+    await rewrite(configWith('1s').replace(`accessToken: "${TOKEN}" }`, `accessToken: "${TOKEN}", dailyBudget: 10MB }`));
+    const sentToday = async (): Promise<number> => ((await status()).connection as { sentTodayBytes: number }).sentTodayBytes;
+    agent.start();
+    const first = await until('the first upload', async () => ((await pointsOf('load1')) > 0 ? await sentToday() : undefined));
+    await agent.stop();
+    agent.start();
+    const second = await until('the second start', async () =>
+      (await agent.command(['status'])).exitCode === 0 ? await sentToday() : undefined,
+    );
+    expect(first).toBeGreaterThan(200);
+    expect(second).toBeGreaterThanOrEqual(first);
+  });
+
   it('refuses to start a second time on the same state folder, by the name of the first', async () => {
     agent.start();
     await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
+import { DailyBudget, sentTodayFrom } from '../../../src/telemetry/daily-budget.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const DAY_MS = 86_400_000;
@@ -31,6 +31,11 @@ describe('the daily budget', () => {
   it('carries what an earlier run sent today, and nothing of yesterday', () => {
     expect(given(1_000, { day: 100, bytes: 1_000 }).budget.isSpent()).toBe(true);
     expect(given(1_000, { day: 99, bytes: 1_000 }).budget.isSpent()).toBe(false);
+  });
+
+  it('takes up what an earlier run left, and nothing that is not what it should be', () => {
+    expect(sentTodayFrom({ day: 100, bytes: 5 })).toEqual({ day: 100, bytes: 5 });
+    for (const state of [undefined, {}, { day: '100', bytes: 5 }, { day: 100, bytes: -5 }]) expect(sentTodayFrom(state)).toBeUndefined();
   });
 
   it('is never spent without a limit', () => {
