@@ -103,7 +103,7 @@ describe('the board', () => {
 
   it('says everything that is wrong with its configuration', () => {
     expect(() => parseBoardConfig({ version: 2, gpio: [{ lines: 0 }] })).toThrow(/version: .*gpio\.0\.lines: /);
-    expect(parseBoardConfig(SAMPLE_BOARD).i2c[0]?.chips[0]?.kind).toBe('bme280');
+    expect(parseBoardConfig(SAMPLE_BOARD).i2c[0]?.chips).toHaveLength(9);
   });
 });
 
