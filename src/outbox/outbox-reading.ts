@@ -41,16 +41,6 @@ export async function* readEntries(parts: ReadingParts, query: EntryQuery, signa
   }
 }
 
-/** Collects a query's answer, for callers that want it whole. @throws AgentError `outbox/too-many` (drop) past the limit. */
-export async function collectEntries(entries: AsyncIterable<ResolvedEntry>, limit: number): Promise<ResolvedEntry[]> {
-  const collected: ResolvedEntry[] = [];
-  for await (const entry of entries) {
-    if (collected.length === limit) throw new AgentError('outbox/too-many', `more than ${limit} entries match`, { recovery: 'drop' });
-    collected.push(entry);
-  }
-  return collected;
-}
-
 /** One segment that cannot be read must not hide the others. */
 function passOver(error: unknown): never[] {
   if (hasCode(error, 'outbox/unreadable')) return [];

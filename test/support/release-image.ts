@@ -67,13 +67,6 @@ export function makeImage(spec: ReleaseSpec): ReleaseImage {
   return { bytes, sha256: sha256(bytes), files: unpacked };
 }
 
-/** Recomputes the checksum of a tar header that a test has changed. */
-export function sealHeader(header: Buffer): void {
-  header.write('        ', 148, 'latin1');
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
-}
-
 function isExecutable(path: string): boolean {
   return path === 'node' || path === 'turnstone';
 }
