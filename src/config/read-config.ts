@@ -14,7 +14,7 @@ import type { Check, Finding } from './checks/draft.ts';
 import { checkFiles, checkReadable } from './checks/files.ts';
 import { checkFormats, checkPlaceholders } from './checks/formats.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './checks/hardware.ts';
-import { checkAttributeKeys, checkKeyRules, checkProducedKeys, checkRuleKeys } from './checks/keys.ts';
+import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkProducedKeys, checkRuleKeys } from './checks/keys.ts';
 import { checkNames, checkReferences } from './checks/names.ts';
 import { checkAlarms, checkLimits, checkMethodValues, checkRuleValues } from './checks/thresholds.ts';
 import { checkActuatorTimes, checkDeliveryTimes, checkSensorTimes } from './checks/timing.ts';
@@ -47,6 +47,7 @@ const CHECKS: readonly Check[] = [
   checkKeyRules,
   checkProducedKeys,
   checkAttributeKeys,
+  checkFixedAttributes,
   checkRuleKeys,
   checkSensorTimes,
   checkActuatorTimes,

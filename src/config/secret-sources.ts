@@ -110,6 +110,7 @@ function substitute(
   if (typeof value !== 'string' || !value.includes('${')) return value;
   return value.replace(REFERENCE, (written, name: string) => {
     if (written.startsWith('$$')) return written.slice(1);
+    context.hidden.add(pathText(path));
     const found = context.environment[name];
     if (found === undefined || found === '') {
       const hint =
@@ -117,7 +118,6 @@ function substitute(
       context.faults.push({ path, problem: 'environment variable not set:', value: name, expected: 'its value', hint });
       return written;
     }
-    context.hidden.add(pathText(path));
     return found;
   });
 }

@@ -10,6 +10,8 @@ import { pathText } from './config-fault.ts';
 const LARGEST_FILE_LENGTH = 1024 * 1024;
 /** The schema itself is at most 9 deep; JSON Schemas of RPC parameters go deeper. */
 const DEEPEST = 32;
+/** So many openings without a closing, or dashes in a row, that parsing them would take seconds before it failed. */
+const BOMB = /(?:[[{][^[\]{}]*){200}|(?:[-?] ){200}/;
 /** Anchors are for sharing a few key rules, not for growing a small file into a large tree. */
 const MOST_ALIASES = 200;
 
@@ -48,6 +50,7 @@ export function readYaml(text: string): YamlSource {
     return { tree: undefined, faults: [fault], locate: () => fault };
   };
   if (text.length > LARGEST_FILE_LENGTH) return broken(`${text.length} characters`, `at most ${LARGEST_FILE_LENGTH}`);
+  if (BOMB.test(text)) return broken('nested too deeply', `at most ${DEEPEST} levels`);
   try {
     const document = parseDocument(text, {
       lineCounter: lines,

@@ -86,6 +86,17 @@ export const checkAttributeKeys: Check = ({ actuators, sections }) => {
   ];
 };
 
+/** The platform casts types by default (wire-facts.md, "Values"): "007" arrives as 7. */
+export const checkFixedAttributes: Check = ({ sections }) =>
+  Object.entries(sections.attributes?.client ?? {})
+    .filter(([, value]) => typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
+    .map(([key]) => ({
+      path: ['attributes', 'client', key],
+      problem: 'a text that looks like a number:',
+      expected: 'a number, or a text with a letter in it; the platform makes a number of it',
+      warning: true,
+    }));
+
 /** A rule waits for a key that its sensor never gives. */
 export const checkRuleKeys: Check = ({ sensors, rules }) =>
   rules.flatMap(({ config, path }) => {

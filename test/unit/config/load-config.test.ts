@@ -128,6 +128,10 @@ describe('a secret', () => {
   );
 
   it('in a file that everyone can read is a warning', async () => {
+    expect(
+      (await readConfig(await file('named.yaml', platformWith(`accessToken: "${variable('NOT_SET')}"`), 0o644), { environment: {} }))
+        .warnings,
+    ).toEqual([]);
     const warningsOf = async (path: string) => (await readConfig(path, { environment: {} })).warnings.map(({ problem }) => problem);
     expect(await warningsOf(await file('open.yaml', SMALLEST, 0o644))).toEqual([expect.stringContaining('everyone can read')]);
     expect(await warningsOf(await file('closed.yaml', SMALLEST, 0o640))).toEqual([]);
@@ -148,6 +152,11 @@ describe('check-config', () => {
     const warnings = await warningsOf(SMALLEST.replace('https://example.org', 'http://example.org'));
     expect(warnings.map(({ path }) => path)).toEqual(['platform.url']);
     expect(await warningsOf(SMALLEST.replace('https://example.org', 'http://127.0.0.1:8080'))).toEqual([]);
+  });
+
+  it('warns of a text that the platform would take for a number', async () => {
+    const warnings = await warningsOf(`${SMALLEST}attributes: { client: { building: "007", floor: 2, room: 7a } }\n`);
+    expect(warnings).toEqual([expect.objectContaining({ path: 'attributes.client.building', value: '"007"', line: 3, column: 35 })]);
   });
 
   it('warns when there is no way to credentials', async () => {
