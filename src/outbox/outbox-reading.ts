@@ -1,5 +1,5 @@
 /** Reads what is still on the disk, delivered or not: for plots, the audit and the command line. One block of entries in memory at a time. */
-import { AgentError, hasCode } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import type { BlockInfo } from './block-frame.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
