@@ -13,6 +13,8 @@ export interface OutboxStatus extends OutboxCounters {
   readonly heldEntries: number;
   /** Of these, entries not yet durable. */
   readonly inMemoryEntries: number;
+  /** Of these, entries of boots whose wall time cannot be known, or not yet: held back, or sent as uncertain, by policy. */
+  readonly undecidedEntries: number;
   /** Size of all segments, and of those that hold something undelivered. */
   readonly bytes: number;
   readonly heldBytes: number;
@@ -104,6 +106,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     ...state.counters,
     heldEntries: onDisk + commit.waitingEntries,
     inMemoryEntries: commit.waitingEntries,
+    undecidedEntries: held.reduce((sum, { segment }) => sum + undecidedIn(segment, shelf, state, boots), 0),
     bytes: shelf.bytes,
     heldBytes,
     segments: shelf.segments.length,
@@ -117,6 +120,15 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     ...(commit.fault === undefined ? {} : { fault: commit.fault.code }),
     timeSynchronised: boots.isDecided(clock.bootId),
   };
+}
+
+/** By blocks where they are known, and else by the boot that the segment begins with. */
+function undecidedIn(segment: Segment, shelf: SegmentShelf, { acknowledged }: DeliveryState, boots: BootTimes): number {
+  const blocks = shelf.knownBlocksOf(segment);
+  const isUndecided = (part: { readonly bootId: string; readonly ownTime: boolean }): boolean =>
+    !part.ownTime && !boots.isDecided(part.bootId);
+  if (blocks !== undefined) return heldIn(segment, blocks.filter(isUndecided), acknowledged);
+  return segment.first !== undefined && isUndecided(segment.first) ? heldIn(segment, undefined, acknowledged) : 0;
 }
 
 function startOf({ first }: Segment, boots: BootTimes): number | undefined {
