@@ -151,9 +151,17 @@ export class LinuxGpio implements GpioPort {
     return this.#sysfsLines.has(number) ? undefined : await unexportLeftover(this.#classFolder, number);
   }
 
+  /** Keeps it for `close`, until it is closed by itself. */
   #keep<T extends GpioInput | GpioOutput>(line: T): T {
-    this.#open.add(line);
-    return line;
+    const kept: T = {
+      ...line,
+      close: async () => {
+        this.#open.delete(kept);
+        await line.close();
+      },
+    };
+    this.#open.add(kept);
+    return kept;
   }
 }
 

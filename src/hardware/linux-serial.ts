@@ -31,6 +31,7 @@ export class LinuxSerial implements SerialPorts {
 
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort> {
     const port = await LinuxSerialPort.open(settings, this.#deps, signal);
+    port.onClosed = () => this.#open.delete(port);
     this.#open.add(port);
     return port;
   }
@@ -53,6 +54,7 @@ export class LinuxSerial implements SerialPorts {
 
 class LinuxSerialPort implements SerialPort {
   readonly path: string;
+  onClosed: () => void = () => {};
   readonly #settings: SerialSettings;
   readonly #clock: Clock;
   readonly #backoff = new Backoff(REOPEN);
@@ -110,6 +112,7 @@ class LinuxSerialPort implements SerialPort {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
+    this.onClosed();
     const native = this.#native;
     if (native?.isOpen === true) await new Promise<void>((resolve) => native.close(() => resolve()));
   }

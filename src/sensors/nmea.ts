@@ -1,6 +1,7 @@
 /** A satellite receiver on a serial line: position, height, speed, course, satellites and kind of fix from its RMC and GGA sentences. */
 import type { SensorConfigOf } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
+import { rounded } from './i2c-chip.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { Reading, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
@@ -20,6 +21,8 @@ const RANGES = {
   course: [0, 360],
   satellites: [0, 200],
 } as const;
+/** A centimetre on the ground, and what receivers resolve of the others. */
+const DIGITS = { latitude: 7, longitude: 7, altitude: 2, speed: 3, course: 2, satellites: 0 } as const;
 const UNITS: Readonly<Record<string, string>> = { latitude: '°', longitude: '°', altitude: 'm', speed: 'km/h', course: '°' };
 
 /** What the gps package makes of a sentence, as far as it is used. */
@@ -126,5 +129,5 @@ function readingOf(key: keyof typeof RANGES, value: unknown): readonly Reading[]
   const [least, greatest] = RANGES[key];
   if (typeof value !== 'number' || !(value >= least && value <= greatest)) return [];
   const unit = UNITS[key];
-  return [{ key, value, ...(unit !== undefined && { unit }) }];
+  return [{ key, value: rounded(value, DIGITS[key]), ...(unit !== undefined && { unit }) }];
 }

@@ -9,7 +9,7 @@ import { sensorFault } from './sensor-fault.ts';
 import type { SensorState } from './sensor-state.ts';
 import { Window } from './window.ts';
 
-/** A failing sensor is tried again this soon, and at least this often, whatever its period. */
+/** A failing sensor is tried again this soon, and at least this often, whatever its period; on its grid, where that is finer. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 /** After so many failures in a row the driver is opened anew: whatever it believes about its hardware may be wrong. */
 const REOPEN_AFTER = 3;
@@ -104,9 +104,13 @@ export class SampledSensor {
       this.#anchorMs = nowMs;
       return nowMs;
     }
+    const { periodMs } = this.entry;
     const offsetMs = this.entry.align ? clock.wallMs() - nowMs : -(this.#anchorMs ?? 0);
-    const next = nextDue(nowMs + offsetMs, this.entry.periodMs) - offsetMs;
-    return this.#error === undefined ? next : Math.max(next, nowMs + this.#backoff.nextMs());
+    const onGrid = (atMs: number): number => nextDue(atMs + offsetMs, periodMs) - offsetMs;
+    if (this.#error === undefined) return onGrid(nowMs);
+    const retryMs = nowMs + this.#backoff.nextMs();
+    // A sensor that is read once an hour is not left dead for an hour.
+    return periodMs > RETRY.maxMs ? Math.min(retryMs, onGrid(nowMs)) : onGrid(retryMs);
   }
 
   /** True when it was woken before the time came. */

@@ -59,7 +59,7 @@ export class Sampler {
     if (signal.aborted) void this.close();
   }
 
-  /** Changes to these sensors: what is new is opened, what is gone is closed, what only has another schedule goes on without a gap. */
+  /** Changes to these sensors: what is new is opened, what is gone is closed, what only has another period, deadline or window goes on with it at once. */
   async configure(entries: readonly SamplerEntry[]): Promise<void> {
     const wanted = new Map(entries.map((entry) => [entry.name, entry]));
     const obsolete = [...this.#sensors].filter(([name, sensor]) => wanted.get(name)?.revision !== sensor.entry.revision);
@@ -70,12 +70,6 @@ export class Sampler {
       if (kept !== undefined) kept.reschedule(entry);
       else this.#add(entry);
     }
-  }
-
-  /** Changes how often a sensor is read, from now on. @throws AgentError `sensors/unknown` (retry). */
-  setPeriod(name: string, periodMs: number): void {
-    const sensor = this.#find(name);
-    sensor.reschedule({ ...sensor.entry, periodMs, deadlineMs: Math.min(sensor.entry.deadlineMs, Math.max(periodMs, 1)) });
   }
 
   /** Reads once, outside the schedule; what is read goes to the caller alone. @throws AgentError `sensors/unknown`, or the sensor's own. */

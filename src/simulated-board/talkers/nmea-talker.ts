@@ -50,7 +50,11 @@ export class NmeaTalker implements Talker {
       `GPGGA,${time},${position},1,${SATELLITES},0.9,${ALTITUDE},M,46.9,M,,`,
     ];
     if (fault === undefined) {
-      const shown = { latitude: latitude.degrees, longitude: longitude.degrees, speed: Number(knots) * KILOMETRES_PER_NAUTICAL_MILE };
+      const shown = {
+        latitude: latitude.degrees,
+        longitude: longitude.degrees,
+        speed: Math.round(Number(knots) * KILOMETRES_PER_NAUTICAL_MILE * 1_000) / 1_000,
+      };
       for (const [key, meant] of Object.entries(shown)) record.add('shown', source, this.#config.keys[key] ?? key, meant);
     }
     send(Buffer.from(lines.map((line) => `$${line}*${checkSum(line)}\r\n`).join('')));
@@ -62,7 +66,7 @@ function degreesAndMinutes(value: number, digits: number): { readonly text: stri
   const whole = Math.floor(Math.abs(value));
   const minutes = Math.min(59.9999, Math.round((Math.abs(value) - whole) * 600_000) / 10_000);
   const text = `${String(whole).padStart(digits, '0')}${minutes.toFixed(4).padStart(7, '0')}`;
-  return { text, degrees: Math.sign(value) * (whole + minutes / 60) };
+  return { text, degrees: Math.round(Math.sign(value) * (whole + minutes / 60) * 1e7) / 1e7 };
 }
 
 function checkSum(text: string): string {
