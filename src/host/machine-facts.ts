@@ -130,7 +130,9 @@ export class MachineFacts {
   /** Whether packets to anywhere have a way out, by IPv4 or IPv6. */
   async hasDefaultRoute(): Promise<boolean> {
     const four = (await this.#lines('proc/net/route')).some((line) => /^\S+\s+00000000\s+[0-9A-F]{8}\s+0003\s.*\s00000000\s/.test(line));
-    const six = (await this.#lines('proc/net/ipv6_route')).some((line) => /^0{32} 00 .* (?!lo$)\S+$/.test(line) && !line.endsWith(' lo'));
+    const six = (await this.#lines('proc/net/ipv6_route')).some(
+      (line) => line.startsWith(`${'0'.repeat(32)} 00 `) && !line.endsWith(' lo'),
+    );
     return four || six;
   }
 
@@ -139,20 +141,7 @@ export class MachineFacts {
     const args = ['show', name, `--property=${UNIT_PROPERTIES.join(',')}`];
     const outcome = await runProgram({ file: 'systemctl', args, deadlineMs: UNIT_DEADLINE_MS }, this.#clock, signal).catch(() => undefined);
     if (outcome?.exitCode !== 0) return undefined;
-    const said = new Map(
-      outcome.stdout.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-    );
-    const word = (property: string): string => said.get(property) ?? '';
-    return {
-      load: word('LoadState'),
-      active: word('ActiveState'),
-      enabled: word('UnitFileState'),
-      result: word('Result'),
-      restarts: Number(word('NRestarts')),
-      exitCode: Number(word('ExecMainStatus')),
-      watchdogMs: microseconds(word('WatchdogUSec')) / 1_000,
-      user: word('User'),
-    };
+    return parseUnit(outcome.stdout);
   }
 
   async #lines(path: string): Promise<readonly string[]> {
@@ -163,6 +152,24 @@ export class MachineFacts {
     const text = await readFile(join(this.#root, path), 'utf8').catch(() => '');
     return text.trim() === '' ? undefined : text.trim();
   }
+}
+
+/** The answer of `systemctl show`. */
+export function parseUnit(text: string): UnitFacts {
+  const said = new Map(
+    text.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+  const word = (property: string): string => said.get(property) ?? '';
+  return {
+    load: word('LoadState'),
+    active: word('ActiveState'),
+    enabled: word('UnitFileState'),
+    result: word('Result'),
+    restarts: Number(word('NRestarts')),
+    exitCode: Number(word('ExecMainStatus')),
+    watchdogMs: microseconds(word('WatchdogUSec')) / 1_000,
+    user: word('User'),
+  };
 }
 
 /** systemd prints times as `1min 30s`, or `infinity`. */

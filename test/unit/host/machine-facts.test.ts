@@ -1,0 +1,110 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/host/clock.ts';
+import { MachineFacts, parseUnit } from '../../../src/host/machine-facts.ts';
+
+let root: string;
+let machine: MachineFacts;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'turnstone-machine-'));
+  machine = new MachineFacts({ clock: systemClock, root });
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+async function plant(path: string, content: string): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), `${content}\n`);
+}
+
+describe('the machine', () => {
+  it('knows its users, with all their groups', async () => {
+    await plant('etc/passwd', 'root:x:0:0:root:/root:/bin/bash\nturnstone:x:998:996::/:/usr/sbin/nologin');
+    await plant('etc/group', 'root:x:0:\ndialout:x:20:someone,turnstone\ni2c:x:44:turnstones\ngpio:x:45:turnstone\nturnstone:x:996:');
+    expect(await machine.user('turnstone')).toEqual({ name: 'turnstone', uid: 998, groupIds: [996, 20, 45] });
+    expect(await machine.user('nobody')).toBeUndefined();
+  });
+
+  it('knows who may do what with a file', async () => {
+    await plant('dev/ttyUSB0', '');
+    await chmod(join(root, 'dev/ttyUSB0'), 0o660);
+    await plant('etc/group', `dialout:x:${process.getgid?.()}:`);
+    expect(await machine.file('/dev/ttyUSB0')).toMatchObject({ mode: 0o660, group: 'dialout' });
+    expect(await machine.file('/dev/ttyUSB1')).toBeUndefined();
+  });
+
+  it('finds the mount that holds a folder, the last one that covers it', async () => {
+    await plant(
+      'proc/self/mounts',
+      '/dev/sda1 / ext4 rw,relatime 0 0\n/dev/sdb1 /var ext4 rw 0 0\n/dev/sdc1 /var/lib ext4 ro,noatime 0 0\ntmpfs /variant tmpfs rw 0 0',
+    );
+    await plant('sys/fs/ext4/sda1/errors_count', '3');
+    expect(await machine.mount('/etc')).toEqual({ device: '/dev/sda1', type: 'ext4', readOnly: false, errors: 3 });
+    expect(await machine.mount('/var/lib/turnstone')).toMatchObject({ device: '/dev/sdc1', readOnly: true });
+    expect(await machine.mount('/var')).toMatchObject({ device: '/dev/sdb1' });
+    expect(await machine.mount('/variant/x')).toMatchObject({ type: 'tmpfs' });
+  });
+
+  it('tells how much of its life an eMMC chip has used, and nothing of disks that do not say', async () => {
+    expect(await machine.storageLifeUsedPercent()).toBeUndefined();
+    await plant('sys/block/sda/size', '100');
+    await plant('sys/block/mmcblk0/device/life_time', '0x00 0x00');
+    expect(await machine.storageLifeUsedPercent()).toBeUndefined();
+    await plant('sys/block/mmcblk0/device/life_time', '0x02 0x09');
+    expect(await machine.storageLifeUsedPercent()).toBe(90);
+  });
+
+  it.each([
+    [
+      'an IPv4 gateway',
+      'net/route',
+      'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\neth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0',
+      true,
+    ],
+    [
+      'a network without a gateway',
+      'net/route',
+      'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\neth0\t0001A8C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0',
+      false,
+    ],
+    [
+      'an IPv6 gateway',
+      'net/ipv6_route',
+      '00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003     eth0',
+      true,
+    ],
+    [
+      'the unreachable route of loopback',
+      'net/ipv6_route',
+      '00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo',
+      false,
+    ],
+  ])('tells by %s whether there is a way out', async (_what, file, content, expected) => {
+    await plant(`proc/${file}`, content);
+    expect(await machine.hasDefaultRoute()).toBe(expected);
+  });
+
+  it('tells what memory is left', async () => {
+    expect(await machine.memory()).toBeUndefined();
+    await plant('proc/meminfo', 'MemTotal:         949444 kB\nMemFree:           60000 kB\nMemAvailable:     412000 kB');
+    expect(await machine.memory()).toEqual({ totalBytes: 949_444 * 1024, availableBytes: 412_000 * 1024 });
+  });
+
+  it('understands what systemd says of a unit', () => {
+    const said =
+      'LoadState=loaded\nActiveState=failed\nUnitFileState=enabled\nResult=exit-code\nNRestarts=4\nExecMainStatus=78\nWatchdogUSec=1min 30s\nUser=turnstone\n';
+    expect(parseUnit(said)).toEqual({
+      load: 'loaded',
+      active: 'failed',
+      enabled: 'enabled',
+      result: 'exit-code',
+      restarts: 4,
+      exitCode: 78,
+      watchdogMs: 90_000,
+      user: 'turnstone',
+    });
+    expect(parseUnit('LoadState=not-found\nWatchdogUSec=0\n')).toMatchObject({ load: 'not-found', watchdogMs: 0 });
+    expect(parseUnit('WatchdogUSec=infinity\n').watchdogMs).toBe(0);
+  });
+});
