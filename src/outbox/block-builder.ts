@@ -25,6 +25,14 @@ export class BlockBuilder {
     this.#nextSequence = nextSequence;
   }
 
+  /** Takes note of entries that an earlier process of this boot wrote ahead of `nowMs`, when many came in one ms. */
+  occupy(entries: BlockEntries, nowMs: number): void {
+    entries.keys.forEach((key, row) => {
+      const ms = entries.monotonicMs[row] as number;
+      if (ms >= nowMs) this.#spacing.occupy(nameOf(entries.devices[row] as string, key), nowMs, ms);
+    });
+  }
+
   get nextSequence(): number {
     return this.#nextSequence;
   }
@@ -54,7 +62,7 @@ export class BlockBuilder {
     entries.devices.push(entry.device);
     entries.keys.push(entry.key);
     entries.values.push(entry.value);
-    const name = entry.device === 'self' ? entry.key : `${entry.device}\0${entry.key}`;
+    const name = nameOf(entry.device, entry.key);
     const monotonicMs = Math.floor(entry.monotonicMs);
     if (ownTime) {
       entries.monotonicMs.push(monotonicMs);
@@ -69,6 +77,10 @@ export class BlockBuilder {
     const { alarm, bootId } = group;
     return frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, { alarm, bootId, firstSequence });
   }
+}
+
+function nameOf(device: string, key: string): string {
+  return device === 'self' ? key : `${device}\0${key}`;
 }
 
 function hasOwnTime({ takenAtMs }: TelemetryEntry): boolean {

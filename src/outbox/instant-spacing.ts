@@ -15,6 +15,12 @@ const MOST_KEYS = 10_000;
 export class InstantSpacing {
   readonly #runs = new Map<string, Run>();
 
+  /** Instants up to this one are taken from `fromMs` on: an earlier process of this boot was ahead of the clock. */
+  occupy(name: string, fromMs: number, toMs: number): void {
+    const run = this.#runs.get(name);
+    this.#runs.set(name, { first: Math.min(run?.first ?? fromMs, fromMs), last: Math.max(run?.last ?? toMs, toMs) });
+  }
+
   /** The ms that this value of the key gets: its own, or the next free one of a run that covers it. */
   place(name: string, ms: number): number {
     const run = this.#runs.get(name);

@@ -25,6 +25,12 @@ export interface FolderDeps {
   readonly onSetAside: () => void;
 }
 
+/** The segment that may be written on, and all that is in it. */
+export interface NewestSegment {
+  readonly segment: Segment;
+  readonly scan: SegmentScan;
+}
+
 export class OutboxFolder {
   readonly #deps: FolderDeps;
 
@@ -45,7 +51,7 @@ export class OutboxFolder {
   }
 
   /** Fills the shelf; returns the newest segment with what it holds, when there is one. */
-  async load(shelf: SegmentShelf): Promise<{ readonly segment: Segment; readonly scan: SegmentScan } | undefined> {
+  async load(shelf: SegmentShelf): Promise<NewestSegment | undefined> {
     const { files, folder } = this.#deps;
     const found: Segment[] = [];
     for (const name of [...(await files.list(folder))].sort()) {
@@ -72,7 +78,7 @@ export class OutboxFolder {
     for (const { bootId, lastMs, ownTime } of scan.blocks) if (!ownTime) boots.observe(bootId, lastMs);
   }
 
-  async #scanNewest(shelf: SegmentShelf): Promise<{ readonly segment: Segment; readonly scan: SegmentScan } | undefined> {
+  async #scanNewest(shelf: SegmentShelf): Promise<NewestSegment | undefined> {
     for (;;) {
       const segment = shelf.segments.at(-1);
       if (segment === undefined) return undefined;

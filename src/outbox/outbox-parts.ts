@@ -1,13 +1,14 @@
 /** Opens the parts of an outbox in their order, from whatever lies in its folder. */
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { BlockBuilder } from './block-builder.ts';
 import type { BlockInfo } from './block-frame.ts';
 import { BootTimes, type TimeSource } from './boot-times.ts';
 import { DeliveryState } from './delivery-state.ts';
 import type { FileLayer } from './file-layer.ts';
 import { Lanes } from './lanes.ts';
 import { LedgerFile } from './ledger-file.ts';
-import { OutboxFolder } from './outbox-folder.ts';
+import { type NewestSegment, OutboxFolder } from './outbox-folder.ts';
 import { type OutboxSettings, segmentSizes } from './outbox-settings.ts';
 import { RejectedFile } from './rejected-file.ts';
 import { Retention } from './retention.ts';
@@ -35,7 +36,7 @@ export interface OutboxParts {
   readonly retention: Retention;
   readonly ledger: LedgerFile;
   readonly rejected: RejectedFile;
-  readonly nextSequence: number;
+  readonly builder: BlockBuilder;
 }
 
 /** Shares of `maxBytes` that are not segments; together a sixteenth with some to spare. */
@@ -77,6 +78,9 @@ export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }
     state.counters.setAside += setAside;
     state.touch();
   }
+  // Past everything that was ever acknowledged, too: a new entry under an acknowledged number would never be sent.
+  const builder = new BlockBuilder(Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1);
+  if (newest !== undefined) await occupyAhead(builder, shelf, newest, clock);
   return {
     shelf,
     state,
@@ -86,9 +90,16 @@ export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }
     retention: new Retention({ ...deps, shelf, boots, state }),
     ledger,
     rejected: new RejectedFile({ files, folder, maxBytes: small(REJECTED_FILE_SHARE) }),
-    // Past everything that was ever acknowledged, too: a new entry under an acknowledged number would never be sent.
-    nextSequence: Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1,
+    builder,
   };
+}
+
+/** Many values in one ms may have run ahead of the clock; a restart within that time must not give their instants away again. */
+async function occupyAhead(builder: BlockBuilder, shelf: SegmentShelf, { segment, scan }: NewestSegment, clock: Clock): Promise<void> {
+  const nowMs = Math.floor(clock.monotonicMs());
+  const ahead = scan.blocks.filter(({ bootId, ownTime, lastMs }) => bootId === clock.bootId && !ownTime && lastMs >= nowMs);
+  const read = await shelf.read(ahead.map((info) => ({ segment, info }))).catch(() => []);
+  for (const entries of read) if (entries !== undefined) builder.occupy(entries, nowMs);
 }
 
 /** Sequences of a segment that no block has, and that were neither delivered nor dropped, were lost to damage. */

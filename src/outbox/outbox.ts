@@ -6,7 +6,6 @@
  */
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { BatchReader } from './batch-reader.ts';
-import { BlockBuilder } from './block-builder.ts';
 import type { FramedBlock } from './block-frame.ts';
 import { type LedgerCell, LedgerCells } from './delivery-ledger.ts';
 import { isUncertaintyMark } from './entry-resolver.ts';
@@ -54,7 +53,7 @@ export class Outbox {
     this.#commit = new GroupCommit({
       clock,
       log,
-      builder: new BlockBuilder(parts.nextSequence),
+      builder: parts.builder,
       commitAgeMs: settings.commitAgeMs,
       commitEntries: settings.commitEntries,
       memoryEntries: settings.memoryEntries,

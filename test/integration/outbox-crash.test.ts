@@ -37,6 +37,7 @@ describe('what was durable reaches the platform, with one time', () => {
         });
         expect(result.lost).toEqual([]);
         expect(result.changed).toEqual([]);
+        expect(result.clashing).toEqual([]);
         expect(result.resolved).toBeGreaterThan(KILLS);
       },
       TIMEOUT_MS,

@@ -32,6 +32,8 @@ export interface CampaignResult {
   readonly lost: readonly number[];
   /** Values that were posted with two different times. */
   readonly changed: readonly number[];
+  /** Values that have the same key and time as another: one would overwrite the other. */
+  readonly clashing: readonly number[];
 }
 
 export interface Campaign {
@@ -50,6 +52,8 @@ export async function runCampaign({ child: program, build: own, kind, kills, lon
   const resolved = new Set<number>();
   const times = new Map<number, number>();
   const changed = new Set<number>();
+  const valueAt = new Map<number, number>();
+  const clashing = new Set<number>();
   let next = 1;
   const hear = (line: string): void => {
     const [word, first, second] = line.split(' ');
@@ -59,6 +63,9 @@ export async function runCampaign({ child: program, build: own, kind, kills, lon
       const known = times.get(Number(first));
       if (known !== undefined && known !== Number(second)) changed.add(Number(first));
       times.set(Number(first), Number(second));
+      const other = valueAt.get(Number(second));
+      if (other !== undefined && other !== Number(first)) clashing.add(Number(first));
+      valueAt.set(Number(second), Number(first));
     }
   };
   try {
@@ -79,7 +86,7 @@ export async function runCampaign({ child: program, build: own, kind, kills, lon
     await rm(folder, { recursive: true, force: true });
   }
   const lost = [...resolved].filter((value) => !times.has(value));
-  return { kills, resolved: resolved.size, posted: times.size, lost, changed: [...changed] };
+  return { kills, resolved: resolved.size, posted: times.size, lost, changed: [...changed], clashing: [...clashing] };
 }
 
 function start(program: string, args: readonly string[]): ChildProcess {

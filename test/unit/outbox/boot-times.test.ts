@@ -131,3 +131,16 @@ describe('the table of boots', () => {
     expect(Object.keys(times(await drain(outbox))).sort()).toEqual(['after', 'before']);
   });
 });
+
+describe('many values in one ms', () => {
+  it('keep instants of their own across a restart that comes before the clock has caught up', async () => {
+    await make();
+    const first = await fixture.open();
+    await first.append(Array.from({ length: 500 }, (_none, value) => fixture.entry('a', value)));
+    await fixture.until(first.close());
+    const second = await fixture.open();
+    await second.append([fixture.entry('a', 500), fixture.entry('b', 0)]);
+    const given = await drain(second);
+    expect(new Set(given.filter(({ key }) => key === 'a').map(({ ts }) => ts)).size).toBe(501);
+  });
+});
