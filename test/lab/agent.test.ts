@@ -2,13 +2,20 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BME280, setRegisters, WARMER } from './chips.ts';
+import { ADS1115, BME280, setRegisters, setWord, WARMER } from './chips.ts';
 import { Guest } from './guest.ts';
 import { GuestAgent, makeBundle } from './guest-agent.ts';
+import { ModbusMeter } from './modbus-meter.ts';
 import { PlatformView, until } from './platform-view.ts';
 
 const DOOR = 0;
 const RELAY = 3;
+/** 12,345,678 hundredths of a kilowatt-hour in two registers, and 2314 tenths of a volt. */
+const METER_REGISTERS = new Map([
+  [0, 12_345_678 >> 16],
+  [1, 12_345_678 & 0xffff],
+  [10, 2314],
+]);
 
 describe('the agent in a guest', () => {
   let guest: Guest;
@@ -16,6 +23,7 @@ describe('the agent in a guest', () => {
   let view: PlatformView;
   let device: string;
   let weather: Socket;
+  let meter: ModbusMeter;
 
   beforeAll(async () => {
     view = await PlatformView.open();
@@ -23,6 +31,8 @@ describe('the agent in a guest', () => {
     [guest] = await Promise.all([Guest.boot(), makeBundle()]);
     await guest.run('/lab/test/lab/guest/board');
     await setRegisters(guest, BME280.address, BME280.registers);
+    await setWord(guest, ADS1115.address, ADS1115.conversionRegister, ADS1115.halfOfRange);
+    meter = new ModbusMeter(await guest.serial('ttyS1'), METER_REGISTERS);
     weather = await guest.serial('ttyUSB0');
     await until('the USB port', async () => ((await guest.attempt('test -c /dev/ttyUSB0')).status === 0 ? true : undefined));
     agent = new GuestAgent(guest);
@@ -40,6 +50,19 @@ describe('the agent in a guest', () => {
     expect((await view.value(device, 'roomPressure', () => true)).value).toBeCloseTo(BME280.hectopascals, 0);
     await setRegisters(guest, BME280.address, WARMER);
     await view.value(device, 'roomTemperature', (later) => Number(later) > BME280.celsius + 4);
+  });
+
+  it('reports the voltage of a converter', async () => {
+    expect((await view.value(device, 'tankVolts', () => true)).value).toBeCloseTo(ADS1115.volts, 3);
+  });
+
+  it('reports a Modbus meter on a serial line', async () => {
+    await view.value(device, 'energy', (value) => value === 123_456.78);
+    expect((await view.value(device, 'gridVolts', () => true)).value).toBeCloseTo(231.4, 3);
+    const energy = 12_345_679;
+    meter.registers.set(0, energy >> 16).set(1, energy & 0xffff);
+    await view.value(device, 'energy', (value) => value === 123_456.79);
+    expect(meter.requests).toBeGreaterThan(1);
   });
 
   it('reports every change of a pin, in order', async () => {
@@ -60,6 +83,8 @@ describe('the agent in a guest', () => {
     await view.value(device, 'windSpeed', (value) => value === 4.5);
     weather.destroy();
     await until('the port to go', async () => ((await guest.attempt('test -c /dev/ttyUSB0')).status === 0 ? undefined : true));
+    await setWord(guest, ADS1115.address, ADS1115.conversionRegister, ADS1115.halfOfRange);
+    meter = new ModbusMeter(await guest.serial('ttyS1'), METER_REGISTERS);
     weather = await guest.serial('ttyUSB0');
     await until('the reading after it came back', async () => {
       weather.write('{"windSpeed": 7.25}\n');
@@ -146,6 +171,15 @@ sensors:
     period: 2s
     keys: { temperature: { rename: roomTemperature }, pressure: { rename: roomPressure }, humidity: { rename: roomHumidity } }
   - { name: weather, kind: serial-line, port: /dev/ttyUSB0, format: json, period: 10s }
+  - { name: tank, kind: ads1115, bus: ${bus}, address: ${ADS1115.address}, period: 2s, channels: { tankVolts: { input: A0, rangeVolts: 4.096 } } }
+  - name: grid
+    kind: modbus
+    period: 2s
+    connection: { transport: rtu, port: /dev/ttyS1, baudRate: 115200, parity: none, responseTimeout: 1s }
+    registers:
+      energy: { table: input, address: 0, type: uint32, scale: 0.01 }
+      gridVolts: { table: input, address: 10, type: uint16, scale: 0.1 }
+    keys: { energy: { round: 2 } }
   - { name: machine, kind: host, period: 5s, groups: [cpu, load, memory, uptime] }
 actuators:
   - { name: pump, kind: gpio-output, line: { chip: lab-board, offset: ${RELAY} }, safe: { start: off, stop: off } }

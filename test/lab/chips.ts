@@ -31,6 +31,18 @@ export async function setRegisters(guest: Guest, address: number, registers: Reg
   await guest.run(`set -e\n${lines.join('\n')}`);
 }
 
+/**
+ * Texas Instruments ADS1115 data sheet SBAS444D: the conversion register holds a signed 16-bit share of the range (table 3 of section
+ * 9.3.3: ±4.096 V, 125 µV a count). The chip here is a table: each channel shows the same.
+ */
+export const ADS1115 = { address: 0x48, conversionRegister: 0x00, halfOfRange: 0x4000, volts: 2.048 } as const;
+
+/** One 16-bit register of a chip that sends its high byte first. */
+export async function setWord(guest: Guest, address: number, register: number, word: number): Promise<void> {
+  const swapped = ((word & 0xff) << 8) | (word >> 8);
+  await guest.run(`i2cset -y $(cat /run/i2c-bus) ${address} ${register} ${swapped} w`);
+}
+
 function littleEndian(value: number): readonly number[] {
   return [value & 0xff, (value >> 8) & 0xff];
 }

@@ -43,11 +43,10 @@ export class Guest {
   static async boot(options: MachineOptions = {}): Promise<Guest> {
     const startMs = performance.now();
     const folder = await mkdtemp(join(tmpdir(), 'lab-'));
-    const child = spawn('qemu-system-x86_64', machineArguments(options, folder, accelerator()), { stdio: ['ignore', 'pipe', 'pipe'] });
+    // However this process ends, no machine outlives it.
+    const words = ['--pdeathsig', 'KILL', 'qemu-system-x86_64', ...machineArguments(options, folder, accelerator())];
+    const child = spawn('setpriv', words, { stdio: ['ignore', 'pipe', 'pipe'] });
     const guest = new Guest(child, folder);
-    const end = (): void => void child.kill('SIGKILL');
-    process.once('exit', end);
-    void guest.ended.then(() => process.removeListener('exit', end));
     try {
       const deadline = AbortSignal.timeout(BOOT_DEADLINE_MS);
       guest.#commands = await CommandChannel.open(join(folder, 'commands'), deadline);
