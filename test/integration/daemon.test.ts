@@ -9,7 +9,7 @@ import { AgentProcess } from '../support/agent-process.ts';
 
 const TOKEN = 'a-token-nobody-may-see';
 const USER = { username: 'tenant@thingsboard.org', password: 'tenant' };
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 let platform: LocalPlatform;
 let agent: AgentProcess;
