@@ -20,6 +20,8 @@ import { showArrivals } from './demo/show-arrivals.ts';
 import { startSwallowingProxy } from './demo/swallowing-proxy.ts';
 
 const USER = { username: 'tenant@thingsboard.org', password: 'tenant' };
+/** The agent's own default; any other when it is taken. */
+const STATUS_PORT = 8_088;
 const OUTAGE_BEGINS_AFTER_MS = 10_000;
 const PLATFORM_STARTS_WITHIN_MS = 20_000;
 /** After the agent has stopped for good, what it could not send any more is sent by one more life of it. */
@@ -48,7 +50,8 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
   const port = await freePort(wishedPort);
   const url = `http://127.0.0.1:${port}`;
   const proxy = sabotage ? await startSwallowingProxy(url) : undefined;
-  const paths = await writeSetting(folder, proxy?.url ?? url);
+  const pagePort = await freePort(STATUS_PORT);
+  const paths = await writeSetting(folder, { platformUrl: proxy?.url ?? url, pagePort });
   const start = (name: string, args: readonly string[]): DemoProcess => DemoProcess.start(name, args, { folder, onUnexpectedExit: fail });
   const startPlatform = (): DemoProcess => start('platform', ['platform', '--port', `${port}`, '--data', paths.platformData]);
   const startAgent = (): DemoProcess => start('agent', ['run', '--config', paths.agentConfig, '--record-appends', paths.appendRecord]);
@@ -58,7 +61,7 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
   const rest = await logIn(url);
   const deviceId = await rest.makeDevice(DEVICE_NAME, ACCESS_TOKEN);
   let agent = startAgent();
-  announce(url, paths);
+  announce(url, pagePort, paths);
 
   const ending = forMs === undefined ? stop.signal : AbortSignal.any([stop.signal, AbortSignal.timeout(forMs)]);
   const showing = showArrivals({ rest, deviceId, isQuiet: json }, ending);
@@ -116,8 +119,9 @@ function report({ faults, ...counts }: Verdict, { json, startedMs }: { readonly 
   return missing === 0 && different === 0 ? 0 : 1;
 }
 
-function announce(url: string, paths: SettingPaths): void {
-  process.stdout.write(`platform   ${url}   (log in as ${USER.username} / ${USER.password})\n`);
+function announce(url: string, pagePort: number, paths: SettingPaths): void {
+  process.stdout.write(`platform   ${url}   (log in as ${USER.username} / ${USER.password}, and switch the relay)\n`);
+  process.stdout.write(`device     http://127.0.0.1:${pagePort}   (its status page)\n`);
   process.stdout.write(`agent      turnstone status --run-folder ${paths.runFolder}\n\n`);
 }
 

@@ -63,7 +63,10 @@ export interface SettingPaths {
 }
 
 /** Writes the demo's files into a folder. */
-export async function writeSetting(folder: string, platformUrl: string): Promise<SettingPaths> {
+export async function writeSetting(
+  folder: string,
+  addresses: { readonly platformUrl: string; readonly pagePort: number },
+): Promise<SettingPaths> {
   const paths: SettingPaths = {
     boardConfig: join(folder, 'board.json'),
     boardSocket: join(folder, 'board.sock'),
@@ -74,11 +77,15 @@ export async function writeSetting(folder: string, platformUrl: string): Promise
     platformData: join(folder, 'platform'),
   };
   await writeFile(paths.boardConfig, JSON.stringify(BOARD));
-  await writeFile(paths.agentConfig, agentConfig(folder, platformUrl, paths), { mode: 0o600 });
+  await writeFile(paths.agentConfig, agentConfig(folder, addresses, paths), { mode: 0o600 });
   return paths;
 }
 
-function agentConfig(folder: string, platformUrl: string, { boardSocket, runFolder }: SettingPaths): string {
+function agentConfig(
+  folder: string,
+  { platformUrl, pagePort }: { readonly platformUrl: string; readonly pagePort: number },
+  { boardSocket, runFolder }: SettingPaths,
+): string {
   return `version: 1
 platform: { url: "${platformUrl}", accessToken: ${ACCESS_TOKEN} }
 stateFolder: ${join(folder, 'state')}
@@ -86,6 +93,7 @@ runFolder: ${runFolder}
 time: { trust: always }
 hardware: { board: simulated, boardSocket: ${boardSocket} }
 outbox: { commitAge: 1s }
+status: { page: loopback, port: ${pagePort} }
 sensors:
   - { name: machine, kind: host, period: 2s }
   - name: room

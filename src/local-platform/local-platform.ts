@@ -14,6 +14,7 @@ import { HttpService } from './http-service.ts';
 import { LongPolls } from './long-polls.ts';
 import { OtaPackages } from './ota-packages.ts';
 import { otaRoutes } from './ota-routes.ts';
+import { pageRoutes } from './page/page-routes.ts';
 import { People, type User } from './people.ts';
 import { PlatformState } from './platform-state.ts';
 import { provisionRoutes } from './provision-routes.ts';
@@ -153,6 +154,7 @@ export class LocalPlatform {
           clientRpc: options.clientRpc ?? answerTime(clock),
         }),
         ...people.routes,
+        ...pageRoutes({ analyticsPath: basePath }),
         ...claimRoutes({ ...ofDevices, defaultDurationMs: options.claimDurationMs ?? CLAIM_DURATION_MS }),
         ...provisionRoutes({ state, clock, legacy: options.legacyProvisioning === true }),
         ...otaRoutes({ ...ofDevices, packages: this.packages, wholeFileOnly }),

@@ -38,7 +38,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-audit-'));
   platform = await LocalPlatform.start();
   deviceId = platform.ensureDevice(DEVICE_NAME, ACCESS_TOKEN).id;
-  paths = await writeSetting(folder, platform.url);
+  paths = await writeSetting(folder, { platformUrl: platform.url, pagePort: 0 });
   start(['board', '--socket', paths.boardSocket, '--config', paths.boardConfig, '--record', paths.boardRecord]);
   start(['run', '--config', paths.agentConfig, '--record-appends', paths.appendRecord]);
   await vi.waitUntil(() => platform.state.telemetry.keys(deviceId).length > 10, { timeout: 20_000 });

@@ -76,7 +76,10 @@ function draw() {
     {
       ...size(),
       legend: { show: false },
-      axes: [axis, { ...axis, size: 70, values: (_plot, marks) => marks.map((mark) => plain(mark)) }],
+      axes: [
+        { ...axis, values: (_plot, marks, _axis, _space, stepS) => marks.map((mark) => markAt(mark, stepS)) },
+        { ...axis, size: 70, values: (_plot, marks) => marks.map((mark) => plain(mark)) },
+      ],
       series: [{}, { label: open.key, stroke: colour('--accent'), width: 2, value: (_plot, value) => reading(value, unit) }],
     },
     [open.times.map((ms) => ms / 1000), open.values],
@@ -84,6 +87,12 @@ function draw() {
   );
   byId('plot-area').querySelector('canvas')?.setAttribute('aria-hidden', 'true');
   summarise();
+}
+
+function markAt(seconds, stepS) {
+  const at = new Date(seconds * 1000);
+  if (stepS >= 86_400) return at.toLocaleDateString('en-CA');
+  return at.toLocaleTimeString('en-GB', stepS < 60 ? {} : { hour: '2-digit', minute: '2-digit' });
 }
 
 function summarise() {

@@ -84,7 +84,7 @@ function renderOutbox({ outbox }) {
   keepFacts(byId('outbox'), [
     ['Fault', fault, 'bad'],
     ['Held', `${counted(heldEntries, 'entry', 'entries')}, ${bytes(heldBytes)}`],
-    ['Oldest', oldestTs === undefined ? 'nothing waits' : instant(oldestTs)],
+    ['Oldest', oldestTs === undefined ? (heldEntries === 0 ? 'nothing waits' : 'just read') : instant(oldestTs)],
     ['Room for', hoursThatFit === undefined ? 'not known yet' : duration(hoursThatFit * 3600)],
     [
       'Lanes',
