@@ -19,6 +19,8 @@ export interface ValueCheck {
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_LONGEST_PULSE_MS = 60_000;
+/** Longer than any command or display line, and short enough for an argument. */
+const LONGEST_TEXT = 1_024;
 /** Steps of decimals are not exact in binary. */
 const STEP_TOLERANCE = 1e-6;
 
@@ -27,6 +29,8 @@ export function checkValue(settings: ActuatorSettings, value: unknown): Actuator
   if (typeof value !== settings.valueType || (typeof value === 'number' && !Number.isFinite(value)))
     throw refused('actuators/wrong-type', settings, `takes a ${settings.valueType}`);
   if (typeof value === 'number') checkNumber(settings, value);
+  if (typeof value === 'string' && value.length > LONGEST_TEXT)
+    throw refused('actuators/out-of-range', settings, `takes up to ${LONGEST_TEXT} characters`);
   return value as ActuatorValue;
 }
 

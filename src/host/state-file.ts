@@ -27,19 +27,19 @@ export class StateFile {
     this.#deps = deps;
   }
 
-  /** The state of an earlier run; undefined when there is none, or none that can be understood. */
+  /** The state of an earlier run; undefined when there is none, or none that can be read and understood. Never rejects. */
   async read(): Promise<JsonObject | undefined> {
     const { path, format, version, log } = this.#deps;
-    const bytes = await readWhole(path);
-    if (bytes === undefined) return undefined;
     try {
+      const bytes = await readWhole(path);
+      if (bytes === undefined) return undefined;
       const json = parseJson(bytes.toString('utf8'));
       if (!isJsonObject(json) || json.format !== format) throw new Error(`not a file of format ${format}`);
       if (typeof json.version !== 'number' || json.version > version) throw new Error(`version ${String(json.version)} is not known`);
       return isJsonObject(json.state) ? json.state : {};
     } catch (error) {
-      log.error({ file: path, error: messageOf(error) }, 'a state file cannot be understood and is set aside');
-      await setAside(path);
+      log.error({ file: path, error: messageOf(error) }, 'a state file cannot be used and is set aside');
+      await setAside(path).catch(() => {});
       return undefined;
     }
   }

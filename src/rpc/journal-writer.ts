@@ -13,6 +13,8 @@ export interface JournalWriterDeps {
   readonly content: () => Buffer;
   /** The file is written anew after this much was added. */
   readonly compactAboveBytes: number;
+  /** Whether what the file holds now is not to be added to. */
+  readonly beginAnew: boolean;
 }
 
 interface Waiting {
@@ -29,10 +31,11 @@ export class JournalWriter {
   #busySinceMs: number | undefined;
   #bytes = 0;
   #unsynced = false;
-  #rewrite = false;
+  #rewrite: boolean;
 
   constructor(deps: JournalWriterDeps) {
     this.#deps = deps;
+    this.#rewrite = deps.beginAnew;
   }
 
   /** How long the storage has been at its present call; 0 when idle. */
@@ -46,10 +49,9 @@ export class JournalWriter {
   }
 
   /** Resolves when everything written so far is synced. */
-  flush(): Promise<void> {
-    return this.#waiting.length === 0 && this.#running === undefined && !this.#unsynced
-      ? Promise.resolve()
-      : this.#queue(Buffer.alloc(0), true);
+  async flush(): Promise<void> {
+    await this.#running;
+    if (this.#waiting.length > 0 || this.#unsynced || this.#rewrite) await this.#queue(Buffer.alloc(0), true);
   }
 
   #queue(bytes: Buffer, sync: boolean): Promise<void> {

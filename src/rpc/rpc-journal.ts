@@ -36,23 +36,34 @@ export class RpcJournal {
   readonly #entries: JournalEntries;
   readonly #writer: JournalWriter;
 
-  private constructor(deps: RpcJournalDeps, entries: JournalEntries) {
+  /** Why the past is not known; then nothing is moved that must not move twice. */
+  readonly #blindBecause: string | undefined;
+
+  private constructor(deps: RpcJournalDeps, entries: JournalEntries, blindBecause: string | undefined) {
     this.#deps = deps;
     this.#entries = entries;
-    this.#writer = new JournalWriter({ ...deps, content: () => this.#content(), compactAboveBytes: COMPACT_ABOVE_BYTES });
+    this.#blindBecause = blindBecause;
+    // The first write begins a clean file with what is known.
+    this.#writer = new JournalWriter({ ...deps, content: () => this.#content(), compactAboveBytes: COMPACT_ABOVE_BYTES, beginAnew: true });
   }
 
-  /** Reads what an earlier run left and begins a clean file with it. @throws AgentError `rpc/journal-unusable` (retry). */
+  /**
+   * Reads what an earlier run left. Never rejects: without a readable file everything works but movements that must not happen twice, and a
+   * full disk is noticed by the first of those.
+   */
   static async open(deps: RpcJournalDeps): Promise<RpcJournal> {
     const entries = new JournalEntries(deps.clock.bootId);
+    let blindBecause: string | undefined;
     try {
       await readEntries(deps, entries);
-      const journal = new RpcJournal(deps, entries);
-      await deps.storage.replace(journal.#content());
-      return journal;
-    } catch (cause) {
-      throw new AgentError('rpc/journal-unusable', `cannot open the RPC journal: ${messageOf(cause)}`, { recovery: 'retry', cause });
+    } catch (error) {
+      blindBecause = messageOf(error);
+      deps.log.error({ error: blindBecause }, 'the RPC journal cannot be read: what must not happen twice is refused');
     }
+    const journal = new RpcJournal(deps, entries, blindBecause);
+    // What could not be read stays as it is, for a better start or a person. The rest is written anew; nobody waits for it.
+    journal.flush().catch((error: unknown) => deps.log.error({ error: messageOf(error) }, 'the RPC journal cannot be written'));
+    return journal;
   }
 
   /** The entry that this request repeats; undefined when it is new. */
@@ -67,10 +78,12 @@ export class RpcJournal {
 
   /**
    * Puts the intent of a movement on disk. The caller moves only when this resolves, and never after it rejected.
-   * @throws AgentError `rpc/disk-stalled`, `rpc/disk-failed` or `rpc/journal-full` (drop).
+   * @throws AgentError `rpc/disk-stalled`, `rpc/disk-failed`, `rpc/journal-full` or `rpc/journal-unusable` (drop).
    */
   async intend(request: RpcRequest, note?: JsonObject): Promise<void> {
     const { clock } = this.#deps;
+    if (this.#blindBecause !== undefined)
+      throw new AgentError('rpc/journal-unusable', `what was done before is not known: ${this.#blindBecause}`, { recovery: 'drop' });
     if (!this.#entries.makeRoom(clock.monotonicMs()))
       throw new AgentError('rpc/journal-full', 'too many movements wait for their replies to be taken', { recovery: 'drop' });
     if (this.#writer.busyForMs() >= STALLED_AFTER_MS) throw stalled();
@@ -113,14 +126,12 @@ export class RpcJournal {
 
   /** Everything known so far is on disk when this resolves. */
   async flush(): Promise<void> {
-    await this.#writer.flush();
+    if (this.#blindBecause === undefined) await this.#writer.flush();
   }
 
   /** Idempotent. */
   async close(): Promise<void> {
-    await this.#writer
-      .flush()
-      .catch((error: unknown) => this.#deps.log.warn({ error: messageOf(error) }, 'the RPC journal was not synced'));
+    await this.flush().catch((error: unknown) => this.#deps.log.warn({ error: messageOf(error) }, 'the RPC journal was not synced'));
     await this.#deps.storage.close();
   }
 
@@ -129,6 +140,7 @@ export class RpcJournal {
   }
 
   #writeLater(frame: Frame): void {
+    if (this.#blindBecause !== undefined) return;
     this.#writer.write(frame, { sync: false }).catch((error: unknown) => {
       this.#deps.log.warn({ error: messageOf(error) }, 'the RPC journal misses a record');
     });

@@ -121,6 +121,9 @@ describe('an actuator', () => {
     expect(outcomes.slice(0, 4)).toEqual([wrongType, wrongType, wrongType, wrongType]);
     expect(outcomes.slice(4)).toEqual(['actuators/out-of-range', 'actuators/out-of-range', 'actuators/off-step', 'moved']);
     expect(await set('none', true)).toBe('actuators/unknown');
+    await control.close();
+    await open(relaySettings('display', { valueType: 'string' }));
+    expect([await set('display', 'x'.repeat(1_024)), await set('display', 'x'.repeat(1_025))]).toEqual(['moved', 'actuators/out-of-range']);
   });
 
   it('stays on and off for its least times', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -58,6 +58,11 @@ describe('a state file', () => {
     failing.save({ n: 2 });
     await failing.flush();
     expect(written.length).toBe(1);
+  });
+
+  it('that cannot be read is no reason not to start', async () => {
+    await mkdir(path);
+    expect(await file().read()).toBeUndefined();
   });
 
   it.each(['', '{"format":"turn', '[]', '{"format":"other","version":1,"state":{}}', '{"format":"turnstone/x","version":2,"state":{}}'])(

@@ -94,7 +94,8 @@ describe('the RPC executor', () => {
       method('pulseSeen', { effect: 'move', run: () => storage.synced === storage.content.length && storage.calls.includes('sync') }),
       method('setSeen', { effect: 'set', run: () => storage.calls.length }),
     ];
-    const { executor } = await start();
+    const { executor, journal } = await start();
+    await journal.flush();
     expect((await call(executor, 'setSeen')).reply).toEqual({ result: 1 });
     expect((await call(executor, 'pulseSeen')).reply).toEqual({ result: true });
   });

@@ -118,6 +118,28 @@ describe('the RPC journal', () => {
     await journal.intend(pulse(4097));
   });
 
+  it('moves nothing that must not move twice while its past cannot be read, and leaves the file as it is', async () => {
+    storage.content = Buffer.from('the past');
+    storage.read = () => Promise.reject(new Error('EIO'));
+    const journal = await open();
+    await expect(journal.intend(pulse(0))).rejects.toMatchObject({ code: 'rpc/journal-unusable' });
+    journal.complete(pulse(1), 'set', reply);
+    await journal.close();
+    expect([journal.find(pulse(1))?.reply, storage.content.toString()]).toEqual([reply, 'the past']);
+  });
+
+  it('opens on a full disk, refuses movements there, and takes them when there is room', async () => {
+    let isFull = true;
+    storage.beforeSync = async () => {
+      if (isFull) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    };
+    const journal = await open();
+    await expect(journal.intend(pulse(0))).rejects.toMatchObject({ code: 'rpc/disk-failed' });
+    isFull = false;
+    await journal.intend(pulse(1));
+    expect((await open(storage.afterPowerCut())).find(pulse(1))?.id).toBe(1);
+  });
+
   it('stays small on disk: what is past goes when the file has grown', async () => {
     const journal = await open();
     for (let id = 0; id < 20_000; id += 1) {
