@@ -39,14 +39,11 @@ export class LinuxI2c implements I2cPort {
   }
 
   async openBus(number: number, signal: AbortSignal): Promise<I2cBus> {
-    const opening = this.#buses.get(number) ?? this.#openShared(number);
-    this.#buses.set(number, opening);
     try {
-      const shared = await withinDeadline(opening, `opening i2c-${number}`, signal);
+      const shared = await withinDeadline(this.#opening(number), `opening i2c-${number}`, signal);
       shared.users += 1;
       return new LinuxI2cBus(`i2c-${number}`, shared, () => this.#release(number, shared));
     } catch (cause) {
-      if (this.#buses.get(number) === opening) this.#buses.delete(number);
       throw openFault(number, cause);
     }
   }
@@ -65,9 +62,24 @@ export class LinuxI2c implements I2cPort {
     await Promise.all(open.map(async (opening) => closeShared(await opening.catch(() => undefined))));
   }
 
+  /** The bus that is open or being opened; a caller whose deadline passes leaves it to the next. */
+  #opening(number: number): Promise<SharedBus> {
+    const known = this.#buses.get(number);
+    if (known !== undefined) return known;
+    const opening = this.#openShared(number);
+    this.#buses.set(number, opening);
+    opening.catch(() => this.#buses.delete(number));
+    return opening;
+  }
+
   async #openShared(number: number): Promise<SharedBus> {
     const bus = await (this.#deps.openNumber ?? openWithI2cBus)(number);
-    return { bus, funcs: await bus.i2cFuncs(), queue: new TurnQueue(), users: 0 };
+    try {
+      return { bus, funcs: await bus.i2cFuncs(), queue: new TurnQueue(), users: 0 };
+    } catch (error) {
+      await bus.close().catch(() => {});
+      throw error;
+    }
   }
 
   async #release(number: number, shared: SharedBus): Promise<void> {

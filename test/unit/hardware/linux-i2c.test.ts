@@ -109,6 +109,24 @@ describe('LinuxI2c', () => {
     await expect(new LinuxI2c().openBus(251, signal)).rejects.toThrow(/there is no i2c-251: is the bus enabled/);
   });
 
+  it('leaves a bus that is slow to open to the next caller, and tries again when it failed', async () => {
+    let attempts = 0;
+    const bus = { i2cFuncs: async () => PLAIN, receiveByte: async () => 0, close: async () => {} };
+    const slow = new LinuxI2c({
+      openNumber: async () => {
+        attempts += 1;
+        if (attempts === 1) throw Object.assign(new Error('busy'), { code: 'EBUSY' });
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        return bus as unknown as PromisifiedBus;
+      },
+    });
+    await expect(slow.openBus(1, signal)).rejects.toMatchObject({ code: 'hardware/i2c-failed' });
+    await expect(slow.openBus(1, AbortSignal.timeout(10))).rejects.toMatchObject({ code: 'hardware/deadline' });
+    const opened = await slow.openBus(1, signal);
+    expect(await opened.probe(0x44, signal)).toBe(true);
+    expect(attempts).toBe(2);
+  });
+
   it('opens a bus once for all its users, closes it with the last, and opens it anew', async () => {
     const state = twin(PLAIN);
     const [first, second] = await Promise.all([state.port.openBus(1, signal), state.port.openBus(1, signal)]);
