@@ -30,10 +30,10 @@ export class BatchReader {
   }
 
   /** The next batch of a lane; what turns out to be damaged is counted, what cannot be read is tried later, and both are passed over. */
-  async next(lane: Lane, limits: BatchLimits): Promise<OutboxBatch | undefined> {
+  async next(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
     for (;;) {
       try {
-        return await this.#next(lane, limits);
+        return await this.#next(lane, limits, beyond);
       } catch (error) {
         // The segment at fault is out of the lanes' sight now, so this ends.
         if (!hasCode(error, 'outbox/unreadable')) throw error;
@@ -41,9 +41,9 @@ export class BatchReader {
     }
   }
 
-  async #next(lane: Lane, limits: BatchLimits): Promise<OutboxBatch | undefined> {
+  async #next(lane: Lane, limits: BatchLimits, beyond: OutboxBatch | undefined): Promise<OutboxBatch | undefined> {
     for (;;) {
-      const placed = await this.#deps.lanes.select(lane, limits.maxEntries);
+      const placed = await this.#deps.lanes.select(lane, limits.maxEntries, beyond?.ranges);
       if (placed.length === 0) return undefined;
       // By bytes, too, what the lane would give first stays.
       const newestFirst = lane !== 'alarm' && this.#deps.order === 'newest-first';
@@ -67,8 +67,7 @@ export class BatchReader {
       const columns = read[at];
       if (columns === undefined) {
         state.acknowledged.add(firstSequence, lastSequence);
-        state.counters.damaged += count;
-        state.touch();
+        state.count('damaged', count);
         continue;
       }
       let entries = freezeEntries(boots, block, columns);

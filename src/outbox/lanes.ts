@@ -9,7 +9,7 @@ import type { BlockInfo } from './block-frame.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { Lane } from './outbox-batch.ts';
 import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
-import { SequenceRanges } from './sequence-ranges.ts';
+import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 
 /** The present is what was committed within this, or within two commits when those are rarer. */
 const LIVE_AGE_MS = 30_000;
@@ -62,11 +62,12 @@ export class Lanes {
     };
   }
 
-  /** Blocks of a lane, up to a number of entries but at least one block, ascending. */
-  async select(lane: Lane, maxEntries: number): Promise<PlacedBlock[]> {
+  /** Blocks of a lane, up to a number of entries but at least one block, ascending; `beyond` are ranges on their way, which are passed over. */
+  async select(lane: Lane, maxEntries: number, beyond: readonly SequenceRange[] = []): Promise<PlacedBlock[]> {
     const taken: PlacedBlock[] = [];
     let entries = 0;
     for await (const placed of this.#walk(lane)) {
+      if (beyond.some(([first, last]) => placed.info.firstSequence >= first && placed.info.lastSequence <= last)) continue;
       if (taken.length > 0 && entries + placed.info.count > maxEntries) break;
       taken.push(placed);
       entries += placed.info.count;

@@ -13,6 +13,7 @@ import { systemFiles } from './file-layer.ts';
 import { GroupCommit } from './group-commit.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { type LedgerQuery, matches } from './ledger-file.ts';
+import { LossReport } from './loss-report.ts';
 import type { BatchLimits, Lane, OutboxBatch, ResolvedEntry } from './outbox-batch.ts';
 import { type OutboxDeps, type OutboxParts, openParts } from './outbox-parts.ts';
 import { type EntryQuery, readEntries } from './outbox-reading.ts';
@@ -49,7 +50,10 @@ export class Outbox {
     this.#rate = new AppendRate(clock);
     this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
     this.#batches = new BatchReader({ ...parts, log, order: settings.order });
-    this.#housekeeping = new Housekeeping({ clock, log, parts, writing: this.#writing, reading: this.#reading });
+    const loss = new LossReport({ clock, state: parts.state });
+    // A report that finds no room is made again with the next loss.
+    const onMaintained = (): void => void this.append(loss.next()).catch(() => {});
+    this.#housekeeping = new Housekeeping({ clock, log, parts, writing: this.#writing, reading: this.#reading, onMaintained });
     this.#commit = new GroupCommit({
       clock,
       log,
@@ -106,9 +110,12 @@ export class Outbox {
     return () => this.#listeners.delete(listener);
   }
 
-  /** What a lane has to send: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on. */
-  peek(lane: Lane, limits: BatchLimits): Promise<OutboxBatch | undefined> {
-    return this.#reading.run(() => this.#batches.next(lane, limits));
+  /**
+   * What a lane has to send: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
+   * `beyond` is a batch on its way, which is passed over.
+   */
+  peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    return this.#reading.run(() => this.#batches.next(lane, limits, beyond));
   }
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
@@ -240,7 +247,7 @@ export class Outbox {
   }
 
   #count(counter: 'dropped' | 'rejected', count: number): void {
-    this.#parts.state.counters[counter] += count;
+    this.#parts.state.count(counter, count);
     this.#housekeeping.changed(count);
   }
 }

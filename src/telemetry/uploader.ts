@@ -28,7 +28,12 @@ export interface UploadSettings {
 
 /** The outbox as the uploader needs it. */
 export interface UploadSource {
-  peek(lane: Lane, limits: { readonly maxEntries: number; readonly maxBytes: number }): Promise<OutboxBatch | undefined>;
+  /** `beyond`: a batch that is on its way, and is passed over. */
+  peek(
+    lane: Lane,
+    limits: { readonly maxEntries: number; readonly maxBytes: number },
+    beyond?: OutboxBatch,
+  ): Promise<OutboxBatch | undefined>;
   acknowledge(batch: OutboxBatch): Promise<void>;
   reject(batch: OutboxBatch, entry: ResolvedEntry, answer: string): Promise<void>;
   onAppended(listener: () => void): () => void;
@@ -72,6 +77,8 @@ export class Uploader {
   #state: UploadState = { state: 'idle', failures: 0, acknowledgedEntries: 0 };
   #liveNotBeforeMs = 0;
   #backlogNotBeforeMs = 0;
+  /** The next of the backlog, read while the last was on its way. */
+  #ahead: OutboxBatch | undefined;
   #wake: () => void = () => {};
 
   constructor(deps: UploaderDeps) {
@@ -106,11 +113,12 @@ export class Uploader {
       if (this.#state.state === 'sending') this.#become({ state: 'idle' });
       return this.#state.state === 'idle' ? this.#idleWaitMs() : 0;
     }
+    const following = this.#lookAhead(batch);
     const answer = await this.#delivery.deliver(batch, signal);
-    if (signal.aborted && answer.kind !== 'accepted') return 0;
-    if (answer.kind !== 'accepted') return this.#postpone(answer);
+    if (answer.kind !== 'accepted') return signal.aborted ? 0 : this.#postpone(answer);
     await this.#deps.outbox.acknowledge(batch);
     this.#noteAcknowledged(batch);
+    this.#ahead = await following;
     return 0;
   }
 
@@ -124,16 +132,27 @@ export class Uploader {
     }
   }
 
+  /** History is read from the disk while the batch before it is on its way; a fault is met again at its own time. */
+  async #lookAhead(batch: OutboxBatch): Promise<OutboxBatch | undefined> {
+    if (batch.lane !== 'backlog') return undefined;
+    return this.#deps.outbox.peek('backlog', this.#limits(), batch).catch(() => undefined);
+  }
+
+  #limits(): { readonly maxEntries: number; readonly maxBytes: number } {
+    const { maxBatchBytes, maxBatchEntries } = this.#deps.settings();
+    return { maxEntries: maxBatchEntries, maxBytes: maxBatchBytes };
+  }
+
   async #nextBatch(): Promise<OutboxBatch | undefined> {
     const { outbox, clock, budget } = this.#deps;
-    const { maxBatchBytes, maxBatchEntries } = this.#deps.settings();
-    const limits = { maxEntries: maxBatchEntries, maxBytes: maxBatchBytes };
     const now = clock.monotonicMs();
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');
     if (now >= this.#backlogNotBeforeMs && !budget.isSpent()) due.push('backlog');
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
     for (const lane of due) {
-      const batch = await outbox.peek(lane, limits);
+      const batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, this.#limits());
       if (batch !== undefined) return batch;
     }
     return undefined;

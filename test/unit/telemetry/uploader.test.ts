@@ -40,8 +40,8 @@ function given(
       return answer(records, posts.length);
     },
     outbox: {
-      peek: async (lane) => {
-        const [first] = left[lane];
+      peek: async (lane, _limits, beyond) => {
+        const first = left[lane].find((entries) => entries !== beyond?.entries);
         return first === undefined ? undefined : { lane, entries: first, ranges: [], bytes: 0 };
       },
       acknowledge: async (batch) => {
@@ -202,6 +202,15 @@ describe('the uploader', () => {
     }
     expect(rejected.map(([sequence]) => sequence)).toEqual([5]);
     expect(acknowledged).toEqual(['live:0,1,2,3,4,5,6,7']);
+  });
+
+  it('lets an alarm go before history that was read ahead, and sends that history once', async () => {
+    const { uploader, left, posts, acknowledged, signal } = given({ backlog: [[entry(1)], [entry(2)]] }, () => ({ kind: 'accepted' }));
+    await uploader.uploadNextBatch(signal);
+    left.alarm.push([entry(3)]);
+    await uploader.drain(signal);
+    expect(acknowledged).toEqual(['backlog:1', 'alarm:3', 'backlog:2']);
+    expect(posts).toHaveLength(3);
   });
 
   it('spaces live uploads by the interval, and alarms not at all', async () => {
