@@ -39,31 +39,36 @@ export function isWeak(algorithm: ChecksumAlgorithm): boolean {
 
 /** Adds up a file as it passes. */
 export class Checksum {
-  readonly #algorithm: Algorithm;
+  readonly #algorithm: ChecksumAlgorithm;
   readonly #hash: StreamingHash;
 
   constructor(algorithm: ChecksumAlgorithm) {
-    this.#algorithm = ALGORITHMS[algorithm];
-    this.#hash = this.#algorithm.start();
+    this.#algorithm = algorithm;
+    this.#hash = ALGORITHMS[algorithm].start();
   }
 
   update(bytes: Uint8Array): void {
     this.#hash.update(bytes);
   }
 
-  /**
-   * Ends the sum and compares it with what the platform announced: without regard to case, leading zeros kept or lost.
-   * @throws AgentError `firmware/checksum-mismatch` (drop) with both sums.
-   */
+  /** Ends the sum. @throws AgentError `firmware/checksum-mismatch` (drop) with both sums. */
   expect(announced: string): void {
-    const digest = this.#hash.digest();
-    const wanted = announced.trim().toLowerCase().padStart(this.#algorithm.digits, '0');
-    const found = digest.toString('hex');
-    if (wanted === found || (this.#algorithm.eitherOrder === true && wanted === digest.reverse().toString('hex'))) return;
-    throw new AgentError('firmware/checksum-mismatch', `the checksum is ${found}, announced was ${wanted.slice(0, 128)}`, {
-      recovery: 'drop',
-    });
+    expectSum(this.#algorithm, this.#hash.digest(), announced);
   }
+}
+
+/**
+ * Compares a sum with what the platform announced: without regard to case, leading zeros kept or lost.
+ * @throws AgentError `firmware/checksum-mismatch` (drop) with both sums.
+ */
+export function expectSum(algorithm: ChecksumAlgorithm, digest: Buffer, announced: string): void {
+  const { digits, eitherOrder }: Algorithm = ALGORITHMS[algorithm];
+  const wanted = announced.trim().toLowerCase().padStart(digits, '0');
+  const found = digest.toString('hex');
+  if (wanted === found || (eitherOrder === true && wanted === Buffer.from(digest).reverse().toString('hex'))) return;
+  throw new AgentError('firmware/checksum-mismatch', `the checksum is ${found}, announced was ${wanted.slice(0, 128)}`, {
+    recovery: 'drop',
+  });
 }
 
 class Crc32 implements StreamingHash {

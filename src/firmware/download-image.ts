@@ -12,6 +12,7 @@ import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { FirmwareBody } from '../platform/device-api.ts';
+import { ChunkSize } from './chunk-size.ts';
 import { noSpace, shortAnswer, tooLarge, WholeFileAnswer, wrongSize } from './download-fault.ts';
 import { type DownloadProgress, keptBytes, readProgress, writeProgress } from './download-progress.ts';
 import { type DownloadLimits, DownloadSchedule } from './download-schedule.ts';
@@ -60,6 +61,7 @@ export class ImageDownload {
   readonly #writer: ImageWriter;
   readonly #schedule: DownloadSchedule;
   readonly #backoff: Backoff;
+  readonly #size: ChunkSize;
   #mode: DownloadProgress['mode'] = 'chunks';
   /** Whole chunks so far. */
   #at = 0;
@@ -70,6 +72,7 @@ export class ImageDownload {
     this.#deps = deps;
     this.#target = target;
     this.#writer = new ImageWriter(part, target.offer.algorithm);
+    this.#size = new ChunkSize(deps.settings.chunkBytes, deps.clock);
     this.#schedule = new DownloadSchedule(deps.settings, deps.clock, elapsedMs);
     this.#backoff = new Backoff({
       firstMs: FIRST_DELAY_MS,
@@ -106,7 +109,6 @@ export class ImageDownload {
   }
 
   async #run(signal: AbortSignal): Promise<ImageDigest> {
-    if (this.#at > 0) this.#deps.log.info({ bytes: this.#at }, 'the download goes on where it stopped');
     for (;;) {
       await this.#schedule.waitForWindow(signal);
       signal.throwIfAborted();
@@ -126,21 +128,21 @@ export class ImageDownload {
     const { sizeBytes } = this.#target.offer;
     if (sizeBytes !== undefined && this.#at === sizeBytes) return true;
     const body = await this.#request(signal);
-    const { chunkBytes } = this.#deps.settings;
-    if (this.#mode === 'chunks' && (body.lengthBytes ?? 0) > chunkBytes) await this.#becomeWhole(body);
+    if (this.#mode === 'chunks' && (body.lengthBytes ?? 0) > this.#size.askedBytes) await this.#becomeWhole(body);
     if (this.#mode === 'whole') await this.#expectRoom(body.lengthBytes);
     const received = await this.#receive(body, signal);
     this.#at += received;
+    this.#size.arrived();
     this.#badChunks = 0;
     if (sizeBytes !== undefined) return this.#at === sizeBytes;
-    return this.#mode === 'whole' || received < chunkBytes;
+    return this.#mode === 'whole' || received < this.#size.askedBytes;
   }
 
   async #request(signal: AbortSignal): Promise<FirmwareBody> {
     const { url } = this.#target.offer;
-    const { chunkBytes } = this.#deps.settings;
+    const sizeBytes = this.#size.next(this.#at);
     try {
-      if (this.#mode === 'chunks') return await this.#deps.getChunk(this.#at / chunkBytes, chunkBytes, signal);
+      if (this.#mode === 'chunks') return await this.#deps.getChunk(this.#at / sizeBytes, sizeBytes, signal);
       return await this.#deps.getChunk(0, 0, signal);
     } catch (error) {
       if (!hasCode(error, 'platform/not-found') || url === undefined) throw error;
@@ -149,17 +151,19 @@ export class ImageDownload {
     }
   }
 
-  /** Writes an answer to its place. A chunk that is cut, empty or short leaves nothing behind. */
+  /** Writes an answer to its place; of one that is cut or short whole chunks stay. */
   async #receive(body: FirmwareBody, signal: AbortSignal): Promise<number> {
     const at = this.#at;
     const allow = (received: number): void => {
-      if (this.#mode === 'chunks' && received > this.#deps.settings.chunkBytes) {
+      if (this.#mode === 'chunks' && received > this.#size.askedBytes) {
         if (at > 0) throw new WholeFileAnswer();
         this.#mode = 'whole';
       }
       this.#expectFits(at + received);
     };
+    let got = 0;
     const taken = async (piece: number, received: number): Promise<void> => {
+      got = received;
       this.#deps.onProgress?.(at + received);
       await this.#schedule.pay(piece, signal);
     };
@@ -168,7 +172,8 @@ export class ImageDownload {
       this.#expectWhole(received, body.lengthBytes);
       return received;
     } catch (error) {
-      await this.#writer.cut(at);
+      this.#at = this.#mode === 'whole' ? at : at + got - (got % this.#deps.settings.chunkBytes);
+      await this.#writer.cut(this.#at);
       throw error;
     }
   }
@@ -183,7 +188,7 @@ export class ImageDownload {
     const { sizeBytes } = this.#target.offer;
     const at = this.#at + received;
     if (lengthBytes !== undefined && received !== lengthBytes) throw shortAnswer(`${received} of ${lengthBytes} bytes came`);
-    const isLast = this.#mode === 'whole' || received < this.#deps.settings.chunkBytes;
+    const isLast = this.#mode === 'whole' || received < this.#size.askedBytes;
     if (isLast && sizeBytes !== undefined && at < sizeBytes) throw shortAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
     if (isLast && at === 0) throw shortAnswer('the file is empty');
   }
@@ -213,6 +218,7 @@ export class ImageDownload {
     const recovery = error instanceof AgentError ? error.recovery : 'drop';
     if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MOST_BAD_CHUNKS) throw error;
     if (recovery !== 'retry' && recovery !== 'hold') throw error;
+    this.#size.lost();
     if (this.#mode === 'whole') await this.#beginAgain();
     const delayMs = this.#backoff.nextMs();
     this.#deps.log.warn({ bytes: this.#at, error: messageOf(error), delayMs: Math.round(delayMs) }, 'a part of the image did not arrive');

@@ -4,13 +4,15 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { Checksum, type ChecksumAlgorithm } from './checksum.ts';
+import { Checksum, type ChecksumAlgorithm, expectSum } from './checksum.ts';
 import { SIGNATURE_FRAME_BYTES } from './release-signature.ts';
 
 const READ_BYTES = 256 * 1024;
 
 export class ImageDigest {
-  readonly #checksum: Checksum;
+  readonly #algorithm: ChecksumAlgorithm;
+  /** Undefined for SHA-256, which is what the signature signs too: then one hash does for both. */
+  readonly #checksum: Checksum | undefined;
   readonly #signed: Hash = createHash('sha256');
   /** The latest bytes, which may turn out to be the frame. */
   readonly #tail = Buffer.alloc(SIGNATURE_FRAME_BYTES);
@@ -18,7 +20,8 @@ export class ImageDigest {
   #bytes = 0;
 
   constructor(algorithm: ChecksumAlgorithm) {
-    this.#checksum = new Checksum(algorithm);
+    this.#algorithm = algorithm;
+    this.#checksum = algorithm === 'SHA256' ? undefined : new Checksum(algorithm);
   }
 
   /** How many bytes were added; the next are expected from there. */
@@ -27,7 +30,7 @@ export class ImageDigest {
   }
 
   update(piece: Uint8Array): void {
-    this.#checksum.update(piece);
+    this.#checksum?.update(piece);
     this.#bytes += piece.length;
     const leaving = Math.max(0, this.#tailBytes + piece.length - this.#tail.length);
     const fromTail = Math.min(leaving, this.#tailBytes);
@@ -51,11 +54,12 @@ export class ImageDigest {
 
   /** @throws AgentError `firmware/checksum-mismatch` (drop). */
   expectChecksum(announced: string): void {
-    this.#checksum.expect(announced);
+    if (this.#checksum !== undefined) this.#checksum.expect(announced);
+    else expectSum(this.#algorithm, this.#signed.copy().update(this.#tail.subarray(0, this.#tailBytes)).digest(), announced);
   }
 
   /** The hash of all bytes but the signature frame. */
   signedSha256(): Buffer {
-    return this.#signed.digest();
+    return this.#signed.copy().digest();
   }
 }

@@ -151,7 +151,6 @@ export class UpdateSteps {
     if ((await lookAtGuard(this.#deps, update)) !== undefined) return { event: 'done' };
     if ((await currentVersion(files, paths)) === undefined)
       return { event: 'failed', reason: 'this agent does not run from an installed release' };
-    await files.remove(join(paths.firmware, CONFIRMED_NAME));
     await leaveRequest(this.#deps, {
       request: 'swap',
       id: update.id,

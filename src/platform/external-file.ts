@@ -2,7 +2,9 @@
  * A firmware file that the platform does not keep itself but points to (`fw_url`). It comes from anywhere, so: https only, at every step of
  * a bounded number of redirects, without the token and without anything else that is the platform's. What it brings is verified later.
  */
+import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { piecesOf } from './body-pieces.ts';
 import type { FirmwareBody } from './device-api.ts';
 import { networkError, PlatformError } from './platform-error.ts';
 
@@ -74,9 +76,9 @@ function bodyOf(response: Dispatcher.ResponseData, dispatcher: Dispatcher): Firm
   };
 }
 
-async function* read(body: AsyncIterable<unknown>, dispatcher: Dispatcher): AsyncGenerator<Uint8Array> {
+async function* read(body: Readable, dispatcher: Dispatcher): AsyncGenerator<Uint8Array> {
   try {
-    for await (const piece of body) yield piece as Uint8Array;
+    yield* piecesOf(body);
   } catch (error) {
     throw networkError(error, []);
   } finally {

@@ -1,5 +1,7 @@
 /** Endpoint 10: part of a firmware file, or the whole, as a stream that nobody holds in memory. */
+import type { Readable } from 'node:stream';
 import { type Answer, expectValue, type Verdict } from './answer.ts';
+import { piecesOf } from './body-pieces.ts';
 import type { FirmwareBody } from './device-api.ts';
 import { answerOf, type ExchangeDeps, faultOf, header, openExchange, readBody } from './http-exchange.ts';
 import { PlatformError } from './platform-error.ts';
@@ -62,13 +64,9 @@ export async function openFirmware(request: FirmwareRequest, deps: FirmwareReque
   };
 }
 
-async function* read(
-  body: AsyncIterable<unknown>,
-  release: () => void,
-  fault: (error: unknown) => PlatformError,
-): AsyncGenerator<Uint8Array> {
+async function* read(body: Readable, release: () => void, fault: (error: unknown) => PlatformError): AsyncGenerator<Uint8Array> {
   try {
-    for await (const chunk of body) yield chunk as Uint8Array;
+    yield* piecesOf(body);
   } catch (error) {
     throw fault(error);
   } finally {

@@ -13,13 +13,17 @@ const run = promisify(execFile);
 const NEXT = '99.0.0';
 let out: string;
 let first: BuiltRelease;
+let again: BuiltRelease;
 let next: BuiltRelease;
 let gateway: InstalledGateway;
 
 beforeAll(async () => {
   out = await mkdtemp(join(tmpdir(), 'turnstone-releases-'));
   const key = await makeSigningKey(out);
-  first = await buildRelease({ out: join(out, 'a'), key });
+  [first, again] = (await Promise.all(['a', 'c'].map((name) => buildRelease({ out: join(out, name), key })))) as [
+    BuiltRelease,
+    BuiltRelease,
+  ];
   next = await buildRelease({ out: join(out, 'b'), key, release: NEXT });
   gateway = await InstalledGateway.make();
 }, 120_000);
@@ -33,11 +37,10 @@ const folderOf = ({ file }: BuiltRelease): string => file.replace(/\.tar\.zst$/,
 
 describe('a release bundle', () => {
   it('is the same bytes when it is built again', async () => {
-    const again = await buildRelease({ out: join(out, 'c'), key: join(out, 'signing-key.pem') });
     const [one, other] = await Promise.all([first, again].map((built) => readFile(join(folderOf(built), 'manifest.json'), 'utf8')));
     expect(other).toBe(one);
     expect(again.sha256).toBe(first.sha256);
-  }, 60_000);
+  });
 
   it('is unpacked by ordinary tools', async () => {
     const { stdout } = await run('sh', ['-c', `zstd -dc "$1" 2>/dev/null | tar -t`, 'sh', first.file]);

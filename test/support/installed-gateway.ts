@@ -98,7 +98,7 @@ export class InstalledGateway {
 
   async configure(lines: string): Promise<void> {
     const firmware = `{ installFolder: ${this.path('opt/turnstone')}, guardFolder: ${this.path('var/lib/turnstone-guard')}, trustedKeys: ${this.path('etc/turnstone/trusted-keys')}, confirm: { healthyFor: 1s } }`;
-    const text = `version: 1\nstateFolder: ${this.path('var/lib/turnstone')}\nrunFolder: ${this.path('run')}\nlog: { level: warn }\ntime: { trust: always }\nfirmware: ${firmware}\n${lines}\n`;
+    const text = `version: 1\nstateFolder: ${this.path('var/lib/turnstone')}\nrunFolder: ${this.path('run')}\nlog: { level: warn }\nstatus: { page: loopback, port: 0 }\ntime: { trust: always }\nfirmware: ${firmware}\n${lines}\n`;
     await writeFile(this.path('etc/turnstone/turnstone.yaml'), text);
   }
 

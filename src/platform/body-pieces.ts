@@ -1,0 +1,44 @@
+/**
+ * A body's pieces as they came from the socket. A Readable's own iterator joins whatever waits into one new buffer, so that every byte of an
+ * image is copied once more and collected twice as often; on a heap of 64 MB that doubled the time of a download.
+ */
+import type { Readable } from 'node:stream';
+
+/** Ends with the body, and ends the body when the caller ends early. @throws whatever the body fails with. */
+export async function* piecesOf(body: Readable): AsyncGenerator<Uint8Array> {
+  const waiting: Uint8Array[] = [];
+  let wake = (): void => {};
+  let failure: unknown;
+  let isOver = false;
+  const over = (error?: unknown): void => {
+    failure ??= error;
+    isOver = true;
+    wake();
+  };
+  body.on('data', (piece: Uint8Array) => {
+    body.pause();
+    waiting.push(piece);
+    wake();
+  });
+  body.once('end', () => over());
+  // After the end this changes nothing; without one the connection was cut.
+  body.once('close', () => isOver || over(new Error('the body ended early')));
+  body.on('error', over);
+  try {
+    for (;;) {
+      const piece = waiting.shift();
+      if (piece !== undefined) yield piece;
+      else if (failure !== undefined) throw failure;
+      else if (isOver) return;
+      else {
+        const woken = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        body.resume();
+        await woken;
+      }
+    }
+  } finally {
+    if (!isOver) body.destroy();
+  }
+}
