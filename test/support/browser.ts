@@ -1,0 +1,73 @@
+/** Debian's chromium for the page tests: one browser at a time, which reaches this machine alone. */
+import { accessSync, constants } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+const CHROMIUM = '/usr/bin/chromium';
+
+/** Why page tests cannot run here; undefined when they can. */
+export function missingBrowser(): string | undefined {
+  try {
+    accessSync(CHROMIUM, constants.X_OK);
+    return undefined;
+  } catch {
+    return `no ${CHROMIUM}: scripts/ensure-chromium.sh installs it, as root`;
+  }
+}
+
+/** For a suite's name, so that a run that leaves it out says why. */
+export function browserSuite(name: string): string {
+  const reason = missingBrowser();
+  return reason === undefined ? name : `${name} (left out: ${reason})`;
+}
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-dev-shm-usage',
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+    ],
+  });
+}
+
+/** A page whose every request and complaint is kept. */
+export class WatchedPage {
+  readonly page: Page;
+  readonly faults: string[] = [];
+  readonly hosts = new Set<string>();
+
+  private constructor(page: Page) {
+    this.page = page;
+    page.on('pageerror', (error) => this.faults.push(error.message));
+    // What the page's policy forbids shows here, and nowhere else.
+    page.on('console', (message) => {
+      if (/Content Security Policy|Refused to/.test(message.text())) this.faults.push(message.text());
+    });
+    page.context().on('request', (request) => this.hosts.add(new URL(request.url()).hostname));
+  }
+
+  static async open(context: BrowserContext): Promise<WatchedPage> {
+    return new WatchedPage(await context.newPage());
+  }
+
+  /** What axe finds of level serious or critical. */
+  async violations(): Promise<string[]> {
+    await this.page.evaluate(axe.source);
+    const { violations } = await this.page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+  }
+
+  /** Nothing went wrong in the page, and nothing left this machine. */
+  expectClean(): void {
+    expect(this.faults).toEqual([]);
+    expect([...this.hosts]).toEqual(['127.0.0.1']);
+  }
+}

@@ -1,0 +1,134 @@
+/** The status page's server over a status that tests write, for the states that a real agent shows only on bad days. */
+
+import { type Clock, systemClock } from '../../src/host/clock.ts';
+import { silentLog } from '../../src/host/log.ts';
+import { LogRing } from '../../src/status/log-ring.ts';
+import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
+import type { StatusView } from '../../src/status/status-view.ts';
+
+export class StatusBench {
+  view: (nowMs: number, wallMs: number) => StatusView = workingView;
+  claim: StatusServerDeps['claim'] = async () => undefined;
+  readonly #settings: StatusServerSettings;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<(line: string) => void>();
+  #logLines: LogRing | undefined;
+  #server: StatusServer | undefined;
+  #port: number;
+
+  private constructor(settings: Partial<StatusServerSettings>, clock: Clock) {
+    this.#settings = { page: 'loopback', port: 0, metrics: true, ...settings };
+    this.#clock = clock;
+    this.#port = this.#settings.port;
+  }
+
+  static async open(settings: Partial<StatusServerSettings> = {}, clock: Clock = systemClock): Promise<StatusBench> {
+    const bench = new StatusBench(settings, clock);
+    await bench.start();
+    return bench;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get openPages(): number {
+    return this.#server?.openPages ?? 0;
+  }
+
+  log(line: object): void {
+    for (const listener of this.#listeners) listener(`${JSON.stringify(line)}\n`);
+  }
+
+  /** A second time on the port of the first. */
+  async start(): Promise<void> {
+    const clock = this.#clock;
+    this.#logLines = new LogRing({
+      onLine: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+      redact: (text) => text.replaceAll('s3cret-token', '[secret]'),
+    });
+    this.#server = await StatusServer.open({
+      settings: { ...this.#settings, port: this.#port },
+      clock,
+      log: silentLog,
+      logLines: this.#logLines,
+      view: () => this.view(clock.monotonicMs(), clock.wallMs()),
+      metrics: () => [{ name: 'turnstone_alerts', help: 'Things.', type: 'gauge', samples: [{ value: 2 }] }],
+      health: () => ({
+        health: { ok: true, reasons: [] },
+        readiness: { ok: false, reasons: ['nothing was acknowledged since the start'] },
+      }),
+      series: async ({ keys, fromMs, toMs }) =>
+        Object.fromEntries(
+          keys.map((key) => [
+            key,
+            [
+              [fromMs, (fromMs + toMs) / 2],
+              [20, 22],
+            ] as const,
+          ]),
+        ),
+      diagnose: async () => ({
+        verdict: 'warning',
+        findings: [{ id: 'disk', title: 'disk', verdict: 'warning', reason: '91 % full', remedy: 'make room' }],
+        good: ['clock'],
+      }),
+      claim: () => this.claim(),
+    });
+    this.#port = Number(new URL(this.#server.url ?? 'http://x:0').port);
+  }
+
+  async stop(): Promise<void> {
+    await this.#server?.close();
+    this.#logLines?.close();
+  }
+}
+
+export function workingView(nowMs: number, wallMs: number): StatusView {
+  return {
+    version: '1.2.3',
+    nowMs,
+    wallMs,
+    startedAtMs: nowMs - 7_200_000,
+    deviceName: 'gateway-7',
+    timeSynchronised: true,
+    lockedOut: false,
+    alerts: [],
+    connection: {
+      ...{ state: 'idle', failures: 0, acknowledgedEntries: 1_234, lastAcknowledgedAtMs: nowMs - 900, latencyMs: 42 },
+      ...{ sentBytes: 123_456, receivedBytes: 23_456, sentTodayBytes: 100_000, dailyBudgetBytes: 5_000_000 },
+    },
+    outbox: {
+      ...{ heldEntries: 12, heldBytes: 4_096, hoursThatFit: 90, rejected: 0, thinned: 0, dropped: 0, writtenBytes: 1_000_000 },
+      ...{ oldestTs: wallMs - 2_000, lanes: { alarm: 0, live: 12, backlog: 0 }, ratePerS: 10 },
+    },
+    sensors: [
+      {
+        ...{ name: 'roof', kind: 'bme280', state: 'ok' },
+        readings: [
+          { key: 'roofTemperature', value: 21.5 + Math.sin(nowMs / 5_000), unit: '°C', atMs: nowMs - 100 },
+          { key: 'doorOpen', value: true, atMs: nowMs - 100 },
+          { key: 'serial', value: 9_007_199_254_740_993n, atMs: nowMs - 100 },
+        ],
+      },
+    ],
+    actuators: [{ name: 'relay', kind: 'gpio-output', value: false }],
+    firmware: {
+      ...{ title: 'turnstone', version: '1.2.3', state: 'UPDATED' },
+      history: [
+        {
+          title: 'turnstone',
+          version: '1.2.3',
+          from: '1.2.2',
+          outcome: 'UPDATED',
+          startedAtMs: wallMs - 90_000_000,
+          endedAtMs: wallMs - 86_400_000,
+        },
+      ],
+    },
+    provisioning: { phase: 'in-use', source: 'provisioned' },
+  };
+}
