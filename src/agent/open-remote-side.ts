@@ -1,6 +1,7 @@
 /** Hands the remote side what it needs of the other parts. */
 import type { ControlMethod } from '../control-socket/control-connection.ts';
 import { AgentError, messageOf } from '../errors.ts';
+import { networkAddresses } from '../host/board-model.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
@@ -52,6 +53,7 @@ export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSign
       settings: () => config.settings(),
       firmwareKeys: firmware.keys,
       onFirmwareOffer: (shared) => firmware.consider(shared),
+      changing: () => ({ addresses: networkAddresses() }),
       identity: await identityAttributes(platform.board, clock, deps.configHash),
     },
     signal,

@@ -15,7 +15,7 @@ import type { Log } from '../host/log.ts';
 import { StateFile } from '../host/state-file.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { actuatorMethods } from '../rpc/actuator-methods.ts';
-import { type BuiltInWork, builtInMethods } from '../rpc/built-in-methods.ts';
+import { type BuiltInWork, builtInMethods, readingsAsJson } from '../rpc/built-in-methods.ts';
 import { declaredMethods, methodLeaves } from '../rpc/declared-methods.ts';
 import { JournalFile } from '../rpc/journal-storage.ts';
 import { MethodTable } from '../rpc/method-table.ts';
@@ -41,15 +41,21 @@ export interface RemoteSideDeps {
   readonly onFirmwareOffer: (attributes: JsonObject) => void;
   /** Who the device is: model, serial, version, boot id, addresses, the configuration's hash. */
   readonly identity: JsonObject;
+  /** What of that changes by itself: addresses. Looked at now and then. */
+  readonly changing: () => JsonObject;
   /** Told at every moment of an RPC; only tests listen. */
   readonly checkpoint?: (name: Checkpoint) => void;
 }
+
+/** A lease or a modem may give another address at any time; a dashboard may wait this long for it. */
+const LOOK_AT_IDENTITY_MS = 60_000;
 
 export class RemoteSide {
   readonly client: ClientAttributes;
   readonly shared: SharedAttributes;
   readonly #deps: RemoteSideDeps;
   readonly #journal: RpcJournal;
+  readonly #executor: RpcExecutor;
   readonly #applied: AppliedValues;
 
   private constructor(
@@ -60,10 +66,11 @@ export class RemoteSide {
     this.client = parts.client;
     this.shared = parts.shared;
     this.#journal = parts.journal;
+    this.#executor = executorOf(deps, parts.journal);
     this.#applied = parts.applied;
   }
 
-  /** Settings that were shared before hold once this resolves. @throws AgentError `rpc/journal-unusable` (retry). */
+  /** Settings that were shared before hold once this resolves. @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */
   static async open(deps: RemoteSideDeps, signal: AbortSignal): Promise<RemoteSide> {
     const { config, clock, log, side } = deps;
     const { stateFolder } = config();
@@ -90,26 +97,30 @@ export class RemoteSide {
     return new RemoteSide(deps, { client, shared, journal, applied });
   }
 
-  /** Speaks with the platform until the signal aborts; never rejects. */
+  /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. */
   async run(signal: AbortSignal): Promise<void> {
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    const loops = this.#loops(either).map((loop) => loop.catch((error: unknown) => failed.abort(error)));
+    await Promise.all(loops);
+    if (failed.signal.aborted) throw failed.signal.reason;
+  }
+
+  #loops(signal: AbortSignal): readonly Promise<void>[] {
     const { config, deviceApi, clock, log, side } = this.#deps;
     const { platform, attributes, rpc } = config();
     const onContact = (): void => side.actuators.contact();
     const common = { deviceApi, clock, log, onContact, pollTimeoutMs: platform.pollTimeoutMs };
-    await Promise.all([
+    const reading = {
+      reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
+      readBackPeriodMs: attributes.readBackPeriodMs,
+    };
+    return [
       this.client.run(signal),
-      runAttributeLoop(
-        {
-          ...common,
-          shared: this.shared,
-          client: this.client,
-          reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
-          readBackPeriodMs: attributes.readBackPeriodMs,
-        },
-        signal,
-      ),
-      rpc.enabled ? runRpcLoop({ ...common, executor: this.#executor() }, signal) : undefined,
-    ]);
+      runAttributeLoop({ ...common, ...reading, shared: this.shared, client: this.client }, signal),
+      this.#watchIdentity(signal),
+      ...(rpc.enabled ? [runRpcLoop({ ...common, executor: this.#executor }, signal)] : []),
+    ];
   }
 
   /** The configuration in force is another: its settings and its hash are told. */
@@ -122,24 +133,30 @@ export class RemoteSide {
     await Promise.all([this.#journal.close(), this.#applied.flush()]);
   }
 
-  #executor(): RpcExecutor {
-    const { config, side, clock, log, work, methods = [], checkpoint } = this.#deps;
-    const { actuators, lockout } = side;
-    const readSensor = async (name: string, signal: AbortSignal): Promise<JsonValue> =>
-      (await work.readSensor(name, signal)).map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
-    const table = new MethodTable({
-      clock,
-      methods: [
-        ...builtInMethods(work),
-        ...actuatorMethods(actuators),
-        ...methods,
-        ...declaredMethods(config().rpc.methods, { actuators, readSensor, clock }),
-      ],
-      leaves: methodLeaves(config().rpc.methods),
-      locked: () => lockout.locked,
-    });
-    return new RpcExecutor({ journal: this.#journal, methods: table, clock, log, ...(checkpoint === undefined ? {} : { checkpoint }) });
+  async #watchIdentity(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.client.report(this.#deps.changing());
+      await this.#deps.clock.sleep(LOOK_AT_IDENTITY_MS, signal);
+    }
   }
+}
+
+function executorOf(deps: RemoteSideDeps, journal: RpcJournal): RpcExecutor {
+  const { config, side, clock, log, work, methods = [], checkpoint } = deps;
+  const { actuators, lockout } = side;
+  const readSensor = async (name: string, signal: AbortSignal): Promise<JsonValue> => readingsAsJson(await work.readSensor(name, signal));
+  const table = new MethodTable({
+    clock,
+    methods: [
+      ...builtInMethods(work),
+      ...actuatorMethods(actuators),
+      ...methods,
+      ...declaredMethods(config().rpc.methods, { actuators, readSensor, clock }),
+    ],
+    leaves: methodLeaves(config().rpc.methods),
+    locked: () => lockout.locked,
+  });
+  return new RpcExecutor({ journal, methods: table, clock, log, ...(checkpoint === undefined ? {} : { checkpoint }) });
 }
 
 function targetsOf({ config, side, settings }: RemoteSideDeps): readonly SharedTarget[] {

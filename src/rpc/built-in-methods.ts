@@ -72,7 +72,8 @@ function endOfProcess(name: string, description: string): RpcMethod {
   return { name, description, params: NOTHING, effect: 'move', moves: true, deadlineMs: READ_DEADLINE_MS, run: () => ({ accepted: true }) };
 }
 
-function readingsAsJson(readings: readonly Reading[]): JsonValue {
+/** Readings as replies show them. */
+export function readingsAsJson(readings: readonly Reading[]): JsonValue {
   return readings.map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
 }
 

@@ -75,7 +75,7 @@ const remote = await RemoteSide.open(
       diagnose: () => ({ text: 'x'.repeat(200_000) }),
     },
     settings: () => [],
-    ...{ firmwareKeys: [], onFirmwareOffer: () => {}, identity: { run: randomUUID() } },
+    ...{ firmwareKeys: [], onFirmwareOffer: () => {}, identity: { run: randomUUID() }, changing: () => ({}) },
     checkpoint: (name) => {
       if (Math.random() >= (options.killAt?.[name] ?? 0)) return;
       writeSync(2, `${KILLED}${name}\n`);
