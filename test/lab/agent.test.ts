@@ -175,6 +175,7 @@ sensors:
   - name: grid
     kind: modbus
     period: 2s
+    maxGap: 0
     connection: { transport: rtu, port: /dev/ttyS1, baudRate: 115200, parity: none, responseTimeout: 1s }
     registers:
       energy: { table: input, address: 0, type: uint32, scale: 0.01 }

@@ -81,6 +81,8 @@ export class Guest {
   async serial(name: SerialPortName): Promise<Socket> {
     const socket = connect(join(this.#folder, name));
     await once(socket, 'connect');
+    // The machine at the other end may be cut off at any time.
+    socket.on('error', () => undefined);
     return socket;
   }
 
