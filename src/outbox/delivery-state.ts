@@ -51,6 +51,8 @@ export class DeliveryState {
   readonly acknowledged: SequenceRanges;
   readonly counters: OutboxCounters;
   readonly cells: LedgerCells;
+  /** The counters as they were when this was opened. */
+  readonly countersAtOpen: Readonly<OutboxCounters>;
   /** Of the ledger: the last flush whose lines count. */
   flush: number;
   readonly #deps: DeliveryStateDeps;
@@ -62,6 +64,7 @@ export class DeliveryState {
     this.#deps = deps;
     this.acknowledged = new SequenceRanges(body?.acknowledged);
     this.counters = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
+    this.countersAtOpen = { ...this.counters };
     this.cells = new LedgerCells(body?.cells);
     this.flush = body?.flush ?? 0;
     this.#number = body?.number ?? 0;
@@ -81,6 +84,11 @@ export class DeliveryState {
 
   get dirty(): boolean {
     return this.#dirty;
+  }
+
+  count(counter: keyof OutboxCounters, by: number): void {
+    this.counters[counter] += by;
+    this.#dirty = true;
   }
 
   touch(): void {

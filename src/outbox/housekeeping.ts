@@ -24,6 +24,8 @@ export interface HousekeepingDeps {
   readonly parts: OutboxParts;
   readonly writing: SerialQueue;
   readonly reading: SerialQueue;
+  /** Told when it has looked after everything, about once a minute. */
+  readonly onMaintained: () => void;
 }
 
 export class Housekeeping {
@@ -129,7 +131,7 @@ export class Housekeeping {
   }
 
   async #maintain(): Promise<void> {
-    const { parts, writing, reading, log } = this.#deps;
+    const { parts, writing, reading, log, onMaintained } = this.#deps;
     parts.boots.refresh();
     await writing
       .run(async () => {
@@ -138,5 +140,6 @@ export class Housekeeping {
         await this.#save();
       })
       .catch((error: unknown) => log.warn({ err: error }, 'outbox housekeeping failed'));
+    if (!this.#closed) onMaintained();
   }
 }

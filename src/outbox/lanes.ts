@@ -65,8 +65,12 @@ export class Lanes {
   /** Blocks of a lane, up to a number of entries but at least one block, ascending; `beyond` are ranges on their way, which are passed over. */
   async select(lane: Lane, maxEntries: number, beyond: readonly SequenceRange[] = []): Promise<PlacedBlock[]> {
     const taken: PlacedBlock[] = [];
+    const seen = new Set<number>();
     let entries = 0;
     for await (const placed of this.#walk(lane)) {
+      // Thinning makes one block of several, which then is part of more than one stretch.
+      if (seen.has(placed.info.firstSequence)) continue;
+      seen.add(placed.info.firstSequence);
       if (beyond.some(([first, last]) => placed.info.firstSequence >= first && placed.info.lastSequence <= last)) continue;
       if (taken.length > 0 && entries + placed.info.count > maxEntries) break;
       taken.push(placed);
@@ -125,8 +129,9 @@ export class Lanes {
 
   async *#blocksWithin(first: number, last: number): AsyncGenerator<PlacedBlock> {
     for (let sequence = first; sequence <= last; ) {
-      const segment = this.#deps.shelf.segmentOf(sequence);
-      if (segment === undefined) return;
+      // What was there may be gone; what follows need not be.
+      const segment = this.#deps.shelf.segmentAtOrAfter(sequence);
+      if (segment === undefined || segment.firstSequence > last) return;
       const blocks = this.#deps.shelf.isReadable(segment) ? await this.#deps.shelf.blocksOf(segment) : [];
       const from = firstEndingAtOrAfter(blocks, sequence);
       for (let at = from; at < blocks.length; at += 1) {

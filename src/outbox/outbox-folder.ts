@@ -48,6 +48,7 @@ export class OutboxFolder {
     await files.rename(`${folder}/${name}`, `${folder}/${SET_ASIDE}/${target}`);
     log.warn({ file: name }, 'outbox file set aside');
     onSetAside();
+    await this.#boundSetAside();
   }
 
   /** Fills the shelf; returns the newest segment with what it holds, when there is one. */
@@ -69,7 +70,6 @@ export class OutboxFolder {
       if (segment.thinned === 0) segment.count = segment.lastSequence - segment.firstSequence + 1;
       shelf.add(segment);
     });
-    await this.#boundSetAside();
     return this.#scanNewest(shelf);
   }
 

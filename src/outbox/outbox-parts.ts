@@ -48,18 +48,23 @@ const LARGEST_SMALL_FILE_BYTES = 1_000_000;
 export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }): Promise<OutboxParts> {
   const { files, folder, clock, log, settings } = deps;
   await files.makeFolder(folder);
-  let setAside = 0;
+  let counted = 0;
+  let opened: DeliveryState | undefined;
   const outboxFolder = new OutboxFolder({
     files,
     folder,
     log,
     setAsideBytes: settings.maxBytes * SET_ASIDE_SHARE,
     onSetAside: () => {
-      setAside += 1;
+      // The delivery state itself may be what is set aside.
+      if (opened === undefined) counted += 1;
+      else opened.count('setAside', 1);
     },
   });
   const putAside = (name: string): Promise<void> => outboxFolder.setAside(name);
   const state = await DeliveryState.open({ files, folder, clock }, putAside);
+  opened = state;
+  if (counted > 0) state.count('setAside', counted);
   const boots = await BootTimes.open({ ...deps, timeUncertain: settings.timeUncertain }, putAside);
   const shelf = new SegmentShelf({ files, folder, log, clock, onScanned: (segment, blocks) => closeGaps(state, segment, blocks) });
   const newest = await outboxFolder.load(shelf);
@@ -74,10 +79,6 @@ export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }
   const writer = new SegmentWriter({ files, folder, shelf, ...sizes, onWritten });
   if (newest?.scan.cleanTail === true && newest.segment.thinned === 0 && newest.segment.first !== undefined)
     await writer.resume(newest.segment, newest.scan.blocks, newest.scan.end).catch(() => {});
-  if (setAside > 0) {
-    state.counters.setAside += setAside;
-    state.touch();
-  }
   // Past everything that was ever acknowledged, too: a new entry under an acknowledged number would never be sent.
   const builder = new BlockBuilder(Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1);
   if (newest !== undefined) await occupyAhead(builder, shelf, newest, clock);
@@ -87,7 +88,7 @@ export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }
     boots,
     writer,
     lanes: new Lanes({ ...deps, shelf, boots, acknowledged: state.acknowledged, order: settings.order, commitAgeMs: settings.commitAgeMs }),
-    retention: new Retention({ ...deps, shelf, boots, state }),
+    retention: new Retention({ ...deps, shelf, boots, state, setAside: putAside }),
     ledger,
     rejected: new RejectedFile({ files, folder, maxBytes: small(REJECTED_FILE_SHARE) }),
     builder,
@@ -112,9 +113,8 @@ function closeGaps(state: DeliveryState, segment: Segment, blocks: readonly Bloc
     if (firstSequence > next) {
       const lost = firstSequence - next - state.acknowledged.countWithin(next, firstSequence - 1);
       if (lost > 0) {
-        state.counters.damaged += lost;
         state.acknowledged.add(next, firstSequence - 1);
-        state.touch();
+        state.count('damaged', lost);
       }
     }
     next = Math.max(next, lastSequence + 1);

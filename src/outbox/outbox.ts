@@ -18,7 +18,7 @@ import type { BatchLimits, Lane, OutboxBatch, ResolvedEntry } from './outbox-bat
 import { type OutboxDeps, type OutboxParts, openParts } from './outbox-parts.ts';
 import { type EntryQuery, readEntries } from './outbox-reading.ts';
 import { AppendRate, type OutboxStatus, readStatus } from './outbox-status.ts';
-import type { RejectedEntry } from './rejected-file.ts';
+import { asAppended, type RejectedEntry } from './rejected-file.ts';
 import { type ResendQuery, resendDelivered } from './resend.ts';
 import type { BegunWrite } from './segment-writer.ts';
 import { SerialQueue } from './serial-queue.ts';
@@ -170,7 +170,7 @@ export class Outbox {
     const rejected = new Set((await this.#parts.rejected.list()).map(({ sequence }) => sequence));
     const count = await resendDelivered({ ...this.#parts, reading: this.#reading, rejected }, query, signal);
     this.#housekeeping.changed(count);
-    for (const listener of this.#listeners) listener();
+    this.#notify();
     return count;
   }
 
@@ -183,11 +183,7 @@ export class Outbox {
   async resendRejected(pick: (entry: RejectedEntry) => boolean): Promise<number> {
     const chosen = (await this.#parts.rejected.list()).filter(pick);
     if (chosen.length === 0) return 0;
-    const { clock } = this.#deps;
-    const taken = { bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
-    await this.append(
-      chosen.map(({ device, key, value, ts, class: own }) => ({ device, key, value, ...taken, takenAtMs: ts, class: own })),
-    );
+    await this.append(asAppended(chosen, this.#deps.clock));
     const sent = new Set(chosen.map(({ sequence }) => sequence));
     await this.#writing.run(async () => {
       const all = await this.#parts.rejected.list();

@@ -1,7 +1,9 @@
 /** Entries that the platform refuses one by one, with its answer, for a person to see and to send again. JSON lines, two files in turns. */
+import type { Clock } from '../host/clock.ts';
 import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import { type FileLayer, isMissing, readAll, replaceDurably } from './file-layer.ts';
 import type { ResolvedEntry } from './outbox-batch.ts';
+import type { TelemetryEntry } from './telemetry-entry.ts';
 
 export interface RejectedEntry extends ResolvedEntry {
   /** What the platform said, cut to a sane length. */
@@ -75,6 +77,12 @@ export class RejectedFile {
       throw error;
     });
   }
+}
+
+/** Rejected entries to be appended again, with the times they had. */
+export function asAppended(entries: readonly RejectedEntry[], clock: Clock): TelemetryEntry[] {
+  const taken = { bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
+  return entries.map(({ device, key, value, ts, class: own }) => ({ device, key, value, ...taken, takenAtMs: ts, class: own }));
 }
 
 function parseRejected(line: string): RejectedEntry | undefined {

@@ -22,6 +22,8 @@ export interface RetentionDeps {
   readonly boots: BootTimes;
   readonly state: DeliveryState;
   readonly settings: OutboxSettings;
+  /** Keeps a damaged file for a person to look at. */
+  readonly setAside: (name: string) => Promise<void>;
 }
 
 /** Asking the file system costs a call; the space of others does not vanish faster than this. */
@@ -54,14 +56,14 @@ export class Retention {
 
   /** Lets go of delivered segments past their time, and of all that is past its age. */
   async expire(): Promise<void> {
-    const { settings, shelf } = this.#deps;
+    const { settings } = this.#deps;
     const delivered = this.#sealed().filter((segment) => this.#isDelivered(segment));
     let retained = delivered.reduce((sum, segment) => sum + segment.bytes, 0);
     for (const segment of delivered) {
       const tooMuch = retained > settings.retainBytes;
       if (!tooMuch && !(this.#ageMs(segment) > settings.retainForMs)) continue;
       retained -= segment.bytes;
-      await shelf.remove(segment);
+      await this.#remove(segment);
     }
     for (const segment of this.#sealed()) {
       if (!(this.#ageMs(segment) > settings.maxAgeMs)) break;
@@ -95,11 +97,11 @@ export class Retention {
 
   /** Frees some space; false when nothing may go. */
   async #giveWay(): Promise<boolean> {
-    const { shelf, settings } = this.#deps;
+    const { settings } = this.#deps;
     const sealed = this.#sealed();
     const delivered = sealed.find((segment) => this.#isDelivered(segment));
     if (delivered !== undefined) {
-      await shelf.remove(delivered);
+      await this.#remove(delivered);
       return true;
     }
     const [oldest] = sealed;
@@ -122,8 +124,7 @@ export class Retention {
     });
     if (result === undefined) return false;
     const { removed, bytesBefore, bytesAfter } = result;
-    state.counters.thinned += removed;
-    state.touch();
+    state.count('thinned', removed);
     log.warn({ segment: segment.name, removed, bytesBefore, bytesAfter }, 'outbox is full: oldest entries thinned');
     // What does not shrink (alarms, few samples) is not tried again.
     if (bytesBefore - bytesAfter < bytesBefore * WORTHWHILE_SAVING) segment.thinned = MOST_THINNINGS;
@@ -134,11 +135,18 @@ export class Retention {
     const { shelf, state, log } = this.#deps;
     const blocks = await shelf.blocksOf(segment).catch(() => undefined);
     const entries = heldIn(segment, blocks, state.acknowledged);
-    await shelf.remove(segment);
+    await this.#remove(segment);
     state.acknowledged.add(segment.firstSequence, segment.lastSequence);
-    state.counters.dropped += entries;
-    state.touch();
+    state.count('dropped', entries);
     if (entries > 0) log.warn({ segment: segment.name, entries, reason }, 'outbox entries dropped undelivered');
+  }
+
+  /** What is damaged in it was never read: the file is kept, out of the way. */
+  async #remove(segment: Segment): Promise<void> {
+    const { shelf, setAside } = this.#deps;
+    if (segment.damagedBytes === 0) return shelf.remove(segment);
+    await shelf.forget(segment);
+    await setAside(segment.name);
   }
 
   #sealed(): Segment[] {

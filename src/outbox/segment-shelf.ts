@@ -114,9 +114,9 @@ export class SegmentShelf {
     return this.#reader.isReadable(segment);
   }
 
-  /** The segment whose range holds a sequence. */
-  segmentOf(sequence: number): Segment | undefined {
-    return this.#segments.find((segment) => segment.firstSequence <= sequence && sequence <= segment.lastSequence);
+  /** The segment whose range holds a sequence, or else the next one. */
+  segmentAtOrAfter(sequence: number): Segment | undefined {
+    return this.#segments.find((segment) => sequence <= segment.lastSequence);
   }
 
   /** Where the blocks of a segment lie, ascending; read from the disk when not known. */

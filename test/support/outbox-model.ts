@@ -169,6 +169,8 @@ export class OutboxModel {
   }
 
   #check(batch: OutboxBatch): void {
+    const own = batch.entries.filter(({ key }) => !isMark(key));
+    if (new Set(own.map(({ sequence }) => sequence)).size < own.length) throw new Error('an entry is in a batch twice');
     for (const { key, value, ts, class: own } of batch.entries) {
       if (isMark(key)) continue;
       const known = this.#of(key, value);
@@ -265,9 +267,9 @@ export class OutboxModel {
   }
 }
 
-/** Says that the time of the entry before it is a guess. */
+/** Entries of the outbox's own: the time before it is a guess, or what was lost. */
 function isMark(key: string): boolean {
-  return key.endsWith('_timeUncertain');
+  return key.endsWith('_timeUncertain') || key.startsWith('outbox');
 }
 
 function nameOf(key: string, value: TelemetryValue): string {
