@@ -23,7 +23,7 @@ const USER = { username: 'tenant@thingsboard.org', password: 'tenant' };
 /** The agent's own default; any other when it is taken. */
 const STATUS_PORT = 8_088;
 const OUTAGE_BEGINS_AFTER_MS = 10_000;
-const PLATFORM_STARTS_WITHIN_MS = 20_000;
+const STARTS_WITHIN_MS = 20_000;
 /** After the agent has stopped for good, what it could not send any more is sent by one more life of it. */
 const LAST_LIFE_MS = 15_000;
 
@@ -61,6 +61,7 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
   const rest = await logIn(url);
   const deviceId = await rest.makeDevice(DEVICE_NAME, ACCESS_TOKEN);
   let agent = startAgent();
+  await untilAnswers(`http://127.0.0.1:${pagePort}/healthz`);
   announce(url, pagePort, paths);
 
   const ending = forMs === undefined ? stop.signal : AbortSignal.any([stop.signal, AbortSignal.timeout(forMs)]);
@@ -125,8 +126,23 @@ function announce(url: string, pagePort: number, paths: SettingPaths): void {
   process.stdout.write(`agent      turnstone status --run-folder ${paths.runFolder}\n\n`);
 }
 
+/** A person opens the address as soon as it is printed. */
+async function untilAnswers(url: string): Promise<void> {
+  const untilMs = Date.now() + STARTS_WITHIN_MS;
+  while (Date.now() < untilMs && !stop.signal.aborted) {
+    if (
+      await fetch(url).then(
+        ({ body }) => body !== null,
+        () => false,
+      )
+    )
+      return;
+    await delay(100);
+  }
+}
+
 async function logIn(url: string): Promise<PlatformRest> {
-  const untilMs = Date.now() + PLATFORM_STARTS_WITHIN_MS;
+  const untilMs = Date.now() + STARTS_WITHIN_MS;
   for (;;) {
     try {
       return await PlatformRest.logIn(url, USER);
