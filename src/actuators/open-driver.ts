@@ -32,24 +32,52 @@ export async function openDriver(config: ActuatorConfig, deps: OpenDriverDeps, s
   }
 }
 
-/** A driver that opens its hardware at the first use, and again after a use that failed to. */
-export function reopeningDriver(config: ActuatorConfig, deps: OpenDriverDeps): ActuatorDriver {
+/**
+ * Letting go of a line may let it fall, so one fault is no reason to; hardware that was pulled out and is back only answers when it is
+ * opened anew.
+ */
+const FAULTS_BEFORE_REOPENING = 3;
+
+/** A driver that opens its hardware at the first use, again after a use that failed to, and anew when it fails again and again. */
+export function reopeningDriver(
+  config: ActuatorConfig,
+  deps: OpenDriverDeps,
+  open: (signal: AbortSignal) => Promise<ActuatorDriver> = (signal) => openDriver(config, deps, signal),
+): ActuatorDriver {
   let opening: Promise<ActuatorDriver> | undefined;
+  let faults = 0;
   let closed = false;
-  const opened = (signal: AbortSignal): Promise<ActuatorDriver> => {
-    opening ??= openDriver(config, deps, signal).catch((error: unknown) => {
+  const letGo = async (): Promise<void> => {
+    const driver = await opening?.catch(() => undefined);
+    opening = undefined;
+    await driver?.close();
+  };
+  const use = async <T>(work: (driver: ActuatorDriver) => Promise<T>, signal: AbortSignal): Promise<T> => {
+    opening ??= open(signal).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
-    return opening;
+    const driver = await opening;
+    try {
+      const result = await work(driver);
+      faults = 0;
+      return result;
+    } catch (error) {
+      faults += 1;
+      if (faults >= FAULTS_BEFORE_REOPENING) {
+        faults = 0;
+        await letGo().catch(() => {});
+      }
+      throw error;
+    }
   };
   return {
-    write: async (value, signal) => (await opened(signal)).write(value, signal),
-    ...(isReadable(config) ? { read: async (signal: AbortSignal) => await readFrom(await opened(signal), signal) } : {}),
+    write: (value, signal) => use((driver) => driver.write(value, signal), signal),
+    ...(isReadable(config) ? { read: (signal: AbortSignal) => use((driver) => readFrom(driver, signal), signal) } : {}),
     close: async () => {
       if (closed) return;
       closed = true;
-      await (await opening?.catch(() => undefined))?.close();
+      await letGo();
     },
   };
 }
