@@ -30,6 +30,8 @@ import { type Arch, buildBundle, type NativeModules, ownNativeModules, ROOT, ser
 const NODE_VERSION = '24.21.0';
 const OUT = join(ROOT, 'build/release');
 const CROSS = join(ROOT, 'build/cross-arm64');
+/** npm brings its own. */
+const NODE_GYP = join(ROOT, '.runtime/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js');
 const GUARD_FILES = ['boot-guard', 'set-safe-states', 'leave-identity', 'narrow-devices'];
 
 const { values } = parseArgs({
@@ -100,16 +102,12 @@ function crossBuild(nodedir: string): NativeModules {
   for (const [module, source] of Object.entries({ turnstone: 'native', epoll: 'node_modules/epoll', i2c: 'node_modules/i2c-bus' })) {
     const copy = join(CROSS, module);
     const product = join(copy, `build/Release/${module}.node`);
-    const sources = execFileSync('find', [join(ROOT, source), '-name', '*.c*', '-newer', product], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    if (!existsSync(product) || sources.trim() !== '') {
+    if (!existsSync(product) || newest(join(ROOT, source)) > statSync(product).mtimeMs) {
       rmSync(copy, { recursive: true, force: true });
       mkdirSync(CROSS, { recursive: true });
       execFileSync('cp', ['-rT', join(ROOT, source), copy]);
       rmSync(join(copy, 'build'), { recursive: true, force: true });
-      execFileSync('node-gyp', ['rebuild', '-C', copy, '--arch=arm64', `--nodedir=${nodedir}`], {
+      execFileSync(process.execPath, [NODE_GYP, 'rebuild', '-C', copy, '--arch=arm64', `--nodedir=${nodedir}`], {
         env: { ...process.env, CC: 'aarch64-linux-gnu-gcc', CXX: 'aarch64-linux-gnu-g++' },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
@@ -117,6 +115,14 @@ function crossBuild(nodedir: string): NativeModules {
     built[module] = product;
   }
   return built as unknown as NativeModules;
+}
+
+/** When any source of a native module last changed. */
+function newest(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => /\.(c|cc|cpp|h|gyp)$/.test(path) && !path.startsWith('build/'),
+  );
+  return Math.max(...files.map((path) => statSync(join(folder, path)).mtimeMs));
 }
 
 function addRuntimeAndUnits(): void {

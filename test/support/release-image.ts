@@ -1,6 +1,6 @@
 /** Small releases for tests: the archive is the real one, its files are a few bytes. */
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { zstdCompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { ARCHIVE_END, archiveEntry } from '../../src/firmware/release-archive.ts';
 import { signatureFrame } from '../../src/firmware/release-signature.ts';
 
@@ -57,7 +57,8 @@ export function makeImage(spec: ReleaseSpec): ReleaseImage {
     if (header !== undefined && entry[0] !== undefined) header(entry[0]);
     pieces.push(...entry);
   }
-  const archive = zstdCompressSync(Buffer.concat([...pieces, ARCHIVE_END]));
+  const params = { [constants.ZSTD_c_checksumFlag]: 1 };
+  const archive = zstdCompressSync(Buffer.concat([...pieces, ARCHIVE_END]), { params });
   const digest = createHash('sha256').update(archive).digest();
   const bytes = spec.key === undefined ? archive : Buffer.concat([archive, signatureFrame(digest, spec.key)]);
   const unpacked = new Map<string, Uint8Array>([

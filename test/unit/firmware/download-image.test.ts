@@ -1,0 +1,293 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type DownloadDeps, ImageDownload } from '../../../src/firmware/download-image.ts';
+import type { FirmwareOffer } from '../../../src/firmware/firmware-offer.ts';
+import { systemFiles } from '../../../src/firmware/update-files.ts';
+import type { Clock } from '../../../src/host/clock.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import type { FirmwareBody } from '../../../src/platform/device-api.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
+
+const CHUNK = 1000;
+const image = randomBytes(10_500);
+let folder: string;
+let clock: SleepyClock;
+let asked: { chunk: number; size: number }[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-download-'));
+  clock = new SleepyClock();
+  asked = [];
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Time passes only while somebody sleeps. */
+class SleepyClock implements Clock {
+  bootId = 'boot-1';
+  nowMs = 0;
+  monotonicMs = (): number => this.nowMs;
+  wallMs = (): number => Date.UTC(2026, 0, 1) + this.nowMs;
+  after = (): (() => void) => () => {};
+
+  async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!signal.aborted) this.nowMs += ms;
+  }
+}
+
+function bodyOf(
+  bytes: Uint8Array,
+  options: { readonly length?: number | undefined; readonly cutAt?: number } = { length: bytes.length },
+): FirmwareBody {
+  return {
+    ...(options.length === undefined ? {} : { lengthBytes: options.length }),
+    stream: (async function* () {
+      const end = options.cutAt ?? bytes.length;
+      for (let at = 0; at < end; at += 300) yield bytes.subarray(at, Math.min(at + 300, end));
+      if (options.cutAt !== undefined) throw new PlatformError('busy', 'connection reset');
+    })(),
+  };
+}
+
+const part = (chunk: number, size: number): Uint8Array => image.subarray(chunk * size, (chunk + 1) * size);
+const whole: DownloadDeps['getChunk'] = async () => bodyOf(image);
+
+function offer(changes: Partial<FirmwareOffer> = {}): FirmwareOffer {
+  const checksum = createHash('sha256').update(image).digest('hex');
+  return { title: 't', version: '1', checksum, algorithm: 'SHA256', sizeBytes: image.length, fingerprint: 'f', ...changes };
+}
+
+function withoutSize(changes: Partial<FirmwareOffer> = {}): FirmwareOffer {
+  const { sizeBytes: _, ...rest } = offer(changes);
+  return rest;
+}
+
+async function download(
+  getChunk: DownloadDeps['getChunk'] = async (chunk, size) => bodyOf(part(chunk, size)),
+  options: {
+    readonly offer?: FirmwareOffer;
+    readonly settings?: object;
+    readonly signal?: AbortSignal;
+    readonly getUrl?: DownloadDeps['getUrl'];
+  } = {},
+): Promise<Buffer> {
+  const target = { offer: options.offer ?? offer(), partPath: join(folder, 'image'), progressPath: join(folder, 'image.progress') };
+  const digest = await ImageDownload.run(
+    {
+      files: systemFiles,
+      clock,
+      log: silentLog,
+      settings: { chunkBytes: CHUNK, maxSizeBytes: 100_000, downloadDeadlineMs: 3_600_000, ...options.settings },
+      getChunk: (chunk, size, signal) => {
+        asked.push({ chunk, size });
+        return getChunk(chunk, size, signal);
+      },
+      getUrl: options.getUrl ?? (() => Promise.reject(new Error('no file lies elsewhere'))),
+      random: () => 0.5,
+    },
+    target,
+    options.signal ?? new AbortController().signal,
+  );
+  digest.expectChecksum(target.offer.checksum);
+  return readFile(target.partPath);
+}
+
+describe('a download in chunks', () => {
+  it('puts every byte at its place, in fewer and fewer requests while the line is fast', async () => {
+    expect((await download()).equals(image)).toBe(true);
+    expect(asked.map(({ chunk, size }) => [chunk * size, size])).toEqual([
+      [0, 1000],
+      [1000, 1000],
+      [2000, 2000],
+      [4000, 4000],
+      [8000, 8000],
+    ]);
+  });
+
+  it('keeps to the configured chunk while the line is slow', async () => {
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
+      clock.nowMs += 1_000;
+      return bodyOf(part(chunk, size));
+    };
+    expect((await download(getChunk)).equals(image)).toBe(true);
+    expect(asked.map(({ size }) => size)).toEqual(new Array(11).fill(1000));
+  });
+
+  it('ends with the last, short chunk when the size is not known, and asks once more when that was full', async () => {
+    expect((await download(undefined, { offer: withoutSize() })).equals(image)).toBe(true);
+    const even = image.subarray(0, 2000);
+    const checksum = createHash('sha256').update(even).digest('hex');
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => bodyOf(even.subarray(chunk * size, (chunk + 1) * size));
+    asked = [];
+    expect((await download(getChunk, { offer: withoutSize({ checksum, fingerprint: 'even' }) })).equals(even)).toBe(true);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('asks again for what was cut, from where whole chunks end', async () => {
+    let cuts = 0;
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
+      const bytes = part(chunk, size);
+      if (size !== 4000 || ++cuts > 1) return bodyOf(bytes);
+      return bodyOf(bytes, { length: bytes.length, cutAt: 2_700 });
+    };
+    expect((await download(getChunk)).equals(image)).toBe(true);
+    expect(asked.slice(3, 5).map(({ chunk, size }) => [chunk * size, size])).toEqual([
+      [4000, 4000],
+      [6000, 1000],
+    ]);
+    expect(clock.nowMs, 'it waited before').toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['an empty chunk', new Uint8Array()],
+    ['a short chunk', image.subarray(0, 10)],
+  ])('gives up when the server keeps answering with %s in the middle', async (_name, bytes) => {
+    await expect(
+      download(async (chunk, size) => (chunk * size === 2000 ? bodyOf(bytes) : bodyOf(part(chunk, size)))),
+    ).rejects.toMatchObject({
+      code: 'firmware/short-answer',
+    });
+    expect(asked.filter(({ chunk, size }) => chunk * size === 2000)).toHaveLength(6);
+  });
+
+  it('waits out a platform that is busy', async () => {
+    let refusals = 3;
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
+      if (refusals-- > 0) throw new PlatformError('busy', 'cannot reach the platform');
+      return bodyOf(part(chunk, size));
+    };
+    expect((await download(getChunk)).equals(image)).toBe(true);
+    expect(clock.nowMs).toBeGreaterThan(3_000);
+  });
+
+  it('says that the offer has changed when the platform refuses', async () => {
+    const refuse = async (): Promise<never> => {
+      throw new PlatformError('refused', 'no such package', { status: 400 });
+    };
+    await expect(download(refuse)).rejects.toMatchObject({ code: 'firmware/offer-changed', recovery: 'retry' });
+  });
+});
+
+describe('a download that is resumed', () => {
+  async function stopAfter(bytes: number): Promise<void> {
+    const stop = new AbortController();
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
+      if (chunk * size >= bytes) stop.abort(new Error('killed'));
+      return bodyOf(part(chunk, size));
+    };
+    await expect(download(getChunk, { signal: stop.signal })).rejects.toThrow('killed');
+    asked = [];
+  }
+
+  it('goes on after the last whole chunk within one boot', async () => {
+    await stopAfter(4000);
+    expect((await download()).equals(image)).toBe(true);
+    expect((asked[0]?.chunk ?? 0) * (asked[0]?.size ?? 0)).toBe(4000);
+  });
+
+  it('trusts only what was synced after a power cut', async () => {
+    await stopAfter(4000);
+    clock.bootId = 'boot-2';
+    expect((await download()).equals(image)).toBe(true);
+    expect(asked[0]).toEqual({ chunk: 0, size: CHUNK });
+  });
+
+  it('begins anew for another offer', async () => {
+    await stopAfter(4000);
+    expect((await download(undefined, { offer: offer({ fingerprint: 'other' }) })).equals(image)).toBe(true);
+    expect(asked[0]).toEqual({ chunk: 0, size: CHUNK });
+  });
+});
+
+describe('a server that knows only the contract', () => {
+  it.each([
+    ['says how much it sends', whole],
+    ['does not say how much it sends', async () => bodyOf(image, { length: undefined })],
+  ] as const)('is recognised by its length and asked once, when it %s', async (_name, getChunk) => {
+    expect((await download(getChunk, { offer: withoutSize() })).equals(image)).toBe(true);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is asked again from the beginning after a cut', async () => {
+    let answers = 0;
+    const getChunk: DownloadDeps['getChunk'] = async () =>
+      ++answers === 1 ? bodyOf(image, { length: image.length, cutAt: 5_000 }) : bodyOf(image);
+    expect((await download(getChunk, { offer: withoutSize() })).equals(image)).toBe(true);
+    expect(asked).toEqual([
+      { chunk: 0, size: CHUNK },
+      { chunk: 0, size: 0 },
+    ]);
+  });
+
+  it('is not believed to be a chunk when it answers a later one with everything', async () => {
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => (asked.length === 1 ? bodyOf(part(chunk, size)) : bodyOf(image));
+    expect((await download(getChunk)).equals(image)).toBe(true);
+    expect(asked.at(-1)).toEqual({ chunk: 0, size: 0 });
+  });
+
+  it('may not send more than the greatest size', async () => {
+    const endless: FirmwareBody = {
+      stream: (async function* () {
+        for (;;) yield Buffer.alloc(5_000);
+      })(),
+    };
+    await expect(download(async () => endless, { offer: withoutSize() })).rejects.toMatchObject({ code: 'firmware/too-large' });
+    await expect(download(async () => bodyOf(image, { length: 200_000 }), { offer: withoutSize() })).rejects.toMatchObject({
+      code: 'firmware/too-large',
+    });
+  });
+});
+
+describe('limits', () => {
+  it('fetches a file that lies elsewhere when the platform does not have it', async () => {
+    const addresses: string[] = [];
+    const getUrl: DownloadDeps['getUrl'] = async (url) => {
+      addresses.push(url);
+      return bodyOf(image);
+    };
+    const missing = async (): Promise<never> => {
+      throw new PlatformError('not-found', 'none is assigned', { status: 404 });
+    };
+    expect((await download(missing, { offer: offer({ url: 'https://files.example/image' }), getUrl })).equals(image)).toBe(true);
+    expect(addresses).toEqual(['https://files.example/image']);
+  });
+
+  it('refuses an image that is larger than announced', async () => {
+    await expect(download(whole, { offer: offer({ sizeBytes: 5_000 }) })).rejects.toMatchObject({ code: 'firmware/wrong-size' });
+  });
+
+  it('refuses before it begins what cannot be kept', async () => {
+    await expect(
+      download(undefined, { offer: offer({ sizeBytes: 10 ** 14 }), settings: { maxSizeBytes: 10 ** 15 } }),
+    ).rejects.toMatchObject({
+      code: 'firmware/no-space',
+    });
+    await expect(download(undefined, { offer: offer({ sizeBytes: 100_001 }) })).rejects.toMatchObject({ code: 'firmware/too-large' });
+    expect(asked).toEqual([]);
+  });
+
+  it('keeps to a rate', async () => {
+    await download(undefined, { settings: { rateLimitBytesPerS: 1000 } });
+    expect(clock.nowMs).toBeGreaterThan(9_000);
+    expect(clock.nowMs).toBeLessThan(12_000);
+  });
+
+  it('waits for its hours, also across midnight', async () => {
+    const now = new Date(clock.wallMs());
+    const at = (hours: number): string => new Date(now.getTime() + hours * 3_600_000).toTimeString().slice(0, 5);
+    await download(undefined, { settings: { hours: { from: at(2), to: at(3) }, downloadDeadlineMs: 10 * 3_600_000 } });
+    expect(clock.nowMs).toBeGreaterThanOrEqual(2 * 3_600_000);
+    expect(clock.nowMs).toBeLessThan(3 * 3_600_000);
+  });
+
+  it('gives up at its deadline, which restarts do not renew', async () => {
+    const busy = async (): Promise<never> => {
+      throw new PlatformError('busy', 'cannot reach the platform');
+    };
+    await expect(download(busy)).rejects.toMatchObject({ code: 'firmware/download-deadline' });
+    expect(clock.nowMs).toBeGreaterThan(3_600_000);
+  });
+});
