@@ -27,10 +27,11 @@ export interface StatusServerDeps extends Omit<StatusRoutesDeps, 'page' | 'metri
   readonly log: Log;
 }
 
-const MOST_CONNECTIONS = 96;
+/** A browser opens six at first: twenty pages that come at once must all find room. */
+const MOST_CONNECTIONS = 160;
 const HEADERS_WITHIN_MS = 5_000;
 const REQUEST_WITHIN_MS = 10_000;
-const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE_MS = 5_000;
 const MOST_HEADER_BYTES = 8_192;
 const LISTEN_AGAIN_MS = 15_000;
 const LOOPBACK_NAMES = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;

@@ -1,0 +1,83 @@
+/**
+ * Pictures of each page, on a phone and on a desktop, light and dark: `npm run screenshots [-- --out FOLDER]`, by default build/screenshots.
+ * Both pages are the demo's own, after half a minute of readings; the PIN's is that of a server beside it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser } from '../test/support/browser.ts';
+import { StatusBench } from '../test/support/status-bench.ts';
+
+const READINGS_FOR_MS = 30_000;
+const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
+
+const { values: flags } = parseArgs({
+  options: { out: { type: 'string', default: resolve(import.meta.dirname, '../build/screenshots') } },
+});
+await mkdir(flags.out, { recursive: true });
+const demo = spawn(process.execPath, [join(import.meta.dirname, 'demo.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+const ended = new Promise((done) => demo.once('close', done));
+const browser = await launchBrowser();
+const bench = await StatusBench.open({ page: 'lan', pin: '471199' });
+try {
+  const { platform, device } = await addressesOf(demo);
+  await delay(READINGS_FOR_MS);
+  await shootAll(browser, 'status', async (page) => {
+    await page.goto(device);
+    await page.locator('#verdict[data-state=good]').waitFor();
+    await page.locator('button.reading polyline[points]').first().waitFor({ state: 'attached' });
+  });
+  await shootAll(browser, 'status-plot', async (page) => {
+    await page.goto(device);
+    await page.getByRole('button', { name: /^roomTemperature/ }).click();
+    await page.locator('#plot-area canvas').waitFor();
+  });
+  await shootAll(browser, 'status-pin', async (page) => {
+    await page.goto(bench.url);
+    await page.getByText('This page needs the PIN').waitFor();
+  });
+  await shootAll(browser, 'platform', async (page) => {
+    await page.goto(platform);
+    await page.getByLabel('Password').fill('tenant');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('switch', { name: /^relay/ }).click({ timeout: 30_000 });
+    await page.getByText('answered').waitFor();
+  });
+} finally {
+  await browser.close();
+  await bench.stop();
+  demo.kill('SIGINT');
+  await ended;
+}
+
+async function addressesOf({ stdout }: ChildProcess): Promise<{ readonly platform: string; readonly device: string }> {
+  let text = '';
+  for await (const piece of stdout ?? []) {
+    text += String(piece);
+    const address = (name: string): string | undefined => new RegExp(`^${name} +(http://\\S+)`, 'm').exec(text)?.[1];
+    const [platform, device] = [address('platform'), address('device')];
+    if (platform !== undefined && device !== undefined) {
+      // What else it prints must go somewhere, or it would stop.
+      stdout?.resume();
+      return { platform, device };
+    }
+  }
+  throw new Error(`the demo ended:\n${text}`);
+}
+
+async function shootAll(withBrowser: Browser, name: string, prepare: (page: Page) => Promise<void>): Promise<void> {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const context = await withBrowser.newContext({ viewport, colorScheme });
+      const page = await context.newPage();
+      await prepare(page);
+      const path = join(flags.out, `${name}-${size}-${colorScheme}.png`);
+      await page.screenshot({ path, fullPage: !name.endsWith('plot') });
+      process.stdout.write(`${path}\n`);
+      await context.close();
+    }
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * What open status pages cost the agent: private memory and CPU with 20 pages against none.
+ *
+ *   npm run bench:status [-- --json] [-- --runs 3 --seconds 60 --pages 20]
+ *
+ * Runs the bundle over a local platform at 10 entries/s. Each page is a real one in its own browser context, so that none shares its stream or
+ * its connections with another. Per run: a window without pages, the pages opened, the same window again; memory is read from /proc
+ * after a forced collection at the end of each.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
+import { ControlClient } from '../../src/control-socket/control-client.ts';
+import type { JsonObject } from '../../src/host/json.ts';
+import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { launchBrowser } from '../support/browser.ts';
+
+const SETTLE_MS = 8_000;
+/** USER_HZ, as /proc counts. */
+const TICKS_PER_SECOND = 100;
+const MOST_MB_PER_PAGE = 3;
+const MOST_PERCENT_PER_PAGE = 1;
+
+interface Window {
+  readonly privateMb: number;
+  /** Of one core. */
+  readonly cpuPercent: number;
+  readonly entriesPerS: number;
+}
+
+interface Run {
+  readonly none: Window;
+  readonly open: Window;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '60' },
+    pages: { type: 'string', default: '20' },
+  },
+});
+const pages = Number(flags.pages);
+const windowMs = Number(flags.seconds) * 1000;
+const folder = await mkdtemp(join(tmpdir(), 'turnstone-bench-status-'));
+const bundle = join(folder, 'bundle');
+await buildBundle(ownNativeModules(), { target: bundle });
+const platform = await LocalPlatform.start();
+try {
+  platform.ensureDevice('bench', 'bench-token');
+  const runs: Run[] = [];
+  for (let run = 0; run < Number(flags.runs); run += 1) runs.push(await measure());
+  process.exitCode = report(runs);
+} finally {
+  await platform.close();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function measure(): Promise<Run> {
+  await rm(join(folder, 'state'), { recursive: true, force: true });
+  const config = join(folder, 'turnstone.yaml');
+  // 10 keys a second.
+  await writeFile(
+    config,
+    `version: 1
+platform: { url: "${platform.url}", accessToken: bench-token }
+stateFolder: ${join(folder, 'state')}
+runFolder: ${join(folder, 'run')}
+log: { level: warn }
+time: { trust: always }
+status: { page: loopback, port: 0 }
+sensors: [{ name: machine, kind: host, period: 1s, keys: { uptimeS: { report: false } } }]
+`,
+  );
+  const child = spawn(join(bundle, 'turnstone'), ['run', '--config', config], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '--expose-gc', XDG_CACHE_HOME: join(folder, 'cache') },
+  });
+  const exited = new Promise<void>((done) => child.once('exit', () => done()));
+  const browser = await launchBrowser();
+  try {
+    await delay(SETTLE_MS);
+    const client = await ControlClient.connect({ folder: join(folder, 'run') });
+    const url = String(((await client.request('statusPage', {})) as JsonObject).url);
+    // Once, so that what is loaded with the first page is not counted as the pages'.
+    const none = await observe(child.pid ?? 0, client);
+    for (let page = 0; page < pages; page += 1) {
+      const opened = await (await browser.newContext()).newPage();
+      await opened.goto(url);
+      await opened.locator('#verdict[data-state=good]').waitFor({ timeout: 60_000 });
+    }
+    await delay(SETTLE_MS);
+    const open = await observe(child.pid ?? 0, client);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    if (!metrics.includes(`turnstone_status_pages ${pages}\n`)) throw new Error('not every page kept its stream');
+    await client.close();
+    return { none, open };
+  } finally {
+    await browser.close();
+    child.kill('SIGTERM');
+    await exited;
+  }
+}
+
+async function observe(pid: number, client: ControlClient): Promise<Window> {
+  const entries = async (): Promise<number> => {
+    const status = (await client.request('getStatus', {})) as unknown as { connection: { acknowledgedEntries: number } };
+    return status.connection.acknowledgedEntries;
+  };
+  const before = { cpu: await cpuSeconds(pid), entries: await entries(), atMs: performance.now() };
+  await delay(windowMs);
+  const elapsedS = (performance.now() - before.atMs) / 1000;
+  const cpuPercent = (100 * ((await cpuSeconds(pid)) - before.cpu)) / elapsedS;
+  const entriesPerS = ((await entries()) - before.entries) / elapsedS;
+  await client.request('memory', { collect: true });
+  return { privateMb: await privateMb(pid), cpuPercent, entriesPerS };
+}
+
+async function cpuSeconds(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /s, '').split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+async function privateMb(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kilobytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0);
+  return (kilobytes('Private_Clean') + kilobytes('Private_Dirty')) / 1024;
+}
+
+function report(runs: readonly Run[]): number {
+  const figure = (pick: (run: Run) => number, digits = 2): number => Number(median(runs.map(pick)).toFixed(digits));
+  const result = {
+    pages,
+    windowS: windowMs / 1000,
+    runs: runs.length,
+    entriesPerS: figure(({ open }) => open.entriesPerS, 1),
+    privateMbNone: figure(({ none }) => none.privateMb),
+    privateMbOpen: figure(({ open }) => open.privateMb),
+    cpuPercentNone: figure(({ none }) => none.cpuPercent),
+    cpuPercentOpen: figure(({ open }) => open.cpuPercent),
+    privateMbPerPage: figure(({ none, open }) => (open.privateMb - none.privateMb) / pages, 3),
+    cpuPercentPerPage: figure(({ none, open }) => (open.cpuPercent - none.cpuPercent) / pages, 3),
+  };
+  for (const [name, value] of Object.entries(result)) console.log(`${name.padEnd(20)}${String(value).padStart(10)}`);
+  if (flags.json) console.log(JSON.stringify(result));
+  return result.privateMbPerPage <= MOST_MB_PER_PAGE && result.cpuPercentPerPage <= MOST_PERCENT_PER_PAGE ? 0 : 1;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
