@@ -7,9 +7,9 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import { samplerEntry } from '../sensors/create-sensor.ts';
-import type { SensorState } from '../sensors/sensor-state.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
 import type { Sample } from '../sensors/sensor.ts';
+import type { SensorState } from '../sensors/sensor-state.ts';
 import { ActuatorSide } from './actuator-side.ts';
 
 export interface FieldSideDeps {

@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ControlClient } from '../../src/control-socket/control-client.ts';
 import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
+import { ControlClient } from '../../src/control-socket/control-client.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 
 const LAUNCHER = resolve(import.meta.dirname, '../../build/bundle/turnstone');
