@@ -38,17 +38,21 @@ export class OutboxFolder {
     this.#deps = deps;
   }
 
-  /** Moves a file out of the way for a person to look at. */
+  /** Moves a file out of the way for a person to look at; on a file system that cannot be written it stays, and is left alone. */
   async setAside(name: string): Promise<void> {
     const { files, folder, log, onSetAside } = this.#deps;
-    await files.makeFolder(`${folder}/${SET_ASIDE}`);
-    const taken = new Set(await files.list(`${folder}/${SET_ASIDE}`));
-    let target = name;
-    for (let copy = 1; taken.has(target); copy += 1) target = `${name}.${copy}`;
-    await files.rename(`${folder}/${name}`, `${folder}/${SET_ASIDE}/${target}`);
-    log.warn({ file: name }, 'outbox file set aside');
-    onSetAside();
-    await this.#boundSetAside();
+    try {
+      await files.makeFolder(`${folder}/${SET_ASIDE}`);
+      const taken = new Set(await files.list(`${folder}/${SET_ASIDE}`));
+      let target = name;
+      for (let copy = 1; taken.has(target); copy += 1) target = `${name}.${copy}`;
+      await files.rename(`${folder}/${name}`, `${folder}/${SET_ASIDE}/${target}`);
+      log.warn({ file: name }, 'outbox file set aside');
+      onSetAside();
+      await this.#boundSetAside();
+    } catch (error) {
+      log.warn({ file: name, err: error }, 'outbox file cannot be set aside');
+    }
   }
 
   /** Fills the shelf; returns the newest segment with what it holds, when there is one. */
@@ -60,7 +64,7 @@ export class OutboxFolder {
       if (parsed !== undefined) {
         const segment = await this.#look(name, parsed.firstSequence);
         if (segment !== undefined) found.push(segment);
-      } else if (name.endsWith('.tmp')) await files.unlink(`${folder}/${name}`);
+      } else if (name.endsWith('.tmp')) await this.#clear(name);
       else if (!OURS.test(name)) await this.setAside(name);
     }
     const kept = await this.#withoutSuperseded(found);
@@ -91,7 +95,7 @@ export class OutboxFolder {
       }
       // A first commit that never became durable, or damage from end to end.
       await shelf.forget(segment);
-      if (scan.cleanTail && scan.damaged.length === 0) await this.#deps.files.unlink(`${this.#deps.folder}/${segment.name}`);
+      if (scan.cleanTail && scan.damaged.length === 0) await this.#clear(segment.name);
       else await this.setAside(segment.name);
     }
   }
@@ -101,7 +105,7 @@ export class OutboxFolder {
     const path = `${folder}/${name}`;
     const bytes = await files.size(path);
     if (bytes === 0) {
-      await files.unlink(path);
+      await this.#clear(name);
       return undefined;
     }
     const head = Buffer.alloc(HEAD_BYTES);
@@ -121,6 +125,14 @@ export class OutboxFolder {
     const segment: Segment = { name, firstSequence, lastSequence: firstSequence, bytes, thinned, count, damagedBytes: 0 };
     if (first !== undefined) segment.first = { bootId: first.bootId, ms: first.firstMs, ownTime: first.ownTime };
     return segment;
+  }
+
+  /** What a crash left, and nobody needs. */
+  async #clear(name: string): Promise<void> {
+    const { files, folder, log } = this.#deps;
+    await files
+      .unlink(`${folder}/${name}`)
+      .catch((error: unknown) => log.warn({ file: name, err: error }, 'outbox file cannot be removed'));
   }
 
   /** Of several files with the same first sequence the latest try counts; it was begun because the ones before it failed. */

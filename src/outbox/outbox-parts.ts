@@ -76,7 +76,7 @@ export async function openParts(deps: OutboxDeps & { readonly files: FileLayer }
   const onWritten = (bytes: number): void => {
     state.counters.diskBytes += bytes;
   };
-  const writer = new SegmentWriter({ files, folder, shelf, ...sizes, onWritten });
+  const writer = new SegmentWriter({ files, folder, shelf, clock, ...sizes, onWritten });
   if (newest?.scan.cleanTail === true && newest.segment.thinned === 0 && newest.segment.first !== undefined)
     await writer.resume(newest.segment, newest.scan.blocks, newest.scan.end).catch(() => {});
   // Past everything that was ever acknowledged, too: a new entry under an acknowledged number would never be sent.

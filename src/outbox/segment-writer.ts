@@ -4,12 +4,15 @@
  * what the kernel kept of a failed sync cannot be known (its pages may be marked clean), so the commit goes to a new file.
  */
 import { systemCode } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
 import type { BlockInfo, FramedBlock } from './block-frame.ts';
 import type { FileLayer, OpenFile } from './file-layer.ts';
 import { SEGMENT_HEADER_BYTES, segmentFileName, segmentHeader } from './segment-file.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 
 const PAGE_BYTES = 4096;
+/** When the file has not grown for so long, nobody waits for the few ms that taking space by pages costs. */
+const QUIET_MS = 10_000;
 /** A commit is one call for a thread of the pool: a third faster than a write and a sync. */
 const SYNCED = { synced: true };
 
@@ -17,6 +20,7 @@ export interface SegmentWriterDeps {
   readonly files: FileLayer;
   readonly folder: string;
   readonly shelf: SegmentShelf;
+  readonly clock: Clock;
   readonly segmentBytes: number;
   readonly preallocationBytes: number;
   /** Told how many bytes each write makes the disk write: whole pages. */
@@ -36,6 +40,8 @@ interface OpenSegment {
   at: number;
   /** Where the zeros end. */
   allocated: number;
+  /** Nothing was written to it but zeros. */
+  isNew: boolean;
   /** A write failed: nothing after it counts. */
   failed: boolean;
 }
@@ -45,6 +51,7 @@ export class SegmentWriter {
   #open: OpenSegment | undefined;
   /** The last write begun; settled when it and all before it are. */
   #last: Promise<void> = Promise.resolve();
+  #grownMs = Number.NEGATIVE_INFINITY;
   /** A commit failed and has not begun again. */
   #broken = false;
 
@@ -55,7 +62,7 @@ export class SegmentWriter {
   /** Goes on with a segment whose blocks end cleanly at `end`. */
   async resume(segment: Segment, blocks: readonly BlockInfo[], end: number): Promise<void> {
     const file = await this.#deps.files.open(`${this.#deps.folder}/${segment.name}`, 'update', SYNCED);
-    this.#open = { segment, file, at: end, allocated: segment.bytes, failed: false };
+    this.#open = { segment, file, at: end, allocated: segment.bytes, isNew: false, failed: false };
     this.#deps.shelf.activate(segment, blocks);
   }
 
@@ -84,6 +91,10 @@ export class SegmentWriter {
     if (this.#broken) throw new Error('a commit before this one failed');
     if (this.#open !== undefined && this.#open.at + size > this.#deps.segmentBytes) await this.seal();
     const target = this.#open ?? (await this.#create((blocks[0] as FramedBlock).info.firstSequence));
+    const now = this.#deps.clock.monotonicMs();
+    const isQuiet = now - this.#grownMs > QUIET_MS;
+    this.#grownMs = now;
+    if (isQuiet) await this.#growByPages(target, target.at + size);
     await this.#start(target, blocks);
     return { written: Promise.resolve() };
   }
@@ -112,8 +123,34 @@ export class SegmentWriter {
     await open?.file.close();
   }
 
+  /**
+   * Takes space in single pages. Zeros that are written at once become one large folio of the page cache, and the kernel then accounts all of
+   * it as written with every commit into it: the disk would not notice, but everyone who watches the process would be misled.
+   */
+  async #growByPages(open: OpenSegment, end: number): Promise<void> {
+    const { files, folder, preallocationBytes, onWritten } = this.#deps;
+    const until = Math.ceil(end / preallocationBytes) * preallocationBytes;
+    try {
+      const file = await files.open(`${folder}/${open.segment.name}`, 'update');
+      try {
+        const zeros = new Uint8Array(PAGE_BYTES);
+        for (let at = open.allocated; at < until; at += PAGE_BYTES - (at % PAGE_BYTES))
+          await file.write(zeros.subarray(at % PAGE_BYTES), at);
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      await this.#abandon(open);
+      throw error;
+    }
+    onWritten(until - open.allocated);
+    open.allocated = until;
+  }
+
   #start(open: OpenSegment, blocks: readonly FramedBlock[]): Promise<void> {
-    const isNew = open.allocated === 0;
+    const { isNew } = open;
+    open.isNew = false;
     const parts: Uint8Array[] = blocks.map((block) => block.bytes);
     const infos = blocks.map(({ info, bytes: { length } }) => {
       open.at += length;
@@ -172,7 +209,7 @@ export class SegmentWriter {
       });
       if (file === undefined) continue;
       const segment = { name, firstSequence, lastSequence: firstSequence - 1, bytes: 0, thinned: 0, count: 0, damagedBytes: 0 };
-      this.#open = { segment, file, at: SEGMENT_HEADER_BYTES, allocated: 0, failed: false };
+      this.#open = { segment, file, at: SEGMENT_HEADER_BYTES, allocated: 0, isNew: true, failed: false };
       return this.#open;
     }
   }

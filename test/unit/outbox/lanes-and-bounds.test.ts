@@ -191,6 +191,23 @@ describe('on a failing disk', () => {
     expect(await drain(outbox)).toHaveLength(220);
   });
 
+  it('opens on a file system that is read-only, whatever lies there, delivers, and keeps new entries in memory', async () => {
+    const outbox = await open();
+    await fill(outbox, 2);
+    await fixture.until(outbox.close());
+    for (const name of ['boots.json.tmp', 'stranger', '0000000000009999-0.seg']) files.put(`${fixture.folder}/${name}`, Buffer.from('?'));
+    files.put(`${fixture.folder}/boots.json`, Buffer.from('broken'));
+    files.faults = { fail: (operation) => (['write', 'sync', 'rename', 'unlink'].includes(operation) ? { code: 'EROFS' } : undefined) };
+    const again = await fixture.open();
+    again.append([fixture.entry('new', 1)]).catch(() => {});
+    await fixture.clock.advance(5_000);
+    expect(again.status()).toMatchObject({ fault: 'EROFS', inMemoryEntries: 1 });
+    expect(await drain(again)).toHaveLength(400);
+    files.faults = {};
+    await fixture.until(again.flush());
+    expect((await drain(again)).map(({ key }) => key)).toEqual(['new']);
+  });
+
   it('reads the rest when one segment cannot be read', async () => {
     const outbox = await open({ maxBytes: SMALL });
     await fill(outbox, 30);
