@@ -10,11 +10,15 @@ arch=x64
 [ "$(uname -m)" = aarch64 ] && arch=arm64
 own=$arch
 deb=no
+out=$root/build/release
+release=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")
 arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     --arch) arch=$2; arguments+=("$1" "$2"); shift ;;
     --deb) deb=yes ;;
+    --out) out=$2; arguments+=("$1" "$2"); shift ;;
+    --release) release=$2; arguments+=("$1" "$2"); shift ;;
     *) arguments+=("$1") ;;
   esac
   shift
@@ -27,4 +31,4 @@ if [ "$arch" = arm64 ] && [ "$own" != arm64 ] && ! command -v aarch64-linux-gnu-
 fi
 
 "$root/scripts/dev.sh" node "$root/scripts/build-release.ts" "${arguments[@]}"
-[ "$deb" = no ] || "$root/scripts/build-deb.sh" "$arch"
+[ "$deb" = no ] || "$root/scripts/build-deb.sh" "$out/turnstone-$release-linux-$arch" "$release" "$arch"

@@ -30,11 +30,14 @@ export async function buildRelease(options: {
   readonly release?: string;
   readonly level?: number;
   readonly arch?: string;
+  /** Makes the Debian package too, beside the bundle. */
+  readonly deb?: true;
 }): Promise<BuiltRelease> {
   const words = ['--json', '--out', options.out, '--level', String(options.level ?? 1)];
   if (options.key !== undefined) words.push('--key', options.key);
   if (options.release !== undefined) words.push('--release', options.release);
   if (options.arch !== undefined) words.push('--arch', options.arch);
+  if (options.deb === true) words.push('--deb');
   const { stdout } = await run(join(ROOT, 'scripts/build-release.sh'), words, { maxBuffer: 1e7 });
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as BuiltRelease;
 }

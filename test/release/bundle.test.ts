@@ -1,8 +1,8 @@
 /** The release as it is shipped: built twice, installed by its own installer into a folder, updated over a platform by its own helper. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
@@ -20,7 +20,7 @@ let gateway: InstalledGateway;
 beforeAll(async () => {
   out = await mkdtemp(join(tmpdir(), 'turnstone-releases-'));
   const key = await makeSigningKey(out);
-  [first, again] = (await Promise.all(['a', 'c'].map((name) => buildRelease({ out: join(out, name), key })))) as [
+  [first, again] = (await Promise.all(['a', 'c'].map((name) => buildRelease({ out: join(out, name), key, deb: true })))) as [
     BuiltRelease,
     BuiltRelease,
   ];
@@ -131,6 +131,43 @@ describe('an update from bundle to bundle', () => {
       await platform.close();
     }
   }, 120_000);
+});
+
+describe('the Debian package', () => {
+  const debOf = async ({ file }: BuiltRelease): Promise<string> => {
+    const names = await readdir(dirname(file));
+    return join(dirname(file), names.find((name) => name.endsWith('.deb')) ?? '');
+  };
+
+  it('is the same bytes when it is built again', async () => {
+    const [one, other] = await Promise.all([first, again].map(async (built) => readFile(await debOf(built))));
+    expect(other?.equals(one ?? Buffer.alloc(0))).toBe(true);
+  });
+
+  it('installs its release by the same helper, never backwards, and leaves data when it is removed', async () => {
+    const machine = await InstalledGateway.make();
+    try {
+      await mkdir(machine.path('var/tmp'), { recursive: true });
+      const deb = await debOf(first);
+      await run('dpkg-deb', ['--extract', deb, machine.root]);
+      await run('dpkg-deb', ['--control', deb, machine.path('control')]);
+      const script = (name: string, word: string) => run(machine.path('control', name), [word], { env: machine.environment });
+      await script('postinst', 'configure');
+      expect(await machine.turnstone('--version')).toBe(`${first.release}\n`);
+      await machine.install(folderOf(next));
+      await script('postinst', 'configure');
+      expect(await machine.current()).toBe(NEXT);
+      await script('prerm', 'upgrade');
+      expect(await machine.current()).toBe(NEXT);
+      await script('prerm', 'remove');
+      expect(await readdir(machine.path('opt'))).toEqual([]);
+      expect(await readdir(machine.path('var/lib'))).toContain('turnstone');
+      await script('postrm', 'purge');
+      expect(await readdir(machine.path('var/lib'))).toEqual([]);
+    } finally {
+      await machine.remove();
+    }
+  }, 60_000);
 });
 
 describe('uninstalling', () => {

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The slow tests of releases: built, installed, updated, packaged; and built for the other architecture and run under emulation.
+# Installs the Debian packages it needs. A name filters: scripts/test-release.sh bundle
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+missing=()
+command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
+command -v aarch64-linux-gnu-g++ >/dev/null || missing+=(g++-aarch64-linux-gnu)
+command -v zstd >/dev/null || missing+=(zstd)
+command -v systemd-analyze >/dev/null || missing+=(systemd)
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "test-release: installing ${missing[*]}" >&2
+  as_root apt-get update -qq >&2
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+fi
+cd "$root"
+exec ./scripts/dev.sh vitest run --config test/release/vitest.config.ts "$@"
