@@ -15,8 +15,17 @@ export async function configure(guest: Guest, yaml: string): Promise<void> {
   await guest.run(
     `printf %s '${TOKEN}' >/etc/turnstone/credentials/token
      cat >/etc/turnstone/turnstone.yaml <<'END'\n${yaml}\nEND
-     chown root:turnstone /etc/turnstone/turnstone.yaml; chmod 640 /etc/turnstone/turnstone.yaml`,
+     chown root:turnstone /etc/turnstone/turnstone.yaml; chmod 640 /etc/turnstone/turnstone.yaml; sync`,
   );
+}
+
+/** What the service has to say, for a test that failed. */
+export async function accountOf(guest: Guest): Promise<string> {
+  const { stdout, stderr } = await guest.attempt(
+    `systemctl status turnstone turnstone-helper.path --no-pager -n 0; ls -l /opt/turnstone; turnstone status
+     journalctl -b -u turnstone -u turnstone-helper -o short-monotonic --no-pager -n 60`,
+  );
+  return stdout + stderr;
 }
 
 export function configuration(url: string, bus: string, extra = ''): string {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CHECKOUT } from './machine.ts';
@@ -10,9 +10,9 @@ import { CHECKOUT } from './machine.ts';
 const execute = promisify(execFile);
 const FOLDER = join(CHECKOUT, '.lab/releases');
 const KEY = join(CHECKOUT, '.lab/signing-key.pem');
-/** What a build reads of a checkout; the large folders are shared with it. */
-const COPIED = ['src', 'scripts', 'systemd', 'config', 'package.json', 'package-lock.json', 'LICENSE', 'tsconfig.json'];
+/** A build reads the checkout: the large folders are shared with the copy, these are none of its business. */
 const SHARED = ['node_modules', '.runtime', 'native'];
+const LEFT_OUT = ['.git', '.lab', 'build', 'dist', 'coverage', 'test'];
 
 export interface LabRelease {
   readonly version: string;
@@ -41,8 +41,10 @@ async function changedCheckout(version: string, edit: (main: string) => string):
   const folder = join(CHECKOUT, `.lab/source-${version}`);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  for (const name of COPIED) await cp(join(CHECKOUT, name), join(folder, name), { recursive: true });
-  for (const name of SHARED) await symlink(join(CHECKOUT, name), join(folder, name));
+  for (const name of await readdir(CHECKOUT)) {
+    if (SHARED.includes(name)) await symlink(join(CHECKOUT, name), join(folder, name));
+    else if (!LEFT_OUT.includes(name)) await cp(join(CHECKOUT, name), join(folder, name), { recursive: true });
+  }
   const main = join(folder, 'src/main.ts');
   const changed = edit(await readFile(main, 'utf8'));
   await writeFile(main, changed);

@@ -1,10 +1,10 @@
 /** The service under real systemd: installed from a release, watched, walled in, rebooted, removed. */
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { BME280, setRegisters } from './chips.ts';
 import { DiskFolder } from './disk-image.ts';
 import { Guest } from './guest.ts';
-import { configuration, configure, DOOR, install, RELAY, TOKEN } from './installed-agent.ts';
+import { accountOf, configuration, configure, DOOR, install, RELAY, TOKEN } from './installed-agent.ts';
 import { PlatformView, until } from './platform-view.ts';
 import { makeRelease } from './release.ts';
 import { recordFigure } from './results/figures.ts';
@@ -41,6 +41,9 @@ describe('the service', () => {
     await install(guest, release);
     await configure(guest, configuration(view.urlFromGuest, (await guest.run('cat /run/i2c-bus')).trim()));
   }, 400_000);
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.log(await accountOf(guest).catch(String));
+  });
   afterAll(async () => {
     await guest?.kill();
     await view?.close();

@@ -1,12 +1,12 @@
 /** Updates over the platform on a gateway whose power fails in between, and a release that is no good. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/host/json.ts';
 import { BME280, setRegisters } from './chips.ts';
 import { DiskFolder } from './disk-image.ts';
 import { Guest } from './guest.ts';
-import { configuration, configure, install, TOKEN } from './installed-agent.ts';
+import { accountOf, configuration, configure, install, TOKEN } from './installed-agent.ts';
 import { PlatformView, until } from './platform-view.ts';
 import { type LabRelease, makeRelease } from './release.ts';
 import { recordFigure } from './results/figures.ts';
@@ -68,6 +68,9 @@ describe('an update', () => {
     await guest.run('systemctl start turnstone', { deadlineMs: 120_000 });
     await uploadsAgain();
   }, 600_000);
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.log(await accountOf(guest).catch(String));
+  });
   afterAll(async () => {
     await guest?.kill();
     await view?.close();
