@@ -53,19 +53,19 @@ try {
   await ended;
 }
 
+/** Keeps reading afterwards: a demo whose output nobody takes would stop. */
 async function addressesOf({ stdout }: ChildProcess): Promise<{ readonly platform: string; readonly device: string }> {
   let text = '';
-  for await (const piece of stdout ?? []) {
-    text += String(piece);
+  stdout?.on('data', (piece: Buffer) => {
+    text = (text + piece.toString()).slice(0, 4_096);
+  });
+  for (;;) {
     const address = (name: string): string | undefined => new RegExp(`^${name} +(http://\\S+)`, 'm').exec(text)?.[1];
     const [platform, device] = [address('platform'), address('device')];
-    if (platform !== undefined && device !== undefined) {
-      // What else it prints must go somewhere, or it would stop.
-      stdout?.resume();
-      return { platform, device };
-    }
+    if (platform !== undefined && device !== undefined) return { platform, device };
+    if (demo.exitCode !== null) throw new Error(`the demo ended:\n${text}`);
+    await delay(100);
   }
-  throw new Error(`the demo ended:\n${text}`);
 }
 
 async function shootAll(withBrowser: Browser, name: string, prepare: (page: Page) => Promise<void>): Promise<void> {
