@@ -161,6 +161,7 @@ export class Agent {
     this.#parts.field.sampler.start(this.#loops.signal);
     this.#running = Promise.all([this.#runPlatform(this.#loops.signal), this.#runFirmware(this.#loops.signal)]);
     this.#watch();
+    this.#parts.page.open();
     this.#notifier.ready('running');
     this.#log.info({ version: agentVersion(), configHash: configHash(this.#fileConfig) }, 'the agent runs');
   }

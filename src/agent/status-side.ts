@@ -41,27 +41,32 @@ const MOST_HISTORY = 10;
 
 export class StatusSide {
   readonly #deps: StatusSideDeps;
-  readonly #telemetry: SelfTelemetry;
   readonly #logLines: LogRing | undefined;
-  readonly #opening: Promise<void>;
+  #telemetry: SelfTelemetry | undefined;
+  #opening: Promise<void> = Promise.resolve();
   #server: StatusServer | undefined;
   #isClosed = false;
 
+  /** Keeps the log's lines from now on; the rest waits for `open`. */
   constructor(deps: StatusSideDeps) {
-    const { config, clock, log } = deps;
-    const { page, metrics } = config.current.status;
     this.#deps = deps;
+    this.#logLines = deps.config.current.status.page === 'off' ? undefined : new LogRing(deps.log);
+  }
+
+  /** Begins to answer and to report; called once the agent can say how it is. Never throws. */
+  open(): void {
+    const { config, clock, log, telemetry } = this.#deps;
+    const { page, metrics } = config.current.status;
     this.#telemetry = new SelfTelemetry({
       clock,
       periodMs: () => config.current.status.telemetryPeriodMs,
       metrics: () => this.#metrics(),
-      append: (entries: readonly TelemetryEntry[]) => void deps.telemetry.append(entries),
+      append: (entries: readonly TelemetryEntry[]) => void telemetry.append(entries),
     });
-    this.#logLines = page === 'off' ? undefined : new LogRing(log);
-    this.#opening =
-      page === 'off' && !metrics
-        ? Promise.resolve()
-        : this.#open().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the status page could not be made'));
+    if (page === 'off' && !metrics) return;
+    this.#opening = this.#openServer().catch((error: unknown) =>
+      log.error({ error: messageOf(error) }, 'the status page could not be made'),
+    );
   }
 
   /** Where a browser on this machine finds the page; undefined while there is none. */
@@ -72,13 +77,13 @@ export class StatusSide {
   /** Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#telemetry.close();
+    this.#telemetry?.close();
     await this.#opening;
     await this.#server?.close();
     this.#logLines?.close();
   }
 
-  async #open(): Promise<void> {
+  async #openServer(): Promise<void> {
     const { config, clock, log, telemetry, status } = this.#deps;
     const { page, port, pin, metrics } = config.current.status;
     const { StatusServer } = await import('../status/status-server.ts');

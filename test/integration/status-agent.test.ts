@@ -67,6 +67,12 @@ describe('the status side of an agent', () => {
     expect(series.cpuPercent[0].length).toBeGreaterThan(0);
   });
 
+  it('knows an answer from the first moment at which it can be asked', () => {
+    // Readiness was asked from before the agent listened.
+    expect(agent.log).toContain('the status page can be opened');
+    expect(agent.log).not.toContain('could not answer');
+  });
+
   it('never says the access token', async () => {
     const texts = await Promise.all(
       ['/', '/api/status', '/metrics', '/api/doctor', '/api/claim'].map(async (path) => (await fetch(url + path)).text()),
