@@ -28,7 +28,8 @@ export interface LongPollDeps<Message> {
 
 /** The server cuts any request at 30 s; the spread keeps a thousand gateways from polling in step. */
 const SHORTEST_POLL_MS = 20_000;
-const POLL_SPREAD_MS = 5_000;
+/** Share of the poll's time. */
+const POLL_SPREAD = 0.25;
 const LONGEST_POLL_MS = 25_000;
 /** A connection that is silent for this long after the poll's own time is dead. */
 const DEAD_AFTER_MS = 10_000;
@@ -55,7 +56,8 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
     const startedMs = clock.monotonicMs();
     if (failures.attempts + idling.attempts > 0) deps.onGap?.();
     try {
-      const timeoutMs = Math.min(LONGEST_POLL_MS, (deps.pollTimeoutMs ?? SHORTEST_POLL_MS) + Math.floor(random() * POLL_SPREAD_MS));
+      const shortestMs = deps.pollTimeoutMs ?? SHORTEST_POLL_MS;
+      const timeoutMs = Math.min(LONGEST_POLL_MS, Math.floor(shortestMs * (1 + POLL_SPREAD * random())));
       const message = await pollOnce(deps, timeoutMs, signal);
       if (failures.attempts > 0) log.info({ kind: deps.kind }, 'the long poll works again');
       failures.reset();
