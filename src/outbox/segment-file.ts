@@ -7,6 +7,7 @@ import { BLOCK_MAGIC, type BlockInfo, readBlockInfo } from './block-frame.ts';
 export const SEGMENT_HEADER_BYTES = 96;
 const FORMAT = 'turnstone-outbox-segment';
 const VERSION = 1;
+const BLOCKS_A_STEP = 256;
 const NAME = /^(\d{16})-(\d{1,6})\.seg$/;
 
 export interface SegmentName {
@@ -58,8 +59,18 @@ export function readSegmentHeader(bytes: Buffer): HeaderReading {
   }
 }
 
-/** Finds every whole block from `from` on. */
-export function scanSegment(bytes: Buffer, from = SEGMENT_HEADER_BYTES): SegmentScan {
+/** Finds every whole block. */
+export function scanSegment(bytes: Buffer): SegmentScan {
+  const steps = scanSteps(bytes);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same in steps of a few hundred blocks, a millisecond each, so that others get their turn between them. */
+export function* scanSteps(bytes: Buffer): Generator<undefined, SegmentScan> {
+  const from = SEGMENT_HEADER_BYTES;
   const blocks: BlockInfo[] = [];
   const damaged: [number, number][] = [];
   let at = from;
@@ -70,6 +81,7 @@ export function scanSegment(bytes: Buffer, from = SEGMENT_HEADER_BYTES): Segment
       blocks.push(block);
       at += block.bytes;
       end = at;
+      if (blocks.length % BLOCKS_A_STEP === 0) yield undefined;
       continue;
     }
     const nonZero = firstNonZero(bytes, at);

@@ -6,7 +6,7 @@ import type { Log } from '../host/log.ts';
 import { type BlockInfo, readBlockInfo, unpackBlock } from './block-frame.ts';
 import type { BlockEntries } from './block-payload.ts';
 import type { FileLayer } from './file-layer.ts';
-import { type SegmentScan, scanSegment } from './segment-file.ts';
+import { type SegmentScan, scanSteps } from './segment-file.ts';
 import { type ReadableSegment, SegmentReader, type SegmentReaderDeps } from './segment-reader.ts';
 
 export interface Segment extends ReadableSegment {
@@ -140,7 +140,7 @@ export class SegmentShelf {
 
   /** Reads a segment through, and corrects what is known of it. */
   async scan(segment: Segment): Promise<SegmentScan> {
-    const scan = scanSegment(await this.#reader.read(segment, 0, segment.bytes));
+    const scan = await inSteps(scanSteps(await this.#reader.read(segment, 0, segment.bytes)));
     // What a failed commit left behind was written again at the beginning of the next segment.
     const blocks = scan.blocks.filter((block) => block.firstSequence <= segment.lastSequence);
     segment.damagedBytes = scan.damaged.reduce((sum, [from, to]) => sum + to - from, 0);
@@ -219,5 +219,13 @@ export class SegmentShelf {
   #retire(): void {
     if (this.#active !== undefined) this.#keep(this.#active.segment, this.#active.blocks);
     this.#active = undefined;
+  }
+}
+
+/** Runs steps to their end, with a turn of the loop for others between them. */
+async function inSteps<T>(steps: Generator<undefined, T>): Promise<T> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
