@@ -16,9 +16,9 @@ const FIXED_HEADER_BYTES = 46;
 const LONGEST_BOOT_ID = 255;
 /** No block of ours comes near; a damaged length must not make us ask for gigabytes. */
 const LARGEST_BLOCK_BYTES = 64 * 1024 * 1024;
-/** Below this zstd saves less than its own frame costs. */
+/** A smaller block lies in one page of the disk either way, and zstd's set-up would be most of what packing it costs. */
 const SMALLEST_COMPRESSED_BYTES = 1024;
-/** Measured on the bench corpus: level 1 packs within 2 % of level 3, and higher ones cost more time than the sync they save. */
+/** Measured (npm run bench:outbox, layouts): levels 1, 3 and 9 pack columns to the same size within 2 %. */
 const ZSTD_LEVEL = 1;
 
 const ALARM = 1;

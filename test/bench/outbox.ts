@@ -12,6 +12,7 @@ import { measureAppendRates } from './outbox-bench/append-rates.ts';
 import { measureCommandDelay } from './outbox-bench/command-delay.ts';
 import { type DeviceRun, measureDeviceBytes } from './outbox-bench/device-bytes.ts';
 import { measureHeldMillion } from './outbox-bench/held-million.ts';
+import { measureLayouts } from './outbox-bench/layouts.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -44,6 +45,7 @@ const result = {
   growthMb: round(held.growthMb),
   commandDelayMs: round(command.commandDelayMs),
   appendsPerS: rates,
+  layouts: measureLayouts(),
   appendMsWhileSyncsHang: command.appendMs,
 };
 if (!flags.json) for (const [field, value] of Object.entries(result)) console.log(`${field.padEnd(34)} ${JSON.stringify(value)}`);
