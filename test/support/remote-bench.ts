@@ -1,6 +1,7 @@
 /** A local platform, a board and an agent's remote side, each where it belongs: the board and the agent in processes of their own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -207,6 +208,7 @@ function bundledAgent(): Promise<string> {
       },
       ...{ packages: 'external', external: ['*.node'] },
     });
+    process.once('exit', () => rmSync(outfile, { force: true }));
     return outfile;
   })();
   return bundled;
