@@ -1,7 +1,6 @@
 /** A local platform, a board and an agent's remote side, each where it belongs: the board and the agent in processes of their own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -181,6 +180,9 @@ export class RemoteBench {
     await gone;
     await this.platform.close();
     await rm(this.folder, { recursive: true, force: true });
+    const bundle = await bundled;
+    bundled = undefined;
+    if (bundle !== undefined) await rm(bundle, { force: true });
   }
 
   #rest(method: string, path: string, body?: JsonObject): Promise<Response> {
@@ -208,7 +210,6 @@ function bundledAgent(): Promise<string> {
       },
       ...{ packages: 'external', external: ['*.node'] },
     });
-    process.once('exit', () => rmSync(outfile, { force: true }));
     return outfile;
   })();
   return bundled;
