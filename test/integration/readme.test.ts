@@ -14,8 +14,8 @@ const README = await readFile(join(ROOT, 'README.md'), 'utf8');
 const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: string }>> = {
   './scripts/demo.sh': { file: 'test/integration/demo.test.ts', words: 'scripts/demo.sh' },
   './scripts/test.sh': { file: '.ci/run', words: 'stage ./scripts/test.sh' },
-  './scripts/build-release.sh --arch arm64': { file: 'test/lab/release.ts', words: 'build-release' },
-  'sudo ./install.sh': { file: 'test/integration/release-bundle.test.ts', words: 'installs the release it lies in' },
+  './scripts/build-release.sh --arch arm64': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },
+  'sudo ./install.sh': { file: 'test/release/bundle.test.ts', words: 'installs the release it lies in' },
   'turnstone check-config /etc/turnstone/turnstone.yaml': { file: 'test/integration/check-config.test.ts', words: 'check-config' },
   'sudo systemctl reload turnstone': { file: 'test/integration/daemon.test.ts', words: 'takes up a changed period on SIGHUP' },
   'turnstone status': { file: 'test/integration/daemon.test.ts', words: "command(['status'])" },
