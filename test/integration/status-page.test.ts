@@ -81,6 +81,15 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await expect.poll(() => watched.page.locator('button.reading polyline').first().getAttribute('points')).toMatch(/,/);
   });
 
+  it('keeps two of one name apart, second after second', async () => {
+    const twice = changed(({ sensors }) => ({ alerts: ['look here', 'look here'], sensors: [...sensors, ...sensors] }));
+    const { page } = await open({ view: twice });
+    await page.getByText('2 things to look after').waitFor();
+    await page.waitForTimeout(3_500);
+    expect(await page.locator('#alert-list li').count()).toBe(2);
+    expect(await page.locator('#sensors > div').count()).toBe(2);
+  });
+
   it('shows log lines as they are written, without secrets', async () => {
     const watched = await open();
     await watched.page.getByText('Working', { exact: true }).waitFor();

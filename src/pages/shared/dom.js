@@ -24,10 +24,15 @@ export function setText(element, text) {
 
 /** Brings a container's children in line with a list; an element stays as long as its item's key does, and with it the focus. */
 export function keepList(container, items, { keyOf, make, update }) {
+  for (const node of [...container.childNodes]) if (node.nodeType === Node.TEXT_NODE) node.remove();
   const known = new Map([...container.children].map((child) => [child.dataset.key, child]));
+  const taken = new Set();
   let before;
   for (const item of items) {
-    const key = keyOf(item);
+    let key = keyOf(item);
+    // Two items may bear one name, two alerts one text.
+    while (taken.has(key)) key += ' again';
+    taken.add(key);
     let element = known.get(key);
     known.delete(key);
     if (element === undefined) {

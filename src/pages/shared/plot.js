@@ -6,6 +6,8 @@ import { plain, reading } from './words.js';
 let open;
 let loading;
 
+const SAY_EVERY_MS = 30_000;
+
 function loadUplot() {
   loading ??= new Promise((resolve, reject) => {
     const sheet = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: '/page/uplot/uPlot.min.css' });
@@ -49,7 +51,8 @@ export function addToPlot(key, ts, value) {
   open.times.push(ts);
   open.values.push(Number(value));
   open.chart.setData([open.times.map((ms) => ms / 1000), open.values]);
-  summarise();
+  // It is read out each time: not every second.
+  if (ts - open.saidAtTs > SAY_EVERY_MS) summarise();
 }
 
 async function reload() {
@@ -97,6 +100,7 @@ function markAt(seconds, stepS) {
 
 function summarise() {
   const { values, unit } = open;
+  open.saidAtTs = open.times.at(-1) ?? 0;
   const text =
     values.length === 0
       ? 'No readings are kept for this span.'
