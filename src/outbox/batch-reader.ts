@@ -1,5 +1,6 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
 import { hasCode } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
@@ -8,7 +9,11 @@ import type { Lanes } from './lanes.ts';
 import { type BatchLimits, jsonBytesOf, type Lane, type OutboxBatch, RECORD_BYTES, type ResolvedEntry } from './outbox-batch.ts';
 import type { PlacedBlock, SegmentShelf } from './segment-shelf.ts';
 
+/** Alarms do not wait longer for a disk that hangs. */
+const SAVE_WITHIN_MS = 2_000;
+
 export interface BatchReaderDeps {
+  readonly clock: Clock;
   readonly log: Log;
   readonly lanes: Lanes;
   readonly shelf: SegmentShelf;
@@ -81,10 +86,17 @@ export class BatchReader {
     return { parts, bytes };
   }
 
-  /** Offsets that this batch froze must survive a power cut, or a retry would carry other times. On a disk that takes nothing, delivery still goes on. */
+  /**
+   * Offsets that this batch froze must survive a power cut, or a retry would carry other times. On a disk that takes nothing, or hangs,
+   * delivery still goes on.
+   */
   async #keepTimes(): Promise<void> {
-    const { boots, log } = this.#deps;
-    if (boots.dirty) await boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
+    const { boots, clock, log } = this.#deps;
+    if (!boots.dirty) return;
+    const saved = boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
+    const waiting = new AbortController();
+    await Promise.race([saved, clock.sleep(SAVE_WITHIN_MS, waiting.signal)]);
+    waiting.abort();
   }
 }
 

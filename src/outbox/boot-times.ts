@@ -11,6 +11,7 @@ import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { decideBetween } from './boot-order.ts';
 import { type FileLayer, readAll, replaceDurably } from './file-layer.ts';
+import { SerialQueue } from './serial-queue.ts';
 
 /** How far an offset can be trusted. `synchronised`: the clock was. `bounded`: its neighbours leave little room. `guessed`: nothing is known. */
 export type Certainty = 'synchronised' | 'bounded' | 'guessed';
@@ -66,6 +67,7 @@ export class BootTimes {
   readonly #deps: BootTimesDeps;
   #boots: BootRecord[];
   #dirty = false;
+  readonly #saving = new SerialQueue();
 
   private constructor(deps: BootTimesDeps, boots: BootRecord[]) {
     this.#deps = deps;
@@ -142,7 +144,15 @@ export class BootTimes {
   }
 
   /** Makes the table durable when something in it changed. */
-  async save(): Promise<void> {
+  save(): Promise<void> {
+    return this.#saving.run(() => this.#save());
+  }
+
+  get dirty(): boolean {
+    return this.#dirty;
+  }
+
+  async #save(): Promise<void> {
     if (!this.#dirty) return;
     this.#dirty = false;
     const table = stringifyJson({ format: FORMAT, version: VERSION, boots: this.#boots } as unknown as JsonValue);
@@ -152,10 +162,6 @@ export class BootTimes {
       this.#dirty = true;
       throw error;
     }
-  }
-
-  get dirty(): boolean {
-    return this.#dirty;
   }
 
   #begin(): void {

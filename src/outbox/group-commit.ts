@@ -112,7 +112,8 @@ export class GroupCommit {
     const ended = this.#deps.clock.sleep(deadlineMs, deadline.signal).then(() => true);
     this.#isRetrying = false;
     let isOver = false;
-    while (this.waitingEntries > 0 && this.#fault === undefined && !isOver) {
+    // With a fault, too, it is tried: the disk may be back, and nobody has asked it since.
+    for (let tries = 0; this.waitingEntries > 0 && !isOver && (this.#fault === undefined || tries === 0); tries += 1) {
       this.#due = true;
       this.#pump();
       isOver = await Promise.race([ended, this.#nextSettled().then(() => false)]);

@@ -49,7 +49,7 @@ export class Outbox {
     this.#parts = parts;
     this.#rate = new AppendRate(clock);
     this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
-    this.#batches = new BatchReader({ ...parts, log, order: settings.order });
+    this.#batches = new BatchReader({ ...parts, clock, log, order: settings.order });
     const loss = new LossReport({ clock, state: parts.state });
     // A report that finds no room is made again with the next loss.
     const onMaintained = (): void => void this.append(loss.next()).catch(() => {});
