@@ -7,6 +7,7 @@ import { AgentError, messageOf } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { type Beginning, chooseOffer, chooseWish, isOurs, type UpdateWish } from './choose-update.ts';
 import { type FirmwareOffer, offerKeys, prefixOf, type RefusedOffer, readOffer } from './firmware-offer.ts';
+import { lostTrial } from './release-trial.ts';
 import { type HistoryEntry, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
 import { nextState, reportedState, type UpdateEvent, type UpdateState } from './update-states.ts';
 import { UpdateSteps } from './update-steps.ts';
@@ -58,6 +59,8 @@ export class FirmwareUpdater {
     const updater = new FirmwareUpdater(deps);
     await deps.files.makeFolder(deps.paths.firmware, 0o750);
     updater.#journal = await readJournal(deps.files, updater.#journalPath, deps.log);
+    const lost = updater.#journal.state === 'idle' ? await lostTrial(deps) : undefined;
+    if (lost !== undefined) updater.#journal = { ...updater.#journal, state: 'trial', update: lost };
     return updater;
   }
 

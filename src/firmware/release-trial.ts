@@ -5,7 +5,9 @@
 import type { FirmwareConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { StepOutcome, Vitals } from './updater-deps.ts';
+import { confirmedId, readTrial } from './guard-state.ts';
+import type { Update } from './update-journal.ts';
+import type { StepOutcome, UpdaterDeps, Vitals } from './updater-deps.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -38,6 +40,17 @@ export async function proveRelease(deps: TrialDeps, signal: AbortSignal): Promis
       return { event: 'unfit', reason: `the platform was out of reach for ${minutes(confirm.unreachableHoldMs)} minutes` };
   }
   return undefined;
+}
+
+/** A trial that the journal knows nothing of, because it was set aside: the release proves itself all the same. */
+export async function lostTrial(
+  deps: Pick<UpdaterDeps, 'kind' | 'files' | 'paths' | 'config' | 'clock' | 'runningVersion'>,
+): Promise<Update | undefined> {
+  const { kind, files, paths, config, clock, runningVersion: version } = deps;
+  const trial = kind === 'firmware' ? await readTrial(files, paths) : undefined;
+  if (trial?.version !== version || (await confirmedId(files, paths)) === trial.id) return undefined;
+  const { id, previous: from } = trial;
+  return { id, title: config.title, version, source: 'kept', from, startedAtMs: clock.wallMs(), unanswered: 0, attempts: 0 };
 }
 
 function minutes(ms: number): number {
