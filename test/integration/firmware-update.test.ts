@@ -86,6 +86,7 @@ describe('a bad bundle', () => {
     }),
     'whose self-test complains': () => ({ manners: { '2.0.0': { selfTest: 'the native modules do not load' } }, because: /do not load/ }),
     'that ends at once': () => ({ manners: { '2.0.0': { exitsWith: 1 } }, because: /not confirmed in 3 starts/ }),
+    'that hangs at its start': () => ({ manners: { '2.0.0': { hangsAtStart: true } }, because: /not confirmed in 3 starts/ }),
     'that refuses the configuration': () => ({ manners: { '2.0.0': { exitsWith: 78 } }, because: /refuses this configuration/ }),
     'that never uploads': () => ({ manners: { '2.0.0': { neverUploads: true } }, because: /no upload was acknowledged within 60 minutes/ }),
     'that is not well': () => ({ manners: { '2.0.0': { ailment: 'no sensor can be read' } }, because: /no sensor can be read/ }),

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { type BuiltRelease, buildRelease, InstalledGateway, makeSigningKey, ROOT, textOf, until } from '../support/installed-gateway.ts';
 import { PlatformPerson } from '../support/platform-people.ts';
+import { makeImage } from '../support/release-image.ts';
 
 const run = promisify(execFile);
 const NEXT = '99.0.0';
@@ -95,6 +96,37 @@ describe('install.sh', () => {
     await expect(run(narrow, ['/dev/sda'], { env: gateway.environment })).rejects.toThrow(/not a GPIO chip/);
     await run(narrow, [], { env: gateway.environment });
     expect(await textOf(dropin)).toBe('');
+  });
+});
+
+describe('the root helper', () => {
+  it('does not wait for a self-test that hangs, and keeps what was current', async () => {
+    const { files } = makeImage({ release: '100.0.0', files: { turnstone: '#!/bin/sh\nsleep 600\n' } });
+    const folder = join(out, 'hangs');
+    for (const [path, content] of files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content);
+    }
+    const before = await gateway.current();
+    const helper = gateway.path('opt/turnstone/guard/root-helper.mjs');
+    const environment = { ...gateway.environment, TURNSTONE_SELF_TEST_MS: '500' };
+    await expect(run(gateway.path('opt/turnstone/guard/node'), [helper, 'adopt', folder], { env: environment })).rejects.toThrow(
+      /self-test was ended by SIGKILL/,
+    );
+    expect(await gateway.current()).toBe(before);
+  });
+
+  it('takes nothing but its two requests', async () => {
+    await writeFile(gateway.path('var/lib/turnstone/firmware/request'), 'request=run\nid=x\ncommand=/bin/true\n');
+    const { stderr } = await run(
+      gateway.path('opt/turnstone/guard/node'),
+      [gateway.path('opt/turnstone/guard/root-helper.mjs'), 'request'],
+      {
+        env: gateway.environment,
+      },
+    );
+    expect(stderr).toContain('neither swap nor reboot');
+    expect(await readdir(gateway.path('var/lib/turnstone/firmware'))).not.toContain('request');
   });
 });
 

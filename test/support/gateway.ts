@@ -29,6 +29,8 @@ export interface ReleaseManners {
   readonly selfTest?: string;
   /** Ends at once with this code; systemd starts it again, unless it is 78. */
   readonly exitsWith?: number;
+  /** Does not become ready; systemd kills it after TimeoutStartSec= and starts it again. */
+  readonly hangsAtStart?: true;
   readonly neverUploads?: true;
   readonly ailment?: string;
 }
@@ -145,8 +147,8 @@ export class Gateway {
     const version = await this.current();
     const manners = this.#options.manners?.[version] ?? {};
     this.starts.push(version);
-    if (manners.exitsWith !== undefined) {
-      await this.guard('stopped', { EXIT_STATUS: String(manners.exitsWith) });
+    if (manners.exitsWith !== undefined || manners.hangsAtStart === true) {
+      await this.guard('stopped', { EXIT_STATUS: String(manners.exitsWith ?? 'TERM') });
       return 'restart';
     }
     const stop = new AbortController();
