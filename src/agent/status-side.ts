@@ -38,11 +38,14 @@ export interface StatusSideDeps {
 }
 
 const MOST_HISTORY = 10;
+/** The first readings are on their way to the disk; the server takes as long to load as they do. */
+const OPEN_AFTER_MS = 500;
 
 export class StatusSide {
   readonly #deps: StatusSideDeps;
   readonly #logLines: LogRing | undefined;
   #telemetry: SelfTelemetry | undefined;
+  #cancelOpening: () => void = () => {};
   #opening: Promise<void> = Promise.resolve();
   #server: StatusServer | undefined;
   #isClosed = false;
@@ -64,9 +67,11 @@ export class StatusSide {
       append: (entries: readonly TelemetryEntry[]) => void telemetry.append(entries),
     });
     if (page === 'off' && !metrics) return;
-    this.#opening = this.#openServer().catch((error: unknown) =>
-      log.error({ error: messageOf(error) }, 'the status page could not be made'),
-    );
+    this.#cancelOpening = clock.after(OPEN_AFTER_MS, () => {
+      this.#opening = this.#openServer().catch((error: unknown) =>
+        log.error({ error: messageOf(error) }, 'the status page could not be made'),
+      );
+    });
   }
 
   /** Where a browser on this machine finds the page; undefined while there is none. */
@@ -77,6 +82,7 @@ export class StatusSide {
   /** Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#cancelOpening();
     this.#telemetry?.close();
     await this.#opening;
     await this.#server?.close();
