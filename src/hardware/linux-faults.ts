@@ -14,7 +14,15 @@ export function permissionFault(kind: keyof typeof GROUPS, what: string, cause: 
       { recovery: 'retry', cause },
     );
   }
-  if (code !== 'EACCES' && code !== 'EPERM') return undefined;
+  // Not a matter of groups: the service's device list is fixed when it starts (systemd.resource-control(5), DeviceAllow=).
+  if (code === 'EPERM') {
+    const remedy = 'restart needed, after /opt/turnstone/guard/narrow-devices has allowed it';
+    return new AgentError('hardware/no-permission', `${what}: outside of the devices that the service may open; ${remedy}`, {
+      recovery: 'retry',
+      cause,
+    });
+  }
+  if (code !== 'EACCES') return undefined;
   const group = GROUPS[kind];
   return new AgentError(
     'hardware/no-permission',
