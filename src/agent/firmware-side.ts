@@ -114,7 +114,10 @@ export class FirmwareSide {
 
   /** What everyone on the machine may ask. */
   readDoors(): Readonly<Record<string, ControlMethod>> {
-    return { firmwareStatus: () => ({ ...this.status() }) as unknown as JsonObject };
+    return {
+      firmwareStatus: () => ({ ...this.status() }) as unknown as JsonObject,
+      firmwareInbox: () => ({ folder: this.#paths.firmware }),
+    };
   }
 
   /** What the service's group may ask for. */

@@ -1,10 +1,10 @@
 /** `turnstone firmware …`: what runs, what is offered, how an update goes on; and the self-test by which the root helper tries a release. */
-import { createReadStream } from 'node:fs';
-import { resolve } from 'node:path';
+import { constants } from 'node:fs';
+import { access, chmod, copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { formatSize } from '../config/quantity.ts';
 import type { ControlClient } from '../control-socket/control-client.ts';
-import { AgentError } from '../errors.ts';
 import type { UpdaterStatus } from '../firmware/firmware-updater.ts';
 import type { HistoryEntry } from '../firmware/update-journal.ts';
 import { systemClock } from '../host/clock.ts';
@@ -21,7 +21,7 @@ const EXAMPLES = `
 Examples:
   $ turnstone firmware status
   $ turnstone firmware check                    ask the platform now, and try an offer again that failed
-  $ turnstone firmware install turnstone-1.3.0-linux-arm64.tar.zst
+  $ sudo turnstone firmware install turnstone-1.3.0-linux-arm64.tar.zst
   $ turnstone firmware rollback
   $ turnstone firmware history --json
 
@@ -31,6 +31,8 @@ type Flags = AgentFlags & { readonly json?: boolean; readonly wait?: boolean };
 
 /** How often a waiting command looks; people see it as motion. */
 const LOOK_EVERY_MS = 500;
+/** In the service's folder; the updater makes its own copy, and then this one goes. */
+const HANDED_OVER = 'handed-over';
 
 export function addFirmwareCommand(program: Command, edge: Edge): void {
   const firmware = program
@@ -54,8 +56,12 @@ export function addFirmwareCommand(program: Command, edge: Edge): void {
     .option('--no-wait', 'do not wait for the end of the update')
     .action((file: string, flags: Flags) =>
       withAgent(flags, async (agent) => {
-        await expectReadable(file);
-        await change(edge, flags, agent, 'firmwareInstall', { path: resolve(file) });
+        const path = await handOver(file, agent);
+        try {
+          await change(edge, flags, agent, 'firmwareInstall', { path });
+        } finally {
+          await rm(path, { force: true });
+        }
       }),
     );
   add('rollback', 'go back to the release before, or to a kept one')
@@ -152,12 +158,25 @@ function entryText({ title, version, from, outcome, reason }: HistoryEntry): str
   return `${printable(title)} ${printable(from)} → ${printable(version)} ${outcome}${reason === undefined ? '' : `: ${printable(reason)}`}`;
 }
 
-/** The agent reads the file itself, as its own user; a person's mistake in the name is told at once. */
-async function expectReadable(file: string): Promise<void> {
-  const stream = createReadStream(file, { start: 0, end: 0 });
+/**
+ * Puts a copy where the service can read it: its walls hide /home, /root and other users' /tmp from it.
+ * @throws CommandError for a file that cannot be read, or for a user who may not write in the service's folder.
+ */
+async function handOver(file: string, agent: ControlClient): Promise<string> {
+  await access(file, constants.R_OK).catch((cause: unknown) => {
+    throw new CommandError(`cannot read ${file}`, { cause });
+  });
+  const { folder } = (await agent.request('firmwareInbox')) as { readonly folder: string };
+  const copy = join(folder, HANDED_OVER);
   try {
-    for await (const _ of stream) break;
+    await copyFile(file, copy);
+    await chmod(copy, 0o644);
+    return copy;
   } catch (cause) {
-    throw new AgentError('cli/unreadable', `cannot read ${file}`, { recovery: 'drop', cause });
+    throw new CommandError(`cannot put ${file} where the service reads it (${folder})`, {
+      exitCode: EXIT.noPermission,
+      nextStep: 'run the command with sudo',
+      cause,
+    });
   }
 }

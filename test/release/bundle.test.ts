@@ -131,7 +131,7 @@ describe('the root helper', () => {
 });
 
 describe('an update from bundle to bundle', () => {
-  it('is downloaded, swapped, tried, started and confirmed, and can be rolled back by hand', async () => {
+  it('is downloaded, swapped, tried, started and confirmed; rolled back by hand, and installed from a file', async () => {
     const platform = await LocalPlatform.start();
     try {
       const { id } = platform.ensureDevice('gateway', 'gateway-token');
@@ -158,6 +158,13 @@ describe('an update from bundle to bundle', () => {
         return history.includes(`${NEXT} → ${first.release} UPDATED`);
       });
       expect(await gateway.current()).toBe(first.release);
+
+      await gateway.turnstone('firmware', 'install', next.file, '--run-folder', gateway.path('run'));
+      await until('the bundle given by hand is confirmed', async () => {
+        const history = await gateway.turnstone('firmware', 'history', '--run-folder', gateway.path('run')).catch(() => '');
+        return history.split('\n')[0]?.includes(`${first.release} → ${NEXT} UPDATED`) === true;
+      });
+      expect(await readdir(gateway.path('var/lib/turnstone/firmware'))).not.toContain('handed-over');
     } finally {
       await gateway.stop();
       await platform.close();
