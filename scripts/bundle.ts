@@ -127,6 +127,16 @@ const nativeModulesBesideTheBundle: Plugin = {
       if (contents === text) throw new Error('how linux-gpio-character-device.ts loads epoll has changed: scripts/bundle.ts must follow');
       return { contents, loader: 'ts' };
     });
+    // Split off, a CommonJS package has a default export only; these are imported by name.
+    const NAMES: Readonly<Record<string, string>> = { onoff: 'Gpio', 'i2c-bus': 'openPromisified', serialport: 'SerialPort' };
+    plugin.onResolve({ filter: /^(onoff|i2c-bus|serialport)$/ }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path, namespace: 'commonjs' } : undefined,
+    );
+    plugin.onLoad({ filter: /.*/, namespace: 'commonjs' }, ({ path }) => ({
+      contents: `export { ${NAMES[path]} } from ${JSON.stringify(path)};`,
+      resolveDir: ROOT,
+      loader: 'js',
+    }));
     plugin.onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }));
     plugin.onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
       contents:
