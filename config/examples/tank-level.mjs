@@ -3,7 +3,8 @@
  *
  * openSensor is called when the agent starts and again after failures; what it throws is the reason that people are told.
  * `read` gives a list of readings: {key, value, unit?, takenAtMs?}. Every method gets an AbortSignal that ends at the sensor's deadline.
- * `ports` has gpio, i2c, serial, oneWire, pwm and modbus; `clock.sleep(ms, signal)` waits; `log` writes to the agent's log.
+ * `ports` has gpio, i2c, serial, oneWire, pwm and modbus; `clock.sleep(ms, signal)` waits; `log` writes to the agent's log;
+ * `clientRpc(method, params, signal)` asks the platform's rule chain.
  */
 
 /** Begin a measurement, result in centimetres (SRF02 technical specification, "Commands"). */

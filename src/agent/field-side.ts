@@ -9,6 +9,7 @@ import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import { samplerEntry } from '../sensors/create-sensor.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
 import type { Sample } from '../sensors/sensor.ts';
+import type { ClientRpc } from '../sensors/sensor-deps.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
 import { ActuatorSide } from './actuator-side.ts';
 
@@ -17,6 +18,8 @@ export interface FieldSideDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly onSamples: (samples: readonly Sample[]) => void;
+  /** For drivers of a user's own. */
+  readonly clientRpc: ClientRpc;
   /** Entries about the sensors themselves. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -60,8 +63,8 @@ export class FieldSide {
   }
 
   #entries(config: AgentConfig): SamplerEntry[] {
-    const { clock, log } = this.#deps;
-    const deps = { ports: this.ports, clock, log, stateFolder: config.stateFolder };
+    const { clock, log, clientRpc } = this.#deps;
+    const deps = { ports: this.ports, clock, log, clientRpc, stateFolder: config.stateFolder };
     return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps));
   }
 

@@ -78,7 +78,17 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     signal,
   );
   const report = (entries: readonly TelemetryEntry[]): void => void telemetry.append(entries);
-  const field: FieldSide = await FieldSide.open({ config, clock, log, onSamples: (samples) => telemetry.take(samples), report }, signal);
+  const field: FieldSide = await FieldSide.open(
+    {
+      config,
+      clock,
+      log,
+      onSamples: (samples) => telemetry.take(samples),
+      clientRpc: (method, params, callSignal) => platform.deviceApi.clientRpc(method, params, callSignal),
+      report,
+    },
+    signal,
+  );
   const outboxStatus = (): JsonObject => ({ ...telemetry.outbox.status() }) as unknown as JsonObject;
   const firmware = await FirmwareSide.open({
     config,

@@ -2,7 +2,7 @@
  * A user's own driver: a JavaScript (or type-stripped TypeScript) file that exports `openSensor`. It runs inside the agent with all of its
  * rights, so the file must belong to root or to the agent's user, and nobody else may be able to write it.
  *
- *   export async function openSensor({ name, options, ports, clock, log }, signal) {
+ *   export async function openSensor({ name, options, ports, clock, log, clientRpc }, signal) {
  *     return { read: async (signal) => [{ key: 'level', value: 1.5, unit: 'm' }], close: async () => {} };
  *   }
  */
@@ -15,7 +15,7 @@ import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { Reading, Sensor } from './sensor.ts';
-import type { SensorDeps } from './sensor-deps.ts';
+import type { ClientRpc, SensorDeps } from './sensor-deps.ts';
 import { sensorFault } from './sensor-fault.ts';
 
 /** What a driver file is given. */
@@ -26,6 +26,8 @@ export interface ModuleContext {
   readonly ports: Ports;
   readonly clock: Clock;
   readonly log: Log;
+  /** Asks the platform's rule chain and gives its answer; rejects while the platform cannot be asked. */
+  readonly clientRpc: ClientRpc;
 }
 
 /** What a driver file gives back; `subscribe` and `speaksByItself` as in sensor.ts. */
@@ -37,14 +39,14 @@ const KEY = /^(?=.*\S)[^<>&"'\p{Cc},]{1,255}$/u;
 
 export async function openModule(
   config: SensorConfigOf<'module'>,
-  { ports, clock, log }: SensorDeps,
+  { ports, clock, log, clientRpc = noPlatform }: SensorDeps,
   signal: AbortSignal,
 ): Promise<Sensor> {
   const { name, file, options } = config;
   const open = await loadDriver(file);
   let driver: ModuleSensor;
   try {
-    driver = await open({ name, options, ports, clock, log }, signal);
+    driver = await open({ name, options, ports, clock, log, clientRpc }, signal);
   } catch (cause) {
     throw sensorFault('module-failed', `${file}: ${messageOf(cause)}`, cause);
   }
@@ -64,6 +66,11 @@ export async function openModule(
     }),
     close: async () => await driver.close?.(),
   } satisfies Sensor;
+}
+
+/** For drivers that are opened without an agent, by the command line. */
+async function noPlatform(): Promise<never> {
+  throw sensorFault('no-platform', 'there is no platform to ask: the agent does not run');
 }
 
 /** A driver that returns anything else than readings must not reach the outbox. @throws AgentError `sensors/bad-reading` (retry). */

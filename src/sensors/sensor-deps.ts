@@ -2,13 +2,18 @@
 import type { SensorConfig, SensorConfigOf, SensorKind } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
+import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { Sensor } from './sensor.ts';
+
+export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 
 export interface SensorDeps {
   readonly ports: Ports;
   readonly clock: Clock;
   readonly log: Log;
+  /** Asks the platform's rule chain (endpoint 7). @throws AgentError `platform/…` as the client does, `sensors/no-platform` (retry) without one. */
+  readonly clientRpc?: ClientRpc;
   /** Where totals that must survive a restart are kept. */
   readonly stateFolder: string;
 }

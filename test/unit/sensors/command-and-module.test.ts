@@ -72,6 +72,21 @@ describe('a module', () => {
     await sensor.close();
   });
 
+  it('can ask the platform, and is told when there is none', async () => {
+    const text = `export async function openSensor({ clientRpc }) {
+      return { read: async (signal) => [{ key: 'limit', value: (await clientRpc('getLimit', { tank: 1 }, signal)).limit }] };
+    }`;
+    const asked: unknown[] = [];
+    const clientRpc = async (method: string, params: unknown) => {
+      asked.push([method, params]);
+      return { limit: 7 };
+    };
+    const config = sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options: {} });
+    expect(await (await openModule(config, { ...deps(), clientRpc }, signal)).read(signal)).toEqual([{ key: 'limit', value: 7 }]);
+    expect(asked).toEqual([['getLimit', { tank: 1 }]]);
+    await expect((await openModule(config, deps(), signal)).read(signal)).rejects.toThrow(/no platform to ask/);
+  });
+
   it('can speak by itself', async () => {
     const sensor = await open(
       'export const openSensor = async () => ({ speaksByItself: true, read: async () => [], subscribe: (say) => { const t = setTimeout(() => say([{ key: "x", value: 1 }]), 5); return () => clearTimeout(t); } });',
