@@ -19,6 +19,7 @@ import {
   REQUEST_NAME,
   type ReleasePaths,
   readHead,
+  readResult,
   readTrial,
   type Trial,
 } from './guard-state.ts';
@@ -82,6 +83,9 @@ async function swap(deps: ReleaseSwapDeps, request: HelperRequest & { request: '
   const previous = await currentVersion(files, paths);
   if (previous === undefined) throw refused('no-release', 'no release is installed');
   const trial = await openTrial(deps);
+  const result = await readResult(files, paths);
+  // Cut short between the way back and the restart: only the restart is left.
+  if (previous === request.version && result?.id === request.id && result.outcome === 'rolled-back') return;
   if (previous === request.version) {
     if (trial?.id !== request.id) throw refused('same-release', `release ${previous} runs already`);
     return writeResult(deps, { id: request.id, outcome: 'swapped', version: previous, reason: '' });

@@ -179,11 +179,13 @@ export class UpdateSteps {
   }
 
   async #requestReturn(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { files, paths, clock, runningVersion } = this.#deps;
+    const { files, paths, clock, runningVersion, requestRestart } = this.#deps;
     const reason = update.reason === undefined ? {} : { reason: update.reason };
     if (runningVersion !== update.version) return { event: 'rolled-back', ...reason };
     const previous = (await readTrial(files, paths))?.previous ?? update.from;
-    await leaveRequest(this.#deps, { request: 'swap', id: update.id, version: previous, source: 'kept' });
+    // The helper may have been cut short after it moved `current`: then nothing but the restart is missing.
+    if ((await currentVersion(files, paths)) === previous) requestRestart(`release ${previous} is to start`);
+    else await leaveRequest(this.#deps, { request: 'swap', id: update.id, version: previous, source: 'kept' });
     await clock.sleep(RETURN_WITHIN_MS, signal);
     return signal.aborted ? undefined : { event: 'unanswered' };
   }

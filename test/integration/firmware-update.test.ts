@@ -117,8 +117,15 @@ describe('a bad bundle', () => {
 });
 
 describe('a good release behind a link that is down', () => {
-  it('is held, and given up only after a day', async () => {
-    const one = await gatewayWith({ linkIsDown: true });
+  it('is held until the link returns, and confirmed then', async () => {
+    const one = await gatewayWith({ linkIsDownForHours: 20 });
+    await one.live();
+    expect(statesOf(one).at(-1)).toBe('UPDATED');
+    expect(await one.current()).toBe('2.0.0');
+  });
+
+  it('is given up only after a day', async () => {
+    const one = await gatewayWith({ linkIsDownForHours: 100 });
     await one.live();
     expect(one.reported.find((values) => values.fw_state === 'FAILED')?.fw_error).toMatch(/out of reach for 1440 minutes/);
     expect(one.clock.monotonicMs()).toBeGreaterThan(24 * 3_600_000);

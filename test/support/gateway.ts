@@ -39,7 +39,8 @@ export interface GatewayOptions {
   readonly image: ReleaseImage;
   readonly version: string;
   readonly manners?: Readonly<Record<string, ReleaseManners>>;
-  readonly linkIsDown?: boolean;
+  /** Hours until the platform can be reached. */
+  readonly linkIsDownForHours?: number;
   readonly firmware?: JsonObject;
   readonly sizeBytes?: number;
 }
@@ -205,13 +206,16 @@ export class Gateway {
   }
 
   async #serveRequests(mortal: MortalFiles, stop: AbortController, powerCut: boolean): Promise<void> {
+    // Each request starts a helper of its own: after the one that was killed the next lives.
+    let helper = mortal;
     while (!stop.signal.aborted) {
       await new Promise((resolve) => setTimeout(resolve, 1));
-      if (mortal.isDead || !(await systemFiles.list(this.paths.firmware)).includes(REQUEST_NAME)) continue;
+      if (helper.isDead) helper = new MortalFiles(this.root);
+      if (!(await systemFiles.list(this.paths.firmware)).includes(REQUEST_NAME)) continue;
       this.helperWasAsked = true;
       const gate = Promise.withResolvers<void>();
       this.clock.gate = gate.promise;
-      await answerRequest(this.#helperDeps(mortal, stop), stop.signal).catch(() => undefined);
+      await answerRequest(this.#helperDeps(helper, stop), stop.signal).catch(() => undefined);
       gate.resolve();
       if (mortal.isDead && powerCut) stop.abort();
     }
@@ -262,11 +266,12 @@ export class Gateway {
   }
 
   #vitals(version: string, manners: ReleaseManners): Vitals {
-    const uploaded = manners.neverUploads !== true && this.#options.linkIsDown !== true;
+    const reachable = this.clock.monotonicMs() >= (this.#options.linkIsDownForHours ?? 0) * 3_600_000;
+    const uploaded = manners.neverUploads !== true && reachable;
     if (uploaded && !this.uploads.includes(version)) this.uploads.push(version);
     return {
       uploaded,
-      reachable: this.#options.linkIsDown !== true,
+      reachable,
       ...(manners.ailment === undefined ? {} : { ailment: manners.ailment }),
     };
   }
