@@ -1,6 +1,6 @@
 /** Updates of the agent itself, and of what is attached to it. */
 import { z } from 'zod';
-import { byteRate, duration, filePath, list, program, section, size, text, whole } from './fields.ts';
+import { byteRate, duration, filePath, list, program, section, size, text } from './fields.ts';
 
 /** A chunk lost to a bad line is sent again whole; 1 MB is 8 s at 1 Mbit/s. */
 const DEFAULT_CHUNK = '1MB';
@@ -35,8 +35,6 @@ export const firmwareSchema = section({
     /** How long a release that never reached the platform is held while the rest of it is healthy. */
     unreachableHold: duration({ min: '1m', max: '30d' }).prefault('24h'),
   }).prefault({}),
-  /** Old releases kept for the way back. */
-  keepReleases: whole(1, 10).default(2),
   /** Offers for other titles, and `sw_*`: a fixed command with the verified file. */
   handlers: list(
     section({
