@@ -66,7 +66,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       clock,
       log,
       timeSync,
-      postTelemetry: (records, postSignal) => uploads.measure(() => platform.deviceApi.postTelemetry(records, postSignal)),
+      postTelemetry: (rows, postSignal) => uploads.measure(() => platform.deviceApi.postTelemetry(rows, postSignal)),
+      prepareTelemetry: (rows) => platform.deviceApi.prepareTelemetry(rows),
       sentBytes: () => platform.traffic.sentBytes,
       onAcknowledged: () => field.moving.actuators.contact(),
       observe: (sensor, key, value) => {

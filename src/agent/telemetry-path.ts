@@ -28,6 +28,7 @@ export interface TelemetryPathDeps {
   readonly log: Log;
   readonly timeSync: TimeSync;
   readonly postTelemetry: DeviceApi['postTelemetry'];
+  readonly prepareTelemetry: DeviceApi['prepareTelemetry'];
   /** HTTP bytes sent since start. */
   readonly sentBytes: () => number;
   readonly onAcknowledged?: () => void;
@@ -64,6 +65,7 @@ export class TelemetryPath {
     this.uploader = new Uploader({
       outbox,
       postTelemetry: deps.postTelemetry,
+      prepareTelemetry: deps.prepareTelemetry,
       clock: deps.clock,
       log: deps.log,
       settings: () => {

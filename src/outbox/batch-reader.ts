@@ -6,7 +6,7 @@ import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import { freezeEntries } from './entry-resolver.ts';
 import type { Lanes } from './lanes.ts';
-import { type BatchLimits, jsonBytesOf, type Lane, type OutboxBatch, RECORD_BYTES, type ResolvedEntry } from './outbox-batch.ts';
+import { type BatchLimits, EntryColumns, jsonBytesOf, type Lane, type OutboxBatch } from './outbox-batch.ts';
 import type { PlacedBlock, SegmentShelf } from './segment-shelf.ts';
 
 /** Alarms do not wait longer for a disk that hangs. */
@@ -23,7 +23,7 @@ export interface BatchReaderDeps {
 }
 
 interface Part {
-  readonly entries: readonly ResolvedEntry[];
+  readonly entries: EntryColumns;
   readonly range: readonly [first: number, last: number];
 }
 
@@ -56,7 +56,7 @@ export class BatchReader {
       await this.#keepTimes();
       if (parts.length === 0) continue;
       parts.sort((a, b) => a.range[0] - b.range[0]);
-      return { lane, entries: parts.flatMap(({ entries }) => entries), ranges: parts.map(({ range }) => range), bytes };
+      return { lane, entries: EntryColumns.joined(parts.map(({ entries }) => entries)), ranges: parts.map(({ range }) => range), bytes };
     }
   }
 
@@ -75,10 +75,10 @@ export class BatchReader {
         state.count('damaged', count);
         continue;
       }
-      let entries = freezeEntries(boots, block, columns);
-      if (state.acknowledged.touches(firstSequence, lastSequence))
-        entries = entries.filter(({ sequence }) => !state.acknowledged.has(sequence));
-      const size = jsonBytesOfAll(entries);
+      const all = freezeEntries(boots, block, columns);
+      const isPartial = state.acknowledged.touches(firstSequence, lastSequence);
+      const entries = isPartial ? all.where((row) => !state.acknowledged.has(all.sequences[row] as number)) : all;
+      const size = jsonBytesOf(entries);
       if (parts.length > 0 && bytes + size > maxBytes) break;
       bytes += size;
       parts.push({ entries, range: [firstSequence, lastSequence] });
@@ -98,14 +98,4 @@ export class BatchReader {
     await Promise.race([saved, clock.sleep(SAVE_WITHIN_MS, waiting.signal)]);
     waiting.abort();
   }
-}
-
-function jsonBytesOfAll(entries: readonly ResolvedEntry[]): number {
-  let bytes = 0;
-  let ts: number | undefined;
-  for (const entry of entries) {
-    bytes += jsonBytesOf(entry) + (entry.ts === ts ? 0 : RECORD_BYTES);
-    ts = entry.ts;
-  }
-  return bytes;
 }

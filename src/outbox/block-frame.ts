@@ -146,7 +146,17 @@ export function readBlockInfo(bytes: Buffer, at: number, options: { readonly hea
   };
 }
 
-/** Unpacks the entries of a block that `readBlockInfo` accepted. @throws when its payload is not what its header says. */
+/** Whether the block that was found there is there still, and whole. */
+export function isWholeBlock(bytes: Buffer, at: number, info: BlockInfo): boolean {
+  return (
+    at + info.bytes <= bytes.length &&
+    bytes.readUInt32LE(at) === BLOCK_MAGIC &&
+    bytes.readUIntLE(at + 24, 6) === info.firstSequence &&
+    crc32(bytes.subarray(at + 8, at + info.bytes)) === bytes.readUInt32LE(at + 4)
+  );
+}
+
+/** Unpacks the entries of a block that is whole. @throws when its payload is not what its header says. */
 export function unpackBlock(bytes: Buffer, at: number, info: BlockInfo): BlockEntries {
   const stored = bytes.subarray(at + bytes.readUInt16LE(at + 10), at + info.bytes);
   const rawLength = bytes.readUInt32LE(at + 16);
@@ -155,8 +165,15 @@ export function unpackBlock(bytes: Buffer, at: number, info: BlockInfo): BlockEn
   return decodePayload(new ByteReader(raw), info);
 }
 
+/** Blocks that follow each other mostly are of one boot. */
+let lastBoot = { bytes: Buffer.alloc(0), uuid: false, id: '' };
+
 function bootIdOf(bytes: Buffer, uuid: boolean): string {
-  return uuid ? bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : bytes.toString();
+  if (lastBoot.uuid !== uuid || !lastBoot.bytes.equals(bytes)) {
+    const id = uuid ? bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : bytes.toString();
+    lastBoot = { bytes: Buffer.from(bytes), uuid, id };
+  }
+  return lastBoot.id;
 }
 
 /** Synchronous: a block takes tens of microseconds, and a thread of the pool may be stuck in a sync. */

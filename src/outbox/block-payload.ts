@@ -89,26 +89,35 @@ export function decodePayload(
   block: { readonly count: number; readonly ownTime: boolean; readonly gaps: boolean },
 ): BlockEntries {
   const { count } = block;
-  const names = Array.from({ length: from.varint() }, () => ({ device: nameOf(from.text(), SELF), key: nameOf(from.text(), '') }));
-  const order = Array.from({ length: count }, () => from.varint());
+  const names = readNames(from);
+  const { order, rows } = scratch(count);
+  const ends = new Array<number>(names.length + 1).fill(0);
+  for (let row = 0; row < count; row += 1) {
+    const column = from.varint();
+    order[row] = column;
+    ends[column + 1] = (ends[column + 1] as number) + 1;
+  }
   const monotonicMs = readDifferences(from, count);
   const takenAtMs = block.ownTime ? readDifferences(from, count) : undefined;
   const sequences = block.gaps ? readDifferences(from, count) : undefined;
-  const counts = new Array<number>(names.length).fill(0);
-  for (const index of order) counts[index] = (counts[index] as number) + 1;
-  const columns = counts.map((length) => readColumn(from, length));
-  const next = new Array<number>(names.length).fill(0);
+  // The rows of each column, one column after the other; `ends` begins as where each starts.
+  for (let column = 1; column < names.length; column += 1) ends[column] = (ends[column] as number) + (ends[column - 1] as number);
   const devices = new Array<string>(count);
   const keys = new Array<string>(count);
   const values = new Array<JsonValue>(count);
-  for (let at = 0; at < count; at += 1) {
-    const index = order[at] as number;
-    const name = names[index] as { device: string; key: string };
-    const row = next[index] as number;
-    next[index] = row + 1;
-    devices[at] = name.device;
-    keys[at] = name.key;
-    values[at] = (columns[index] as JsonValue[])[row] as JsonValue;
+  for (let row = 0; row < count; row += 1) {
+    const column = order[row] as number;
+    const name = names[column] as Name;
+    devices[row] = name.device;
+    keys[row] = name.key;
+    const place = ends[column] as number;
+    rows[place] = row;
+    ends[column] = place + 1;
+  }
+  for (let column = 0, start = 0; column < names.length; column += 1) {
+    const end = ends[column] as number;
+    readColumn(from, values, rows, start, end);
+    start = end;
   }
   return {
     devices,
@@ -118,6 +127,34 @@ export function decodePayload(
     ...(takenAtMs === undefined ? {} : { takenAtMs }),
     ...(sequences === undefined ? {} : { sequences }),
   };
+}
+
+/** Used again by every block: unpacking is synchronous. */
+let orders = new Uint32Array(0);
+let places = new Uint32Array(0);
+
+function scratch(count: number): { readonly order: Uint32Array; readonly rows: Uint32Array } {
+  if (orders.length < count) {
+    orders = new Uint32Array(count);
+    places = new Uint32Array(count);
+  }
+  return { order: orders, rows: places };
+}
+
+/** Blocks that follow each other mostly have the same keys. */
+let lastNames: { readonly bytes: Buffer; readonly names: readonly Name[] } = { bytes: Buffer.alloc(0), names: [] };
+
+interface Name {
+  readonly device: string;
+  readonly key: string;
+}
+
+function readNames(from: ByteReader): readonly Name[] {
+  if (lastNames.bytes.length > 0 && from.skip(lastNames.bytes)) return lastNames.names;
+  const start = from.position;
+  const names = Array.from({ length: from.varint() }, () => ({ device: nameOf(from.text(), SELF), key: nameOf(from.text(), '') }));
+  lastNames = { bytes: from.copySince(start), names };
+  return names;
 }
 
 function nameOf(text: string, whenEmpty: string): string {

@@ -35,9 +35,12 @@ export interface BootRecord {
   readonly offsets: readonly BootOffset[];
 }
 
-/** The wall time of an entry, and whether it has to be called uncertain. */
-export interface ResolvedTime {
-  readonly ts: number;
+/** Part of a boot, `[fromMs, untilMs)` since it began, whose wall times are its own plus an offset. */
+export interface TimeStretch {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly offsetMs: number;
+  /** They have to be called a guess. */
   readonly uncertain: boolean;
 }
 
@@ -122,25 +125,32 @@ export class BootTimes {
     return boot.offsets.some((offset) => offset.certainty !== 'guessed') || decideBetween(this.#boots, boot) !== undefined;
   }
 
-  /** The wall time of a moment of a boot, for reading; freezes nothing. */
-  look(bootId: string, ms: number): ResolvedTime | undefined {
-    const boot = this.#boots.find((record) => record.bootId === bootId);
-    const offset = boot === undefined ? undefined : (offsetAt(boot, ms) ?? this.#decide(boot));
-    return offset === undefined ? undefined : { ts: ms + offset.offsetMs, uncertain: offset.certainty === 'guessed' };
+  /** The wall time of a moment of a boot, for reading: UTC epoch ms; freezes nothing. */
+  look(bootId: string, ms: number): number | undefined {
+    const stretch = this.stretchAt(bootId, ms);
+    return stretch === undefined ? undefined : ms + stretch.offsetMs;
   }
 
-  /** Like `look`, but what it answers will never change: a batch is about to carry it. `save` must follow before it leaves. */
-  freeze(bootId: string, ms: number): ResolvedTime {
+  /** What is known of the times around a moment of a boot; undefined when nothing is. */
+  stretchAt(bootId: string, ms: number): TimeStretch | undefined {
+    const boot = this.#boots.find((record) => record.bootId === bootId);
+    const offset = boot === undefined ? undefined : (offsetAt(boot, ms) ?? this.#decide(boot));
+    return boot === undefined || offset === undefined ? undefined : stretchOf(boot, offset);
+  }
+
+  /** Like `stretchAt`, but what it answers will never change: a batch is about to carry it. `save` must follow before it leaves. */
+  freeze(bootId: string, ms: number): TimeStretch {
     const boot = this.#boots.find((record) => record.bootId === bootId) ?? this.#adopt(bootId, ms);
     const known = offsetAt(boot, ms);
-    if (known?.frozen === true) return { ts: ms + known.offsetMs, uncertain: known.certainty === 'guessed' };
+    if (known?.frozen === true) return stretchOf(boot, known);
     const offset = {
       ...(known ?? this.#decide(boot) ?? { fromMs: 0, offsetMs: this.#guess(boot), certainty: 'guessed' as const }),
       frozen: true,
     };
     const others = boot.offsets.filter((other) => other !== known);
-    this.#replace(boot, { ...boot, offsets: [...others, offset].sort((a, b) => a.fromMs - b.fromMs) });
-    return { ts: ms + offset.offsetMs, uncertain: offset.certainty === 'guessed' };
+    const frozen = { ...boot, offsets: [...others, offset].sort((a, b) => a.fromMs - b.fromMs) };
+    this.#replace(boot, frozen);
+    return stretchOf(frozen, offset);
   }
 
   /** Makes the table durable when something in it changed. */
@@ -205,6 +215,16 @@ export class BootTimes {
 /** The offset that holds at a moment; the first one also serves what came before it. */
 function offsetAt(boot: BootRecord, ms: number): BootOffset | undefined {
   return boot.offsets.findLast((offset) => offset.fromMs <= ms) ?? boot.offsets[0];
+}
+
+function stretchOf({ offsets }: BootRecord, offset: BootOffset): TimeStretch {
+  const at = offsets.indexOf(offset);
+  return {
+    fromMs: at <= 0 ? Number.NEGATIVE_INFINITY : offset.fromMs,
+    untilMs: offsets[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY,
+    offsetMs: offset.offsetMs,
+    uncertain: offset.certainty === 'guessed',
+  };
 }
 
 function readTable(bytes: Uint8Array): BootRecord[] | undefined {

@@ -44,6 +44,19 @@ export class ByteReader {
     return value;
   }
 
+  /** Passes over these bytes, if they are what comes next. */
+  skip(bytes: Buffer): boolean {
+    const end = this.#at + bytes.length;
+    if (end > this.#bytes.length || this.#bytes.compare(bytes, 0, bytes.length, this.#at, end) !== 0) return false;
+    this.#at = end;
+    return true;
+  }
+
+  /** What was read from a position on. */
+  copySince(position: number): Buffer {
+    return Buffer.from(this.#bytes.subarray(position, this.#at));
+  }
+
   text(): string {
     const length = this.varint();
     const end = this.#at + length;

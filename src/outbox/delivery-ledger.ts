@@ -3,6 +3,7 @@
  * (and in the delivery state, so that a crash loses none) and are added to a file of JSON lines; a reader adds up the lines of a cell.
  */
 import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import type { EntryColumns } from './outbox-batch.ts';
 import type { TelemetryValue } from './telemetry-entry.ts';
 
 /** `[UTC epoch ms, value]`. */
@@ -36,8 +37,11 @@ export class LedgerCells {
     return this.#cells.size;
   }
 
-  add(entry: { readonly device: string; readonly key: string; readonly ts: number; readonly value: TelemetryValue }): void {
-    const { device, key, ts, value } = entry;
+  add({ devices, keys, ts: instants, values }: EntryColumns, row: number): void {
+    const device = devices[row] as string;
+    const key = keys[row] as string;
+    const ts = instants[row] as number;
+    const value = values[row] as TelemetryValue;
     const hourMs = Math.floor(ts / LEDGER_HOUR_MS) * LEDGER_HOUR_MS;
     let cell = this.#recent.get(key);
     if (cell === undefined || cell.hourMs !== hourMs || cell.device !== device) {

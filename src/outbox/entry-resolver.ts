@@ -1,40 +1,57 @@
 /** From the columns of a block to entries with wall times: frozen for a batch, or merely looked up for a reader. */
 import type { BlockEntries } from './block-payload.ts';
-import type { BootTimes, ResolvedTime } from './boot-times.ts';
-import type { ResolvedEntry } from './outbox-batch.ts';
+import type { BootTimes, TimeStretch } from './boot-times.ts';
+import { EntryColumns } from './outbox-batch.ts';
 import type { PlacedBlock } from './segment-shelf.ts';
+import type { EntryClass } from './telemetry-entry.ts';
 
 /** Says that the `ts` of the key it belongs to is a guess. */
 const UNCERTAIN_SUFFIX = '_timeUncertain';
 
 /** Entries of a block whose times are given out now and never change again; each uncertain one is followed by its mark. */
-export function freezeEntries(boots: BootTimes, { info }: PlacedBlock, entries: BlockEntries): ResolvedEntry[] {
+export function freezeEntries(boots: BootTimes, { info }: PlacedBlock, entries: BlockEntries): EntryColumns {
   return resolve(info, entries, (ms) => boots.freeze(info.bootId, ms));
 }
 
 /** The same without giving anything out; entries whose time is not known are left out. */
-export function lookAtEntries(boots: BootTimes, { info }: PlacedBlock, entries: BlockEntries): ResolvedEntry[] {
-  return resolve(info, entries, (ms) => boots.look(info.bootId, ms));
+export function lookAtEntries(boots: BootTimes, { info }: PlacedBlock, entries: BlockEntries): EntryColumns {
+  return resolve(info, entries, (ms) => boots.stretchAt(info.bootId, ms));
 }
 
-function resolve(info: PlacedBlock['info'], entries: BlockEntries, timeOf: (ms: number) => ResolvedTime | undefined): ResolvedEntry[] {
-  const { devices, keys, values, monotonicMs, takenAtMs, sequences } = entries;
-  const entryClass = info.alarm ? 'alarm' : 'regular';
-  const resolved: ResolvedEntry[] = [];
-  for (let row = 0; row < keys.length; row += 1) {
-    const time = takenAtMs === undefined ? timeOf(monotonicMs[row] as number) : { ts: takenAtMs[row] as number, uncertain: false };
-    if (time === undefined) continue;
-    const { ts } = time;
-    const device = devices[row] as string;
-    const key = keys[row] as string;
-    const sequence = sequences === undefined ? info.firstSequence + row : (sequences[row] as number);
-    resolved.push({ sequence, device, key, value: values[row] as ResolvedEntry['value'], ts, class: entryClass });
-    if (time.uncertain) resolved.push({ sequence, device, key: key + UNCERTAIN_SUFFIX, value: true, ts, class: entryClass });
+function resolve(info: PlacedBlock['info'], entries: BlockEntries, stretchAt: (ms: number) => TimeStretch | undefined): EntryColumns {
+  const { count, firstSequence } = info;
+  const ts = new Array<number>(count);
+  /** Rows whose times are no more than guesses, or not even that. */
+  const uncertain: number[] = [];
+  const unknown: number[] = [];
+  let stretch: TimeStretch | undefined;
+  for (let row = 0; row < count; row += 1) {
+    if (entries.takenAtMs !== undefined) {
+      ts[row] = entries.takenAtMs[row] as number;
+      continue;
+    }
+    const ms = entries.monotonicMs[row] as number;
+    if (stretch === undefined || ms < stretch.fromMs || ms >= stretch.untilMs) stretch = stretchAt(ms);
+    ts[row] = ms + (stretch?.offsetMs ?? 0);
+    if (stretch === undefined) unknown.push(row);
+    else if (stretch.uncertain) uncertain.push(row);
   }
-  return resolved;
+  const { devices, keys, values, sequences = countUp(firstSequence, count) } = entries;
+  const classes = new Array<EntryClass>(count).fill(info.alarm ? 'alarm' : 'regular');
+  const all = new EntryColumns({ sequences, devices, keys, values, ts, classes });
+  return uncertain.length + unknown.length === 0 ? all : withMarks(all, new Set(uncertain), new Set(unknown));
 }
 
-/** Whether an entry was added by the outbox itself to mark the time of its neighbour. */
-export function isUncertaintyMark(entry: ResolvedEntry, before: ResolvedEntry | undefined): boolean {
-  return before !== undefined && before.sequence === entry.sequence && entry.key === before.key + UNCERTAIN_SUFFIX;
+function countUp(first: number, count: number): number[] {
+  const numbers = new Array<number>(count);
+  for (let at = 0; at < count; at += 1) numbers[at] = first + at;
+  return numbers;
+}
+
+function withMarks(all: EntryColumns, uncertain: ReadonlySet<number>, unknown: ReadonlySet<number>): EntryColumns {
+  const known = [...all].map((entry, row) => ({ entry, row })).filter(({ row }) => !unknown.has(row));
+  const rows = known.flatMap(({ entry, row }) =>
+    uncertain.has(row) ? [entry, { ...entry, key: entry.key + UNCERTAIN_SUFFIX, value: true }] : [entry],
+  );
+  return EntryColumns.of(rows);
 }

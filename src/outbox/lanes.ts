@@ -27,6 +27,9 @@ export interface LanesDeps {
   readonly commitAgeMs: number;
 }
 
+/** Takes one block after the other, each that is due; false ends the visit, which then answers false itself. */
+type Visit = (placed: PlacedBlock) => boolean;
+
 export class Lanes {
   readonly #deps: LanesDeps;
   readonly #liveAgeMs: number;
@@ -62,89 +65,102 @@ export class Lanes {
     };
   }
 
+  /** Whether a look into a lane could find something; costs nothing, unlike the look. */
+  mayHold(lane: Lane): boolean {
+    if (lane === 'alarm') return this.#alarms.list().length > 0 || this.#unsurveyed.length > 0;
+    return lane === 'backlog' || this.#recent.length > 0;
+  }
+
   /** Blocks of a lane, up to a number of entries but at least one block, ascending; `beyond` are ranges on their way, which are passed over. */
   async select(lane: Lane, maxEntries: number, beyond: readonly SequenceRange[] = []): Promise<PlacedBlock[]> {
     const taken: PlacedBlock[] = [];
     const seen = new Set<number>();
+    const onTheirWay = new SequenceRanges(beyond);
     let entries = 0;
-    for await (const placed of this.#walk(lane)) {
+    await this.#visit(lane, (placed) => {
+      const { firstSequence, lastSequence, count } = placed.info;
       // Thinning makes one block of several, which then is part of more than one stretch.
-      if (seen.has(placed.info.firstSequence)) continue;
-      seen.add(placed.info.firstSequence);
-      if (beyond.some(([first, last]) => placed.info.firstSequence >= first && placed.info.lastSequence <= last)) continue;
-      if (taken.length > 0 && entries + placed.info.count > maxEntries) break;
+      if (seen.has(firstSequence)) return true;
+      seen.add(firstSequence);
+      if (onTheirWay.covers(firstSequence, lastSequence)) return true;
+      if (taken.length > 0 && entries + count > maxEntries) return false;
       taken.push(placed);
-      entries += placed.info.count;
-      if (entries >= maxEntries) break;
-    }
+      entries += count;
+      return entries < maxEntries;
+    });
     return taken.sort((a, b) => a.info.firstSequence - b.info.firstSequence);
   }
 
-  #walk(lane: Lane): AsyncIterable<PlacedBlock> {
-    if (lane === 'alarm') return this.#walkAlarms();
-    return lane === 'live' ? this.#walkLive() : this.#walkBacklog();
+  #visit(lane: Lane, visit: Visit): Promise<unknown> {
+    if (lane === 'alarm') return this.#visitAlarms(visit);
+    return lane === 'live' ? this.#visitLive(visit) : this.#visitBacklog(visit);
   }
 
-  async *#walkAlarms(): AsyncGenerator<PlacedBlock> {
+  async #visitAlarms(visit: Visit): Promise<void> {
     await this.#survey();
     for (const [first, last] of this.#alarms.list()) {
       if (this.#deps.acknowledged.covers(first, last)) continue;
-      yield* this.#blocksWithin(first, last);
+      if (!(await this.#visitWithin(first, last, visit))) return;
     }
     const [oldest] = this.#deps.shelf.segments;
     if (oldest !== undefined) this.#alarms.forgetBelow(oldest.firstSequence);
   }
 
-  async *#walkLive(): AsyncGenerator<PlacedBlock> {
+  async #visitLive(visit: Visit): Promise<void> {
     this.#forgetOld();
-    const [oldest] = this.#recent;
-    if (oldest === undefined) return;
-    if (this.#deps.order === 'newest-first') {
-      for (const { first, last } of this.#recent.toReversed()) yield* this.#blocksWithin(first, last);
-    } else if ((await this.#walkBacklog().next()).done === true) {
-      for (const { first, last } of [...this.#recent]) yield* this.#blocksWithin(first, last);
-    }
+    if (this.#recent.length === 0) return;
+    const newestFirst = this.#deps.order === 'newest-first';
+    // In the order of time, nothing live goes before the last of the backlog.
+    if (!newestFirst && !(await this.#visitBacklog(() => false))) return;
+    for (const { first, last } of newestFirst ? this.#recent.toReversed() : [...this.#recent])
+      if (!(await this.#visitWithin(first, last, visit))) return;
   }
 
-  async *#walkBacklog(): AsyncGenerator<PlacedBlock> {
+  async #visitBacklog(visit: Visit): Promise<boolean> {
     this.#forgetOld();
-    const { shelf, acknowledged, order } = this.#deps;
+    const { shelf, acknowledged, boots, order } = this.#deps;
     const liveFrom = this.#recent[0]?.first ?? Number.POSITIVE_INFINITY;
     const newestFirst = order === 'newest-first';
-    const segments = newestFirst ? shelf.segments.toReversed() : [...shelf.segments];
-    for (const segment of segments) {
-      if (
-        !shelf.isReadable(segment) ||
-        segment.firstSequence >= liveFrom ||
-        acknowledged.covers(segment.firstSequence, segment.lastSequence)
-      )
-        continue;
-      if (segment.bootIds?.every((bootId) => !this.#deps.boots.canResolve(bootId)) === true && !segment.ownTimes) continue;
+    for (const segment of newestFirst ? shelf.segments.toReversed() : [...shelf.segments]) {
+      const { firstSequence, lastSequence, bootIds, ownTimes } = segment;
+      if (!shelf.isReadable(segment) || firstSequence >= liveFrom || acknowledged.covers(firstSequence, lastSequence)) continue;
+      if (bootIds?.every((bootId) => !boots.canResolve(bootId)) === true && !ownTimes) continue;
       const blocks = await shelf.blocksOf(segment);
-      for (const info of newestFirst ? blocks.toReversed() : [...blocks]) {
-        if (info.firstSequence < liveFrom && this.#isDue(info)) yield { segment, info };
+      for (let at = newestFirst ? blocks.length - 1 : 0; at >= 0 && at < blocks.length; ) {
+        const info = blocks[at] as BlockInfo;
+        const done = acknowledged.rangeOf(info.firstSequence, info.lastSequence);
+        // Most of a segment may be delivered: one step takes the visit past all of it.
+        if (done !== undefined)
+          at = newestFirst ? Math.min(at - 1, firstEndingAtOrAfter(blocks, done[0])) : firstEndingAtOrAfter(blocks, done[1] + 1);
+        else if (info.firstSequence < liveFrom && this.#canGo(info) && !visit({ segment, info })) return false;
+        else at += newestFirst ? -1 : 1;
       }
     }
+    return true;
   }
 
-  async *#blocksWithin(first: number, last: number): AsyncGenerator<PlacedBlock> {
+  async #visitWithin(first: number, last: number, visit: Visit): Promise<boolean> {
     for (let sequence = first; sequence <= last; ) {
       // What was there may be gone; what follows need not be.
       const segment = this.#deps.shelf.segmentAtOrAfter(sequence);
-      if (segment === undefined || segment.firstSequence > last) return;
+      if (segment === undefined || segment.firstSequence > last) return true;
       const blocks = this.#deps.shelf.isReadable(segment) ? await this.#deps.shelf.blocksOf(segment) : [];
-      const from = firstEndingAtOrAfter(blocks, sequence);
-      for (let at = from; at < blocks.length; at += 1) {
+      for (let at = firstEndingAtOrAfter(blocks, sequence); at < blocks.length; at += 1) {
         const info = blocks[at] as BlockInfo;
-        if (info.firstSequence > last) return;
-        if (this.#isDue(info)) yield { segment, info };
+        if (info.firstSequence > last) return true;
+        if (this.#isDue(info) && !visit({ segment, info })) return false;
       }
       sequence = segment.lastSequence + 1;
     }
+    return true;
   }
 
   #isDue(info: BlockInfo): boolean {
-    if (this.#deps.acknowledged.covers(info.firstSequence, info.lastSequence)) return false;
+    return !this.#deps.acknowledged.covers(info.firstSequence, info.lastSequence) && this.#canGo(info);
+  }
+
+  /** Whether the times of a block can be given out. */
+  #canGo(info: BlockInfo): boolean {
     return info.ownTime || this.#deps.boots.canResolve(info.bootId);
   }
 

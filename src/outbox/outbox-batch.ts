@@ -16,10 +16,101 @@ export interface ResolvedEntry {
   readonly class: EntryClass;
 }
 
+/** Entries side by side, a column for each of their parts: thousands of them go through a batch without an object for each. */
+export class EntryColumns implements Iterable<ResolvedEntry> {
+  readonly sequences: readonly number[];
+  readonly devices: readonly string[];
+  readonly keys: readonly string[];
+  readonly values: readonly TelemetryValue[];
+  readonly ts: readonly number[];
+  readonly classes: readonly EntryClass[];
+
+  constructor(columns: Pick<EntryColumns, 'sequences' | 'devices' | 'keys' | 'values' | 'ts' | 'classes'>) {
+    this.sequences = columns.sequences;
+    this.devices = columns.devices;
+    this.keys = columns.keys;
+    this.values = columns.values;
+    this.ts = columns.ts;
+    this.classes = columns.classes;
+  }
+
+  static of(entries: readonly ResolvedEntry[]): EntryColumns {
+    return new EntryColumns({
+      sequences: entries.map(({ sequence }) => sequence),
+      devices: entries.map(({ device }) => device),
+      keys: entries.map(({ key }) => key),
+      values: entries.map(({ value }) => value),
+      ts: entries.map(({ ts }) => ts),
+      classes: entries.map((entry) => entry.class),
+    });
+  }
+
+  static joined(parts: readonly EntryColumns[]): EntryColumns {
+    const [only, ...others] = parts;
+    if (only !== undefined && others.length === 0) return only;
+    const join = <T>(columnOf: (part: EntryColumns) => readonly T[]): T[] => ([] as T[]).concat(...parts.map(columnOf));
+    return new EntryColumns({
+      sequences: join((part) => part.sequences),
+      devices: join((part) => part.devices),
+      keys: join((part) => part.keys),
+      values: join((part) => part.values),
+      ts: join((part) => part.ts),
+      classes: join((part) => part.classes),
+    });
+  }
+
+  get length(): number {
+    return this.keys.length;
+  }
+
+  /** Rows `[from, to)`. */
+  part(from: number, to: number): EntryColumns {
+    return this.#with((column) => column.slice(from, to));
+  }
+
+  /** The rows for which the answer is true. */
+  where(isWanted: (row: number) => boolean): EntryColumns {
+    return this.#with((column) => column.filter((_value, row) => isWanted(row)));
+  }
+
+  at(row: number): ResolvedEntry | undefined {
+    if (row < 0 || row >= this.length) return undefined;
+    return {
+      sequence: this.sequences[row] as number,
+      device: this.devices[row] as string,
+      key: this.keys[row] as string,
+      value: this.values[row] as TelemetryValue,
+      ts: this.ts[row] as number,
+      class: this.classes[row] as EntryClass,
+    };
+  }
+
+  /** Whether the outbox itself put this row in, to say that the time of the row before it is a guess. */
+  isMark(row: number): boolean {
+    return row > 0 && this.sequences[row] === this.sequences[row - 1];
+  }
+
+  *[Symbol.iterator](): Generator<ResolvedEntry, undefined> {
+    for (let row = 0; row < this.length; row += 1) yield this.at(row) as ResolvedEntry;
+    return undefined;
+  }
+
+  #with(change: <T>(column: readonly T[]) => T[]): EntryColumns {
+    return new EntryColumns({
+      sequences: change(this.sequences),
+      devices: change(this.devices),
+      keys: change(this.keys),
+      values: change(this.values),
+      ts: change(this.ts),
+      classes: change(this.classes),
+    });
+  }
+}
+
 export interface OutboxBatch {
   readonly lane: Lane;
   /** Ascending by sequence. An entry whose time is a guess is followed by `<key>_timeUncertain`: true, of the same sequence and ts. */
-  readonly entries: readonly ResolvedEntry[];
+  readonly entries: EntryColumns;
   /** What an acknowledgement of this batch covers: whole blocks. */
   readonly ranges: readonly SequenceRange[];
   /** Roughly what the entries take as JSON. */
@@ -32,18 +123,23 @@ export interface BatchLimits {
   readonly maxBytes: number;
 }
 
-/** Roughly what an entry adds to a JSON body: `"key":value,`. */
-export function jsonBytesOf(entry: { readonly key: string; readonly value: TelemetryValue }): number {
-  return entry.key.length + 4 + valueBytes(entry.value);
-}
-
 /** `{"ts":1780000000000,"values":{}},`: once for each instant. */
-export const RECORD_BYTES = 34;
+const RECORD_BYTES = 34;
+
+/** Roughly what entries take as JSON: `"key":value,` each. */
+export function jsonBytesOf({ keys, values, ts }: EntryColumns): number {
+  let bytes = 0;
+  for (let row = 0; row < keys.length; row += 1) {
+    bytes += (keys[row] as string).length + 4 + valueBytes(values[row] as TelemetryValue);
+    if (row === 0 || ts[row] !== ts[row - 1]) bytes += RECORD_BYTES;
+  }
+  return bytes;
+}
 
 function valueBytes(value: TelemetryValue): number {
   switch (typeof value) {
     case 'number':
-      return Number.isInteger(value) && Math.abs(value) < 1e6 ? 6 : 10;
+      return Math.abs(value) < 1e6 && Math.floor(value) === value ? 6 : 10;
     case 'string':
       return value.length + 2;
     case 'bigint':

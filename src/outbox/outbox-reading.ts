@@ -54,8 +54,8 @@ function isThere(shelf: SegmentShelf, segment: Segment): boolean {
 function mayMatch(info: BlockInfo, query: EntryQuery, { boots, state }: ReadingParts): boolean {
   if (query.heldOnly === true && state.acknowledged.covers(info.firstSequence, info.lastSequence)) return false;
   if (query.fromMs === undefined && query.toMs === undefined) return true;
-  const first = info.ownTime ? info.firstMs : boots.look(info.bootId, info.firstMs)?.ts;
-  const last = info.ownTime ? info.lastMs : boots.look(info.bootId, info.lastMs)?.ts;
+  const first = info.ownTime ? info.firstMs : boots.look(info.bootId, info.firstMs);
+  const last = info.ownTime ? info.lastMs : boots.look(info.bootId, info.lastMs);
   if (first === undefined || last === undefined) return false;
   return last >= (query.fromMs ?? Number.NEGATIVE_INFINITY) && first < (query.toMs ?? Number.POSITIVE_INFINITY);
 }

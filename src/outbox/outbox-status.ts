@@ -95,7 +95,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const onDisk = held.reduce((sum, { entries }) => sum + entries, 0);
   const heldBytes = held.reduce((sum, { segment }) => sum + segment.bytes, 0);
   const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, boots);
-  const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs())?.ts;
+  const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs());
   const { alarm, live } = deps.lanes.counts();
   const ratePerS = rate.perSecond();
   const room = Math.min(retention.budgetBytes - heldBytes, retention.freeBytes - deps.minFreeBytes + shelf.bytes - heldBytes);
@@ -133,7 +133,7 @@ function undecidedIn(segment: Segment, shelf: SegmentShelf, { acknowledged }: De
 
 function startOf({ first }: Segment, boots: BootTimes): number | undefined {
   if (first === undefined) return undefined;
-  return first.ownTime ? first.ms : boots.look(first.bootId, first.ms)?.ts;
+  return first.ownTime ? first.ms : boots.look(first.bootId, first.ms);
 }
 
 /** What an entry takes on disk, by the newest segment that has some. */

@@ -8,7 +8,6 @@ import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { BatchReader } from './batch-reader.ts';
 import type { FramedBlock } from './block-frame.ts';
 import { type LedgerCell, LedgerCells } from './delivery-ledger.ts';
-import { isUncertaintyMark } from './entry-resolver.ts';
 import { systemFiles } from './file-layer.ts';
 import { GroupCommit } from './group-commit.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -114,7 +113,8 @@ export class Outbox {
    * What a lane has to send: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
    * `beyond` is a batch on its way, which is passed over.
    */
-  peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+  async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    if (!this.#parts.lanes.mayHold(lane)) return undefined;
     return this.#reading.run(() => this.#batches.next(lane, limits, beyond));
   }
 
@@ -122,18 +122,16 @@ export class Outbox {
   async acknowledge(batch: OutboxBatch): Promise<void> {
     const { acknowledged, cells } = this.#parts.state;
     const isNew = !batch.ranges.some(([first, last]) => acknowledged.touches(first, last));
-    let before: ResolvedEntry | undefined;
-    for (const entry of batch.entries) {
-      if (!isUncertaintyMark(entry, before) && (isNew || !acknowledged.has(entry.sequence))) cells.add(entry);
-      before = entry;
-    }
+    const { entries } = batch;
+    for (let row = 0; row < entries.length; row += 1)
+      if (!entries.isMark(row) && (isNew || !acknowledged.has(entries.sequences[row] as number))) cells.add(entries, row);
     for (const [first, last] of batch.ranges) acknowledged.add(first, last);
     this.#housekeeping.changed(batch.entries.length);
   }
 
   /** The platform refuses this one entry: it goes to `rejected` with the answer, and counts as acknowledged. */
   async reject(batch: OutboxBatch, entry: ResolvedEntry | number, answer: string): Promise<void> {
-    const refused = typeof entry === 'number' ? batch.entries.find(({ sequence }) => sequence === entry) : entry;
+    const refused = typeof entry === 'number' ? batch.entries.at(batch.entries.sequences.indexOf(entry)) : entry;
     if (refused === undefined || this.#parts.state.acknowledged.has(refused.sequence)) return;
     const { log, clock } = this.#deps;
     await this.#writing

@@ -4,8 +4,8 @@
  */
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
-import { isUncertaintyMark, lookAtEntries } from './entry-resolver.ts';
-import type { ResolvedEntry } from './outbox-batch.ts';
+import { lookAtEntries } from './entry-resolver.ts';
+import type { EntryColumns, ResolvedEntry } from './outbox-batch.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 import type { SerialQueue } from './serial-queue.ts';
 
@@ -43,7 +43,7 @@ async function resendFrom(parts: ResendParts, segment: Segment, query: ResendQue
     const [columns] = await shelf.read([{ segment, info }]);
     if (columns === undefined) continue;
     const entries = lookAtEntries(boots, { segment, info }, columns);
-    const wanted = entries.filter((entry) => isWanted(entry, query, parts)).length;
+    const wanted = [...entries].filter((entry) => isWanted(entry, query, parts)).length;
     if (wanted > 0) giveUp(entries, parts);
     matched += wanted;
   }
@@ -55,12 +55,9 @@ function isWanted({ key, ts, sequence }: ResolvedEntry, query: ResendQuery, { st
 }
 
 /** No wait in here: acknowledgements and the ledger change together. */
-function giveUp(entries: readonly ResolvedEntry[], { state, rejected }: ResendParts): void {
-  let before: ResolvedEntry | undefined;
-  for (const entry of entries) {
-    const counts = !isUncertaintyMark(entry, before) && state.acknowledged.has(entry.sequence) && !rejected.has(entry.sequence);
-    before = entry;
-    if (!counts) continue;
+function giveUp(entries: EntryColumns, { state, rejected }: ResendParts): void {
+  for (const [row, entry] of [...entries].entries()) {
+    if (entries.isMark(row) || !state.acknowledged.has(entry.sequence) || rejected.has(entry.sequence)) continue;
     state.cells.take(entry);
     state.acknowledged.remove(entry.sequence, entry.sequence);
   }

@@ -164,10 +164,10 @@ export class Retention {
     if (first === undefined) return Number.NaN;
     if (!first.ownTime && first.bootId === clock.bootId) return clock.monotonicMs() - first.ms;
     if (!boots.isDecided(clock.bootId)) return Number.NaN;
-    const now = boots.look(clock.bootId, clock.monotonicMs())?.ts ?? Number.NaN;
-    const taken = first.ownTime ? first.ms : boots.look(first.bootId, first.ms);
-    if (taken === undefined || (typeof taken !== 'number' && taken.uncertain)) return Number.NaN;
-    return now - (typeof taken === 'number' ? taken : taken.ts);
+    const now = boots.look(clock.bootId, clock.monotonicMs()) ?? Number.NaN;
+    if (first.ownTime) return now - first.ms;
+    const stretch = boots.stretchAt(first.bootId, first.ms);
+    return stretch === undefined || stretch.uncertain ? Number.NaN : now - (first.ms + stretch.offsetMs);
   }
 
   async #readFreeSpace(): Promise<void> {

@@ -3,7 +3,7 @@
  * where the blocks of a segment lie is read when it is needed and kept for the few segments in use.
  */
 import type { Log } from '../host/log.ts';
-import { type BlockInfo, readBlockInfo, unpackBlock } from './block-frame.ts';
+import { type BlockInfo, isWholeBlock, unpackBlock } from './block-frame.ts';
 import type { BlockEntries } from './block-payload.ts';
 import type { FileLayer } from './file-layer.ts';
 import { type SegmentScan, scanSteps } from './segment-file.ts';
@@ -201,7 +201,7 @@ export class SegmentShelf {
   #unpack(bytes: Buffer, offset: number, { segment, info }: PlacedBlock): BlockEntries | undefined {
     const at = info.offset - offset;
     try {
-      if (readBlockInfo(bytes, at)?.firstSequence === info.firstSequence) return unpackBlock(bytes, at, info);
+      if (isWholeBlock(bytes, at, info)) return unpackBlock(bytes, at, info);
     } catch (error) {
       this.#log.warn({ segment: segment.name, offset: info.offset, err: error }, 'outbox block cannot be unpacked');
     }

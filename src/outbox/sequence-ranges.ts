@@ -31,8 +31,13 @@ export class SequenceRanges {
 
   /** Whether every number of the range is in the set. */
   covers(first: number, last: number): boolean {
+    return this.rangeOf(first, last) !== undefined;
+  }
+
+  /** The range of the set that covers a range. */
+  rangeOf(first: number, last: number): SequenceRange | undefined {
     const range = this.#ranges[this.#firstEndingAtOrAfter(first)];
-    return range !== undefined && range[0] <= first && range[1] >= last;
+    return range !== undefined && range[0] <= first && range[1] >= last ? range : undefined;
   }
 
   /** Whether any number of the range is in the set. */

@@ -51,31 +51,26 @@ export function writeColumn(to: ByteWriter, values: readonly JsonValue[]): void 
   }
 }
 
-export function readColumn(from: ByteReader, count: number): JsonValue[] {
-  const values: JsonValue[] = new Array(count);
+/**
+ * Reads a column into the rows it belongs to: `rows[start]` to `rows[end - 1]`.
+ * @throws RangeError or AgentError when the bytes are no such column.
+ */
+export function readColumn(from: ByteReader, into: JsonValue[], rows: Uint32Array, start: number, end: number): void {
   const form = from.byte();
-  switch (form) {
-    case DECIMALS: {
-      const power = POWERS_OF_TEN[from.byte()] as number;
-      let whole = 0;
-      for (let at = 0; at < count; at += 1) {
-        whole += from.zigzag();
-        values[at] = whole / power;
-      }
-      return values;
+  if (form === DECIMALS) {
+    const power = POWERS_OF_TEN[from.byte()] as number;
+    let whole = 0;
+    for (let at = start; at < end; at += 1) {
+      whole += from.zigzag();
+      into[rows[at] as number] = whole / power;
     }
-    case DOUBLES:
-      for (let at = 0; at < count; at += 1) values[at] = from.double();
-      return values;
-    case TEXTS:
-      for (let at = 0; at < count; at += 1) values[at] = from.text();
-      return values;
-    case MIXED:
-      for (let at = 0; at < count; at += 1) values[at] = readMixed(from);
-      return values;
-    default:
-      throw new RangeError(`no column has the form ${form}`);
-  }
+  } else if (form === DOUBLES) {
+    for (let at = start; at < end; at += 1) into[rows[at] as number] = from.double();
+  } else if (form === TEXTS) {
+    for (let at = start; at < end; at += 1) into[rows[at] as number] = from.text();
+  } else if (form === MIXED) {
+    for (let at = start; at < end; at += 1) into[rows[at] as number] = readMixed(from);
+  } else throw new RangeError(`no column has the form ${form}`);
 }
 
 /** The fewest places with which every value is a whole number of 10^-places, exactly; undefined when there is no such number. */

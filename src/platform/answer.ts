@@ -41,7 +41,7 @@ const PORTAL_STATUS = 511;
 /** Judges an answer by status, content type and body. */
 export function judge(answer: Answer, deps: JudgeDeps): Verdict {
   const { status } = answer;
-  const text = safeText(Buffer.from(answer.body).toString('utf8'), deps.secrets);
+  const text = safeText(textOf(answer.body), deps.secrets);
   if (status >= 200 && status < 300) return judgeSuccess(answer, text, deps);
   if (status < 400 || status === PORTAL_STATUS) return { kind: 'portal', status };
   if (status === 413) return { kind: 'too-large', status };
@@ -114,13 +114,16 @@ function judgeSuccess(answer: Answer, text: string, deps: JudgeDeps): Verdict {
 /** By the codec when the answer names its type; as JSON otherwise, which proxies and error pages of the platform use whatever was asked for. */
 function decodeBody(answer: Answer, codec: PayloadCodec): JsonValue {
   if (answer.contentType === codec.contentType) return codec.decode(answer.body);
-  return parseJson(Buffer.from(answer.body).toString('utf8'), { depth: DEEPEST_ANSWER });
+  return parseJson(textOf(answer.body), { depth: DEEPEST_ANSWER });
 }
 
 function isHtml(answer: Answer): boolean {
   if (answer.contentType === 'text/html' || answer.contentType === 'application/xhtml+xml') return true;
-  const start = Buffer.from(answer.body.subarray(0, 64)).toString('utf8').trimStart();
-  return start.startsWith('<');
+  return textOf(answer.body.subarray(0, 64)).trimStart().startsWith('<');
+}
+
+function textOf(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }
 
 /** The object in an answer. @throws PlatformError `platform/bad-answer` (retry) when it is something else. */

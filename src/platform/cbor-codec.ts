@@ -5,6 +5,7 @@
 import { Decoder, Encoder, setSizeLimits } from 'cbor-x';
 import { AgentError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { TelemetryRows } from './device-api.ts';
 import { DEEPEST_ANSWER, type PayloadCodec } from './payload-codec.ts';
 import { fitsInt64 } from './wire-values.ts';
 
@@ -23,9 +24,9 @@ export function cborCodec(): PayloadCodec {
   return {
     name: 'cbor',
     contentType: 'application/cbor',
-    encodeTelemetry: (records) => {
-      const plain = records.map(({ ts, values }): JsonObject => (ts === undefined ? values : { ts, values }));
-      return encode(plain.length === 1 ? (plain[0] ?? {}) : plain);
+    encodeTelemetry: (rows) => {
+      const records = recordsOf(rows);
+      return encode(records.length === 1 ? (records[0] ?? {}) : records);
     },
     encodeAttributes: encode,
     encode,
@@ -40,6 +41,19 @@ export function cborCodec(): PayloadCodec {
       return fromCbor(decoded, DEEPEST_ANSWER);
     },
   };
+}
+
+/** One record for each instant, rows without a time as one record without one. */
+function recordsOf({ keys, values, ts }: TelemetryRows): JsonObject[] {
+  const records: JsonObject[] = [];
+  for (let row = 0; row < keys.length; ) {
+    const from = row;
+    const at = ts?.[row];
+    while (row < keys.length && ts?.[row] === at) row += 1;
+    const own = Object.fromEntries(keys.slice(from, row).map((key, next) => [key, values[from + next] as JsonValue]));
+    records.push(at === undefined ? own : { ts: at, values: own });
+  }
+  return records;
 }
 
 /** cbor-x writes whole numbers past 32 bits as doubles and every bigint in nine bytes; the form on the wire must follow the value alone. */

@@ -1,11 +1,12 @@
 /** The door to the platform's device HTTP API (device-http-api.md); http-device-api.ts is the one that speaks it. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 
-/** One instant's values; a record without `ts` gets the server's time, and a retry of it is a second value. */
-export interface TelemetryRecord {
-  /** UTC epoch ms. */
-  readonly ts?: number;
-  readonly values: Readonly<Record<string, JsonValue>>;
+/** Values and their instants side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
+export interface TelemetryRows {
+  readonly keys: readonly string[];
+  readonly values: readonly JsonValue[];
+  /** UTC epoch ms. Without it all rows together get the server's time, and a retry of them is a second value. */
+  readonly ts?: readonly number[];
 }
 
 /** What an upload's answer means (architecture.md, "platform's answers to an upload"); refusals are values, because the caller acts on each. */
@@ -70,7 +71,9 @@ export interface FirmwareBody {
  */
 export interface DeviceApi {
   /** Endpoint 1. Never sends an empty list: the server would not answer. */
-  postTelemetry(records: readonly TelemetryRecord[], signal: AbortSignal): Promise<UploadAnswer>;
+  postTelemetry(rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer>;
+  /** Encodes what is to be posted next while an earlier post is on its way. Only ever saves time: nothing depends on it. */
+  prepareTelemetry(rows: TelemetryRows): void;
   /** Endpoint 2. */
   postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void>;
   /** Endpoint 3. No list at all asks for every client and shared key; empty lists ask for nothing. */

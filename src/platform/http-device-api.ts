@@ -7,7 +7,7 @@ import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { expectObject, expectValue, judge, uploadAnswer, type Verdict } from './answer.ts';
 import { type ConnectionSettings, Connections, type Lane, type Traffic } from './connections.ts';
-import type { AttributeAnswer, AttributeUpdate, DeviceApi, FirmwareBody, RpcRequest, TelemetryRecord, UploadAnswer } from './device-api.ts';
+import type { AttributeAnswer, AttributeUpdate, DeviceApi, FirmwareBody, RpcRequest, TelemetryRows, UploadAnswer } from './device-api.ts';
 import { openFirmware } from './firmware-request.ts';
 import { type Exchange, type ExchangeDeps, exchange } from './http-exchange.ts';
 import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
@@ -33,6 +33,9 @@ export interface HttpDeviceApiDeps {
   readonly codec?: PayloadCodec;
 }
 
+/** The body of an upload, or why the server would lose part of it. */
+type Upload = { readonly body: string | Uint8Array; readonly fault?: undefined } | { readonly body?: undefined; readonly fault: string };
+
 const REQUEST_TIMEOUT_MS = 15_000;
 const DOWNLOAD_TIMEOUT_MS = 30 * 60 * 1000;
 
@@ -57,6 +60,7 @@ export class HttpDeviceApi implements DeviceApi {
   readonly #deps: HttpDeviceApiDeps;
   readonly #exchangeDeps: ExchangeDeps;
   readonly #check = new TelemetryCheck();
+  #prepared: { readonly rows: TelemetryRows; readonly upload: Upload } | undefined;
 
   /** Connects at the first call. @throws PlatformError `platform/settings` (stop) for an address that is none. */
   constructor(deps: HttpDeviceApiDeps) {
@@ -71,17 +75,21 @@ export class HttpDeviceApi implements DeviceApi {
     return this.#connections.traffic;
   }
 
-  async postTelemetry(records: readonly TelemetryRecord[], signal: AbortSignal): Promise<UploadAnswer> {
-    if (records.length === 0) return { kind: 'accepted' };
-    const fault = this.#check.fault(records);
+  async postTelemetry(rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer> {
+    if (rows.keys.length === 0) return { kind: 'accepted' };
+    const { fault, body } = this.#prepared?.rows === rows ? this.#prepared.upload : this.#encode(rows);
+    this.#prepared = undefined;
     if (fault !== undefined) return { kind: 'refused', status: 0, text: fault };
     try {
-      const body = this.#codec.encodeTelemetry(records);
       return uploadAnswer(await this.#call('POST', 'telemetry', signal, { lane: 'upload', body, limitBytes: LARGEST_UPLOAD_ANSWER }));
     } catch (error) {
       if (error instanceof PlatformError) return { kind: 'busy', text: error.message };
       throw error;
     }
+  }
+
+  prepareTelemetry(rows: TelemetryRows): void {
+    this.#prepared = { rows, upload: this.#encode(rows) };
   }
 
   async postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void> {
@@ -148,6 +156,11 @@ export class HttpDeviceApi implements DeviceApi {
   /** Ends every connection; calls under way fail with `platform/busy`. Idempotent. */
   async close(): Promise<void> {
     await this.#connections.close();
+  }
+
+  #encode(rows: TelemetryRows): Upload {
+    const fault = this.#check.fault(rows);
+    return fault === undefined ? { body: this.#codec.encodeTelemetry(rows) } : { fault };
   }
 
   async #call(

@@ -81,6 +81,7 @@ export function networkError(error: unknown, secrets: readonly string[]): Platfo
 
 /** Text of others made fit for a log: no address, no secret, one line, cut. */
 export function safeText(text: string, secrets: readonly string[]): string {
+  if (text === '') return text;
   let safe = text.slice(0, LONGEST_TEXT * 8);
   for (const secret of secrets)
     if (secret !== '') safe = safe.replaceAll(secret, '[token]').replaceAll(encodeURIComponent(secret), '[token]');

@@ -9,7 +9,7 @@ import type {
   DeviceApi,
   FirmwareBody,
   RpcRequest,
-  TelemetryRecord,
+  TelemetryRows,
   UploadAnswer,
 } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
@@ -31,15 +31,19 @@ export class TokenAwareDeviceApi implements DeviceApi {
     this.#deps = deps;
   }
 
-  async postTelemetry(records: readonly TelemetryRecord[], signal: AbortSignal): Promise<UploadAnswer> {
+  async postTelemetry(rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer> {
     const { deviceApi, token } = this.#deps;
     const held = this.#deps.held();
     if (held !== undefined) return { kind: 'unauthorised', status: 0, text: held };
     const used = token.accessToken;
-    const answer = await deviceApi.postTelemetry(records, signal);
+    const answer = await deviceApi.postTelemetry(rows, signal);
     if (answer.kind === 'accepted') token.noteAccepted(used);
     if (answer.kind !== 'unauthorised' || answer.status !== REFUSED) return answer;
-    return (await token.noteRefused(used, signal)) ? deviceApi.postTelemetry(records, signal) : answer;
+    return (await token.noteRefused(used, signal)) ? deviceApi.postTelemetry(rows, signal) : answer;
+  }
+
+  prepareTelemetry(rows: TelemetryRows): void {
+    this.#deps.deviceApi.prepareTelemetry(rows);
   }
 
   postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void> {

@@ -7,13 +7,12 @@
  */
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import type { OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
-import type { TelemetryRecord, UploadAnswer } from '../platform/device-api.ts';
+import type { EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
+import type { TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 
 export interface BatchDeliveryDeps {
-  readonly postTelemetry: (records: readonly TelemetryRecord[], signal: AbortSignal) => Promise<UploadAnswer>;
+  readonly postTelemetry: (rows: TelemetryRows, signal: AbortSignal) => Promise<UploadAnswer>;
   readonly reject: (batch: OutboxBatch, entry: ResolvedEntry, answer: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
@@ -58,17 +57,17 @@ export class BatchDelivery {
       this.#silent.failures = 0;
       return this.#judgeSuspects(batch, answer);
     }
-    const firstSequence = batch.entries[0]?.sequence ?? -1;
+    const firstSequence = batch.entries.sequences[0] ?? -1;
     this.#silent = { firstSequence, failures: this.#silent.firstSequence === firstSequence ? this.#silent.failures + 1 : 1 };
     if (this.#silent.failures < SILENT_FAILURES) return answer;
     return this.#judgeSuspects(batch, await this.#isolate(batch, batch.entries, undefined, signal));
   }
 
-  async #deliverPart(batch: OutboxBatch, entries: readonly ResolvedEntry[], signal: AbortSignal): Promise<UploadAnswer> {
+  async #deliverPart(batch: OutboxBatch, entries: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> {
     const answer = await this.#post(entries, signal);
     if (answer.kind === 'accepted') this.#someTaken = true;
     if (answer.kind !== 'refused' && answer.kind !== 'too-large') return answer;
-    const [only] = entries;
+    const only = entries.at(0);
     if (entries.length === 1 && only !== undefined) {
       this.#suspects.push({ entry: only, answer });
       return !this.#someTaken && this.#suspects.length >= REFUSED_IN_A_ROW ? answer : ACCEPTED;
@@ -102,21 +101,15 @@ export class BatchDelivery {
   }
 
   /** Finds the entry that the platform answers with an empty 500, as long as others go through. */
-  async #isolate(
-    batch: OutboxBatch,
-    entries: readonly ResolvedEntry[],
-    witness: ResolvedEntry | undefined,
-    signal: AbortSignal,
-  ): Promise<UploadAnswer> {
-    const [only] = entries;
-    if (only === undefined) return ACCEPTED;
-    if (entries.length === 1) return this.#tryAlone(batch, only, witness, signal);
-    const silentParts: (readonly ResolvedEntry[])[] = [];
+  async #isolate(batch: OutboxBatch, entries: EntryColumns, witness: EntryColumns | undefined, signal: AbortSignal): Promise<UploadAnswer> {
+    if (entries.length === 0) return ACCEPTED;
+    if (entries.length === 1) return this.#tryAlone(batch, entries, witness, signal);
+    const silentParts: EntryColumns[] = [];
     let silence: UploadAnswer = ACCEPTED;
     let good = witness;
     for (const half of halves(entries)) {
       const answer = await this.#deliverPart(batch, half, signal);
-      if (answer.kind === 'accepted') good = half[0];
+      if (answer.kind === 'accepted') good = half.part(0, 1);
       else if (!isSilent(answer)) return answer;
       else {
         silentParts.push(half);
@@ -134,8 +127,8 @@ export class BatchDelivery {
 
   async #tryAlone(
     batch: OutboxBatch,
-    suspect: ResolvedEntry,
-    witness: ResolvedEntry | undefined,
+    suspect: EntryColumns,
+    witness: EntryColumns | undefined,
     signal: AbortSignal,
   ): Promise<UploadAnswer> {
     const { clock, random } = this.#deps;
@@ -143,13 +136,13 @@ export class BatchDelivery {
     for (let failures = 0; failures < SILENT_FAILURES; failures += 1) {
       await clock.sleep(backoff.nextMs(), signal);
       // The suspect first, when a rate limit has most room; then one that is known to be good.
-      const answer = await this.#deliverPart(batch, [suspect], signal);
+      const answer = await this.#deliverPart(batch, suspect, signal);
       if (!isSilent(answer)) return answer;
       if (witness === undefined) return answer;
-      const control = await this.#post([witness], signal);
+      const control = await this.#post(witness, signal);
       if (control.kind !== 'accepted') return control;
     }
-    await this.#setAside(batch, suspect, '500 without a reason, while other entries were taken');
+    await this.#setAside(batch, suspect.at(0) as ResolvedEntry, '500 without a reason, while other entries were taken');
     return ACCEPTED;
   }
 
@@ -158,25 +151,14 @@ export class BatchDelivery {
     await this.#deps.reject(batch, entry, answer);
   }
 
-  #post(entries: readonly ResolvedEntry[], signal: AbortSignal): Promise<UploadAnswer> {
-    return this.#deps.postTelemetry(toRecords(entries), signal);
+  #post(entries: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> {
+    return this.#deps.postTelemetry(entries, signal);
   }
 }
 
-/** One record per instant, in order of first appearance. */
-export function toRecords(entries: readonly ResolvedEntry[]): TelemetryRecord[] {
-  const records = new Map<number, Record<string, JsonValue>>();
-  for (const { ts, key, value } of entries) {
-    const values = records.get(ts);
-    if (values === undefined) records.set(ts, Object.assign(Object.create(null), { [key]: value }));
-    else values[key] = value;
-  }
-  return [...records].map(([ts, values]) => ({ ts, values }));
-}
-
-function halves<T>(items: readonly T[]): [readonly T[], readonly T[]] {
-  const middle = Math.ceil(items.length / 2);
-  return [items.slice(0, middle), items.slice(middle)];
+function halves(entries: EntryColumns): [EntryColumns, EntryColumns] {
+  const middle = Math.ceil(entries.length / 2);
+  return [entries.part(0, middle), entries.part(middle, entries.length)];
 }
 
 /** Too large by itself, or refused here before it was sent: no other server would think otherwise. */

@@ -1,10 +1,10 @@
 /**
  * Sends what the outbox holds, and moves its cursor only on the platform's word.
  *
- *   outbox.peek(alarm → live → backlog) → records (one per instant) → post ─ accepted ─→ outbox.acknowledge
- *                                                                      ├ refused, too large → halve, down to the one bad entry
- *                                                                      ├ busy → back off, the same batch again
- *                                                                      └ portal, unauthorised → hold, retry slowly
+ *   outbox.peek(alarm → live → backlog) → post ─ accepted ─→ outbox.acknowledge
+ *                                             ├ refused, too large → halve, down to the one bad entry
+ *                                             ├ busy → back off, the same batch again
+ *                                             └ portal, unauthorised → hold, retry slowly
  *
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
  */
@@ -12,7 +12,7 @@ import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { Lane, OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
-import type { UploadAnswer } from '../platform/device-api.ts';
+import type { TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import { BatchDelivery } from './batch-delivery.ts';
 import type { DailyBudget } from './daily-budget.ts';
 
@@ -42,6 +42,8 @@ export interface UploadSource {
 export interface UploaderDeps {
   readonly outbox: UploadSource;
   readonly postTelemetry: ConstructorParameters<typeof BatchDelivery>[0]['postTelemetry'];
+  /** Told of the batch that is likely next, while another is on its way. */
+  readonly prepareTelemetry?: (rows: TelemetryRows) => void;
   readonly clock: Clock;
   readonly log: Log;
   /** Asked before each batch, so that live settings take effect at once. */
@@ -66,6 +68,8 @@ export interface UploadState {
 const BUSY_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Nothing but a person changes credentials or a portal; still, the device must notice by itself when one did. */
 const HOLD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
+/** The HTTP client puts a request on the wire this many turns of the event loop after it was given one; until then, reading would hold it up. */
+const TURNS_TO_SEND = 3;
 /** An idle uploader looks again this often: an entry may become sendable without an append, when the clock is synchronised. */
 const IDLE_LOOK_MS = 5_000;
 
@@ -113,8 +117,9 @@ export class Uploader {
       if (this.#state.state === 'sending') this.#become({ state: 'idle' });
       return this.#state.state === 'idle' ? this.#idleWaitMs() : 0;
     }
+    const delivered = this.#delivery.deliver(batch, signal);
     const following = this.#lookAhead(batch);
-    const answer = await this.#delivery.deliver(batch, signal);
+    const answer = await delivered;
     if (answer.kind !== 'accepted') return signal.aborted ? 0 : this.#postpone(answer);
     await this.#deps.outbox.acknowledge(batch);
     this.#noteAcknowledged(batch);
@@ -132,10 +137,13 @@ export class Uploader {
     }
   }
 
-  /** History is read from the disk while the batch before it is on its way; a fault is met again at its own time. */
+  /** History is read from the disk, and encoded, while the batch before it is on its way; a fault is met again at its own time. */
   async #lookAhead(batch: OutboxBatch): Promise<OutboxBatch | undefined> {
     if (batch.lane !== 'backlog') return undefined;
-    return this.#deps.outbox.peek('backlog', this.#limits(), batch).catch(() => undefined);
+    for (let turn = 0; turn < TURNS_TO_SEND; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const next = await this.#deps.outbox.peek('backlog', this.#limits(), batch).catch(() => undefined);
+    if (next !== undefined) this.#deps.prepareTelemetry?.(next.entries);
+    return next;
   }
 
   #limits(): { readonly maxEntries: number; readonly maxBytes: number } {

@@ -1,10 +1,11 @@
 /**
  * How fast a backlog leaves: a million entries through outbox, uploader and platform client to a local sink, against bare undici that posts
- * the same bodies, made beforehand, over the same kind of connection. Both in turn, so that a machine that changes its speed changes both.
+ * the same bodies, made beforehand, over the same kind of connection. Both in turn, a few batches each, so that a machine that changes its
+ * speed changes both.
  *
- *   npm run bench:uploader [-- --json] [-- --runs 3] [-- --entries 1000000]
+ *   npm run bench:uploader [-- --json] [-- --runs 5] [-- --entries 1000000]
  *
- * `growthMb` is private memory after a forced collection: the greatest while the backlog leaves, above what it was when it began.
+ * `growthMb` is private memory after a forced collection: the greatest while another such backlog leaves, above what it was when it began.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,8 +18,7 @@ import { systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
-import { jsonCodec } from '../../src/platform/payload-codec.ts';
-import { toRecords } from '../../src/telemetry/batch-delivery.ts';
+import { jsonCodec, type PayloadCodec } from '../../src/platform/payload-codec.ts';
 import { DailyBudget } from '../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../src/telemetry/uploader.ts';
 import { Corpus } from './corpus.ts';
@@ -30,12 +30,14 @@ const SETTINGS: UploadSettings = { maxBatchBytes: 256_000, maxBatchEntries: 2_00
 /** Ten keys a second for the default commit age. */
 const COMMIT_ENTRIES = 50;
 const LOOK_AT_MEMORY_EVERY = 100_000;
+/** Batches of one way before it is the other's turn. */
+const TURN = 25;
 const PATH = '/api/v1/bench/telemetry';
 
 const { values: flags } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    runs: { type: 'string', default: '3' },
+    runs: { type: 'string', default: '5' },
     entries: { type: 'string', default: '1000000' },
   },
 });
@@ -45,50 +47,86 @@ const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as
 const url = `http://127.0.0.1:${port}`;
 
 try {
-  const runs: { readonly ratio: number; readonly ours: number; readonly bare: number; readonly growthMb: number }[] = [];
-  for (let run = 0; run < Number(flags.runs); run += 1) {
-    const ours = await inFolder(drainOnce);
-    const bare = await postBare(ours.bodies);
-    runs.push({ ratio: ours.perS / bare, ours: ours.perS, bare, growthMb: ours.growthMb });
-  }
+  const runs: Run[] = [];
+  for (let run = 0; run < Number(flags.runs); run += 1)
+    runs.push({ ...(await inFolder(drainInTurn)), growthMb: await inFolder(drainWatchingMemory) });
   report(runs);
 } finally {
   child.kill();
 }
 
-/** The real way: blocks are read, resolved, encoded, posted, acknowledged. */
-async function drainOnce(
-  folder: string,
-): Promise<{ readonly perS: number; readonly growthMb: number; readonly bodies: readonly string[] }> {
+/** The real way (blocks are read, resolved, encoded, posted, acknowledged), and the bare way with what the real one has just sent. */
+async function drainInTurn(folder: string): Promise<{ readonly ours: number; readonly bare: number }> {
   await fill(folder);
-  // What an earlier process wrote is backlog.
+  const bodies: (string | Uint8Array)[] = [];
+  const encodeTelemetry: PayloadCodec['encodeTelemetry'] = (rows) => {
+    const body = jsonCodec.encodeTelemetry(rows);
+    bodies.push(body);
+    return body;
+  };
+  const { outbox, uploader, api } = await openUploader(folder, { ...jsonCodec, encodeTelemetry });
+  const pool = new Pool(url, { connections: 1, pipelining: 1 });
+  const { signal } = new AbortController();
+  let oursMs = 0;
+  let bareMs = 0;
+  let posted = 0;
+  while (uploader.state.acknowledgedEntries < entries) {
+    oursMs += await timed(async () => {
+      for (let batch = 0; batch < TURN; batch += 1) await uploader.uploadNextBatch(signal);
+    });
+    await takeCount();
+    const sent = bodies.splice(0);
+    bareMs += await timed(async () => {
+      for (const body of sent) {
+        const answer = await pool.request({ path: PATH, method: 'POST', body, headers: { 'content-type': 'application/json' } });
+        await answer.body.dump();
+      }
+    });
+    posted += await takeCount();
+  }
+  await Promise.all([pool.close(), api.close(), outbox.close()]);
+  if (posted !== entries) throw new Error(`${posted} entries were posted, not ${entries}`);
+  return { ours: (entries / oursMs) * 1000, bare: (entries / bareMs) * 1000 };
+}
+
+async function drainWatchingMemory(folder: string): Promise<number> {
+  await fill(folder);
+  const { outbox, uploader, api } = await openUploader(folder, jsonCodec);
+  const { signal } = new AbortController();
+  const atStart = privateBytes();
+  let greatest = 0;
+  for (let nextLookAt = LOOK_AT_MEMORY_EVERY; uploader.state.acknowledgedEntries < entries; ) {
+    await uploader.uploadNextBatch(signal);
+    if (uploader.state.acknowledgedEntries < nextLookAt) continue;
+    nextLookAt += LOOK_AT_MEMORY_EVERY;
+    greatest = Math.max(greatest, privateBytes());
+  }
+  await Promise.all([api.close(), outbox.close()]);
+  const counted = await takeCount();
+  if (counted !== entries) throw new Error(`the sink got ${counted} values, not ${entries}`);
+  return (greatest - atStart) / MB;
+}
+
+/** What an earlier process wrote is backlog. */
+async function openUploader(folder: string, codec: PayloadCodec): Promise<{ outbox: Outbox; uploader: Uploader; api: HttpDeviceApi }> {
   const outbox = await openBenchOutbox(folder);
-  const api = new HttpDeviceApi({ settings: { url }, token: () => 'bench', clock: systemClock });
-  const bodies: string[] = [];
-  const memory = { atStart: privateBytes(), greatest: 0, nextLookAt: LOOK_AT_MEMORY_EVERY, looking: 0 };
+  const api = new HttpDeviceApi({ settings: { url }, token: () => 'bench', clock: systemClock, codec });
   const uploader = new Uploader({
     outbox,
     clock: systemClock,
     log: silentLog,
     settings: () => SETTINGS,
     budget: new DailyBudget({ clock: systemClock, bytesSent: () => 0, limitBytes: () => undefined }),
-    postTelemetry: (records, signal) => api.postTelemetry(records, signal),
-    onAcknowledged: () => {
-      if (uploader.state.acknowledgedEntries < memory.nextLookAt) return;
-      const startedMs = systemClock.monotonicMs();
-      memory.nextLookAt += LOOK_AT_MEMORY_EVERY;
-      memory.greatest = Math.max(memory.greatest, privateBytes());
-      memory.looking += systemClock.monotonicMs() - startedMs;
-    },
+    postTelemetry: (rows, signal) => api.postTelemetry(rows, signal),
+    prepareTelemetry: (rows) => api.prepareTelemetry(rows),
   });
+  return { outbox, uploader, api };
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
   const startedMs = systemClock.monotonicMs();
-  await uploader.drain(new AbortController().signal);
-  const seconds = (systemClock.monotonicMs() - startedMs - memory.looking) / 1000;
-  await api.close();
-  await expectCount(entries);
-  await outbox.close();
-  bodies.push(...(await sameBodies(folder)));
-  return { perS: entries / seconds, growthMb: (memory.greatest - memory.atStart) / MB, bodies };
+  await work();
+  return systemClock.monotonicMs() - startedMs;
 }
 
 async function fill(folder: string): Promise<void> {
@@ -103,39 +141,9 @@ async function fill(folder: string): Promise<void> {
   await outbox.close();
 }
 
-/** The bodies that the uploader sent, from the delivered entries that the outbox still keeps: made before the clock runs. */
-async function sameBodies(folder: string): Promise<string[]> {
-  const outbox: Outbox = await openBenchOutbox(folder);
-  const bodies: string[] = [];
-  let part: Parameters<typeof toRecords>[0][number][] = [];
-  for await (const entry of outbox.read({}, new AbortController().signal)) {
-    part.push(entry);
-    if (part.length === SETTINGS.maxBatchEntries) bodies.push(jsonCodec.encodeTelemetry(toRecords(part.splice(0))) as string);
-  }
-  if (part.length > 0) bodies.push(jsonCodec.encodeTelemetry(toRecords(part)) as string);
-  await outbox.close();
-  part = [];
-  return bodies;
-}
-
-async function postBare(bodies: readonly string[]): Promise<number> {
-  const pool = new Pool(url, { connections: 1, pipelining: 1 });
-  const startedMs = systemClock.monotonicMs();
-  for (const body of bodies) {
-    const answer = await pool.request({ path: PATH, method: 'POST', body, headers: { 'content-type': 'application/json' } });
-    await answer.body.dump();
-  }
-  const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
-  await pool.close();
-  const posted = await expectCount();
-  return posted / seconds;
-}
-
 /** What the sink counted since it was last asked. */
-async function expectCount(expected?: number): Promise<number> {
-  const counted = Number(await (await fetch(`${url}/count`)).text());
-  if (expected !== undefined && counted !== expected) throw new Error(`the sink got ${counted} values, not ${expected}`);
-  return counted;
+async function takeCount(): Promise<number> {
+  return Number(await (await fetch(`${url}/count`)).text());
 }
 
 function privateBytes(): number {
@@ -145,16 +153,20 @@ function privateBytes(): number {
   return [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0) * 1024;
 }
 
-function report(
-  runs: readonly { readonly ratio: number; readonly ours: number; readonly bare: number; readonly growthMb: number }[],
-): void {
-  console.log('entries per second      uploader   bare undici   ratio   growth MB');
-  for (const { ours, bare, ratio, growthMb } of runs)
-    console.log(
-      `${' '.repeat(22)}${Math.round(ours).toString().padStart(10)}${Math.round(bare).toString().padStart(14)}${ratio.toFixed(2).padStart(8)}${growthMb.toFixed(1).padStart(12)}`,
-    );
+interface Run {
+  /** Entries per second. */
+  readonly ours: number;
+  readonly bare: number;
+  readonly growthMb: number;
+}
+
+function report(runs: readonly Run[]): void {
+  const shown = (value: number, digits: number): string => value.toFixed(digits).padStart(14);
+  console.log('entries per second      uploader   bare undici         ratio     growth MB');
+  for (const { ours, bare, growthMb } of runs)
+    console.log(`${' '.repeat(18)}${shown(ours, 0)}${shown(bare, 0)}${shown(ours / bare, 2)}${shown(growthMb, 1)}`);
   const result = {
-    ratioBareUndici: Number(median(runs.map(({ ratio }) => ratio)).toFixed(2)),
+    ratioBareUndici: Number(median(runs.map(({ ours, bare }) => ours / bare)).toFixed(2)),
     growthMb: Number(median(runs.map(({ growthMb }) => growthMb)).toFixed(1)),
   };
   if (flags.json) console.log(JSON.stringify(result));

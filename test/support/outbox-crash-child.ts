@@ -67,7 +67,7 @@ async function deliver(): Promise<boolean> {
       // What a build that trusts its luck would do: the state goes to the disk while the platform is being asked.
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
-    say(batch.entries.map(({ value, ts }) => `P ${value} ${ts}`).join('\n'));
+    say([...batch.entries].map(({ value, ts }) => `P ${value} ${ts}`).join('\n'));
     if (build !== 'acknowledges-first') await outbox.acknowledge(batch);
     return true;
   }

@@ -169,7 +169,7 @@ export class OutboxModel {
   }
 
   #check(batch: OutboxBatch): void {
-    const own = batch.entries.filter(({ key }) => !isMark(key));
+    const own = [...batch.entries].filter(({ key }) => !isMark(key));
     if (new Set(own.map(({ sequence }) => sequence)).size < own.length) throw new Error('an entry is in a batch twice');
     for (const { key, value, ts, class: own } of batch.entries) {
       if (isMark(key)) continue;

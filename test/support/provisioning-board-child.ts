@@ -13,6 +13,7 @@ import { provisionDevice } from '../../src/platform/provision-device.ts';
 import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
 import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
 import { tokenWorks } from '../../src/provisioning/token-check.ts';
+import { rowsOf } from './telemetry-rows.ts';
 
 const [url = '', stateFolder = '', serial = '', killAt = ''] = process.argv.slice(2);
 const signal = new AbortController().signal;
@@ -46,7 +47,7 @@ const { token } = await obtainCredentials(
   signal,
 );
 const deviceApi = open_(token.accessToken);
-const answer = await deviceApi.postTelemetry([{ ts: clock.wallMs(), values: { boots: 1 } }], signal);
+const answer = await deviceApi.postTelemetry(rowsOf({ ts: clock.wallMs(), values: { boots: 1 } }), signal);
 process.stdout.write(answer.kind === 'accepted' ? 'done\n' : `refused: ${JSON.stringify(answer)}\n`);
 await deviceApi.close();
 process.exit(0);

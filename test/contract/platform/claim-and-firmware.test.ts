@@ -7,6 +7,7 @@ import type { JsonValue } from '../../../src/host/json.ts';
 import type { FirmwareBody } from '../../../src/platform/device-api.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { provisionDevice } from '../../../src/platform/provision-device.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 import { Server } from './server.ts';
 
 const never = new AbortController().signal;
@@ -42,7 +43,7 @@ describe('provisioning', () => {
       credentialsValue: token,
     });
     const api = new HttpDeviceApi({ settings: { url: server.url }, token: () => token, clock: systemClock });
-    expect(await api.postTelemetry([{ ts: 1_700_000_000_000, values: { first: 1 } }], never)).toEqual({ kind: 'accepted' });
+    expect(await api.postTelemetry(rowsOf({ ts: 1_700_000_000_000, values: { first: 1 } }), never)).toEqual({ kind: 'accepted' });
     expect(await provisionDevice(ask, deps, never)).toMatchObject({ status: 'FAILURE' });
     const found = await server.rest('GET', `/api/tenant/devices?deviceName=${deviceName}`);
     server.made(`/api/device/${idOf(found.body)}`);

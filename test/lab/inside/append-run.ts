@@ -53,7 +53,7 @@ export async function deliverAll(outbox: Outbox, deliver: (numbers: readonly num
   let count = 0;
   for (const lane of LANES) {
     for (let batch = await outbox.peek(lane, LIMITS); batch !== undefined; batch = await outbox.peek(lane, LIMITS)) {
-      await deliver(batch.entries.map(numberOf));
+      await deliver([...batch.entries].map(numberOf));
       await outbox.acknowledge(batch);
       count += batch.entries.length;
     }

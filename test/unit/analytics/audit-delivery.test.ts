@@ -3,6 +3,7 @@ import { type AuditDeps, type AuditRequest, auditDelivery } from '../../../src/a
 import { withDigests } from '../../../src/analytics/entry-digest.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../src/host/json.ts';
 import { LedgerCells } from '../../../src/outbox/delivery-ledger.ts';
+import { EntryColumns } from '../../../src/outbox/outbox-batch.ts';
 
 const HOUR = 3_600_000;
 const START = Math.floor(1_780_000_000_000 / HOUR) * HOUR;
@@ -29,7 +30,7 @@ function given(
 ) {
   const { sent = SENT, found = sent, labels = ['Date', 'door', 'temperature'], cell = (value: JsonValue) => value } = change;
   const ledger = new LedgerCells();
-  for (const [key, ts, value] of sent) ledger.add({ device: 'self', key, ts, value });
+  for (const [key, ts, value] of sent) ledger.add(EntryColumns.of([{ sequence: 1, device: 'self', key, value, ts, class: 'regular' }]), 0);
   const byTime = new Map<number, Record<string, JsonValue>>();
   for (const [key, ts, value] of found) byTime.set(ts, { ...byTime.get(ts), Date: String(ts), [key]: cell(value) });
   const resent: unknown[] = [];
@@ -173,7 +174,8 @@ describe('the delivery audit', () => {
 
     it('does without where something is not kept any more', async () => {
       const ledger = new LedgerCells();
-      for (const [key, ts, value] of SENT) ledger.add({ device: 'self', key, ts, value });
+      for (const [key, ts, value] of SENT)
+        ledger.add(EntryColumns.of([{ sequence: 1, device: 'self', key, value, ts, class: 'regular' }]), 0);
       async function* some() {
         for (const [key, ts, value] of SENT.slice(1)) yield { device: 'self', key, ts, value };
       }
@@ -204,7 +206,8 @@ describe('the delivery audit', () => {
     const labels = ['Device', 'Key', 'Hour', 'Count', 'Sum', 'First', 'Last'];
     const summed = (found: readonly Entry[]): JsonObject[] => {
       const ledger = new LedgerCells();
-      for (const [key, ts, value] of found) ledger.add({ device: 'mine', key, ts, value });
+      for (const [key, ts, value] of found)
+        ledger.add(EntryColumns.of([{ sequence: 1, device: 'mine', key, value, ts, class: 'regular' }]), 0);
       return ledger.list().map(({ key, hourMs, count, sum, first, last }) => ({
         Device: 'mine',
         Key: key,

@@ -58,7 +58,7 @@ async function fill(outbox: Outbox): Promise<void> {
   await outbox.append([entry(0, 'bad', 'refuse me')]);
   const batch = await outbox.peek('live', NO_LIMITS);
   if (batch === undefined) throw new Error('nothing to refuse');
-  await outbox.reject(batch, batch.entries[0]?.sequence ?? -1, '400: value is no number');
+  await outbox.reject(batch, batch.entries.sequences[0] ?? -1, '400: value is no number');
   await outbox.append([
     entry(1, 'temperature', 21.5),
     entry(2, 'temperature', 22),

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
 let folder: string;
@@ -33,7 +34,7 @@ describe('the data folder', () => {
   it('keeps devices, tokens, telemetry, attributes of all scopes, profiles and views over a restart', async () => {
     const { platform, id, api } = await start();
     const values = { long: 9_007_199_254_740_993n, double: 1.5, text: 'x', json: { a: [1, null] } };
-    await api.postTelemetry([{ ts: 5, values }], never);
+    await api.postTelemetry(rowsOf({ ts: 5, values }), never);
     await api.postAttributes({ mine: 1, gone: 2 }, never);
     platform.state.setAttributes(id, 'SHARED_SCOPE', { wanted: true });
     platform.state.setAttributes(id, 'SERVER_SCOPE', { secret: 's' });
@@ -62,8 +63,8 @@ describe('the data folder', () => {
 
   it('loses only the last record when the process died in the middle of writing it', async () => {
     const { platform, id, api } = await start();
-    await api.postTelemetry([{ ts: 1, values: { a: 1 } }], never);
-    await api.postTelemetry([{ ts: 2, values: { a: 2 } }], never);
+    await api.postTelemetry(rowsOf({ ts: 1, values: { a: 1 } }), never);
+    await api.postTelemetry(rowsOf({ ts: 2, values: { a: 2 } }), never);
     await platform.close();
     const { length } = await readFile(journal);
     await truncate(journal, length - 5);
@@ -85,7 +86,7 @@ describe('the data folder', () => {
 
   it('loses only the line that is damaged', async () => {
     const { platform, id, api } = await start();
-    await api.postTelemetry([{ ts: 1, values: { a: 1 } }], never);
+    await api.postTelemetry(rowsOf({ ts: 1, values: { a: 1 } }), never);
     await platform.close();
     await appendFile(journal, `\u0000\u0000\u0000\n{"t":"ts","d":"${id}","ts":2,"v":{"a":2}}\n`);
     const again = await LocalPlatform.start({ dataFolder: folder });

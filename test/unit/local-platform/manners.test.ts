@@ -4,9 +4,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
-const RECORDS = [{ ts: 1, values: { a: 1 } }];
+const RECORDS = rowsOf({ ts: 1, values: { a: 1 } });
 const open: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {
@@ -170,7 +171,7 @@ describe('planted faults', () => {
     platform.faults.plant({ kind: 'drop' }, { times: 2 });
     platform.faults.plant({ kind: 'hang' });
     const answers = [];
-    for (let n = 0; n < 5; n += 1) answers.push(await api.postTelemetry([{ ts: 1, values: { n } }], never));
+    for (let n = 0; n < 5; n += 1) answers.push(await api.postTelemetry(rowsOf({ ts: 1, values: { n } }), never));
     expect(answers).toMatchObject([
       { kind: 'busy', status: 429, retryAfterMs: 2000 },
       { kind: 'busy' },

@@ -32,7 +32,7 @@ it('the client works when it is bundled', async () => {
      const [url, token] = process.argv.slice(2);
      const api = new HttpDeviceApi({ settings: { url }, token: () => token, clock: systemClock });
      const { signal } = new AbortController();
-     console.log(JSON.stringify([await api.postTelemetry([{ ts: 5, values: { a: 1 } }], signal), await api.getAttributes({}, signal)]));
+     console.log(JSON.stringify([await api.postTelemetry({ keys: ['a'], values: [1], ts: [5] }, signal), await api.getAttributes({}, signal)]));
      await api.close();`,
   );
   const bundle = join(folder, 'main.mjs');

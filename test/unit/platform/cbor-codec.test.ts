@@ -7,6 +7,7 @@ import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { cborCodec } from '../../../src/platform/cbor-codec.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { jsonCodec } from '../../../src/platform/payload-codec.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
 const codec = cborCodec();
@@ -51,7 +52,8 @@ describe('the CBOR codec', () => {
 
   it('takes fewer bytes than JSON', () => {
     const records = Array.from({ length: 50 }, (_, n) => ({ ts: 1_700_000_000_000 + n, values: { temperature: 20 + n, on: n % 2 === 0 } }));
-    const [cbor, json] = [codec.encodeTelemetry(records), jsonCodec.encodeTelemetry(records)];
+    const rows = rowsOf(...records);
+    const [cbor, json] = [codec.encodeTelemetry(rows), jsonCodec.encodeTelemetry(rows)];
     expect(cbor.length).toBeLessThan(json.length * 0.8);
   });
 
@@ -93,9 +95,9 @@ describe('over CBOR', () => {
 
   it('telemetry arrives in all three forms with every type', async () => {
     const values = { text: 'x', yes: true, double: 0.1, long: 9_007_199_254_740_993n, whole: 20, json: { a: [1, 9_007_199_254_740_993n] } };
-    await api.postTelemetry([{ ts: 5, values }], never);
-    await api.postTelemetry([{ values: { later: 1 } }], never);
-    await api.postTelemetry([{ ts: 6, values: { many: 1 } }, { values: { many: 2 } }], never);
+    await api.postTelemetry(rowsOf({ ts: 5, values }), never);
+    await api.postTelemetry(rowsOf({ values: { later: 1 } }), never);
+    await api.postTelemetry(rowsOf({ ts: 6, values: { many: 1 } }, { ts: 7, values: { many: 2 } }), never);
     for (const [key, value] of Object.entries(values)) expect(platform.state.telemetry.latest(id, key), key).toEqual({ ts: 5, value });
     expect(platform.state.telemetry.latest(id, 'later')?.ts).toBeGreaterThan(1_700_000_000_000);
     expect(platform.state.telemetry.count(id, 'many')).toBe(2);
@@ -121,6 +123,10 @@ describe('over CBOR', () => {
 
   it('an error in plain text is still understood', async () => {
     platform.faults.plant({ kind: 'answer', status: 500, body: 'Malformed', contentType: 'text/plain' });
-    expect(await api.postTelemetry([{ ts: 1, values: { a: 1 } }], never)).toEqual({ kind: 'refused', status: 500, text: 'Malformed' });
+    expect(await api.postTelemetry(rowsOf({ ts: 1, values: { a: 1 } }), never)).toEqual({
+      kind: 'refused',
+      status: 500,
+      text: 'Malformed',
+    });
   });
 });

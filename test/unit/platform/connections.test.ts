@@ -7,9 +7,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { makeCertificate, type SelfSignedCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 import { HttpDeviceApi, type HttpDeviceApiSettings } from '../../../src/platform/http-device-api.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
-const RECORDS = [{ ts: 1, values: { a: 1 } }];
+const RECORDS = rowsOf({ ts: 1, values: { a: 1 } });
 const DAY_MS = 86_400_000;
 const open: { close(): unknown }[] = [];
 
@@ -91,7 +92,7 @@ describe('sockets', () => {
     const sockets = new Set<Socket>();
     const port = await listen(createServer(answering(sockets)));
     const api = client({ url: `http://127.0.0.1:${port}/some/prefix/` });
-    for (let upload = 0; upload < 3; upload += 1) await api.postTelemetry([{ ts: 1, values: { text: 'x'.repeat(1000) } }], never);
+    for (let upload = 0; upload < 3; upload += 1) await api.postTelemetry(rowsOf({ ts: 1, values: { text: 'x'.repeat(1000) } }), never);
     const [socket] = sockets;
     expect(api.traffic).toEqual({ sentBytes: socket?.bytesRead, receivedBytes: socket?.bytesWritten });
     expect(api.traffic.sentBytes).toBeGreaterThan(3000);

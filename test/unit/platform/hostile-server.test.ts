@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { HttpDeviceApi, type HttpDeviceApiSettings } from '../../../src/platform/http-device-api.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const TOKEN = 'SecretTokenOfThisDevice';
 const never = new AbortController().signal;
@@ -37,7 +38,7 @@ function client(
   return api;
 }
 
-const RECORDS = [{ ts: 1, values: { a: 1 } }];
+const RECORDS = rowsOf({ ts: 1, values: { a: 1 } });
 
 describe('time', () => {
   it('ends a call at its deadline when nothing comes', async () => {

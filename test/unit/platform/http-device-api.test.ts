@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
+import type { TelemetryRows } from '../../../src/platform/device-api.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { provisionDevice } from '../../../src/platform/provision-device.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
 interface Seen {
@@ -47,7 +49,7 @@ const paths = (): string[] => seen.map(({ method, url: path }) => `${method} ${p
 
 describe('every endpoint', () => {
   it('has the path, query and body of the contract', async () => {
-    await api.postTelemetry([{ ts: 5, values: { a: 1 } }], never);
+    await api.postTelemetry(rowsOf({ ts: 5, values: { a: 1 } }), never);
     await api.postAttributes({ model: 'x' }, never);
     await api.getAttributes({ clientKeys: ['a', 'b c'], sharedKeys: ['ü'] }, never);
     await api.getAttributes({}, never);
@@ -76,27 +78,32 @@ describe('every endpoint', () => {
 });
 
 describe('telemetry', () => {
+  it('is the same prepared or not, and never another that was prepared', async () => {
+    const [rows, others] = [rowsOf({ ts: 5, values: { a: 1 } }), rowsOf({ ts: 6, values: { b: 2 } })];
+    api.prepareTelemetry(rows);
+    await api.postTelemetry(rows, never);
+    api.prepareTelemetry(rows);
+    await api.postTelemetry(others, never);
+    await api.postTelemetry(rows, never);
+    expect(seen.map(({ body }) => body)).toEqual(['{"ts":5,"values":{"a":1}}', '{"ts":6,"values":{"b":2}}', '{"ts":5,"values":{"a":1}}']);
+    api.prepareTelemetry(rowsOf({ ts: -1, values: { a: 1 } }));
+  });
+
   it('is never sent as an empty list, which the server would not answer', async () => {
-    expect(await api.postTelemetry([], never)).toEqual({ kind: 'accepted' });
+    expect(await api.postTelemetry(rowsOf(), never)).toEqual({ kind: 'accepted' });
     expect(seen).toEqual([]);
   });
 
-  it.each<[string, Parameters<typeof api.postTelemetry>[0]]>([
-    [
-      'a blank key',
-      [
-        { ts: 1, values: { good: 1 } },
-        { ts: 1, values: { ' ': 1 } },
-      ],
-    ],
-    ['a key of 256 characters', [{ ts: 1, values: { ['k'.repeat(256)]: 1 } }]],
-    ['a key with markup', [{ ts: 1, values: { '<img src=x>': 1 } }]],
-    ['NaN', [{ ts: 1, values: { a: Number.NaN } }]],
-    ['null', [{ ts: 1, values: { a: null } }]],
-    ['a time that is none', [{ ts: 1.5, values: { a: 1 } }]],
-    ['a key called ts without a time', [{ values: { ts: 1, values: 2 } }]],
-  ])('with %s is refused here, because the server would accept it and lose it', async (_name, records) => {
-    expect(await api.postTelemetry(records, never)).toMatchObject({ kind: 'refused', status: 0, text: expect.stringMatching(/./) });
+  it.each<[string, TelemetryRows]>([
+    ['a blank key', rowsOf({ ts: 1, values: { good: 1 } }, { ts: 1, values: { ' ': 1 } })],
+    ['a key of 256 characters', rowsOf({ ts: 1, values: { ['k'.repeat(256)]: 1 } })],
+    ['a key with markup', rowsOf({ ts: 1, values: { '<img src=x>': 1 } })],
+    ['NaN', rowsOf({ ts: 1, values: { a: Number.NaN } })],
+    ['null', rowsOf({ ts: 1, values: { a: null } })],
+    ['a time that is none', rowsOf({ ts: 1.5, values: { a: 1 } })],
+    ['a key called ts without a time', rowsOf({ values: { ts: 1, values: 2 } })],
+  ])('with %s is refused here, because the server would accept it and lose it', async (_name, rows) => {
+    expect(await api.postTelemetry(rows, never)).toMatchObject({ kind: 'refused', status: 0, text: expect.stringMatching(/./) });
     expect(seen).toEqual([]);
   });
 });
@@ -153,7 +160,7 @@ describe('a poll', () => {
     await expect.poll(() => seen.length).toBe(2);
     answer.status = 200;
     await api.replyRpc(1, {}, never);
-    expect(await api.postTelemetry([{ ts: 1, values: { a: 1 } }], never)).toEqual({ kind: 'accepted' });
+    expect(await api.postTelemetry(rowsOf({ ts: 1, values: { a: 1 } }), never)).toEqual({ kind: 'accepted' });
     stop.abort();
     expect(await Promise.all(polls)).toEqual([undefined, undefined]);
   });
@@ -229,7 +236,7 @@ describe("the server's time", () => {
       clock: systemClock,
       onPlatformDate: (ms) => heard.push(ms),
     });
-    await listening.postTelemetry([{ ts: 5, values: { a: 1 } }], never);
+    await listening.postTelemetry(rowsOf({ ts: 5, values: { a: 1 } }), never);
     expect(heard).toHaveLength(1);
     expect(Math.abs((heard[0] ?? 0) - Date.now())).toBeLessThan(60_000);
     for (const other of [
@@ -237,7 +244,7 @@ describe("the server's time", () => {
       { status: 200, body: '<html>Welcome to the hotel</html>' },
     ]) {
       answer = other;
-      await listening.postTelemetry([{ ts: 5, values: { a: 1 } }], never);
+      await listening.postTelemetry(rowsOf({ ts: 5, values: { a: 1 } }), never);
     }
     expect(heard).toHaveLength(1);
     await listening.close();

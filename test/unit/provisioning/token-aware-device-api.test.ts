@@ -4,6 +4,7 @@ import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { credentialMethods } from '../../../src/provisioning/credential-methods.ts';
 import { TokenAwareDeviceApi } from '../../../src/provisioning/token-aware-device-api.ts';
 import { tokenWorks } from '../../../src/provisioning/token-check.ts';
+import { rowsOf } from '../../support/telemetry-rows.ts';
 import { openStore, stateFolder } from './state-folder.ts';
 
 const signal = new AbortController().signal;
@@ -48,13 +49,13 @@ function given(options: { held?: string; next?: string; takes?: string } = {}) {
 describe('the device API with the fate of its token', () => {
   it('tells of what was accepted', async () => {
     const { aware, state } = given();
-    expect(await aware.postTelemetry([], signal)).toEqual({ kind: 'accepted' });
+    expect(await aware.postTelemetry(rowsOf(), signal)).toEqual({ kind: 'accepted' });
     expect(state.accepted).toEqual(['old']);
   });
 
   it('repeats a refused request once with the token changed over to', async () => {
     const uploads = given({ takes: 'new' });
-    expect(await uploads.aware.postTelemetry([], signal)).toEqual({ kind: 'accepted' });
+    expect(await uploads.aware.postTelemetry(rowsOf(), signal)).toEqual({ kind: 'accepted' });
     const calls = given({ takes: 'new' });
     await calls.aware.replyRpc(1, null, signal);
     expect([uploads.state.calls, calls.state.calls]).toEqual([2, 2]);
@@ -62,14 +63,14 @@ describe('the device API with the fate of its token', () => {
 
   it('does not repeat when there is no other token', async () => {
     const { aware, state } = given({ takes: 'neither' });
-    expect(await aware.postTelemetry([], signal)).toMatchObject({ kind: 'unauthorised', status: 401 });
+    expect(await aware.postTelemetry(rowsOf(), signal)).toMatchObject({ kind: 'unauthorised', status: 401 });
     await expect(aware.replyRpc(1, null, signal)).rejects.toMatchObject({ code: 'platform/unauthorised' });
     expect(state.calls).toBe(2);
   });
 
   it('sends nothing while the identity is held', async () => {
     const { aware, state } = given({ held: 'moved to another board' });
-    expect(await aware.postTelemetry([], signal)).toEqual({ kind: 'unauthorised', status: 0, text: 'moved to another board' });
+    expect(await aware.postTelemetry(rowsOf(), signal)).toEqual({ kind: 'unauthorised', status: 0, text: 'moved to another board' });
     await expect(aware.replyRpc(1, null, signal)).rejects.toThrow('moved to another board');
     expect(state.calls).toBe(0);
   });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import type { Lane, ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
-import type { TelemetryRecord, UploadAnswer } from '../../../src/platform/device-api.ts';
+import { EntryColumns, type Lane, type ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
+import type { UploadAnswer } from '../../../src/platform/device-api.ts';
 import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../../src/telemetry/uploader.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { recordsOf, type TelemetryRecord } from '../../support/telemetry-rows.ts';
 
 const BUSY: UploadAnswer = { kind: 'busy', status: 503, text: '' };
 const SILENT: UploadAnswer = { kind: 'busy', status: 500, text: '' };
@@ -25,6 +26,7 @@ function given(
   const clock = new FakeClock();
   const left: Lanes = { alarm: [], live: [], backlog: [], ...lanes };
   const posts: TelemetryRecord[][] = [];
+  const prepared: string[] = [];
   const acknowledged: string[] = [];
   const rejected: [number, string][] = [];
   const link = { sent: 0, limit: undefined as number | undefined };
@@ -35,17 +37,19 @@ function given(
     random: () => 0.5,
     settings: () => ({ maxBatchBytes: 1e6, maxBatchEntries: 100, intervalMs: 0, ...settings }),
     budget: new DailyBudget({ clock, bytesSent: () => link.sent, limitBytes: () => link.limit }),
-    postTelemetry: async (records) => {
-      posts.push([...records]);
+    prepareTelemetry: (rows) => void prepared.push(...rows.keys),
+    postTelemetry: async (rows) => {
+      const records = recordsOf(rows);
+      posts.push(records);
       return answer(records, posts.length);
     },
     outbox: {
       peek: async (lane, _limits, beyond) => {
-        const first = left[lane].find((entries) => entries !== beyond?.entries);
-        return first === undefined ? undefined : { lane, entries: first, ranges: [], bytes: 0 };
+        const first = left[lane].find((entries) => entries[0]?.sequence !== beyond?.entries.sequences[0]);
+        return first === undefined ? undefined : { lane, entries: EntryColumns.of(first), ranges: [], bytes: 0 };
       },
       acknowledge: async (batch) => {
-        acknowledged.push(`${batch.lane}:${batch.entries.map(({ sequence }) => sequence).join(',')}`);
+        acknowledged.push(`${batch.lane}:${batch.entries.sequences.join(',')}`);
         left[batch.lane].shift();
       },
       reject: async (_batch, { sequence }, text) => {
@@ -61,6 +65,7 @@ function given(
     clock,
     left,
     posts,
+    prepared,
     acknowledged,
     rejected,
     link,
@@ -79,19 +84,6 @@ describe('the uploader', () => {
     }));
     await uploader.drain(signal);
     expect(acknowledged).toEqual(['alarm:3', 'live:2', 'backlog:1']);
-  });
-
-  it('merges the keys of one instant into one record', async () => {
-    const { uploader, posts, signal } = given({ live: [[entry(1, 'a', 5), entry(2, 'b', 5), entry(3, 'a', 6)]] }, () => ({
-      kind: 'accepted',
-    }));
-    await uploader.drain(signal);
-    expect(posts).toEqual([
-      [
-        { ts: 5, values: { a: 1, b: 2 } },
-        { ts: 6, values: { a: 3 } },
-      ],
-    ]);
   });
 
   it('acknowledges nothing that the platform did not accept, and sends it again after a backoff', async () => {
@@ -205,8 +197,11 @@ describe('the uploader', () => {
   });
 
   it('lets an alarm go before history that was read ahead, and sends that history once', async () => {
-    const { uploader, left, posts, acknowledged, signal } = given({ backlog: [[entry(1)], [entry(2)]] }, () => ({ kind: 'accepted' }));
+    const { uploader, left, posts, prepared, acknowledged, signal } = given({ backlog: [[entry(1)], [entry(2)]] }, () => ({
+      kind: 'accepted',
+    }));
     await uploader.uploadNextBatch(signal);
+    expect(prepared).toEqual(['k2']);
     left.alarm.push([entry(3)]);
     await uploader.drain(signal);
     expect(acknowledged).toEqual(['backlog:1', 'alarm:3', 'backlog:2']);

@@ -1,0 +1,162 @@
+/**
+ * Telemetry as JSON text, written byte by byte: a gateway with days of history to send spends most of its time here. What is not a plain
+ * number is spelled by wire-values.ts, and so is every number that the quick way would not write exactly as that does.
+ */
+import type { JsonValue } from '../host/json.ts';
+import type { TelemetryRows } from './device-api.ts';
+import { wireValue } from './wire-values.ts';
+
+const FIRST_CAPACITY = 4096;
+/** More than any piece that is written without asking for room: what opens a record with its time, or a number. */
+const LONGEST_PIECE = 64;
+/** Keys come again and again; whoever makes them up as they go must not fill the memory. */
+const MOST_KNOWN_KEYS = 4096;
+/** A decimal of up to fifteen digits that gives back the very double is also its shortest spelling. */
+const TOO_MANY_DIGITS = 1e15;
+const POWERS_OF_TEN = [1, 10, 100, 1e3, 1e4, 1e5, 1e6];
+const MOST_PLACES = POWERS_OF_TEN.length - 1;
+const TEN_TO_NINE = 1_000_000_000;
+
+const ZERO = 0x30;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+
+interface Name {
+  /** `"key":` */
+  readonly bytes: Buffer;
+  /** Decimals of its last value: the next one mostly has as many. */
+  places: number;
+}
+
+export class TelemetryJson {
+  #bytes = Buffer.alloc(0);
+  #at = 0;
+  readonly #names = new Map<string, Name>();
+
+  /** Rows of one instant become one record where they are neighbours. At least one row. */
+  encode({ keys, values, ts }: TelemetryRows): Uint8Array {
+    this.#at = 0;
+    const isList = ts?.some((each) => each !== ts[0]);
+    let last = -1;
+    this.#reserve(FIRST_CAPACITY);
+    this.#ascii(isList ? '[{' : '{');
+    for (let row = 0; row < keys.length; row += 1) {
+      const name = this.#nameOf(keys[row] as string);
+      this.#reserve(name.bytes.length + LONGEST_PIECE);
+      const at = ts === undefined ? -1 : (ts[row] as number);
+      if (row > 0 && at === last) this.#byte(COMMA);
+      else if (at >= 0) {
+        last = at;
+        if (row > 0) this.#ascii('}},{');
+        this.#ascii('"ts":');
+        this.#whole(at);
+        this.#ascii(',"values":{');
+      }
+      this.#copy(name.bytes);
+      const value = values[row] as JsonValue;
+      if (typeof value !== 'number' || !this.#number(value, name)) this.#text(wireValue(value));
+    }
+    this.#reserve(LONGEST_PIECE);
+    if (ts !== undefined) this.#ascii('}');
+    this.#ascii(isList ? '}]' : '}');
+    // The buffer is written again while this body is still on its way.
+    return Buffer.from(this.#bytes.subarray(0, this.#at));
+  }
+
+  #text(text: string): void {
+    this.#reserve(Buffer.byteLength(text));
+    this.#at += this.#bytes.write(text, this.#at);
+  }
+
+  /** False when this number needs care. */
+  #number(value: number, name: Name): boolean {
+    const size = Math.abs(value);
+    if (!hasPlaces(size, name.places)) {
+      let places = 0;
+      while (places <= MOST_PLACES && !hasPlaces(size, places)) places += 1;
+      if (places > MOST_PLACES) return false;
+      name.places = places;
+    }
+    const power = POWERS_OF_TEN[name.places] as number;
+    const digits = Math.round(size * power);
+    const whole = Math.floor(digits / power);
+    if (value < 0) this.#byte(MINUS);
+    this.#whole(whole);
+    if (name.places > 0) {
+      this.#byte(POINT);
+      this.#digits(digits - whole * power, name.places);
+    }
+    return true;
+  }
+
+  /** A whole number from 0 to 10^15. */
+  #whole(value: number): void {
+    if (value >= TEN_TO_NINE) {
+      const high = Math.floor(value / TEN_TO_NINE);
+      this.#digits(high, lengthOf(high));
+      this.#digits(value - high * TEN_TO_NINE, 9);
+    } else this.#digits(value, lengthOf(value));
+  }
+
+  /** A whole number below 10^9, with zeros in front up to a length. */
+  #digits(value: number, length: number): void {
+    const bytes = this.#bytes;
+    let rest = value | 0;
+    for (let at = this.#at + length - 1; at >= this.#at; at -= 1) {
+      const next = (rest / 10) | 0;
+      bytes[at] = ZERO + rest - next * 10;
+      rest = next;
+    }
+    this.#at += length;
+  }
+
+  #nameOf(key: string): Name {
+    const known = this.#names.get(key);
+    if (known !== undefined) return known;
+    if (this.#names.size >= MOST_KNOWN_KEYS) this.#names.clear();
+    const name = { bytes: Buffer.from(`${JSON.stringify(key)}:`), places: 0 };
+    this.#names.set(key, name);
+    return name;
+  }
+
+  /** Names are short: a loop is quicker than a call into the runtime. */
+  #copy(name: Buffer): void {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (let from = 0; from < name.length; from += 1, at += 1) bytes[at] = name[from] as number;
+    this.#at = at;
+  }
+
+  #ascii(text: string): void {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (let from = 0; from < text.length; from += 1, at += 1) bytes[at] = text.charCodeAt(from);
+    this.#at = at;
+  }
+
+  #byte(value: number): void {
+    this.#bytes[this.#at] = value;
+    this.#at += 1;
+  }
+
+  #reserve(more: number): void {
+    if (this.#at + more <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#at + more));
+    this.#bytes.copy(larger, 0, 0, this.#at);
+    this.#bytes = larger;
+  }
+}
+
+/** Whether these are the fewest decimals with which a number is exactly itself, and few enough that nothing shorter spells it. */
+function hasPlaces(size: number, places: number): boolean {
+  const power = POWERS_OF_TEN[places] as number;
+  const digits = Math.round(size * power);
+  return digits < TOO_MANY_DIGITS && digits / power === size && (places === 0 || digits % 10 !== 0);
+}
+
+function lengthOf(value: number): number {
+  let length = 1;
+  for (let limit = 10; value >= limit; limit *= 10) length += 1;
+  return length;
+}
