@@ -26,6 +26,9 @@ interface Line {
 /** A turnstone user holds it. */
 const CONSUMER = 'turnstone';
 
+/** Sysfs tells of a level, not of edges, and only as often as the agent gets to look: the lab lost 2,354 of 6,000 at 200 a second. */
+const MERGED_WITHIN_MS = 10;
+
 export class SimulatedGpio {
   readonly #context: BoardContext;
   readonly #lines: readonly Line[];
@@ -51,6 +54,7 @@ export class SimulatedGpio {
     const invert = request.activeLow === true;
     const edges = request.edges ?? 'none';
     let cancelDebounce = (): void => {};
+    let isMerging = false;
     let reported = logical(line.level, invert);
     const report = (atMs: number): void => {
       const level = logical(line.level, invert);
@@ -59,7 +63,16 @@ export class SimulatedGpio {
       if (edges === 'both' || edges === (level === 1 ? 'rising' : 'falling')) onEdge({ level, monotonicMs: atMs, missed: 0 });
     };
     line.watch = (_level, atMs) => {
+      if (isMerging) return;
       cancelDebounce();
+      if (this.#context.faults.of(line.chip.chip) === 'merge') {
+        isMerging = true;
+        cancelDebounce = this.#context.clock.after(MERGED_WITHIN_MS, () => {
+          isMerging = false;
+          report(this.#context.clock.monotonicMs());
+        });
+        return;
+      }
       const debounceMs = request.debounceMs ?? 0;
       if (debounceMs === 0) report(atMs);
       else cancelDebounce = this.#context.clock.after(debounceMs, () => report(this.#context.clock.monotonicMs()));

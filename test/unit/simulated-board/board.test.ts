@@ -57,6 +57,31 @@ describe('the board', () => {
     expect(await again.read(signal)).toBe(1);
   });
 
+  it('merges edges as sysfs does, when told to', async () => {
+    bench = await openBoardBench(() => ({ gpio: [{ inputs: [{ offset: 4, signal: { kind: 'constant', value: 0 } }] }] }));
+    const { link, gpio } = bench.ports;
+    const input = await gpio.openInput({ line: 'GPIO4', edges: 'both' }, signal);
+    let edges = 0;
+    input.watch(() => {
+      edges += 1;
+    });
+    const toggle = async (times: number): Promise<void> => {
+      for (let at = 1; at <= times; at += 1) await link.request('bench.hold', { target: 'gpiochip0:4', value: at % 2 }, signal);
+    };
+    await toggle(40);
+    await until('every edge', () => edges === 40);
+    await link.request('bench.fault', { target: 'gpiochip0', fault: 'merge' }, signal);
+    await toggle(41);
+    await until('the level in the end', async () => edges > 40 && (await input.read(signal)) === 1);
+    expect(edges).toBeLessThan(81);
+    await link.request('bench.fault', { target: 'gpiochip0', fault: null }, signal);
+    await link.request('bench.hold', { target: 'gpiochip0:4', value: 0 }, signal);
+    await until('the level', async () => (await input.read(signal)) === 0);
+    edges = 0;
+    await toggle(40);
+    await until('every edge again', () => edges === 40);
+  });
+
   it('can restart beneath an agent: lines, edges and outputs come back by themselves', async () => {
     bench = await openBoardBench(() => ({ gpio: [{ inputs: [{ offset: 4, signal: { kind: 'constant', value: 0 } }] }] }));
     const { gpio } = bench.ports;
