@@ -34,23 +34,29 @@ export class TelemetryJson {
   #at = 0;
   readonly #names = new Map<string, Name>();
 
-  /** Rows of one instant become one record where they are neighbours. At least one row. */
+  /**
+   * Rows of one instant become one record where they are neighbours; a key that comes again there begins another, and the server keeps the
+   * later value. At least one row.
+   */
   encode({ keys, values, ts }: TelemetryRows): Uint8Array {
     this.#at = 0;
-    const isList = ts?.some((each) => each !== ts[0]);
-    let last = -1;
+    let records = 1;
+    let recordFrom = 0;
     this.#reserve(FIRST_CAPACITY);
-    this.#ascii(isList ? '[{' : '{');
+    this.#ascii('[{');
     for (let row = 0; row < keys.length; row += 1) {
-      const name = this.#nameOf(keys[row] as string);
+      const key = keys[row] as string;
+      const name = this.#nameOf(key);
       this.#reserve(name.bytes.length + LONGEST_PIECE);
-      const at = ts === undefined ? -1 : (ts[row] as number);
-      if (row > 0 && at === last) this.#byte(COMMA);
-      else if (at >= 0) {
-        last = at;
-        if (row > 0) this.#ascii('}},{');
+      if (row > 0 && (ts === undefined || (ts[row] === ts[recordFrom] && !isAmong(key, keys, recordFrom, row)))) this.#byte(COMMA);
+      else if (ts !== undefined) {
+        if (row > 0) {
+          this.#ascii('}},{');
+          records += 1;
+        }
+        recordFrom = row;
         this.#ascii('"ts":');
-        this.#whole(at);
+        this.#whole(ts[row] as number);
         this.#ascii(',"values":{');
       }
       this.#copy(name.bytes);
@@ -58,10 +64,10 @@ export class TelemetryJson {
       if (typeof value !== 'number' || !this.#number(value, name)) this.#text(wireValue(value));
     }
     this.#reserve(LONGEST_PIECE);
-    if (ts !== undefined) this.#ascii('}');
-    this.#ascii(isList ? '}]' : '}');
-    // The buffer is written again while this body is still on its way.
-    return Buffer.from(this.#bytes.subarray(0, this.#at));
+    this.#ascii(ts === undefined ? '}' : '}}');
+    if (records > 1) this.#ascii(']');
+    // A copy: the buffer is written again while this body is still on its way.
+    return Buffer.from(this.#bytes.subarray(records > 1 ? 0 : 1, this.#at));
   }
 
   #text(text: string): void {
@@ -146,6 +152,11 @@ export class TelemetryJson {
     this.#bytes.copy(larger, 0, 0, this.#at);
     this.#bytes = larger;
   }
+}
+
+function isAmong(key: string, keys: readonly string[], from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if (keys[at] === key) return true;
+  return false;
 }
 
 /** Whether these are the fewest decimals with which a number is exactly itself, and few enough that nothing shorter spells it. */

@@ -14,6 +14,7 @@ const README = await readFile(join(ROOT, 'README.md'), 'utf8');
 const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: string }>> = {
   './scripts/demo.sh': { file: 'test/integration/demo.test.ts', words: 'scripts/demo.sh' },
   './scripts/test.sh': { file: '.ci/run', words: 'stage ./scripts/test.sh' },
+  './scripts/lab.sh': { file: '.ci/run', words: 'stage ./scripts/lab.sh' },
   './scripts/build-release.sh --arch arm64': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },
   'sudo apt install zstd': { file: 'scripts/test-release.sh', words: 'missing+=(zstd)' },
   'mkdir turnstone && tar --zstd -xf turnstone-*.tar.zst -C turnstone': {

@@ -22,6 +22,12 @@ describe('the JSON codec', () => {
     );
   });
 
+  it('has no key twice in a record', () => {
+    expect(Buffer.from(jsonCodec.encodeTelemetry({ keys: ['a', 'b', 'a', 'b'], values: [1, 2, 3, 4], ts: [5, 5, 5, 5] })).toString()).toBe(
+      '[{"ts":5,"values":{"a":1,"b":2}},{"ts":5,"values":{"a":3,"b":4}}]',
+    );
+  });
+
   it('spells every value as the wire wants it, whatever its size', () => {
     const scalar = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }),
