@@ -108,9 +108,9 @@ export class SampledSensor {
     const offsetMs = this.entry.align ? clock.wallMs() - nowMs : -(this.#anchorMs ?? 0);
     const onGrid = (atMs: number): number => nextDue(atMs + offsetMs, periodMs) - offsetMs;
     if (this.#error === undefined) return onGrid(nowMs);
-    const retryMs = nowMs + this.#backoff.nextMs();
-    // A sensor that is read once an hour is not left dead for an hour.
-    return periodMs > RETRY.maxMs ? Math.min(retryMs, onGrid(nowMs)) : onGrid(retryMs);
+    const waitMs = this.#backoff.nextMs();
+    // A sensor that is read once a minute or an hour is not left dead for so long.
+    return waitMs < periodMs ? Math.min(nowMs + waitMs, onGrid(nowMs)) : onGrid(nowMs + waitMs);
   }
 
   /** True when it was woken before the time came. */

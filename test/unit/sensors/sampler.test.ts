@@ -114,6 +114,27 @@ describe('Sampler', () => {
     await sampler.close();
   });
 
+  it('tries again at once what failed once, however seldom it is read', async () => {
+    let attempts = 0;
+    const { clock, sampler, samples } = fixture([
+      entry(
+        'minutely',
+        async () => {
+          attempts += 1;
+          if (attempts === 1) throw new AgentError('hardware/deadline', 'not in time', { recovery: 'retry' });
+          return [{ key: 'value', value: 2 }];
+        },
+        { periodMs: 60_000 },
+      ),
+    ]);
+    sampler.start(never);
+    await clock.advance(1_500);
+    expect(samples).toHaveLength(1);
+    await clock.advance(60_000);
+    expect(samples).toHaveLength(2);
+    await sampler.close();
+  });
+
   it('does not leave a sensor dead for an hour that is read once an hour', async () => {
     let works = false;
     const { clock, sampler, samples } = fixture([
