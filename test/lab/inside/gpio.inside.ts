@@ -141,7 +141,8 @@ describe.each<GpioInterface>(['sysfs', 'character-device'])('GPIO over %s', (thr
       const used = process.cpuUsage();
       await sleep(1000);
       const { user, system } = process.cpuUsage(used);
-      expect((user + system) / 1000, 'ms of CPU time in a second without the board').toBeLessThan(300);
+      // Emulated, the beat of the loop itself takes a third; a watch that spins takes all there is.
+      expect((user + system) / 1000, 'ms of CPU time in a second without the board').toBeLessThan(700);
       expect(edges.length).toBeLessThanOrEqual(1);
     });
 
