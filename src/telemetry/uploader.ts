@@ -141,9 +141,13 @@ export class Uploader {
   async #lookAhead(batch: OutboxBatch): Promise<OutboxBatch | undefined> {
     if (batch.lane !== 'backlog') return undefined;
     for (let turn = 0; turn < TURNS_TO_SEND; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    const next = await this.#deps.outbox.peek('backlog', this.#limits(), batch).catch(() => undefined);
-    if (next !== undefined) this.#deps.prepareTelemetry?.(next.entries);
-    return next;
+    try {
+      const next = await this.#deps.outbox.peek('backlog', this.#limits(), batch);
+      if (next !== undefined) this.#deps.prepareTelemetry?.(next.entries);
+      return next;
+    } catch {
+      return undefined;
+    }
   }
 
   #limits(): { readonly maxEntries: number; readonly maxBytes: number } {

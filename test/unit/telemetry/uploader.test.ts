@@ -37,7 +37,10 @@ function given(
     random: () => 0.5,
     settings: () => ({ maxBatchBytes: 1e6, maxBatchEntries: 100, intervalMs: 0, ...settings }),
     budget: new DailyBudget({ clock, bytesSent: () => link.sent, limitBytes: () => link.limit }),
-    prepareTelemetry: (rows) => void prepared.push(...rows.keys),
+    prepareTelemetry: (rows) => {
+      if (rows.keys.includes('unspeakable')) throw new Error('no JSON for it');
+      prepared.push(...rows.keys);
+    },
     postTelemetry: async (rows) => {
       const records = recordsOf(rows);
       posts.push(records);
@@ -206,6 +209,16 @@ describe('the uploader', () => {
     await uploader.drain(signal);
     expect(acknowledged).toEqual(['backlog:1', 'alarm:3', 'backlog:2']);
     expect(posts).toHaveLength(3);
+  });
+
+  it('meets a fault of what it read ahead no sooner than it sends it', async () => {
+    const { uploader, posts, acknowledged, signal } = given({ backlog: [[entry(1)], [entry(2, 'unspeakable')]] }, () => ({
+      kind: 'accepted',
+    }));
+    await uploader.uploadNextBatch(signal);
+    expect([acknowledged, posts.length]).toEqual([['backlog:1'], 1]);
+    await uploader.drain(signal);
+    expect(acknowledged).toEqual(['backlog:1', 'backlog:2']);
   });
 
   it('spaces live uploads by the interval, and alarms not at all', async () => {
