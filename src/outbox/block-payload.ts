@@ -90,6 +90,8 @@ export function decodePayload(
 ): BlockEntries {
   const { count } = block;
   const names = readNames(from);
+  // Each entry takes a byte at least: a header that announces more must not make us ask for gigabytes.
+  if (count > from.remaining) throw new RangeError(`a block of ${from.remaining} bytes cannot hold ${count} entries`);
   const { order, rows } = scratch(count);
   const ends = new Array<number>(names.length + 1).fill(0);
   for (let row = 0; row < count; row += 1) {

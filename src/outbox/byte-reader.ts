@@ -13,6 +13,11 @@ export class ByteReader {
     return this.#at;
   }
 
+  /** Bytes that are left. */
+  get remaining(): number {
+    return this.#bytes.length - this.#at;
+  }
+
   byte(): number {
     const value = this.#bytes[this.#at];
     if (value === undefined) throw new RangeError('past the end of a block');

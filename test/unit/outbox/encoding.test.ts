@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { type BlockLabel, frameBlock, readBlockInfo, unpackBlock } from '../../../src/outbox/block-frame.ts';
-import { type BlockEntries, PayloadEncoder } from '../../../src/outbox/block-payload.ts';
+import { type BlockEntries, decodePayload, PayloadEncoder } from '../../../src/outbox/block-payload.ts';
+import { ByteReader } from '../../../src/outbox/byte-reader.ts';
 
 const label: BlockLabel = { alarm: false, bootId: '0d3f6c1e-52b7-4f0e-9a57-3c2b8f0e71aa', firstSequence: 2 ** 40 };
 
@@ -92,6 +93,13 @@ describe('a block', () => {
   it('keeps 64-bit longs, and tells them from numbers', () => {
     const values = [2n ** 53n + 1n, -(2n ** 63n), 5n, 5, { deep: [2n ** 53n + 1n] }];
     expect(roundTrip(ofValues(values)).values).toEqual(values);
+  });
+
+  it('of more entries than it has bytes is refused before any room is taken for them', () => {
+    const raw = Buffer.from(new PayloadEncoder().encode(ofValues([1, 2, 3])));
+    const before = process.memoryUsage().arrayBuffers;
+    expect(() => decodePayload(new ByteReader(raw), { count: 200_000_000, ownTime: false, gaps: false })).toThrow(RangeError);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1e6);
   });
 
   it('keeps devices, keys, order, times and gaps apart', () => {
