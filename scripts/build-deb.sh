@@ -55,7 +55,7 @@ cat >"$package/DEBIAN/postrm" <<'POSTRM'
 set -e
 [ "$1" = purge ] || exit 0
 root=${TURNSTONE_ROOT:-}
-rm -rf "$root/etc/turnstone" "$root/var/lib/turnstone" "$root/var/lib/turnstone-guard"
+rm -rf "$root/etc/turnstone" "$root/var/lib/turnstone" "$root/var/lib/turnstone-guard" "$root/etc/systemd/system/turnstone.service.d"
 [ -n "$root" ] || userdel turnstone 2>/dev/null || true
 POSTRM
 chmod 755 "$package"/DEBIAN/p*

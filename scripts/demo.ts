@@ -6,22 +6,21 @@
  *     └─► board record               └─► append record                                 ┘ compared at the end
  */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ControlClient } from '../src/control-socket/control-client.ts';
+import { isJsonObject, type JsonValue } from '../src/host/json.ts';
 import { readAppended, readShown } from './demo/accounts.ts';
-import { judgeDelivery, type Verdict } from './demo/delivery-verdict.ts';
+import { judgeDelivery, type Verdict, wallOffset } from './demo/delivery-verdict.ts';
 import { type DemoOptions, HELP, readOptions } from './demo/options.ts';
 import { PlatformRest } from './demo/platform-rest.ts';
 import { DemoProcess } from './demo/processes.ts';
-import { ACCESS_TOKEN, DEVICE_NAME, type SettingPaths, writeSetting } from './demo/setting.ts';
+import { ACCESS_TOKEN, DEVICE_NAME, type SettingPaths, writeAgent, writeBoard } from './demo/setting.ts';
 import { showArrivals } from './demo/show-arrivals.ts';
 import { startSwallowingProxy } from './demo/swallowing-proxy.ts';
 
 const USER = { username: 'tenant@thingsboard.org', password: 'tenant' };
-/** The agent's own default; any other when it is taken. */
-const STATUS_PORT = 8_088;
 const OUTAGE_BEGINS_AFTER_MS = 10_000;
 const STARTS_WITHIN_MS = 20_000;
 /** After the agent has stopped for good, what it could not send any more is sent by one more life of it. */
@@ -47,22 +46,26 @@ function parse(): DemoOptions {
 
 async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedPort }: DemoOptions): Promise<number> {
   const startedMs = Date.now();
-  const port = await freePort(wishedPort);
-  const url = `http://127.0.0.1:${port}`;
-  const proxy = sabotage ? await startSwallowingProxy(url) : undefined;
-  const pagePort = await freePort(STATUS_PORT);
-  const paths = await writeSetting(folder, { platformUrl: proxy?.url ?? url, pagePort });
-  const start = (name: string, args: readonly string[]): DemoProcess => DemoProcess.start(name, args, { folder, onUnexpectedExit: fail });
-  const startPlatform = (): DemoProcess => start('platform', ['platform', '--port', `${port}`, '--data', paths.platformData]);
-  const startAgent = (): DemoProcess => start('agent', ['run', '--config', paths.agentConfig, '--record-appends', paths.appendRecord]);
-
-  let platform = startPlatform();
+  const startedOffsetMs = wallOffset();
+  const start = (name: string, args: readonly string[], mayEndFirst = false): DemoProcess =>
+    DemoProcess.start(name, args, { folder, onUnexpectedExit: fail, mayEndFirst });
+  const paths = await writeBoard(folder);
   const board = start('board', ['board', '--socket', paths.boardSocket, '--config', paths.boardConfig, '--record', paths.boardRecord]);
+  const opened = await openPlatform(wishedPort, start);
+  const { url } = opened;
+  let { platform } = opened;
+  const proxy = sabotage ? await startSwallowingProxy(url) : undefined;
+  const platformUrl = proxy?.url ?? url;
+  // The kernel chooses the page's port: what is free now is another demo's a moment later.
+  await writeAgent(folder, { platformUrl, pagePort: 0 }, paths);
+  const startAgent = (): DemoProcess => start('agent', ['run', '--config', paths.agentConfig, '--record-appends', paths.appendRecord]);
   const rest = await logIn(url);
   const deviceId = await rest.makeDevice(DEVICE_NAME, ACCESS_TOKEN);
   let agent = startAgent();
-  await untilAnswers(`http://127.0.0.1:${pagePort}/healthz`);
-  announce(url, pagePort, paths);
+  const pageUrl = await pageOf(paths);
+  // Its next lives keep to it.
+  if (pageUrl !== undefined) await writeAgent(folder, { platformUrl, pagePort: Number(new URL(pageUrl).port) }, paths);
+  announce({ url, pageUrl }, paths);
 
   const ending = forMs === undefined ? stop.signal : AbortSignal.any([stop.signal, AbortSignal.timeout(forMs)]);
   const showing = showArrivals({ rest, deviceId, isQuiet: json }, ending);
@@ -74,7 +77,7 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
     await platform.kill();
     if (!json) process.stdout.write('— the platform is gone\n');
     await delay(outageMs);
-    platform = startPlatform();
+    platform = start('platform', platformArgs(Number(new URL(url).port)));
     await logIn(url);
     if (!json) process.stdout.write('— the platform is back\n');
   });
@@ -87,7 +90,7 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
     await delay(LAST_LIFE_MS);
     await agent.stop();
   }
-  const verdict = await judge(await logIn(url), deviceId, { paths, startedMs });
+  const verdict = await judge(await logIn(url), deviceId, { paths, startedMs, startedOffsetMs });
   await board.stop();
   await platform.stop();
   proxy?.server.close();
@@ -97,14 +100,15 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
 async function judge(
   rest: PlatformRest,
   deviceId: string,
-  { paths, startedMs }: { readonly paths: SettingPaths; readonly startedMs: number },
+  { paths, startedMs, startedOffsetMs }: { readonly paths: SettingPaths; readonly startedMs: number; readonly startedOffsetMs: number },
 ): Promise<Verdict> {
-  const wallOffsetMs = Date.now() - Number(process.hrtime.bigint()) / 1e6;
+  const wallOffsetMs = wallOffset();
   return judgeDelivery({
     shown: await readShown(paths.boardRecord),
     appended: await readAppended(paths.appendRecord),
     stored: await rest.series(deviceId, await rest.keys(deviceId), startedMs - 60_000),
     wallOffsetMs,
+    offsetMovedMs: wallOffsetMs - startedOffsetMs,
   });
 }
 
@@ -120,24 +124,46 @@ function report({ faults, ...counts }: Verdict, { json, startedMs }: { readonly 
   return missing === 0 && different === 0 ? 0 : 1;
 }
 
-function announce(url: string, pagePort: number, paths: SettingPaths): void {
+function announce({ url, pageUrl }: { readonly url: string; readonly pageUrl: string | undefined }, paths: SettingPaths): void {
   process.stdout.write(`platform   ${url}   (log in as ${USER.username} / ${USER.password}, and switch the relay)\n`);
-  process.stdout.write(`device     http://127.0.0.1:${pagePort}   (its status page)\n`);
+  if (pageUrl !== undefined) process.stdout.write(`device     ${pageUrl}   (its status page)\n`);
   process.stdout.write(`agent      turnstone status --run-folder ${paths.runFolder}\n\n`);
 }
 
-/** A person opens the address as soon as it is printed. */
-async function untilAnswers(url: string): Promise<void> {
+function platformArgs(port: number): readonly string[] {
+  return ['platform', '--port', `${port}`, '--data', join(folder, 'platform'), '--json'];
+}
+
+/** On the port that is wished for, or, when another program has it, on any other. */
+async function openPlatform(
+  wishedPort: number,
+  start: (name: string, args: readonly string[], mayEndFirst: boolean) => DemoProcess,
+): Promise<{ readonly platform: DemoProcess; readonly url: string }> {
+  for (const port of [wishedPort, 0]) {
+    const platform = start('platform', platformArgs(port), port !== 0);
+    const said = await platform.firstLine;
+    if (said !== undefined) return { platform, url: (JSON.parse(said) as { readonly url: string }).url };
+  }
+  throw new Error('the platform did not start');
+}
+
+/** Where the agent's page is: a person opens the address as soon as it is printed. Undefined when there is none in time. */
+async function pageOf({ runFolder }: SettingPaths): Promise<string | undefined> {
   const untilMs = Date.now() + STARTS_WITHIN_MS;
   while (Date.now() < untilMs && !stop.signal.aborted) {
-    if (
-      await fetch(url).then(
-        ({ body }) => body !== null,
-        () => false,
-      )
-    )
-      return;
+    const answer = await askAgent(runFolder, 'statusPage').catch(() => undefined);
+    if (isJsonObject(answer) && typeof answer.url === 'string') return answer.url;
     await delay(100);
+  }
+  return undefined;
+}
+
+async function askAgent(runFolder: string, method: string): Promise<JsonValue> {
+  const agent = await ControlClient.connect({ folder: runFolder, interrupted: stop.signal });
+  try {
+    return await agent.request(method);
+  } finally {
+    await agent.close();
   }
 }
 
@@ -169,18 +195,4 @@ async function once(afterMs: number | undefined, signal: AbortSignal, action: ()
 /** False when the signal came first. */
 async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
   return delay(ms, true, { signal }).catch(() => false);
-}
-
-/** The port that is wished for, or any other when it is taken. */
-async function freePort(wished: number): Promise<number> {
-  const attempt = (port: number): Promise<number | undefined> =>
-    new Promise((resolve) => {
-      const server = createServer();
-      server.once('error', () => resolve(undefined));
-      server.listen(port, '127.0.0.1', () => {
-        const address = server.address();
-        server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined));
-      });
-    });
-  return (await attempt(wished)) ?? (await attempt(0)) ?? wished;
 }

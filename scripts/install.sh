@@ -2,8 +2,9 @@
 # Installs Turnstone on this machine, out of an unpacked release or, from a checkout, out of what `npm run build` and build-release.sh made.
 #   install.sh [--with-sysfs] [--no-start] [--allow-downgrade] [--trust-key FILE.pem]
 #   install.sh --uninstall [--purge]
-# Safe to run again: what is there is kept, and `current` never moves to an older release unless --allow-downgrade says so. Units and
-# boot guard change only here, never by an update. TURNSTONE_ROOT installs into another file system root.
+# Safe to run again: settings and data are kept, and nothing newer makes way for something older: neither `current` nor units, guard and
+# helper, unless --allow-downgrade says so. Those three change only here, never by an update; what a person wants otherwise in a unit
+# belongs in a drop-in (systemctl edit turnstone), which stays. TURNSTONE_ROOT installs into another file system root.
 set -eu
 
 root=${TURNSTONE_ROOT:-}
@@ -27,7 +28,7 @@ while [ $# -gt 0 ]; do
     --no-start) start=no ;;
     --allow-downgrade) adopt_options=--allow-downgrade ;;
     --trust-key) [ $# -ge 2 ] || die '--trust-key needs a file'; trust=$2; shift ;;
-    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) die "unknown option $1" ;;
   esac
   shift
@@ -43,7 +44,9 @@ remove() {
     systemctl disable --now turnstone.service turnstone-helper.path turnstone-guard.timer 2>/dev/null || true
   fi
   for unit in $UNITS; do rm -f "$units/$unit" "$units/multi-user.target.wants/$unit" "$units/timers.target.wants/$unit"; done
-  rm -rf "$units/turnstone.service.d" "$home" "$root/var/cache/turnstone"
+  rm -f "$units/turnstone.service.d/sysfs-gpio-pwm.conf"
+  if [ "$purge" = yes ]; then rm -rf "$units/turnstone.service.d"; else rmdir "$units/turnstone.service.d" 2>/dev/null || true; fi
+  rm -rf "$home" "$root/var/cache/turnstone"
   rm -f "$root/etc/udev/rules.d/70-turnstone.rules" "$root/etc/sysusers.d/turnstone.conf" "$root/usr/local/bin/turnstone"
   [ "$live" = no ] || systemctl daemon-reload
   if [ "$purge" = yes ]; then
@@ -70,12 +73,16 @@ else
   [ -f "$release/manifest.json" ] || die "nothing is built yet: run scripts/build-release.sh first"
 fi
 "$release/node" --version >/dev/null 2>&1 || die "the runtime of this release does not start on this machine ($(uname -m), $(uname -s))"
+if [ -n "$trust" ]; then "$release/node" "$release/guard/root-helper.mjs" check-key "$trust" || die "$trust is not to be trusted"; fi
 
 # --- user and groups
 install -d -m 755 "$root/etc/sysusers.d" "$root/etc/udev/rules.d" "$units"
 install -m 644 "$release/systemd/turnstone.sysusers" "$root/etc/sysusers.d/turnstone.conf"
 if command -v systemd-sysusers >/dev/null; then
   systemd-sysusers ${root:+--root="$root"} "${root:-}/etc/sysusers.d/turnstone.conf"
+elif [ -n "$root" ]; then
+  # The other tools would make the users of this machine.
+  die "users of another root ($root) are made by systemd-sysusers, which is not here"
 else
   for group in gpio i2c dialout; do getent group "$group" >/dev/null || groupadd --system "$group"; done
   id turnstone >/dev/null 2>&1 || useradd --system --user-group --home-dir /var/lib/turnstone --shell /usr/sbin/nologin turnstone
@@ -90,15 +97,18 @@ own() { # own OWNER MODE PATH…: by number, so that it holds for another root t
   chmod "$mode" "$@"
 }
 
-# --- folders and settings; what a person has changed stays
+# --- folders and settings; what a person has changed stays. What lies in the state folder is the service's own, and trusted for nothing:
+# the agent makes its folders there itself, and no link in it is followed here.
 install -d -m 755 "$home" "$guard_state"
-install -d "$settings" "$settings/credentials" "$settings/trusted-keys" "$state" "$state/firmware"
+install -d "$settings" "$settings/credentials" "$settings/trusted-keys" "$state"
 own root:turnstone 750 "$settings"
 own root:root 700 "$settings/credentials"
 own root:root 755 "$settings/trusted-keys"
-own turnstone:turnstone 750 "$state" "$state/firmware"
+own turnstone:turnstone 750 "$state"
+# A command that was run as root once has left files there that the service cannot write.
+[ "$(id -u)" != 0 ] || find "$state/" -xdev -mindepth 1 -user 0 '(' -type d -o -links 1 ')' -execdir chown -h "$numbers" '{}' +
 for file in turnstone.example.yaml provisioning.example.yaml turnstone.schema.json; do
-  [ ! -f "$release/config/$file" ] || install -m 644 "$release/config/$file" "$settings/$file"
+  [ ! -f "$release/config/$file" ] || [ -e "$settings/$file" ] || install -m 644 "$release/config/$file" "$settings/$file"
 done
 fresh=no
 if [ ! -e "$settings/turnstone.yaml" ]; then
@@ -115,23 +125,32 @@ fi
 
 # --- the release, through the same helper that updates use; then guard and units
 current=$("$release/node" "$release/guard/root-helper.mjs" adopt "$release" $adopt_options) || die 'the release was not installed'
+newest=no
+cmp -s "$release/manifest.json" "$home/releases/$current/manifest.json" && newest=yes
+[ "$newest" = yes ] || say 'the newer release stays, with its units, guard and helper; only what is missing is added'
+put() { # put MODE FROM TO: whole or not at all; an older release replaces nothing
+  if [ "$newest" = no ] && [ -e "$3" ]; then return 0; fi
+  cp "$2" "$3.new"
+  chmod "$1" "$3.new"
+  mv -f "$3.new" "$3"
+}
 install -d -m 755 "$home/guard"
-for file in boot-guard set-safe-states leave-identity narrow-devices root-helper.mjs; do
-  cp "$release/guard/$file" "$home/guard/$file.new"
-  chmod "$([ "$file" = root-helper.mjs ] && echo 644 || echo 755)" "$home/guard/$file.new"
-  mv -f "$home/guard/$file.new" "$home/guard/$file"
+for file in boot-guard set-safe-states leave-identity narrow-devices; do put 755 "$release/guard/$file" "$home/guard/$file"; done
+put 644 "$release/guard/root-helper.mjs" "$home/guard/root-helper.mjs"
+for file in turnstone.example.yaml provisioning.example.yaml turnstone.schema.json; do
+  [ ! -f "$release/config/$file" ] || put 644 "$release/config/$file" "$settings/$file"
 done
 # The guard's Node is another name of the release's file: no second 90 MB, and it stays when the release goes.
 if ! [ "$home/releases/$current/node" -ef "$home/guard/node" ]; then
   ln -f "$home/releases/$current/node" "$home/guard/node.new" 2>/dev/null || cp "$home/releases/$current/node" "$home/guard/node.new"
   mv -f "$home/guard/node.new" "$home/guard/node"
 fi
-for unit in $UNITS; do install -m 644 "$release/systemd/$unit" "$units/$unit"; done
+for unit in $UNITS; do put 644 "$release/systemd/$unit" "$units/$unit"; done
 if [ "$sysfs" = yes ]; then
   install -d -m 755 "$units/turnstone.service.d"
-  install -m 644 "$release/systemd/sysfs-gpio-pwm.conf" "$units/turnstone.service.d/sysfs-gpio-pwm.conf"
+  put 644 "$release/systemd/sysfs-gpio-pwm.conf" "$units/turnstone.service.d/sysfs-gpio-pwm.conf"
 fi
-install -m 644 "$release/systemd/70-turnstone.rules" "$root/etc/udev/rules.d/70-turnstone.rules"
+put 644 "$release/systemd/70-turnstone.rules" "$root/etc/udev/rules.d/70-turnstone.rules"
 install -d -m 755 "$root/usr/local/bin"
 ln -sfn /opt/turnstone/current/turnstone "$root/usr/local/bin/turnstone"
 sync

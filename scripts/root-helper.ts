@@ -4,25 +4,31 @@
  *
  *   root-helper.mjs request                            does the one request that lies there (swap, reboot)
  *   root-helper.mjs adopt FOLDER [--allow-downgrade]   installs the release unpacked in FOLDER; prints the version that is current then
+ *   root-helper.mjs check-key FILE                     whether FILE can be a trusted key
  *
  * TURNSTONE_ROOT names another file system root, for tests and for images that are prepared on another machine.
  */
 import { execFile, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../src/errors.ts';
+import { adoptRelease } from '../src/firmware/adopt-release.ts';
 import { releasePaths } from '../src/firmware/guard-state.ts';
-import { adoptRelease, answerRequest, type ReleaseSwapDeps } from '../src/firmware/release-swap.ts';
-import { systemFiles } from '../src/firmware/update-files.ts';
+import { readTrustedKey } from '../src/firmware/release-folder.ts';
+import { answerRequest, type ReleaseSwapDeps } from '../src/firmware/release-swap.ts';
+import { updateFiles } from '../src/firmware/update-files.ts';
+import { systemFiles } from '../src/host/files.ts';
 import type { Log } from '../src/host/log.ts';
 
 const run = promisify(execFile);
 const SERVICE_USER = 'turnstone';
 /** A small board unpacks its code cache for the first time. */
 const SELF_TEST_MS = Number(process.env.TURNSTONE_SELF_TEST_MS ?? 120_000);
+/** What is kept of what a self-test says: with the words before it, no more than fits in a line of the guard's. */
+const LAST_WORDS = 240;
 /** When not even the request can be renamed away, the path unit starts this again at once. */
-const PAUSE_AFTER_FAULT_MS = 5_000;
+const PAUSE_AFTER_FAULT_MS = Number(process.env.TURNSTONE_HELPER_PAUSE_MS ?? 5_000);
 
 const root = process.env.TURNSTONE_ROOT ?? '/';
 
@@ -30,7 +36,7 @@ const say = (level: string) => (fields: object, message: string) => console.erro
 const log: Log = { debug: () => {}, info: say('info'), warn: say('warning'), error: say('error') };
 
 const deps: ReleaseSwapDeps = {
-  files: systemFiles,
+  files: updateFiles(systemFiles),
   paths: releasePaths(root),
   settingsFolder: join(root, 'etc/turnstone'),
   arch: process.arch,
@@ -44,16 +50,27 @@ const [command, folder, ...options] = process.argv.slice(2);
 const never = new AbortController().signal;
 process.umask(0o022);
 try {
-  if (command === 'request') await answerRequest(deps, never);
+  if (command === 'request') await answerRequest({ ...deps, paths: { ...deps.paths, firmware: enterFolder(deps.paths.firmware) } }, never);
+  else if (command === 'check-key' && folder !== undefined) await readTrustedKey(updateFiles(systemFiles), folder);
   else if (command === 'adopt' && folder !== undefined) {
     const { installed, current } = await adoptRelease(deps, folder, { allowDowngrade: options.includes('--allow-downgrade') }, never);
     if (installed !== current) log.warn({ installed, current }, 'the newer release stays the current one');
     console.log(current);
-  } else throw new Error('usage: root-helper.mjs request | adopt FOLDER [--allow-downgrade]');
+  } else throw new Error('usage: root-helper.mjs request | adopt FOLDER [--allow-downgrade] | check-key FILE');
 } catch (error) {
   log.error({}, messageOf(error));
   if (command === 'request') await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_FAULT_MS));
   process.exitCode = 1;
+}
+
+/**
+ * The requests lie in a folder of the service's, in a folder of the service's: what it is called there may lead anywhere at the next moment.
+ * A process that stands in it stays in it; where that is somewhere else, behind a link, nothing is touched.
+ */
+function enterFolder(path: string): string {
+  process.chdir(path);
+  if (process.cwd() !== join(realpathSync(dirname(path)), basename(path))) throw new Error(`${path} leads elsewhere: it is a link`);
+  return '.';
 }
 
 /** Runs `turnstone firmware self-test` of a release as the service user, with nothing of this process's environment. */
@@ -80,7 +97,7 @@ async function selfTest(release: string, { withConfig }: { readonly withConfig: 
   };
   let said = '';
   child.stderr.on('data', (bytes: Buffer) => {
-    said = (said + bytes.toString('utf8')).slice(-300);
+    said = (said + bytes.toString('utf8')).slice(-LAST_WORDS);
   });
   const timer = setTimeout(end, SELF_TEST_MS);
   const outcome = await new Promise<string | undefined>((resolve) => {

@@ -12,7 +12,7 @@ import { configSchema } from '../src/config/agent-config.ts';
 export const SCHEMA_FILE = fileURLToPath(new URL('../config/turnstone.schema.json', import.meta.url));
 
 /** Words by which our fields tell the agent about themselves; editors do not know them. */
-const OWN_WORDS = ['live', 'secret', 'exists', 'amount', 'expected', 'readOnly'] as const;
+const OWN_WORDS = ['live', 'secret', 'private', 'exists', 'amount', 'expected', 'readOnly', 'names'] as const;
 
 /** The JSON Schema of the file as a person writes it. */
 export function configJsonSchema(): string {

@@ -1,43 +1,36 @@
 /**
  * The wiring: opens every part in order, joins them, closes in reverse. It has no rule of its own.
  *
- *   configuration → lock → outbox → field (ports, actuators, sampler) → doors → ready
+ *   configuration → lock → field (ports, actuators, sampler), beside it the outbox → doors → ready
  *                                  └ platform: credentials, however long they take → uploader and the other loops
  */
 import { AlertList } from './agent/alert-list.ts';
 import { closingStep } from './agent/closing-step.ts';
+import { ConfigFile, type ConfigPlace, type FileConfig } from './agent/config-file.ts';
 import { keepRunning } from './agent/keep-running.ts';
-import { LiveConfig } from './agent/live-config.ts';
+import type { Machine } from './agent/machine.ts';
 import { type AgentParts, openParts } from './agent/open-parts.ts';
-import { diagnoseSelf } from './agent/self-diagnosis.ts';
 import { agentStatus } from './agent/status-of.ts';
 import type { AgentConfig } from './config/agent-config.ts';
-import { changedSections, configHash, secretsOf } from './config/config-diff.ts';
-import { loadConfig } from './config/read-config.ts';
 import { messageOf } from './errors.ts';
-import { type Clock, systemClock } from './host/clock.ts';
-import type { Environment } from './host/environment.ts';
+import type { Clock } from './host/clock.ts';
+import { correctedClock } from './host/corrected-clock.ts';
 import type { JsonObject } from './host/json.ts';
 import { AgentLog } from './host/log.ts';
 import { SystemdNotifier } from './host/systemd-notifier.ts';
 import { TimeSync } from './host/time-sync.ts';
 import { agentVersion } from './host/version.ts';
+import type { TelemetryEntry } from './outbox/telemetry-entry.ts';
+import { REFUSED_ALERT } from './provisioning/device-token.ts';
 import type { AgentStatus } from './status/agent-status.ts';
 
-export interface AgentDeps {
-  readonly configFile: string;
-  readonly environment: Environment;
-  /** A simulated board's socket, in place of the hardware that the configuration names. */
-  readonly boardSocket?: string;
-  /** A file that gets every entry whose append has resolved, as JSON lines. */
-  readonly recordAppends?: string;
+export interface AgentDeps extends ConfigPlace {
+  /** Told every entry whose append has resolved: what a test, or the demo, holds against the platform. */
+  readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
   /** Is given the filter that hides secrets, for what is printed outside the log. */
   readonly redactWith?: (redact: (text: string) => string) => void;
-  readonly clock?: Clock;
 }
 
-/** What is taken up while the agent runs; the rest needs a restart, and a reload says so. */
-const RELOADABLE: ReadonlySet<keyof AgentConfig> = new Set(['log', 'sensors', 'rules', 'upload', 'shutdown']);
 /** What closing may take beyond the drain itself. */
 const CLOSE_WITHIN_MS = 5_000;
 
@@ -45,42 +38,48 @@ export class Agent {
   /** Resolves when everything is closed. */
   readonly stopped: Promise<void>;
   readonly #deps: AgentDeps;
+  readonly #machine: Machine;
   readonly #clock: Clock;
+  readonly #rightClock: Clock;
   readonly #log: AgentLog;
   readonly #alerts: AlertList;
   readonly #timeSync: TimeSync;
-  readonly #notifier = new SystemdNotifier();
+  readonly #notifier: SystemdNotifier;
   readonly #startedAtMs: number;
-  readonly #config: LiveConfig;
+  readonly #file: ConfigFile;
   readonly #loops = new AbortController();
   readonly #stopped = Promise.withResolvers<void>();
-  #fileConfig: AgentConfig;
+  readonly #opened = Promise.withResolvers<void>();
   #parts!: AgentParts;
   #running: Promise<unknown> = Promise.resolve();
   #isStopping = false;
 
-  private constructor(deps: AgentDeps, config: AgentConfig) {
+  private constructor(deps: AgentDeps, first: FileConfig) {
+    const { config } = first;
     this.#deps = deps;
-    this.#fileConfig = config;
-    this.#config = new LiveConfig(config);
-    this.#clock = deps.clock ?? systemClock;
-    this.#log = new AgentLog({ level: config.log.level });
+    this.#machine = deps.machine;
+    this.#clock = this.#machine.clock;
+    this.#notifier = new SystemdNotifier(deps.environment);
+    const { logSink } = this.#machine;
+    this.#log = new AgentLog({ level: config.log.level, clock: this.#clock, ...(logSink === undefined ? {} : { sink: logSink }) });
     this.#alerts = new AlertList(this.#log);
-    this.#timeSync = new TimeSync({ clock: this.#clock, policy: config.time.trust });
+    this.#file = new ConfigFile({ place: deps, clock: this.#clock, log: this.#log, alerts: this.#alerts }, first);
+    this.#timeSync = new TimeSync({ clock: this.#clock, policy: config.time.trust, ask: this.#machine.askSystemTime });
+    this.#rightClock = correctedClock(this.#clock, this.#timeSync);
     this.#startedAtMs = this.#clock.monotonicMs();
     this.stopped = this.#stopped.promise;
   }
 
   /**
    * Starts everything; the platform need not be there. The agent stops when `signal` aborts.
-   * @throws ConfigError (stop), AgentError (stop) when another agent runs here or the state folder cannot be used.
+   * @throws ConfigError (stop), AgentError (stop) when another agent runs here.
    */
   static async start(deps: AgentDeps, signal: AbortSignal): Promise<Agent> {
-    const config = await readFileConfig(deps);
-    const agent = new Agent(deps, config);
-    agent.#hideSecrets(config);
+    const agent = new Agent(deps, await ConfigFile.read(deps));
     deps.redactWith?.((text) => agent.#log.redact(text));
-    await agent.#open(signal);
+    // Not with `signal`: a stop during the start ends what was opened in good order, with safe states, once all of it is open.
+    await agent.#open(new AbortController().signal);
+    agent.#opened.resolve();
     if (signal.aborted) void agent.#stop();
     else signal.addEventListener('abort', () => void agent.#stop(), { once: true });
     return agent;
@@ -88,15 +87,15 @@ export class Agent {
 
   status(): AgentStatus {
     const { telemetry, platform, field, firmware } = this.#parts;
-    const { dailyBudgetBytes } = this.#config.current.platform;
+    const { dailyBudgetBytes } = this.#file.live.current.platform;
     return agentStatus({
       known: {
         version: agentVersion(),
         nowMs: this.#clock.monotonicMs(),
-        wallMs: this.#clock.wallMs(),
+        wallMs: this.#rightClock.wallMs(),
         bootId: this.#clock.bootId,
         startedAtMs: this.#startedAtMs,
-        configHash: configHash(this.#fileConfig),
+        configHash: this.#file.hash,
         deviceName: platform.deviceName,
         timeSynchronised: this.#timeSync.isSynchronised(),
         connection: {
@@ -108,7 +107,7 @@ export class Agent {
         lockedOut: field.moving.lockout.locked,
         firmware: firmware.summary(),
       },
-      outbox: telemetry.outbox.status(),
+      ...telemetry.status(),
       sensors: field.sampler.states(),
       actuators: field.moving.states(),
       alerts: this.#alerts.list(),
@@ -119,17 +118,9 @@ export class Agent {
   async reload(): Promise<JsonObject> {
     this.#notifier.reloading(this.#clock.monotonicMs());
     try {
-      const config = await readFileConfig(this.#deps);
-      this.#hideSecrets(config);
-      const changed = changedSections(this.#fileConfig, config);
-      const needRestart = changed.filter((section) => !RELOADABLE.has(section));
-      this.#fileConfig = config;
-      this.#config.replace(config);
+      const read = await this.#file.readAgain();
       this.#alerts.clear('reload');
-      if (needRestart.length > 0)
-        this.#alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
-      this.#log.info({ changed, needRestart }, 'the configuration was read again');
-      return { changed, needRestart };
+      return { ...read };
     } catch (error) {
       this.#alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
       return { error: messageOf(error) };
@@ -140,41 +131,42 @@ export class Agent {
 
   async #open(signal: AbortSignal): Promise<void> {
     void this.#timeSync.start();
+    const isTokenRefused = (): boolean => this.#alerts.isRaised(REFUSED_ALERT);
+    const aboutItself = { clock: this.#clock, status: () => this.status(), isTokenRefused };
     this.#parts = await openParts(
       {
-        config: this.#config,
-        configHash: configHash(this.#fileConfig),
-        clock: this.#clock,
+        config: this.#file.live,
+        configHash: this.#file.hash,
+        machine: this.#machine,
         log: this.#log,
         alerts: this.#alerts,
         timeSync: this.#timeSync,
+        rightClock: this.#rightClock,
         status: () => this.status(),
         reload: () => this.reload(),
         restart: () => void this.#stop(),
-        diagnose: (asked) => diagnoseSelf({ ...this.#deps, clock: this.#clock, status: () => this.status() }, asked),
-        ...(this.#deps.recordAppends === undefined ? {} : { recordAppends: this.#deps.recordAppends }),
+        diagnose: (asked) => this.#machine.diagnose({ ...this.#deps, ...aboutItself }, asked),
+        ...(this.#deps.onDurable === undefined ? {} : { onDurable: this.#deps.onDurable }),
       },
       signal,
     );
-    this.#config.onChange((changed) => this.#takeUp(changed));
-    this.#takeUp(this.#config.current);
+    this.#file.live.onChange((changed) => this.#takeUp(changed));
+    this.#takeUp(this.#file.live.current);
     this.#parts.field.sampler.start(this.#loops.signal);
-    this.#running = Promise.all([this.#runPlatform(this.#loops.signal), this.#runFirmware(this.#loops.signal)]);
-    this.#watch();
-    this.#parts.page.open();
+    const { signal: running } = this.#loops;
+    this.#running = Promise.all([this.#runPlatform(running), this.#runFirmware(running), this.#file.lookForMissing(running)]);
+    this.#notifier.keepAlive(this.#clock);
+    // Without its PIN it is nobody's to see.
+    void this.#file.untilThere(['status'], running).then(() => running.aborted || this.#parts.page.open());
     this.#notifier.ready('running');
-    this.#log.info({ version: agentVersion(), configHash: configHash(this.#fileConfig) }, 'the agent runs');
+    this.#log.info({ version: agentVersion(), configHash: this.#file.hash }, 'the agent runs');
   }
 
-  /** Waits for credentials, and then speaks to the platform until the loops end. */
+  /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
     const { platform, telemetry, remote } = this.#parts;
-    try {
-      await platform.connect(signal);
-    } catch (error) {
-      if (!signal.aborted) this.#alerts.raise('credentials', `nothing is sent: ${messageOf(error)}`);
-      return;
-    }
+    await this.#file.untilThere(['platform', 'provisioning'], signal);
+    await platform.connect(signal);
     const loops: Readonly<Record<string, (loopSignal: AbortSignal) => Promise<void>>> = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => remote.run(loopSignal),
@@ -195,31 +187,21 @@ export class Agent {
     const { field, telemetry, remote } = this.#parts;
     this.#log.level = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
-    field.moving.rules.configure(config.rules);
-    remote.configurationChanged(configHash(this.#fileConfig));
+    telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
+    remote.configurationChanged(this.#file.hash);
     void field
       .configure(config)
       .catch((error: unknown) => this.#alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
-  }
-
-  #hideSecrets(config: AgentConfig): void {
-    for (const secret of secretsOf(config)) this.#log.hide(secret.reveal());
-  }
-
-  /** Tells systemd that the loop turns, at half the time it allows. */
-  #watch(): void {
-    const { watchdogMs } = this.#notifier;
-    if (watchdogMs === undefined || this.#isStopping) return;
-    this.#notifier.alive();
-    this.#clock.after(watchdogMs / 2, () => this.#watch());
   }
 
   /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */
   async #stop(): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    const { drainMs } = this.#config.current.shutdown;
-    const { lock, telemetry, platform, field, remote, doors, page } = this.#parts;
+    // A part may ask for it while the others are still being opened.
+    await this.#opened.promise;
+    const { drainMs } = this.#file.live.current.shutdown;
+    const { stateFolder, telemetry, platform, field, remote, doors, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     this.#log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock: this.#clock, log: this.#log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -235,13 +217,9 @@ export class Agent {
     await attempt('close the connections', () => platform.close());
     await attempt('close the control sockets', () => doors.close());
     this.#timeSync.close();
-    await attempt('release the state folder', () => lock.close());
+    await attempt('release the state folder', () => stateFolder.close());
     this.#log.info({}, 'stopped');
+    this.#log.close();
     this.#stopped.resolve();
   }
-}
-
-async function readFileConfig({ configFile, environment, boardSocket }: AgentDeps): Promise<AgentConfig> {
-  const config = await loadConfig(configFile, { environment });
-  return boardSocket === undefined ? config : { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } };
 }

@@ -13,6 +13,7 @@ import type { Edge, Output } from './cli/edge.ts';
 import { EXIT } from './cli/exit-code.ts';
 import { runCommandLine } from './cli/program.ts';
 import { systemEnvironment } from './host/environment.ts';
+import { tellOwner } from './host/stray-faults.ts';
 import { agentVersion } from './host/version.ts';
 
 /** Wide enough for anything; files and pipes have no width. */
@@ -49,6 +50,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure));
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
+    // Code of a user's own: its sensor fails, and everything else goes on.
+    if (tellOwner(error)) return;
     edge.stderr.write(redact(`turnstone: fault of the program: ${error instanceof Error ? error.stack : String(error)}\n`));
     process.exit(EXIT.internal);
   });
@@ -79,6 +82,8 @@ async function ask(question: string, options: { readonly hidden?: boolean } = {}
     return await new Promise<string>((resolve) => {
       terminal.once('line', resolve);
       terminal.once('close', () => resolve(''));
+      // A terminal that is gone gives no answer.
+      terminal.once('error', () => resolve(''));
       terminal.once('SIGINT', () => process.exit(EXIT.interrupted));
     });
   } finally {

@@ -37,11 +37,30 @@ export interface Verdict {
 
 /** A resolved timestamp is a rounded sum, and two values of one key in one ms are moved apart. */
 const TIME_TOLERANCE_MS = 20;
+/** Two accounts may be divided only in a pause so long that every tolerance of time fits on both sides. */
+const PAUSE_MS = 4 * TIME_TOLERANCE_MS;
 /** From the moment the board showed a value to the moment the agent stamped it: a bus transfer, or a line that had to arrive. */
 const SHOWN_TOLERANCE_MS = 2_000;
 /** An entry written just before a kill may be durable, and delivered later, though nobody was told that it was. */
 const UNTOLD_BEFORE_DEATH_MS = 10_000;
 const FAULTS_SHOWN = 10;
+
+/** Wall time minus CLOCK_MONOTONIC, ms; up to 1 ms too small, as the wall clock is read in whole ms. */
+export function wallOffset(): number {
+  return Date.now() - Number(process.hrtime.bigint()) / 1e6;
+}
+
+/**
+ * The latest time (CLOCK_MONOTONIC, ms) at which a run can be cut in two: in the middle of a pause between two durable entries. At an entry's
+ * own time a rounded ms decides on which side it stands. @throws Error when there is no pause.
+ */
+export function lastPause(appended: readonly AppendedValue[]): number {
+  const times = appended.map(({ monotonicMs }) => monotonicMs).sort((a, b) => b - a);
+  const at = times.findIndex((ms, index) => index > 0 && (times[index - 1] ?? ms) - ms >= PAUSE_MS);
+  const [after, before] = [times[at - 1], times[at]];
+  if (after === undefined || before === undefined) throw new Error(`no two durable entries are ${PAUSE_MS} ms apart`);
+  return (after + before) / 2;
+}
 
 export function judgeDelivery(accounts: {
   readonly shown: readonly ShownValue[];
@@ -49,15 +68,18 @@ export function judgeDelivery(accounts: {
   readonly stored: ReadonlyMap<string, readonly StoredValue[]>;
   /** Wall time minus monotonic time, ms. */
   readonly wallOffsetMs: number;
+  /** By how much it moved during the run: a clock that is being synchronised is slewed. */
+  readonly offsetMovedMs?: number;
 }): Verdict {
-  const { shown, appended, stored, wallOffsetMs } = accounts;
+  const { shown, appended, stored, wallOffsetMs, offsetMovedMs = 0 } = accounts;
+  const toleranceMs = TIME_TOLERANCE_MS + Math.abs(offsetMovedMs);
   const faults: string[] = [];
   const unclaimed = new Map([...stored].map(([key, values]) => [key, new Set(values)]));
   let missing = 0;
   let different = 0;
 
   for (const entry of appended) {
-    const candidates = near(unclaimed.get(entry.key), entry.monotonicMs + wallOffsetMs, TIME_TOLERANCE_MS);
+    const candidates = near(unclaimed.get(entry.key), entry.monotonicMs + wallOffsetMs, toleranceMs);
     const match = candidates.find(({ value }) => jsonEqual(value, entry.value)) ?? candidates[0];
     if (match === undefined) {
       missing += 1;
@@ -92,7 +114,7 @@ export function judgeDelivery(accounts: {
         ? shown.some(
             (one) => one.key === key && jsonEqual(one.value, value.value) && Math.abs(one.monotonicMs - atMs) <= SHOWN_TOLERANCE_MS,
           )
-        : deaths.some((deathMs) => atMs >= deathMs - TIME_TOLERANCE_MS && atMs <= deathMs + UNTOLD_BEFORE_DEATH_MS);
+        : deaths.some((deathMs) => atMs >= deathMs - toleranceMs && atMs <= deathMs + UNTOLD_BEFORE_DEATH_MS);
       if (explained) continue;
       different += 1;
       faults.push(`different: the platform has ${key} = ${String(value.value)}, which nobody appended`);

@@ -7,20 +7,38 @@ const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 /** Longer than the agent's own drain. */
 const STOP_WITHIN_MS = 20_000;
 
+export interface DemoProcessOptions {
+  readonly folder: string;
+  readonly onUnexpectedExit: (what: string) => void;
+  /** Whoever starts it looks whether it said anything: an end before is no accident. */
+  readonly mayEndFirst?: boolean;
+}
+
 export class DemoProcess {
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
   readonly name: string;
   #stopping = false;
   #tail = '';
+  /** What it printed first; undefined when it ended without a word. */
+  readonly firstLine: Promise<string | undefined>;
 
-  private constructor(name: string, child: ChildProcess, onUnexpectedExit: (what: string) => void) {
+  private constructor(name: string, child: ChildProcess, { onUnexpectedExit, mayEndFirst = false }: DemoProcessOptions) {
     this.name = name;
     this.#child = child;
+    const { promise, resolve: say } = Promise.withResolvers<string | undefined>();
+    this.firstLine = promise;
+    let hasSpoken = false;
+    child.stdout?.once('data', (chunk: Buffer) => {
+      hasSpoken = true;
+      say(chunk.toString().split('\n', 1)[0]);
+    });
     this.#exited = new Promise((done) => {
-      child.once('exit', (code, signal) => {
+      child.once('close', (code, signal) => {
         done();
-        if (!this.#stopping) onUnexpectedExit(`the ${name} ended by itself (${signal ?? `exit code ${code}`}):\n${this.#tail}`);
+        say(undefined);
+        if (!this.#stopping && (hasSpoken || !mayEndFirst))
+          onUnexpectedExit(`the ${name} ended by itself (${signal ?? `exit code ${code}`}):\n${this.#tail}`);
       });
     });
     for (const stream of [child.stdout, child.stderr]) {
@@ -31,18 +49,14 @@ export class DemoProcess {
   }
 
   /** Starts `turnstone ARGS…`; what it prints goes to `<folder>/<name>.log`. */
-  static start(
-    name: string,
-    args: readonly string[],
-    options: { readonly folder: string; readonly onUnexpectedExit: (what: string) => void },
-  ): DemoProcess {
+  static start(name: string, args: readonly string[], options: DemoProcessOptions): DemoProcess {
     const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     const log = createWriteStream(join(options.folder, `${name}.log`), { flags: 'a' });
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });
     // Whatever ends the demo, nothing of it stays behind.
     process.once('exit', () => child.kill('SIGKILL'));
-    return new DemoProcess(name, child, options.onUnexpectedExit);
+    return new DemoProcess(name, child, options);
   }
 
   /** SIGTERM, and SIGKILL when that is not enough. */

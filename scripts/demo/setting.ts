@@ -5,10 +5,11 @@ import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts
 
 export const ACCESS_TOKEN = 'demo-gateway-token';
 export const DEVICE_NAME = 'demo-gateway';
-const SERIAL_PORT = '/dev/ttyWEATHER';
+/** In the demo's own folder: two demos at once have a port each, and none needs to write in /dev. */
+const SERIAL_PORT = 'ttyWEATHER';
 
 /** Named as the platform's keys, so that the board's record and the platform speak of the same things. */
-const BOARD: BoardConfigInput = {
+const boardIn = (folder: string): BoardConfigInput => ({
   seed: 7,
   gpio: [
     {
@@ -37,7 +38,7 @@ const BOARD: BoardConfigInput = {
   ],
   serial: [
     {
-      port: SERIAL_PORT,
+      port: join(folder, SERIAL_PORT),
       pty: true,
       talk: {
         kind: 'lines',
@@ -50,7 +51,7 @@ const BOARD: BoardConfigInput = {
       },
     },
   ],
-};
+});
 
 export interface SettingPaths {
   readonly boardConfig: string;
@@ -62,11 +63,20 @@ export interface SettingPaths {
   readonly platformData: string;
 }
 
+export interface SettingAddresses {
+  readonly platformUrl: string;
+  readonly pagePort: number;
+}
+
 /** Writes the demo's files into a folder. */
-export async function writeSetting(
-  folder: string,
-  addresses: { readonly platformUrl: string; readonly pagePort: number },
-): Promise<SettingPaths> {
+export async function writeSetting(folder: string, addresses: SettingAddresses): Promise<SettingPaths> {
+  const paths = await writeBoard(folder);
+  await writeAgent(folder, addresses, paths);
+  return paths;
+}
+
+/** What the board is; where all other files lie. */
+export async function writeBoard(folder: string): Promise<SettingPaths> {
   const paths: SettingPaths = {
     boardConfig: join(folder, 'board.json'),
     boardSocket: join(folder, 'board.sock'),
@@ -76,16 +86,15 @@ export async function writeSetting(
     runFolder: join(folder, 'run'),
     platformData: join(folder, 'platform'),
   };
-  await writeFile(paths.boardConfig, JSON.stringify(BOARD));
-  await writeFile(paths.agentConfig, agentConfig(folder, addresses, paths), { mode: 0o600 });
+  await writeFile(paths.boardConfig, JSON.stringify(boardIn(folder)));
   return paths;
 }
 
-function agentConfig(
-  folder: string,
-  { platformUrl, pagePort }: { readonly platformUrl: string; readonly pagePort: number },
-  { boardSocket, runFolder }: SettingPaths,
-): string {
+export async function writeAgent(folder: string, addresses: SettingAddresses, paths: SettingPaths): Promise<void> {
+  await writeFile(paths.agentConfig, agentConfig(folder, addresses, paths), { mode: 0o600 });
+}
+
+function agentConfig(folder: string, { platformUrl, pagePort }: SettingAddresses, { boardSocket, runFolder }: SettingPaths): string {
   return `version: 1
 platform: { url: "${platformUrl}", accessToken: ${ACCESS_TOKEN} }
 stateFolder: ${join(folder, 'state')}
@@ -110,7 +119,7 @@ sensors:
     line: DOOR
     period: 5s
     keys: { state: { rename: doorOpen } }
-  - { name: weather, kind: serial-line, port: ${SERIAL_PORT}, format: json, period: 10s }
+  - { name: weather, kind: serial-line, port: ${join(folder, SERIAL_PORT)}, format: json, period: 10s }
 actuators:
   - { name: relay, kind: gpio-output, line: RELAY, safe: { start: off, stop: off } }
 `;

@@ -1,23 +1,28 @@
 /**
  * The one door to every actuator. Whoever wants to move something passes: lockout → value → times → interlocks → the hardware.
- * The last writer owns. Safe states pass none of the gates and wait for nothing, no disk and no queue.
+ * The last writer owns. What switches off passes lockout and interlocks and waits for nothing, no disk and no queue; safe states pass all but
+ * the interlocks. Every gate reads the pin's record, and claims it in the same breath.
  *
  *   rpc ─┐
- *   shared ─┤→ set / pulse → gates → ActuatorSlot → driver → read back → onState
- *   rule ─┘                   safe state ↗
+ *   shared ─┤→ set / pulse → gates → claim → (mark) → ActuatorSlot → driver → read back → record → onState
+ *   rule ─┘        safe states, off times ↗
  */
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
-import { checkPulse, checkTimes, checkValue } from './actuator-limits.ts';
+import { checkPulse, checkPulseOver } from './actuator-limits.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
-import { ActuatorSlot } from './actuator-slot.ts';
-import { checkInterlocks } from './interlocks.ts';
-import { LongestOn } from './longest-on.ts';
-import { watchContact } from './no-contact.ts';
+import { ActuatorSlot, type Movement } from './actuator-slot.ts';
+import { Gates } from './gates.ts';
+import { excluderOf } from './interlocks.ts';
+import { ContactWatch } from './no-contact.ts';
+import { OffTimes } from './off-times.ts';
+import { PinRecord } from './pin-record.ts';
 import { type PulseRequest, pulse } from './pulse.ts';
-import { SafeStateSetter } from './safe-states.ts';
+import { SafeStates } from './safe-states.ts';
+import { setStartStates, stopValue } from './start-and-stop.ts';
 
 export interface ActuatorControlDeps {
   readonly actuators: readonly { readonly settings: ActuatorSettings; readonly driver: ActuatorDriver }[];
@@ -26,50 +31,67 @@ export interface ActuatorControlDeps {
   readonly locked: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
+  /** An actuator that is not as it has to be, for a person to know; undefined takes it back. */
+  readonly onAlarm?: (actuator: string, message: string | undefined) => void;
 }
 
-/** How soon a refused restoring is tried again. */
-const RESTORE_AGAIN_AFTER_MS = 10_000;
-/** Who is stopped by lockout; a person on site holds the key. */
-const REMOTE: ReadonlySet<Writer> = new Set(['rpc', 'shared', 'rule', 'restore']);
+/** For hardware that is still being opened, and for what is remembered on a disk that may hang. */
+const CLOSE_WITHIN_MS = 2_000;
 
 export class ActuatorControl {
+  /** To be told whenever the platform is heard. */
+  readonly contact: ContactWatch<ActuatorSlot>;
   readonly #deps: ActuatorControlDeps;
   readonly #slots: ReadonlyMap<string, ActuatorSlot>;
+  readonly #records: readonly PinRecord[];
+  readonly #gates: Gates;
   readonly #found = new Map<string, ActuatorValue | undefined>();
   readonly #listeners = new Set<(state: ActuatorState) => void>();
-  readonly #longestOn: LongestOn;
-  readonly #safeStates: SafeStateSetter;
+  readonly #offTimes: OffTimes;
+  readonly #safeStates: SafeStates;
   readonly #closing = new AbortController();
-  readonly #contact: ReturnType<typeof watchContact>;
   #closed: Promise<void> | undefined;
 
   private constructor(deps: ActuatorControlDeps) {
     this.#deps = deps;
-    const { clock } = deps;
-    this.#slots = new Map(
-      deps.actuators.map(({ settings, driver }) => {
-        const history = deps.memory.historyOf(settings.name);
-        return [settings.name, new ActuatorSlot({ settings, driver, clock, history, onChange: () => this.#changed(settings.name) })];
-      }),
-    );
-    const settings = deps.actuators.map((actuator) => actuator.settings);
-    this.#contact = watchContact({
-      settings,
-      clock,
-      onLost: (name, value) => void this.#safeStates.set(this.#slot(name), value, 'no contact'),
+    const { clock, log, memory, onAlarm = () => {} } = deps;
+    this.#slots = new Map(deps.actuators.map(({ settings, driver }) => [settings.name, this.#newSlot(settings, driver)]));
+    this.#records = [...this.#slots.values()].map(({ record }) => record);
+    this.#gates = new Gates({ records: this.#records, locked: deps.locked, closing: this.#closing.signal, clock });
+    this.#safeStates = new SafeStates({
+      ...{ clock, log, onAlarm },
+      move: async (slot, movement) => {
+        this.#gates.permit(slot.record, movement.value, 'safe-state');
+        await this.#move(slot, movement, this.#closing.signal);
+      },
+      excluderOf: (pin) => excluderOf(pin, this.#records),
     });
-    this.#safeStates = new SafeStateSetter({ clock, log: deps.log, closing: this.#closing.signal });
-    this.#longestOn = new LongestOn({ clock, switchOff: (slot, value) => void this.#safeStates.set(slot, value, 'longest time on') });
+    this.#offTimes = new OffTimes({
+      clock,
+      switchOff: (slot, value) => {
+        const { pulsing, by } = slot.record.state;
+        if (pulsing) return void this.#safeStates.set(slot, value, 'end of a pulse', by);
+        // It is not to begin again because a gateway restarts.
+        memory.wished(slot.record, value);
+        void this.#safeStates.set(slot, value, 'longest time on');
+      },
+    });
+    this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, safeStates: this.#safeStates });
   }
 
   /** Looks at what the hardware shows, then restores or sets the safe states for start. An actuator that does not answer is reported, not fatal. */
   static async open(deps: ActuatorControlDeps, signal: AbortSignal): Promise<ActuatorControl> {
     const control = new ActuatorControl(deps);
     const slots = [...control.#slots.values()];
-    await Promise.all(slots.map((slot) => control.#look(slot, signal)));
-    await Promise.all(slots.filter((slot) => !control.#isRestored(slot)).map((slot) => control.#setStart(slot)));
-    for (const slot of slots.filter((each) => control.#isRestored(each))) await control.#restore(slot, signal);
+    const looks = new Map(slots.map((slot) => [slot, control.#look(slot, signal)]));
+    const looked = async (slot: ActuatorSlot): Promise<void> => await looks.get(slot);
+    const { memory, locked, clock, log } = deps;
+    const restore = async (slot: ActuatorSlot, value: ActuatorValue): Promise<void> =>
+      void (await control.set(slot.settings.name, value, { by: 'restore' }, signal));
+    await setStartStates(slots, {
+      ...{ memory, locked, clock, log, restore, looked },
+      ...{ safeStates: control.#safeStates, closing: control.#closing.signal },
+    });
     return control;
   }
 
@@ -77,54 +99,45 @@ export class ActuatorControl {
   async set(name: string, value: unknown, options: { readonly by: Writer }, signal: AbortSignal): Promise<ActuatorState> {
     const slot = this.#slot(name);
     const checked = this.check(name, value, options.by);
-    await slot.move({ value: checked, by: options.by }, AbortSignal.any([signal, this.#closing.signal]));
-    this.#deps.memory.wished(slot, checked);
-    if (slot.pulsing) {
-      slot.pulsing = false;
-      this.#changed(name);
-    }
-    return slot.state;
+    // Off is wanted from here on, whether or not the hardware takes it at once.
+    if (!isActive(checked)) this.#deps.memory.wished(slot.record, checked);
+    await this.#move(slot, { value: checked, by: options.by }, signal);
+    if (isActive(checked)) this.#deps.memory.wished(slot.record, checked);
+    return slot.record.state;
   }
 
   /** Whether `set` would pass the gates now. @throws AgentError as `set` does. */
   check(name: string, value: unknown, by: Writer): ActuatorValue {
-    const slot = this.#slot(name);
-    if (this.#closing.signal.aborted) throw new AgentError('actuators/closing', 'the agent is stopping', { recovery: 'drop' });
-    if (REMOTE.has(by) && this.#deps.locked())
-      throw new AgentError('actuators/locked-out', `${name} is not moved: the machine is locked out`, { recovery: 'hold' });
-    const checked = checkValue(slot.settings, value);
-    const { settings, history, expected } = slot;
-    checkTimes({ settings, current: expected, history, nowMs: this.#deps.clock.monotonicMs() }, checked);
-    if (isActive(checked)) checkInterlocks(slot, this.#slots.values());
-    return checked;
+    return this.#gates.check(this.#slot(name).record, value, by);
   }
 
   /**
    * Switches on, and off again after `durationMs`. Resolves when it has ended, or for pulses over a second when it has begun.
-   * The end comes whatever happens to the caller; after a kill the safe states for crash and start take its place.
+   * The end comes whatever happens to the caller; after a kill the stop hook and the next start take its place.
    */
   async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
     const slot = this.#slot(name);
     this.checkPulse(name, durationMs, by);
-    this.#deps.memory.pulseBegins(name);
-    await pulse(slot, { durationMs, by }, { clock: this.#deps.clock, log: this.#deps.log, closing: this.#closing.signal }, signal);
-    return slot.state;
+    const move = (movement: Movement): Promise<void> => this.#move(slot, movement, signal);
+    const switchOff = (): Promise<void> => this.#safeStates.set(slot, false, 'end of a pulse', by);
+    await pulse(slot, { durationMs, by }, { move, switchOff, closing: this.#closing.signal });
+    return slot.record.state;
   }
 
   /** Whether `pulse` would pass the gates now. @throws AgentError as `pulse` does. */
   checkPulse(name: string, durationMs: number, by: Writer): void {
     const slot = this.#slot(name);
-    checkPulse(slot.settings, slot.expected, durationMs);
+    checkPulse(slot.record, durationMs);
     this.check(name, true, by);
   }
 
   /** @throws AgentError `actuators/unknown` (drop). */
   state(name: string): ActuatorState {
-    return this.#slot(name).state;
+    return this.#slot(name).record.state;
   }
 
   states(): readonly ActuatorState[] {
-    return [...this.#slots.values()].map((slot) => slot.state);
+    return this.#records.map(({ state }) => state);
   }
 
   settings(name: string): ActuatorSettings {
@@ -134,10 +147,8 @@ export class ActuatorControl {
   /** Asks the hardware where it can be asked. */
   async read(name: string, signal: AbortSignal): Promise<ActuatorState> {
     const slot = this.#slot(name);
-    const before = slot.state.value;
     await slot.refresh(signal);
-    if (slot.state.value !== before) this.#changed(name);
-    return slot.state;
+    return slot.record.state;
   }
 
   /** What the hardware showed when this process began, before anything was set; undefined when it could not be asked. */
@@ -145,9 +156,9 @@ export class ActuatorControl {
     return this.#found.get(name);
   }
 
-  /** How many movements there have been: whoever remembers it knows whether someone else has written since. */
+  /** How many writes there have been: whoever remembers it knows whether someone else has written since. */
   movements(name: string): number {
-    return this.#slot(name).movements;
+    return this.#slot(name).record.writes;
   }
 
   /** Calls back whenever a state may have changed, until the returned function is called. */
@@ -156,12 +167,7 @@ export class ActuatorControl {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The platform has just been heard. */
-  contact(): void {
-    this.#contact.heard();
-  }
-
-  /** Ends pulses, sets the safe states for stop and gives the hardware back. Idempotent. */
+  /** Sets the safe states for stop, switches off what nobody would end after us, and gives the hardware back. Bounded in time, and idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -169,63 +175,59 @@ export class ActuatorControl {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    this.#contact.close();
-    this.#longestOn.close();
-    await Promise.all(
-      [...this.#slots.values()].map(async (slot) => {
-        const { stop } = slot.settings.safe;
-        const value = stop ?? (slot.pulsing ? false : undefined);
-        if (value !== undefined) await this.#safeStates.set(slot, value, 'stop');
-        await slot.close().catch((error: unknown) => this.#warn(slot, 'was not closed', error));
-      }),
-    );
-    await this.#deps.memory.flush();
+    this.contact.close();
+    this.#offTimes.close();
+    this.#safeStates.close();
+    const slots = [...this.#slots.values()];
+    await this.#safeStates.setAll(slots.flatMap(stopValue), 'stop');
+    const given = slots.map((slot) => slot.close().catch((error: unknown) => this.#warn(slot.settings.name, 'was not closed', error)));
+    await endedWithin(this.#deps.clock, CLOSE_WITHIN_MS, Promise.all([...given, this.#deps.memory.close()]));
+  }
+
+  #newSlot(settings: ActuatorSettings, driver: ActuatorDriver): ActuatorSlot {
+    const { clock, memory } = this.#deps;
+    const { name } = settings;
+    const record = new PinRecord({ settings, clock, history: memory.historyOf(name), onSinceMs: memory.leftMark(settings)?.sinceMs });
+    const onDue = (): void => this.#offTimes.update(this.#slot(name));
+    return new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue });
   }
 
   async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
-    this.#found.set(slot.settings.name, slot.readable ? await slot.refresh(signal) : undefined);
-  }
-
-  async #setStart(slot: ActuatorSlot): Promise<void> {
-    const { name, safe } = slot.settings;
-    const start = safe.start ?? (this.#deps.memory.wasPulsing(name) ? false : undefined);
-    if (start !== undefined) await this.#safeStates.set(slot, start, 'start');
-  }
-
-  /** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
-  #isRestored({ settings }: ActuatorSlot): boolean {
-    return settings.restore && this.#deps.memory.wishOf(settings.name) !== undefined && !this.#deps.locked();
-  }
-
-  /** Through the same gates as everyone. What a gate forbids for now (a compressor's least time off) is tried again until someone else writes. */
-  async #restore(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
     const { name } = slot.settings;
-    try {
-      await this.set(name, this.#deps.memory.wishOf(name), { by: 'restore' }, signal);
-    } catch (error) {
-      this.#warn(slot, 'was not restored', error);
-      await this.#setStart(slot);
-      if (!(error instanceof AgentError) || error.recovery !== 'retry') return;
-      const { movements } = slot;
-      void this.#deps.clock.sleep(RESTORE_AGAIN_AFTER_MS, this.#closing.signal).then(async () => {
-        if (slot.movements === movements && !this.#closing.signal.aborted) await this.#restore(slot, this.#closing.signal);
-      });
-    }
+    const shown = slot.readable ? await slot.refresh(signal) : undefined;
+    // Not once something was set.
+    this.#found.set(name, slot.record.writes === 0 ? shown : undefined);
+    this.#changed(name);
+  }
+
+  async #move(slot: ActuatorSlot, movement: Movement, signal: AbortSignal): Promise<void> {
+    const { record } = slot;
+    const { value, by } = movement;
+    const permit = (): void => {
+      this.#gates.permit(record, value, by);
+      if (movement.pulse !== undefined) checkPulseOver(record);
+      if (isActive(value)) this.#deps.memory.mark(record);
+    };
+    const keep = (): Promise<void> => this.#deps.memory.keepPulse(record);
+    const kept = movement.pulse === undefined ? movement : { ...movement, keep };
+    await slot.move({ ...kept, permit }, AbortSignal.any([signal, this.#closing.signal]));
   }
 
   #changed(name: string): void {
     const slot = this.#slot(name);
-    this.#longestOn.update(slot);
-    this.#deps.memory.update(slot);
+    this.#deps.memory.update(slot.record);
+    this.#offTimes.update(slot);
+    this.#safeStates.update(slot);
+    this.contact.update(slot);
     for (const listener of this.#listeners) this.#tell(listener, slot);
   }
 
   /** Whoever listens badly must not turn a movement into a failure. */
   #tell(listener: (state: ActuatorState) => void, slot: ActuatorSlot): void {
     try {
-      listener(slot.state);
+      listener(slot.record.state);
     } catch (error) {
-      this.#warn(slot, 'was not reported', error);
+      this.#warn(slot.settings.name, 'was not reported', error);
     }
   }
 
@@ -235,7 +237,7 @@ export class ActuatorControl {
     return slot;
   }
 
-  #warn(slot: ActuatorSlot, what: string, error: unknown): void {
-    this.#deps.log.warn({ actuator: slot.settings.name, error: messageOf(error) }, `an actuator ${what}`);
+  #warn(actuator: string, what: string, error: unknown): void {
+    this.#deps.log.warn({ actuator, error: messageOf(error) }, `an actuator ${what}`);
   }
 }

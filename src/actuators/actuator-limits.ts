@@ -1,21 +1,18 @@
 /** What an actuator may be asked for, and how often. Pure: the state comes in, a refusal or nothing comes out. */
 import { AgentError, type ErrorCode } from '../errors.ts';
 import { type ActuatorSettings, type ActuatorValue, isActive } from './actuator.ts';
+import type { PinRecord } from './pin-record.ts';
 
 /** What is remembered of the past for the sake of the limits; times in ms since boot. */
 export interface SwitchHistory {
-  /** When it last became active or inactive. */
+  /** When it last became active or inactive; undefined also where no limit asks. */
   readonly changedAtMs: number | undefined;
-  /** When it was switched on, within the last hour. */
+  /** When it was switched on, within the last hour: as many as a limit counts. */
   readonly switchedOnAtMs: readonly number[];
 }
 
-export interface ValueCheck {
-  readonly settings: ActuatorSettings;
-  readonly current: ActuatorValue | undefined;
-  readonly history: SwitchHistory;
-  readonly nowMs: number;
-}
+type PinTimes = Pick<PinRecord, 'settings' | 'expected' | 'history' | 'changedAtMs' | 'offDueMs'>;
+type PinPulses = Pick<PinRecord, 'settings' | 'value' | 'expected' | 'pulse'>;
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_LONGEST_PULSE_MS = 60_000;
@@ -34,40 +31,75 @@ export function checkValue(settings: ActuatorSettings, value: unknown): Actuator
   return value as ActuatorValue;
 }
 
-/** @throws AgentError `actuators/least-on-time`, `actuators/least-off-time` or `actuators/too-many-switches` (retry). */
-export function checkTimes({ settings, current, history, nowMs }: ValueCheck, value: ActuatorValue): void {
+/**
+ * What is not known counts as on for whoever keeps it from staying on, and as switched just now for whoever wants it on: off is never held up
+ * by what is not known.
+ * @throws AgentError `actuators/least-on-time`, `actuators/least-off-time`, `actuators/too-many-switches` or `actuators/longest-on-time` (retry).
+ */
+export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number): void {
+  const { settings, expected } = record;
   const { leastOnMs = 0, leastOffMs = 0, mostSwitchesPerHour } = settings.limits;
   const turnsOn = isActive(value);
-  if (current !== undefined && isActive(current) === turnsOn) return;
-  const sinceMs = nowMs - (history.changedAtMs ?? Number.NEGATIVE_INFINITY);
+  if (turnsOn && (record.offDueMs ?? Number.POSITIVE_INFINITY) <= nowMs)
+    throw new AgentError('actuators/longest-on-time', `${settings.name} has had its longest time on, and is not known to be off`, {
+      recovery: 'retry',
+    });
+  if (expected !== undefined ? isActive(expected) === turnsOn : !turnsOn) return;
+  const sinceMs = nowMs - (record.changedAtMs ?? Number.NEGATIVE_INFINITY);
   if (!turnsOn && sinceMs < leastOnMs) throw tooSoon('actuators/least-on-time', settings, leastOnMs - sinceMs);
   if (turnsOn && sinceMs < leastOffMs) throw tooSoon('actuators/least-off-time', settings, leastOffMs - sinceMs);
   if (!turnsOn || mostSwitchesPerHour === undefined) return;
-  if (recentSwitches(history, nowMs).length >= mostSwitchesPerHour)
+  if (recentSwitches(record.history, nowMs).length >= mostSwitchesPerHour)
     throw new AgentError('actuators/too-many-switches', `${settings.name} was switched on ${mostSwitchesPerHour} times within an hour`, {
       recovery: 'retry',
     });
 }
 
-/** @throws AgentError `actuators/no-pulse` or `actuators/out-of-range` (drop). */
-export function checkPulse(settings: ActuatorSettings, current: ActuatorValue | undefined, durationMs: number): void {
+/** @throws AgentError `actuators/no-pulse`, `actuators/out-of-range` or `actuators/already-on` (drop). */
+export function checkPulse(record: PinPulses, durationMs: number): void {
+  const { settings, expected, value } = record;
   const { leastOnMs = 0, longestPulseMs = DEFAULT_LONGEST_PULSE_MS } = settings.limits;
   if (settings.valueType !== 'boolean') throw refused('actuators/no-pulse', settings, 'cannot be pulsed');
   if (!(durationMs >= Math.max(1, leastOnMs) && durationMs <= longestPulseMs))
     throw refused('actuators/out-of-range', settings, `takes pulses of ${Math.max(1, leastOnMs)} to ${longestPulseMs} ms`);
-  if (current === true) throw refused('actuators/already-on', settings, 'is on already');
+  if (expected === true) throw refused('actuators/already-on', settings, 'is on already');
+  // Off may be under way: it is seen when its turn has come whether that was taken.
+  if (value === undefined) checkPulseOver(record);
 }
 
-/** The history after a movement from `before` to `after`. */
-export function historyAfter(
-  history: SwitchHistory,
-  before: ActuatorValue | undefined,
-  after: ActuatorValue,
-  nowMs: number,
-): SwitchHistory {
-  if (before !== undefined && isActive(before) === isActive(after)) return history;
-  const switches = recentSwitches(history, nowMs);
-  return { changedAtMs: nowMs, switchedOnAtMs: isActive(after) ? [...switches, nowMs] : switches };
+/** One pulse is over before the next begins, or both are one that is too long. @throws AgentError `actuators/already-on` (drop). */
+export function checkPulseOver({ settings, value, pulse }: PinPulses): void {
+  if (pulse !== undefined && value !== false)
+    throw refused('actuators/already-on', settings, 'is not known to be off since its last pulse');
+}
+
+/** The history after it was switched on or off, or may have been. */
+export function switchSince(history: SwitchHistory, atMs: number): SwitchHistory {
+  return { changedAtMs: atMs, switchedOnAtMs: recentSwitches(history, atMs) };
+}
+
+/** The history after it was switched on, or may have been. */
+export function switchedOn(history: SwitchHistory, atMs: number): SwitchHistory {
+  return { changedAtMs: atMs, switchedOnAtMs: [...recentSwitches(history, atMs), atMs] };
+}
+
+/** Of a history only what a limit asks for: it is written to a card at each change. The one before where nothing of that has changed. */
+export function neededHistory({ limits }: ActuatorSettings, history: SwitchHistory, before: SwitchHistory): SwitchHistory {
+  const { leastOnMs, leastOffMs, mostSwitchesPerHour } = limits;
+  const changedAtMs = leastOnMs === undefined && leastOffMs === undefined ? undefined : history.changedAtMs;
+  const switchedOnAtMs = mostSwitchesPerHour === undefined ? [] : history.switchedOnAtMs.slice(-mostSwitchesPerHour);
+  const isSame =
+    changedAtMs === before.changedAtMs &&
+    switchedOnAtMs.length === before.switchedOnAtMs.length &&
+    switchedOnAtMs.every((atMs, at) => atMs === before.switchedOnAtMs[at]);
+  return isSame ? before : { changedAtMs, switchedOnAtMs };
+}
+
+/** The history where a mark tells that it went on: what an earlier process could not write of it any more is counted all the same. */
+export function withMark(history: SwitchHistory, onSinceMs: number | undefined): SwitchHistory {
+  const { changedAtMs = onSinceMs, switchedOnAtMs } = history;
+  if (onSinceMs === undefined || changedAtMs === undefined || switchedOnAtMs.some((atMs) => atMs >= onSinceMs)) return history;
+  return { changedAtMs: Math.max(changedAtMs, onSinceMs), switchedOnAtMs: [...switchedOnAtMs, onSinceMs] };
 }
 
 function recentSwitches(history: SwitchHistory, nowMs: number): readonly number[] {
@@ -77,6 +109,7 @@ function recentSwitches(history: SwitchHistory, nowMs: number): readonly number[
 function checkNumber(settings: ActuatorSettings, value: number): void {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, step } = settings.limits;
   if (value < min || value > max) throw refused('actuators/out-of-range', settings, `takes ${min} to ${max}`);
+  if (settings.holds?.(value) === false) throw refused('actuators/out-of-range', settings, `has no room for ${value}`);
   if (step === undefined) return;
   const steps = (value - (settings.limits.min ?? 0)) / step;
   if (Math.abs(steps - Math.round(steps)) > STEP_TOLERANCE) throw refused('actuators/off-step', settings, `takes steps of ${step}`);

@@ -1,25 +1,32 @@
-/** What of each actuator outlives the process: its last wish and its switching on the card, a pulse under way in the run folder. */
-import { type ActuatorValue, hasMemory } from './actuator.ts';
+/**
+ * What of each pin outlives the process: its last wish and its switching on the card, that it must be switched off in the run folder, and for
+ * what does not fall with this board's power on the card as well.
+ */
+import { AgentError, messageOf } from '../errors.ts';
+import { type ActuatorSettings, type ActuatorValue, hasMemory, isActive } from './actuator.ts';
 import type { SwitchHistory } from './actuator-limits.ts';
-import type { ActuatorSlot } from './actuator-slot.ts';
 import type { DesiredStates } from './desired-states.ts';
-import type { PulseMarks } from './pulse-marks.ts';
+import type { KeptPulses } from './kept-pulses.ts';
+import type { OnMark, PinRecord } from './pin-record.ts';
+import { NOT_UNDERSTOOD, type PulseMarks } from './pulse-marks.ts';
 
 export interface ActuatorMemoryDeps {
   readonly desired: DesiredStates;
   readonly pulseMarks: PulseMarks;
+  /** Default: nothing has a supply of its own. */
+  readonly keptPulses?: KeptPulses;
 }
 
 const NO_HISTORY: SwitchHistory = { changedAtMs: undefined, switchedOnAtMs: [] };
 
 export class ActuatorMemory {
   readonly #deps: ActuatorMemoryDeps;
-  /** Whose mark is to be removed at the end of a pulse, of this process or an earlier one. */
-  readonly #marked: Set<string>;
+  /** Whose mark is there, of this process or an earlier one, and whether it says pulse; undefined where it may be there and say anything. */
+  readonly #marked: Map<string, boolean | undefined>;
 
   constructor(deps: ActuatorMemoryDeps) {
     this.#deps = deps;
-    this.#marked = new Set(deps.pulseMarks.left);
+    this.#marked = new Map([...deps.pulseMarks.left].map(([name, { pulse }]) => [name, pulse]));
   }
 
   historyOf(name: string): SwitchHistory {
@@ -31,30 +38,64 @@ export class ActuatorMemory {
     return this.#deps.desired.get(name)?.value;
   }
 
-  /** Whether an earlier process ended in the middle of a pulse. */
-  wasPulsing(name: string): boolean {
-    return this.#deps.pulseMarks.left.has(name);
+  /** What an earlier process left for this one to switch off. */
+  leftMark({ name, ownSupply }: Pick<ActuatorSettings, 'name' | 'ownSupply'>): OnMark | undefined {
+    const { pulseMarks, keptPulses } = this.#deps;
+    const wasKept = ownSupply === true && keptPulses?.wasLeft(name) === true;
+    return pulseMarks.left.get(name) ?? (wasKept ? NOT_UNDERSTOOD : undefined);
   }
 
-  /** Before the movement; nothing is waited for. */
-  pulseBegins(name: string): void {
-    this.#marked.add(name);
-    this.#deps.pulseMarks.set(name);
+  /** Before a pulse goes on: for what outlives a power cut it is on the card when this resolves. @throws as `mark`. */
+  async keepPulse({ settings: { name, ownSupply } }: PinRecord): Promise<void> {
+    if (ownSupply === true) await this.#deps.keptPulses?.keep(name);
+  }
+
+  /** Before it goes on. @throws AgentError `actuators/not-marked` (retry): whoever comes after this process would not know of it. */
+  mark({ mark, settings: { name } }: PinRecord): void {
+    if (mark === undefined || this.#marked.get(name) === mark.pulse) return;
+    try {
+      this.#deps.pulseMarks.set(name, mark);
+      this.#marked.set(name, mark.pulse);
+    } catch (cause) {
+      // A full folder takes the name and not what belongs into it, and an empty mark says pulse to whoever reads it.
+      this.#marked.set(name, undefined);
+      const message = `${name} is not switched on, as nobody would know of it after a restart: ${messageOf(cause)}`;
+      throw new AgentError('actuators/not-marked', message, { recovery: 'retry', cause });
+    }
   }
 
   /** Somebody wanted this. A pulse and a safe state are no wish: what was wished before stays. */
-  wished(slot: ActuatorSlot, value: ActuatorValue | undefined): void {
-    if (hasMemory(slot.settings)) this.#deps.desired.set(slot.settings.name, { value, history: slot.history });
+  wished({ settings, history }: PinRecord, value: ActuatorValue | undefined): void {
+    if (hasMemory(settings)) this.#deps.desired.set(settings.name, { value, history });
   }
 
   /** To be told of every change. */
-  update(slot: ActuatorSlot): void {
-    const { name } = slot.settings;
-    if (!slot.pulsing && this.#marked.delete(name)) this.#deps.pulseMarks.remove(name);
-    if (slot.history !== this.historyOf(name)) this.wished(slot, this.wishOf(name));
+  update(record: PinRecord): void {
+    const { name } = record.settings;
+    const isDone = isDoneWith(record);
+    if (record.mark?.pulse !== true && isDone) this.#deps.keptPulses?.drop(name);
+    if (record.mark === undefined) {
+      if (isDone && this.#marked.has(name) && this.#deps.pulseMarks.remove(name)) this.#marked.delete(name);
+    } else this.#markWhatIsOn(record);
+    if (record.history !== this.historyOf(name)) this.wished(record, this.wishOf(name));
   }
 
-  async flush(): Promise<void> {
-    await Promise.all([this.#deps.desired.flush(), this.#deps.pulseMarks.flush()]);
+  /** Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all([this.#deps.desired.close(), this.#deps.keptPulses?.close()]);
   }
+
+  /** Found on, or taken over from a pulse: there is nothing to hold back any more, and the next change tries again. */
+  #markWhatIsOn(record: PinRecord): void {
+    try {
+      this.mark(record);
+    } catch {
+      // As above.
+    }
+  }
+}
+
+/** Known to be off, or to be on as somebody wants it: what an earlier process left on is not done with by being looked at, nor by what failed. */
+function isDoneWith({ value, state: { desired } }: PinRecord): boolean {
+  return value !== undefined && (!isActive(value) || (desired !== undefined && isActive(desired)));
 }

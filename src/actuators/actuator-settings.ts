@@ -1,11 +1,15 @@
 /** From the configuration's words to what every actuator is, whatever its kind. */
 import type { ActuatorConfig, ActuatorKind } from '../config/agent-config.ts';
+import { holdsModbus } from '../config/checks/modbus-range.ts';
 import type { ActuatorSettings } from './actuator.ts';
 
-/** For one movement, where the kind has no time-out of its own. */
+/** For one movement, where the kind has no time-out of its own or a short one. */
 const DEADLINE_MS = 5_000;
 /** What a kind adds to its own time-out before the movement counts as failed. */
 const DEADLINE_MARGIN_MS = 500;
+
+/** Two for the request that is on the line already, and two for its own: the silence before and the answer. */
+const MODBUS_RESPONSE_TIMES = 4;
 
 /** Setting a program or a spoken command twice may do it twice; a level, a duty cycle and a register only ever are what they are. */
 const IDEMPOTENT: Readonly<Record<ActuatorKind, boolean>> = {
@@ -33,6 +37,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
       ...given('mostSwitchesPerHour', maxSwitchesPerHour),
       ...given('longestPulseMs', config.kind === 'gpio-output' ? config.maxPulseMs : undefined),
     },
+    ...(config.kind === 'modbus-write' && valueType === 'number' ? { holds: (value: number) => holdsModbus(config, value) } : {}),
     neverWith: config.interlocks,
     safe: {
       ...given('start', start),
@@ -43,6 +48,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
     restore: config.restore,
     deadlineMs: deadlineOf(config),
     idempotent: IDEMPOTENT[config.kind],
+    ownSupply: config.kind !== 'gpio-output' && config.kind !== 'pwm',
   };
 }
 
@@ -54,6 +60,8 @@ function valueTypeOf(config: ActuatorConfig): ActuatorSettings['valueType'] {
 
 function deadlineOf(config: ActuatorConfig): number {
   if (config.kind === 'command') return config.timeoutMs + DEADLINE_MARGIN_MS;
+  if (config.kind === 'modbus-write')
+    return Math.max(DEADLINE_MS, MODBUS_RESPONSE_TIMES * config.connection.responseTimeoutMs + DEADLINE_MARGIN_MS);
   return config.kind === 'serial-write' ? config.replyTimeoutMs + DEADLINE_MS : DEADLINE_MS;
 }
 

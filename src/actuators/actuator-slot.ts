@@ -1,64 +1,75 @@
 /**
- * One actuator: its movements one after the other, each within its deadline, each read back where the hardware can be asked.
- * A safe state does not queue: it ends the movement under way and goes first.
+ * Moves one pin: switching on one after the other, each within its deadline, each read back where the hardware can be asked. Switching off
+ * and safe states do not queue: they end what is under way and go first.
  */
-import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors.ts';
+import { AgentError, hasCode, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
-import { historyAfter, type SwitchHistory } from './actuator-limits.ts';
+import { withinMs } from '../host/within-ms.ts';
+import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import { HardwareWrites } from './hardware-writes.ts';
+import type { Claim, PinRecord, Pulse } from './pin-record.ts';
 
 export interface ActuatorSlotDeps {
-  readonly settings: ActuatorSettings;
+  readonly record: PinRecord;
   readonly driver: ActuatorDriver;
   readonly clock: Clock;
-  readonly history: SwitchHistory;
   readonly onChange: () => void;
+  /** When it is to be switched off may be another time than before; in the midst of a movement as well. */
+  readonly onDue: () => void;
 }
 
 export interface Movement {
   readonly value: ActuatorValue;
   readonly by: Writer;
-  /** Goes before whatever is under way. */
+  /** Goes before whatever is under way, and no caller can end it. What switches off always is. */
   readonly urgent?: boolean;
+  /** The same writer tries once more what the hardware refused. */
+  readonly repeats?: boolean;
+  readonly pulse?: Pulse;
+  /** Awaited when its turn has come, before anything is asked or moved. @throws AgentError when nothing may move. */
+  readonly keep?: () => Promise<void>;
+  /**
+   * Asked as the last thing before the hardware gets it, however long its turn took to come; makes the mark that must be there by then.
+   * @throws AgentError when a gate has closed, or the mark cannot be made: nothing is moved then.
+   */
+  readonly permit?: () => void;
 }
 
-/** How long an urgent movement waits for the one that it ended to let go of the hardware. */
-const LETTING_GO_MS = 200;
+interface Turn {
+  readonly claim: Claim;
+  readonly signal: AbortSignal;
+  /** Somebody went first. No caller aborts it. */
+  readonly overridden: AbortSignal;
+}
+
+/** How soon hardware whose state is not known is asked again. */
+const LOOK_AGAIN_AFTER_MS = 10_000;
+/** What refuses to be written often does not answer either, and whoever has to switch off waits to hear of it. */
+const LOOK_AFTER_FAILURE_MS = 500;
 
 export class ActuatorSlot {
   readonly settings: ActuatorSettings;
+  readonly record: PinRecord;
   readonly #deps: ActuatorSlotDeps;
-  /** Counts finished movements: whoever remembers it knows whether someone else has moved since. */
-  movements = 0;
-  pulsing = false;
-  history: SwitchHistory;
-  #value: ActuatorValue | undefined;
-  #planned: ActuatorValue[] = [];
-  #desired: ActuatorValue | undefined;
-  #by: Writer | undefined;
-  #fault: string | undefined;
+  readonly #writes: HardwareWrites;
+  readonly #closing = new AbortController();
   #last: Promise<void> = Promise.resolve();
-  #underWay = new AbortController();
+  /** Ends whatever is to move in turn. */
+  #inTurn = new AbortController();
+  #urgent: { readonly value: ActuatorValue; readonly moving: Promise<void>; readonly end: AbortController } | undefined;
+  #turns = 0;
+  #cancelLook = (): void => {};
 
   constructor(deps: ActuatorSlotDeps) {
     this.#deps = deps;
-    this.settings = deps.settings;
-    this.history = deps.history;
+    this.record = deps.record;
+    this.settings = deps.record.settings;
+    this.#writes = new HardwareWrites({ ...deps, onLate: (isDoubtful) => this.#endedLate(isDoubtful) });
   }
 
-  get state(): ActuatorState {
-    const { name } = this.settings;
-    return { name, value: this.#value, desired: this.#desired, by: this.#by, pulsing: this.pulsing, fault: this.#fault };
-  }
-
-  /** The value it will have when everything under way has succeeded. */
-  get expected(): ActuatorValue | undefined {
-    return this.#planned.at(-1) ?? this.#value;
-  }
-
-  /** Whether it is, may be, or is about to be active. */
-  get maybeActive(): boolean {
-    return this.#value === undefined || isActive(this.#value) || this.#planned.some(isActive);
+  /** Whether a movement has begun its turn and not ended it. */
+  get isMoving(): boolean {
+    return this.#turns > 0;
   }
 
   get readable(): boolean {
@@ -67,111 +78,159 @@ export class ActuatorSlot {
 
   /** Asks the hardware. Undefined when it cannot be asked or does not answer. */
   async refresh(signal: AbortSignal): Promise<ActuatorValue | undefined> {
-    const { read } = this.#deps.driver;
-    if (read === undefined) return this.#value;
+    const { record } = this;
+    if (!this.readable) return record.value;
+    const { value, fault } = record.state;
+    const { begun } = this.#writes;
+    // Beside a write the answer may be of before or after it.
+    const counts = (): boolean => this.#turns === 0 && this.#writes.begun === begun && !signal.aborted;
     try {
-      const value = await this.#withinDeadline((readSignal) => read(readSignal), signal);
-      if (this.#planned.length === 0) this.#learn(value, undefined);
-      return value;
+      const shown = await this.#writes.read(signal);
+      if (counts()) record.learn(shown);
+      return shown;
     } catch (error) {
-      if (this.#planned.length === 0) this.#learn(undefined, messageOf(error));
+      if (counts()) record.lose(messageOf(error));
       return undefined;
+    } finally {
+      this.#lookAgain();
+      if (record.state.value !== value || record.state.fault !== fault) this.#deps.onChange();
     }
   }
 
-  /** Claims the value at once, then moves in turn. @throws AgentError `actuators/not-moved` or the driver's own (retry). */
+  /**
+   * Claims the value at once, then moves. The signal ends the waiting for its turn: what the hardware has begun is not left in the middle.
+   * @throws AgentError `actuators/…` or the driver's own (retry).
+   */
   move(movement: Movement, signal: AbortSignal): Promise<void> {
-    const before = this.#last;
-    if (movement.urgent === true) {
-      this.#underWay.abort();
-      this.#underWay = new AbortController();
-    }
-    const preempted = this.#underWay.signal;
-    this.#planned.push(movement.value);
-    const moving = this.#moveAfter(before, movement, { signal: AbortSignal.any([signal, preempted]), preempted });
-    this.#last = moving.catch(() => {});
-    return moving;
+    return movement.urgent === true || !isActive(movement.value) ? this.#moveAtOnce(movement) : this.#moveInTurn(movement, signal);
   }
 
-  /** Resolves when nothing is under way. */
-  async settled(): Promise<void> {
-    await this.#last;
-  }
-
+  /** Leaves the hardware as it is. */
   async close(): Promise<void> {
+    this.#closing.abort();
+    this.#cancelLook();
+    this.#writes.close();
     await this.#deps.driver.close();
   }
 
-  async #moveAfter(
-    before: Promise<void>,
-    movement: Movement,
-    { signal, preempted }: { readonly signal: AbortSignal; readonly preempted: AbortSignal },
-  ): Promise<void> {
-    const { driver, clock } = this.#deps;
-    const { value, by } = movement;
-    const goOn = (): void => {
-      if (preempted.aborted) throw this.#ended('actuators/overridden', 'a safe state went first');
-      if (signal.aborted) throw this.#ended('actuators/given-up', 'whoever asked has given up');
-    };
+  #moveAtOnce(movement: Movement): Promise<void> {
+    const { value, by, repeats } = movement;
+    const overridden = new AgentError('actuators/overridden', `${this.settings.name}: a safe state or switching off went first`, {
+      recovery: 'drop',
+    });
+    this.#inTurn.abort(overridden);
+    this.#inTurn = new AbortController();
+    if (!isActive(value)) this.record.want(value, by, repeats);
+    // Off that is on its way already would only be held up by a second one.
+    if (this.#urgent !== undefined && this.#urgent.value === value) return this.#urgent.moving;
+    this.#urgent?.end.abort(overridden);
+    const end = new AbortController();
+    const moving = this.#move(movement, { claim: this.record.claim(value, movement.pulse), signal: end.signal, overridden: end.signal });
+    const urgent = { value, moving, end };
+    this.#urgent = urgent;
+    this.#last = moving
+      .catch(() => {})
+      .finally(() => {
+        if (this.#urgent === urgent) this.#urgent = undefined;
+      });
+    return moving;
+  }
+
+  #moveInTurn(movement: Movement, asked: AbortSignal): Promise<void> {
+    const overridden = this.#inTurn.signal;
+    const signal = AbortSignal.any([asked, overridden]);
+    const claim = this.record.claim(movement.value, movement.pulse);
+    const turn = this.#last;
+    const moving = turn.then(() => this.#move(movement, { claim, signal, overridden }));
+    this.#last = moving.catch(() => {});
+    return Promise.race([moving, this.#endedBefore(turn, signal)]);
+  }
+
+  /** Rejects when nobody waits for the turn any longer before it has come. */
+  #endedBefore(turn: Promise<void>, signal: AbortSignal): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      const end = (): void => reject(this.#ended(signal));
+      signal.addEventListener('abort', end, { once: true });
+      void turn.then(() => signal.removeEventListener('abort', end));
+    });
+  }
+
+  async #move({ value, by, repeats, keep, permit }: Movement, turn: Turn): Promise<void> {
+    const { record } = this;
+    const { claim, signal } = turn;
+    this.#turns += 1;
     try {
-      if (movement.urgent === true) await Promise.race([before, clock.sleep(LETTING_GO_MS, signal)]);
-      else await before;
-      goOn();
-      await this.#withinDeadline((moveSignal) => driver.write(value, moveSignal), signal);
-      goOn();
-      this.history = historyAfter(this.history, this.#value, value, clock.monotonicMs());
-      this.movements += 1;
-      this.#desired = value;
-      this.#by = by;
-      this.#learn(value, undefined);
-      const shown = await this.#readBack(signal);
-      if (shown !== undefined && shown !== value) {
-        this.#learn(shown, `shows ${String(shown)}, was set to ${String(value)}`);
-        throw new AgentError('actuators/not-moved', `${this.settings.name} shows ${String(shown)} after it was set to ${String(value)}`, {
-          recovery: 'retry',
-        });
-      }
-    } catch (error) {
-      // An aborted movement knows nothing: the one that ended it does.
-      if (!signal.aborted && !hasCode(error, 'actuators/not-moved')) this.#learn(await this.#readBack(signal), messageOf(error));
-      throw error;
+      await this.#writes.letGo(signal);
+      if (signal.aborted) throw this.#ended(signal);
+      await keep?.();
+      if (signal.aborted) throw this.#ended(signal);
+      permit?.();
+      if (isActive(value)) record.want(value, by, repeats);
+      await this.#write({ ...turn, signal: AbortSignal.any([turn.overridden, this.#closing.signal]) });
     } finally {
-      this.#planned.splice(this.#planned.indexOf(value), 1);
+      record.giveBack(claim);
+      this.#turns -= 1;
+      this.#lookAgain();
       this.#deps.onChange();
     }
   }
 
-  /** What the hardware shows after a movement; undefined when it cannot be asked. */
-  async #readBack(signal: AbortSignal): Promise<ActuatorValue | undefined> {
-    const { read } = this.#deps.driver;
-    if (read === undefined || signal.aborted) return undefined;
-    return await this.#withinDeadline((readSignal) => read(readSignal), signal).catch(() => undefined);
-  }
-
-  async #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const { name, deadlineMs } = this.settings;
-    const ended = new AbortController();
-    let cancel = (): void => {};
-    const deadline = new Promise<never>((_resolve, reject) => {
-      const end = (): void => {
-        reject(new AgentError('actuators/deadline-passed', `${name} did not answer within ${deadlineMs} ms`, { recovery: 'retry' }));
-        ended.abort();
-      };
-      cancel = this.#deps.clock.after(deadlineMs, end);
-    });
+  async #write(turn: Turn): Promise<void> {
+    const { record, settings } = this;
+    const { claim, signal } = turn;
+    const { value } = claim;
     try {
-      return await Promise.race([act(AbortSignal.any([signal, ended.signal])), deadline]);
-    } finally {
-      cancel();
+      const writing = this.#writes.write(claim, signal);
+      this.#deps.onDue();
+      await writing;
+      this.#deps.onDue();
+    } catch (error) {
+      const ended = signal.aborted ? this.#ended(signal) : error;
+      record.lose(messageOf(ended));
+      // Who went first knows what it shows.
+      if (!hasCode(ended, 'actuators/overridden')) await this.#readBack(turn, messageOf(ended));
+      throw ended;
     }
+    const shown = await this.#readBack(turn, undefined);
+    if (shown === undefined || shown === value) return;
+    const message = `${settings.name} shows ${String(shown)} after it was set to ${String(value)}`;
+    record.blame(`shows ${String(shown)}, was set to ${String(value)}`);
+    throw new AgentError('actuators/not-moved', message, { recovery: 'retry' });
   }
 
-  #ended(code: ErrorCode, why: string): AgentError {
-    return new AgentError(code, `${this.settings.name}: ${why}`, { recovery: 'drop' });
+  /**
+   * What the hardware shows after a write; undefined when it cannot be asked, or somebody goes first. Nobody else ends it: it is how the truth
+   * is found.
+   */
+  async #readBack({ claim, overridden }: Turn, fault: string | undefined): Promise<ActuatorValue | undefined> {
+    if (!this.readable) return undefined;
+    const { clock, record } = this.#deps;
+    const ending = [this.#closing.signal, overridden];
+    const reading =
+      fault === undefined
+        ? this.#writes.read(AbortSignal.any(ending))
+        : withinMs(clock, LOOK_AFTER_FAILURE_MS, (late) => this.#writes.read(AbortSignal.any([...ending, late])));
+    const shown = await reading.catch(() => undefined);
+    if (shown === undefined) return undefined;
+    // What is as it should be has no fault, however it was told.
+    record.learn(shown, shown === claim.value ? undefined : fault);
+    return shown;
   }
 
-  #learn(value: ActuatorValue | undefined, fault: string | undefined): void {
-    this.#value = value;
-    this.#fault = fault;
+  /** A write that nobody waited for has ended after all. */
+  #endedLate(isDoubtful: boolean): void {
+    this.#deps.onChange();
+    if (isDoubtful && this.readable && !this.#closing.signal.aborted) void this.refresh(this.#closing.signal);
+  }
+
+  #lookAgain(): void {
+    this.#cancelLook();
+    if (this.#turns > 0 || this.record.value !== undefined || !this.readable || this.#closing.signal.aborted) return;
+    this.#cancelLook = this.#deps.clock.after(LOOK_AGAIN_AFTER_MS, () => void this.refresh(this.#closing.signal));
+  }
+
+  #ended(signal: AbortSignal): AgentError {
+    if (hasCode(signal.reason, 'actuators/overridden')) return signal.reason;
+    return new AgentError('actuators/given-up', `${this.settings.name}: whoever asked has given up`, { recovery: 'drop' });
   }
 }

@@ -45,6 +45,8 @@ export interface ActuatorSettings {
   readonly name: string;
   readonly valueType: 'boolean' | 'number' | 'string';
   readonly limits: ActuatorLimits;
+  /** Whether the hardware has room for a number, whatever the limits say; default: for any. */
+  readonly holds?: (value: number) => boolean;
   /** Actuators that must not be active while this one is; holds both ways. */
   readonly neverWith: readonly string[];
   readonly safe: SafeStates;
@@ -54,6 +56,8 @@ export interface ActuatorSettings {
   readonly deadlineMs: number;
   /** Whether setting the same value twice is the same as once; false for programs and spoken commands. */
   readonly idempotent: boolean;
+  /** Whether it stays as it is while this board has no power. */
+  readonly ownSupply?: boolean;
 }
 
 export interface ActuatorState {

@@ -3,12 +3,17 @@ import type { ActuatorConfigOf } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import type { Clock } from '../host/clock.ts';
-import { type Program, runProgram } from '../host/run-program.ts';
+import type { Program, RunProgram } from '../host/run-program.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
 
 const LONGEST_SHOWN_ERROR = 200;
 
-export function openCommand(config: ActuatorConfigOf<'command'>, clock: Clock): ActuatorDriver {
+export interface CommandDeps {
+  readonly clock: Clock;
+  readonly runProgram: RunProgram;
+}
+
+export function openCommand(config: ActuatorConfigOf<'command'>, { clock, runProgram }: CommandDeps): ActuatorDriver {
   const { program: file, timeoutMs: deadlineMs, readBack, valueType } = config;
   const run = async (program: Program, signal: AbortSignal): Promise<string> => {
     const { exitCode, stdout, stderr } = await runProgram(program, clock, signal);

@@ -19,17 +19,22 @@ export class DesiredStates {
   readonly #file: StateFile;
   readonly #clock: Clock;
   readonly #states: Map<string, DesiredState>;
+  /** Of those that are not in `#states`. */
+  readonly #otherwise: DesiredState | undefined;
 
   private constructor(file: StateFile, clock: Clock, states: Map<string, DesiredState>) {
     this.#file = file;
     this.#clock = clock;
     this.#states = states;
+    // What was lost may have happened just now.
+    if (file.isLost) this.#otherwise = { value: undefined, history: { changedAtMs: clock.monotonicMs(), switchedOnAtMs: [] } };
   }
 
   static async open(file: StateFile, clock: Clock): Promise<DesiredStates> {
     const json = await file.read();
     const states = new Map<string, DesiredState>();
-    if (json !== undefined && isJsonObject(json.actuators)) {
+    // What is not the last of it may be the opposite of what was wished last.
+    if (!file.isLost && json !== undefined && isJsonObject(json.actuators)) {
       const sameBoot = json.bootId === clock.bootId;
       for (const [name, state] of Object.entries(json.actuators)) if (isJsonObject(state)) states.set(name, stateOf(state, sameBoot));
     }
@@ -37,7 +42,7 @@ export class DesiredStates {
   }
 
   get(name: string): DesiredState | undefined {
-    return this.#states.get(name);
+    return this.#states.get(name) ?? this.#otherwise;
   }
 
   /** In memory at once, on disk soon; no movement waits for it. */
@@ -47,8 +52,9 @@ export class DesiredStates {
     this.#file.save({ bootId: this.#clock.bootId, actuators });
   }
 
-  async flush(): Promise<void> {
-    await this.#file.flush();
+  /** Resolves when what was set is durable, or could not be made so. Idempotent. */
+  close(): Promise<void> {
+    return this.#file.close();
   }
 }
 

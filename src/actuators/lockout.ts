@@ -2,10 +2,12 @@
  * Someone works on the machine: nothing may be set in motion from afar. Held by a file (a technician's `touch`) or a key switch on a GPIO line.
  * What cannot be told counts as locked.
  */
-import { statSync } from 'node:fs';
-import { messageOf, systemCode } from '../errors.ts';
+
+import { messageOf } from '../errors.ts';
+import { withinDeadline } from '../hardware/deadline.ts';
 import type { GpioInput, GpioPort, LineReference } from '../hardware/gpio-port.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 
 export interface LockoutSettings {
@@ -18,6 +20,7 @@ export interface LockoutDeps {
   readonly settings: LockoutSettings;
   readonly gpio: GpioPort;
   readonly clock: Clock;
+  readonly files: Pick<Files, 'isThereNow'>;
   readonly log: Log;
 }
 
@@ -28,6 +31,8 @@ const READ_DEADLINE_MS = 400;
 export class Lockout {
   readonly #deps: LockoutDeps;
   #input: GpioInput | undefined;
+  /** One at a time, however long the line takes. */
+  #opening: Promise<GpioInput> | undefined;
   /** Of the key switch; undefined until it was read, and while it cannot be. */
   #switchOn: boolean | undefined;
   #fault: string | undefined;
@@ -45,8 +50,9 @@ export class Lockout {
 
   /** Asked before each movement: looks at the file itself, and at the switch as it was just now. */
   get locked(): boolean {
-    const { file, line } = this.#deps.settings;
-    return (line !== undefined && this.#switchOn !== false) || (file !== undefined && isThere(file));
+    const { files, settings } = this.#deps;
+    const { file, line } = settings;
+    return (line !== undefined && this.#switchOn !== false) || (file !== undefined && isThere(files, file));
   }
 
   /** Keeps looking at the switch until the signal aborts, then gives its line back; never rejects. */
@@ -55,33 +61,53 @@ export class Lockout {
       await this.#look(signal);
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal);
     }
-    await this.#input?.close();
+    await this.#letGo();
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { gpio, clock, log, settings } = this.#deps;
-    const { line, activeLow } = settings;
+    const { clock, log, settings } = this.#deps;
+    const { line } = settings;
     if (line === undefined) return;
     const late = new AbortController();
     const cancel = clock.after(READ_DEADLINE_MS, () => late.abort());
     const within = AbortSignal.any([signal, late.signal]);
     try {
-      if (this.#input === undefined) {
-        this.#input = await gpio.openInput({ line, activeLow, edges: 'both' }, within);
-        this.#input.watch(({ level }) => {
-          this.#switchOn = level === 1;
-        });
-      }
-      this.#switchOn = (await this.#input.read(within)) === 1;
+      const input = this.#input ?? (await withinDeadline(this.#opened(line, within), 'the key switch', within));
+      this.#switchOn = (await withinDeadline(input.read(within), 'the key switch', within)) === 1;
       this.#fault = undefined;
     } catch (error) {
       if (signal.aborted) return;
       this.#switchOn = undefined;
+      // A line whose chip was pulled out and is back answers only when it is opened anew.
+      void this.#letGo();
       if (this.#fault === undefined) log.error({ error: messageOf(error) }, 'the key switch cannot be read: everything is locked out');
       this.#fault = messageOf(error);
     } finally {
       cancel();
     }
+  }
+
+  #opened(line: LineReference, signal: AbortSignal): Promise<GpioInput> {
+    this.#opening ??= this.#open(line, signal).finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(line: LineReference, signal: AbortSignal): Promise<GpioInput> {
+    const { gpio, settings } = this.#deps;
+    const input = await gpio.openInput({ line, activeLow: settings.activeLow, edges: 'both' }, signal);
+    this.#input = input;
+    input.watch(({ level }) => {
+      if (this.#input === input) this.#switchOn = level === 1;
+    });
+    return input;
+  }
+
+  async #letGo(): Promise<void> {
+    const input = this.#input;
+    this.#input = undefined;
+    await input?.close().catch(() => {});
   }
 }
 
@@ -89,11 +115,10 @@ export class Lockout {
  * Synchronous on purpose: the thread pool may be full of writes to a disk that hangs, and a name that is looked up before every movement
  * is in the kernel's memory.
  */
-function isThere(path: string): boolean {
+function isThere(files: LockoutDeps['files'], path: string): boolean {
   try {
-    statSync(path);
+    return files.isThereNow(path);
+  } catch {
     return true;
-  } catch (error) {
-    return !['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
   }
 }

@@ -1,8 +1,8 @@
 /** A setpoint or a coil in a Modbus unit: written in one request, read back from the same place. */
 import type { ActuatorConfigOf } from '../config/agent-config.ts';
-import type { ModbusLink, ModbusPort } from '../hardware/modbus-port.ts';
+import type { ModbusLink, ModbusPort, ModbusRequests } from '../hardware/modbus-port.ts';
 import { decodeModbus, encodeModbus, type ModbusLayout, registersOf } from '../hardware/modbus-values.ts';
-import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
+import { type ActuatorDriver, type ActuatorValue, isActive } from './actuator.ts';
 
 /** @throws as ModbusPort.open. */
 export async function openModbusWrite(
@@ -26,9 +26,14 @@ interface Door {
 
 function coilDoor({ unitId, address }: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): Door {
   return {
-    write: (value, signal) => link.writeCoil(unitId, address, value === true, signal),
-    read: async (signal) => (await link.readBits(unitId, 'coil', address, 1, signal))[0] === true,
+    write: (value, signal) => to(link, value).writeCoil(unitId, address, value === true, signal),
+    read: async (signal) => (await link.ranked('movement').readBits(unitId, 'coil', address, 1, signal))[0] === true,
   };
+}
+
+/** A line full of readings that nobody answers does not keep a pin on. */
+function to(link: ModbusLink, value: ActuatorValue): ModbusRequests {
+  return link.ranked(isActive(value) ? 'movement' : 'off');
 }
 
 function registerDoor(config: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): Door {
@@ -39,11 +44,11 @@ function registerDoor(config: ActuatorConfigOf<'modbus-write'>, link: ModbusLink
   return {
     write: async (value, signal) => {
       const words = wordsOf(value);
-      await link.writeRegisters(unitId, address, words, signal);
+      await to(link, value).writeRegisters(unitId, address, words, signal);
       wanted = { value, words };
     },
     read: async (signal) => {
-      const words = await link.readRegisters(unitId, 'holding', address, registersOf(layout), signal);
+      const words = await link.ranked('movement').readRegisters(unitId, 'holding', address, registersOf(layout), signal);
       // 21.37 in steps of 0.1 is 21.4 in the register: what was written is what was wanted.
       if (wanted?.words.every((word, at) => word === words[at]) === true) return wanted.value;
       const raw = decodeModbus(words, layout);

@@ -1,45 +1,179 @@
-/** Notices that the platform has not been heard for as long as an actuator may be left alone, once per silence. */
+/**
+ * Notices that the platform has not been heard for as long as actuators may be left alone, once per silence, and of those that are due all at
+ * once. Half way into a silence, and once more, it has the platform asked: an idle link is not a lost one.
+ *
+ *   heard ─ half, three quarters of the shortest time → onQuiet ─ its time → safe state
+ *                                                                   └ a local rule holds it → when the rule is over, or sees nothing for that time
+ *
+ * Whatever a local rule sets after its turn is held in the same way.
+ */
 import type { Clock } from '../host/clock.ts';
 import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
+import { NO_CONTACT } from './safe-states.ts';
 
-export interface NoContactDeps {
-  readonly settings: readonly ActuatorSettings[];
+export interface NoContactDeps<Slot> {
+  readonly slots: readonly Slot[];
   readonly clock: Clock;
-  readonly onLost: (name: string, value: ActuatorValue) => void;
+  readonly safeStates: {
+    setAll(
+      states: readonly { readonly slot: Slot; readonly value: ActuatorValue }[],
+      occasion: string,
+      silence: AbortSignal,
+    ): Promise<void>;
+    endSilence(): void;
+  };
 }
 
-export interface ContactWatch {
+/** Who needs no platform to know what an actuator is to be. */
+export interface Holder {
+  /** Until when it knows, as of now, that the actuator is to be as it is; undefined when it does not hold it, or somebody else has written since. */
+  heldAtMs(actuator: string): number | undefined;
+  /** The actuator gets its safe state now. */
+  displaced(actuator: string): void;
+}
+
+interface Watched<Slot> {
+  readonly slot: Slot;
+  readonly afterMs: number;
+  readonly value: ActuatorValue;
+  /** Undefined when it has had its turn in this silence, and no rule has set it since. */
+  cancel: (() => void) | undefined;
+  /** Its time has come in this silence, and it is held. */
+  isHeldOver: boolean;
+}
+
+/** The second in case the first is lost on the way. */
+const ASKED_AT = [0.5, 0.75] as const;
+
+export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> {
+  readonly #deps: NoContactDeps<Slot>;
+  readonly #watched: readonly Watched<Slot>[];
+  readonly #listeners = new Set<() => void>();
+  readonly #holders: Holder[] = [];
+  #heardAtMs: number;
+  #silence = new AbortController();
+  #cancelQuiet: (() => void) | undefined;
+  #closed = false;
+
+  /** Silence is counted from the start, so that a gateway which never reaches its platform is safe too. */
+  constructor(deps: NoContactDeps<Slot>) {
+    this.#deps = deps;
+    this.#heardAtMs = deps.clock.monotonicMs();
+    this.#watched = deps.slots.flatMap((slot) => {
+      const { noContact } = slot.settings.safe;
+      return noContact === undefined ? [] : [{ slot, ...noContact, cancel: undefined, isHeldOver: false }];
+    });
+    for (const one of this.#watched) this.#arm(one, one.afterMs);
+  }
+
   /** The platform was heard just now. */
-  heard(): void;
-  /** Idempotent. */
-  close(): void;
-}
+  heard(): void {
+    if (this.#closed) return;
+    this.#heardAtMs = this.#deps.clock.monotonicMs();
+    this.#silence.abort();
+    this.#silence = new AbortController();
+    this.#deps.safeStates.endSilence();
+    for (const one of this.#watched) {
+      one.isHeldOver = false;
+      if (one.cancel === undefined) this.#arm(one, one.afterMs);
+    }
+    this.#armQuiet();
+  }
 
-/** Silence is counted from the start, so that a gateway which never reaches its platform is safe too. */
-export function watchContact({ settings, clock, onLost }: NoContactDeps): ContactWatch {
-  let heardAtMs = clock.monotonicMs();
-  const cancels = new Map<string, () => void>();
-  const watched = settings.flatMap(({ name, safe }) => (safe.noContact === undefined ? [] : [{ name, ...safe.noContact }]));
-  const arm = (actuator: (typeof watched)[number], inMs: number): void => {
-    cancels.set(
-      actuator.name,
-      clock.after(inMs, () => {
-        const leftMs = heardAtMs + actuator.afterMs - clock.monotonicMs();
-        if (leftMs > 0) return arm(actuator, leftMs);
-        cancels.delete(actuator.name);
-        onLost(actuator.name, actuator.value);
-      }),
-    );
-  };
-  for (const actuator of watched) arm(actuator, actuator.afterMs);
-  return {
-    heard: () => {
-      heardAtMs = clock.monotonicMs();
-      for (const actuator of watched) if (!cancels.has(actuator.name)) arm(actuator, actuator.afterMs);
-    },
-    close: () => {
-      for (const cancel of cancels.values()) cancel();
-      watched.length = 0;
-    },
-  };
+  /** Calls back when the platform should be asked whether it is there, until the returned function is called. */
+  onQuiet(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#armQuiet();
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** What it holds is left alone. */
+  heed(holder: Holder): void {
+    this.#holders.push(holder);
+  }
+
+  /** To be told of every change. */
+  update(slot: Slot): void {
+    for (const one of this.#watched) {
+      if (this.#closed || one.slot !== slot || one.cancel !== undefined || this.#heldAtMs(one) === undefined) continue;
+      one.isHeldOver = true;
+      this.#arm(one, one.afterMs);
+    }
+  }
+
+  /** Whoever held the actuator has ended; `isSet`: it, or somebody since, has said what the actuator is to be. */
+  released(actuator: string, { isSet }: { readonly isSet: boolean }): void {
+    for (const one of this.#watched) {
+      if (one.slot.settings.name !== actuator || !one.isHeldOver) continue;
+      one.isHeldOver = false;
+      if (isSet) this.#disarm(one);
+      else if (one.cancel !== undefined) this.#setDue();
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#closed = true;
+    this.#silence.abort();
+    this.#cancelQuiet?.();
+    for (const one of this.#watched) this.#disarm(one);
+  }
+
+  #arm(one: Watched<Slot>, inMs: number): void {
+    one.cancel?.();
+    one.cancel = this.#deps.clock.after(inMs, () => {
+      const leftMs = this.#leftMs(one.afterMs);
+      if (leftMs > 0) this.#arm(one, leftMs);
+      else this.#setDue();
+    });
+  }
+
+  #disarm(one: Watched<Slot>): void {
+    one.cancel?.();
+    one.cancel = undefined;
+  }
+
+  #setDue(): void {
+    const due = this.#watched.filter((one) => one.cancel !== undefined && this.#leftMs(one.afterMs) <= 0 && !this.#isLeft(one));
+    for (const one of due) {
+      this.#disarm(one);
+      for (const holder of this.#holders) holder.displaced(one.slot.settings.name);
+    }
+    if (due.length > 0) void this.#deps.safeStates.setAll(due, NO_CONTACT, this.#silence.signal);
+  }
+
+  #isLeft(one: Watched<Slot>): boolean {
+    const heldAtMs = this.#heldAtMs(one);
+    if (heldAtMs === undefined) {
+      // Somebody at the machine has taken it over in the middle of the silence.
+      if (one.isHeldOver) this.#disarm(one);
+      return one.isHeldOver;
+    }
+    const leftMs = heldAtMs + one.afterMs - this.#deps.clock.monotonicMs();
+    if (leftMs <= 0) return false;
+    one.isHeldOver = true;
+    this.#arm(one, leftMs);
+    return true;
+  }
+
+  #heldAtMs({ slot }: Watched<Slot>): number | undefined {
+    const held = this.#holders.flatMap((holder) => holder.heldAtMs(slot.settings.name) ?? []);
+    return held.length === 0 ? undefined : Math.max(...held);
+  }
+
+  #leftMs(afterMs: number): number {
+    return this.#heardAtMs + afterMs - this.#deps.clock.monotonicMs();
+  }
+
+  #armQuiet(step = 0): void {
+    const share = ASKED_AT[step];
+    if (this.#cancelQuiet !== undefined || this.#watched.length === 0 || this.#listeners.size === 0 || share === undefined) return;
+    const quietMs = Math.min(...this.#watched.map(({ afterMs }) => afterMs)) * share;
+    this.#cancelQuiet = this.#deps.clock.after(Math.max(0, this.#leftMs(quietMs)), () => {
+      this.#cancelQuiet = undefined;
+      if (this.#leftMs(quietMs) > 0) return this.#armQuiet();
+      for (const listener of this.#listeners) listener();
+      this.#armQuiet(step + 1);
+    });
+  }
 }

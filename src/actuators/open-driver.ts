@@ -1,32 +1,40 @@
 /** Chooses the driver for an actuator's kind. An actuator whose hardware is not there yet is opened again at each movement. */
+
 import type { ActuatorConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
+import { withinDeadline } from '../hardware/deadline.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
+import type { RunProgram } from '../host/run-program.ts';
+import { endedWithin } from '../host/within-ms.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
 import { openCommand } from './command.ts';
 import { openGpioOutput } from './gpio-output.ts';
 import { openModbusWrite } from './modbus-write.ts';
+import { OwedAnswers } from './owed-answers.ts';
 import { openPwm } from './pwm.ts';
 import { openSerialWrite } from './serial-write.ts';
 
 export interface OpenDriverDeps {
   readonly ports: Ports;
   readonly clock: Clock;
+  readonly runProgram: RunProgram;
+  /** What was told before the driver was opened; default: nothing. */
+  readonly owed?: OwedAnswers;
 }
 
 /** @throws AgentError `hardware/…` as the port does. */
 export async function openDriver(config: ActuatorConfig, deps: OpenDriverDeps, signal: AbortSignal): Promise<ActuatorDriver> {
-  const { ports, clock } = deps;
+  const { ports, clock, owed = new OwedAnswers(clock) } = deps;
   switch (config.kind) {
     case 'gpio-output':
       return await openGpioOutput(config, ports.gpio, signal);
     case 'pwm':
       return await openPwm(config, ports.pwm, signal);
     case 'serial-write':
-      return await openSerialWrite(config, { serial: ports.serial, clock }, signal);
+      return await openSerialWrite(config, { serial: ports.serial, clock, owed }, signal);
     case 'command':
-      return openCommand(config, clock);
+      return openCommand(config, deps);
     case 'modbus-write':
       return await openModbusWrite(config, ports.modbus, signal);
   }
@@ -37,12 +45,13 @@ export async function openDriver(config: ActuatorConfig, deps: OpenDriverDeps, s
  * opened anew.
  */
 const FAULTS_BEFORE_REOPENING = 3;
+const LETTING_GO_MS = 500;
 
 /** A driver that opens its hardware at the first use, again after a use that failed to, and anew when it fails again and again. */
 export function reopeningDriver(
   config: ActuatorConfig,
   deps: OpenDriverDeps,
-  open: (signal: AbortSignal) => Promise<ActuatorDriver> = (signal) => openDriver(config, deps, signal),
+  open: (signal: AbortSignal) => Promise<ActuatorDriver> = opener(config, deps),
 ): ActuatorDriver {
   let opening: Promise<ActuatorDriver> | undefined;
   let faults = 0;
@@ -57,7 +66,8 @@ export function reopeningDriver(
       opening = undefined;
       throw error;
     });
-    const driver = await opening;
+    // An opening that hangs is waited for by each try anew; none of them may stay with it.
+    const driver = await withinDeadline(opening, `opening what ${config.name} is on`, signal);
     try {
       const result = await work(driver);
       faults = 0;
@@ -66,7 +76,8 @@ export function reopeningDriver(
       faults += 1;
       if (faults >= FAULTS_BEFORE_REOPENING) {
         faults = 0;
-        await letGo().catch(() => {});
+        // Closing hardware that hangs may take as long as the hang.
+        await endedWithin(deps.clock, LETTING_GO_MS, letGo());
       }
       throw error;
     }
@@ -80,6 +91,11 @@ export function reopeningDriver(
       await letGo();
     },
   };
+}
+
+function opener(config: ActuatorConfig, deps: OpenDriverDeps): (signal: AbortSignal) => Promise<ActuatorDriver> {
+  const kept = { ...deps, owed: new OwedAnswers(deps.clock) };
+  return (signal) => openDriver(config, kept, signal);
 }
 
 function isReadable(config: ActuatorConfig): boolean {

@@ -1,55 +1,73 @@
 /**
- * Which actuators are in a pulse, as empty files in the run folder: what a kill leaves there, the stop hook and the next start know to switch off.
- * The run folder is in memory: nothing is worn by it, and after a power cut the outputs have forgotten the pulse as well.
+ * Which actuators somebody must switch off when this process cannot: those in a pulse, and those with a longest time on. One file each in the
+ * run folder: what a kill leaves there, the stop hook and the next start know. The run folder is in memory: nothing is worn by it, no stuck
+ * disk is waited for, and after a power cut the board's pins have forgotten as well (what has not is in kept-pulses.ts). What cannot be
+ * understood counts as a pulse: it is switched off.
  */
-import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
-import { makeFolder } from '../host/durable-file.ts';
+import { readWhole } from '../host/durable-file.ts';
+import type { Files } from '../host/files.ts';
+import { isJsonObject, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import type { OnMark } from './pin-record.ts';
+
+export interface PulseMarksOptions {
+  readonly files: Files;
+  /** Times of another boot say nothing. */
+  readonly bootId: string;
+}
 
 const FOLDER = 'pulses';
+export const NOT_UNDERSTOOD: OnMark = { sinceMs: 0, pulse: true };
 
 export class PulseMarks {
   /** Of an earlier process, when this one began. */
-  readonly left: ReadonlySet<string>;
+  readonly left: ReadonlyMap<string, OnMark>;
   readonly #folder: string;
   readonly #log: Log;
-  /** Marks are set and removed in order. */
-  #last: Promise<void> = Promise.resolve();
+  readonly #options: PulseMarksOptions;
 
-  private constructor(folder: string, log: Log, left: ReadonlySet<string>) {
+  private constructor(folder: string, log: Log, parts: PulseMarksOptions & { readonly left: ReadonlyMap<string, OnMark> }) {
     this.#folder = folder;
     this.#log = log;
-    this.left = left;
+    this.#options = parts;
+    this.left = parts.left;
   }
 
   /** A folder that cannot be read holds no marks. */
-  static async open(runFolder: string, log: Log): Promise<PulseMarks> {
+  static async open(runFolder: string, log: Log, options: PulseMarksOptions): Promise<PulseMarks> {
+    const { files, bootId } = options;
     const folder = join(runFolder, FOLDER);
-    const left = await readdir(folder).catch(() => []);
-    return new PulseMarks(folder, log, new Set(left));
+    const left = new Map<string, OnMark>();
+    for (const name of await files.list(folder).catch(() => [])) left.set(name, await readMark(files, join(folder, name), bootId));
+    return new PulseMarks(folder, log, { files, bootId, left });
   }
 
-  /** On its way at once; no movement waits for it. */
-  set(name: string): void {
-    this.#queue(async () => {
-      await makeFolder(this.#folder);
-      await writeFile(join(this.#folder, name), '');
-    });
+  /** It is there for whoever comes after this process when this returns. @throws what the run folder says; a mark may be there all the same. */
+  set(name: string, mark: OnMark): void {
+    const { files, bootId } = this.#options;
+    files.writeNow(join(this.#folder, name), JSON.stringify({ bootId, ...mark }));
   }
 
-  remove(name: string): void {
-    this.#queue(() => rm(join(this.#folder, name), { force: true }));
+  /** Whether it is gone. */
+  remove(name: string): boolean {
+    try {
+      this.#options.files.unlinkNow(join(this.#folder, name));
+      return true;
+    } catch (error) {
+      this.#log.warn({ actuator: name, error: messageOf(error) }, 'the mark of an actuator that is off could not be removed');
+      return false;
+    }
   }
+}
 
-  async flush(): Promise<void> {
-    await this.#last;
-  }
-
-  #queue(work: () => Promise<void>): void {
-    this.#last = this.#last
-      .then(work)
-      .catch((error: unknown) => this.#log.warn({ error: messageOf(error) }, 'a pulse could not be marked'));
+async function readMark(files: Files, path: string, bootId: string): Promise<OnMark> {
+  try {
+    const json = parseJson((await readWhole(files, path))?.toString('utf8') ?? '');
+    if (!isJsonObject(json) || json.bootId !== bootId || typeof json.sinceMs !== 'number') return NOT_UNDERSTOOD;
+    return { sinceMs: json.sinceMs, pulse: json.pulse !== false };
+  } catch {
+    return NOT_UNDERSTOOD;
   }
 }

@@ -1,13 +1,13 @@
-/** One pulse: on, and off again whatever happens to the caller. */
-import { hasCode, messageOf } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
+/** One pulse: on, and off again whatever happens to the caller. Its end is a time on the pin's record, which only this pulse can set. */
+import { hasCode } from '../errors.ts';
 import type { Writer } from './actuator.ts';
-import type { ActuatorSlot } from './actuator-slot.ts';
+import type { ActuatorSlot, Movement } from './actuator-slot.ts';
+import type { Pulse } from './pin-record.ts';
 
 export interface PulseDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly move: (movement: Movement) => Promise<void>;
+  /** Until the hardware has taken it. */
+  readonly switchOff: () => Promise<void>;
   /** Aborts when the agent stops, which sets its own state. */
   readonly closing: AbortSignal;
 }
@@ -19,42 +19,24 @@ export interface PulseRequest {
 
 /** Longer pulses are answered when they have begun. */
 const AWAITED_PULSE_MS = 1_000;
-/** How soon an end that failed is tried again. */
-const AGAIN_AFTER_MS = 100;
 
 /**
- * Resolves when it has ended, or for pulses over a second when it has begun. After a kill the safe states for crash and start take the
- * place of its end. @throws as ActuatorSlot.move, with the actuator switched off.
+ * Resolves when it has ended, or for pulses over a second when it has begun. After a kill its mark is left, for the stop hook and the next
+ * start. @throws as ActuatorSlot.move, with the actuator switched off.
  */
-export async function pulse(slot: ActuatorSlot, { durationMs, by }: PulseRequest, deps: PulseDeps, signal: AbortSignal): Promise<void> {
-  slot.pulsing = true;
+export async function pulse({ record }: ActuatorSlot, { durationMs, by }: PulseRequest, deps: PulseDeps): Promise<void> {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const mine: Pulse = { durationMs, onEnd: resolve };
   try {
-    await slot.move({ value: true, by }, AbortSignal.any([signal, deps.closing]));
+    await deps.move({ value: true, by, pulse: mine });
   } catch (error) {
-    slot.pulsing = false;
-    // It may have moved before it failed: a pulse that nobody ends is worse than one switching-off too many. A safe state knows better.
-    if (!hasCode(error, 'actuators/overridden')) await switchOff(slot, slot.movements, deps);
+    // It may have moved before it failed: a pulse that nobody ends is worse than one switching-off too many. Who went first knows better.
+    if (record.lastBegun?.pulse === mine && !hasCode(error, 'actuators/overridden')) await deps.switchOff();
     throw error;
   }
-  const mine = slot.movements;
-  const ended = deps.clock.sleep(durationMs, deps.closing).then(() => switchOff(slot, mine, deps));
-  if (durationMs <= AWAITED_PULSE_MS) await ended;
-}
-
-/** Tries until it is off: unless someone else has moved it since, or the agent stops. */
-async function switchOff(slot: ActuatorSlot, movement: number, { clock, log, closing }: PulseDeps): Promise<void> {
-  while (!closing.aborted) {
-    await slot.settled();
-    if (slot.movements !== movement) break;
-    try {
-      slot.pulsing = false;
-      await slot.move({ value: false, by: slot.state.by ?? 'safe-state' }, closing);
-      break;
-    } catch (error) {
-      slot.pulsing = true;
-      log.warn({ actuator: slot.settings.name, error: messageOf(error) }, 'a pulse was not ended');
-      await clock.sleep(AGAIN_AFTER_MS, closing);
-    }
-  }
-  if (!closing.aborted) slot.pulsing = false;
+  if (durationMs > AWAITED_PULSE_MS || deps.closing.aborted) return;
+  const stop = (): void => resolve();
+  deps.closing.addEventListener('abort', stop, { once: true });
+  await ended;
+  deps.closing.removeEventListener('abort', stop);
 }

@@ -1,5 +1,10 @@
-/** A dimmer, a fan, a proportional valve: the duty cycle of one PWM channel, in percent. */
+/**
+ * A dimmer, a fan, a proportional valve: the duty cycle of one PWM channel, in percent. Off is a duty of 0 on a channel that is enabled: of a
+ * disabled one the kernel promises no level (Documentation/driver-api/pwm.rst), and some hardware keeps its last, or shows an inverted load
+ * the very level that switches it on. What such a channel shows is therefore unknown, but for one that was never set up since the machine started.
+ */
 import type { ActuatorConfigOf } from '../config/agent-config.ts';
+import { AgentError } from '../errors.ts';
 import type { PwmPort } from '../hardware/pwm-port.ts';
 import type { ActuatorDriver } from './actuator.ts';
 
@@ -16,12 +21,15 @@ export async function openPwm(config: ActuatorConfigOf<'pwm'>, pwm: PwmPort, sig
   return {
     write: async (value, writeSignal) => {
       const percent = Number(value);
-      await channel.set({ periodNs, dutyNs: Math.round((periodNs * percent) / 100), enabled: percent > 0 }, writeSignal);
+      await channel.set({ periodNs, dutyNs: Math.round((periodNs * percent) / 100), enabled: true }, writeSignal);
       wanted = percent;
     },
     read: async (readSignal) => {
       const shown = await channel.read(readSignal);
-      const percent = shown.enabled && shown.periodNs > 0 ? (100 * shown.dutyNs) / shown.periodNs : 0;
+      const isFresh = shown.periodNs === 0 && !inverted;
+      if (!shown.enabled && !isFresh)
+        throw new AgentError('actuators/unknown-level', 'the channel is disabled, and shows any level', { recovery: 'retry' });
+      const percent = shown.periodNs > 0 ? (100 * shown.dutyNs) / shown.periodNs : 0;
       return wanted !== undefined && Math.abs(percent - wanted) <= TOLERANCE_PERCENT ? wanted : percent;
     },
     close: () => channel.close(),

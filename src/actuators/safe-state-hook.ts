@@ -1,17 +1,22 @@
 /**
  * Sets the declared states for a stop or a crash from a process of its own: the service's stop hook calls it after the agent has ended in
- * whatever way. It opens only what has such a state, or was in the middle of a pulse, and what fails does not hold up the rest.
+ * whatever way. It opens only what has such a state, or was left to be switched off by its mark; what fails does not hold up the rest. First
+ * everything that is switched off; then what is switched on, one by one, and only when what excludes it is known to be off.
  */
 import type { ActuatorConfig } from '../config/agent-config.ts';
-import { messageOf } from '../errors.ts';
-import type { ActuatorValue } from './actuator.ts';
+import { AgentError, messageOf } from '../errors.ts';
+import { withinDeadline } from '../hardware/deadline.ts';
+import { endedWithin, withinMs } from '../host/within-ms.ts';
+import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './actuator.ts';
+import { actuatorSettings } from './actuator-settings.ts';
 import { type OpenDriverDeps, openDriver } from './open-driver.ts';
+import type { PulseMarks } from './pulse-marks.ts';
 
 export type SafeStateEvent = 'stop' | 'crash';
 
 export interface SafeStateHookDeps extends OpenDriverDeps {
-  /** Actuators that the agent left in a pulse. */
-  readonly pulsing: ReadonlySet<string>;
+  /** What the agent left to be switched off; the mark of what is off is taken away. */
+  readonly marks: Pick<PulseMarks, 'left' | 'remove'>;
 }
 
 export interface SafeStateOutcome {
@@ -21,36 +26,140 @@ export interface SafeStateOutcome {
   readonly fault?: string;
 }
 
-/** Never rejects. */
+interface Owed {
+  readonly config: ActuatorConfig;
+  readonly value: ActuatorValue;
+}
+
+/** A bus that was in the middle of something when the agent was killed is free soon. */
+const MAX_TRIES = 3;
+const AGAIN_AFTER_MS = 500;
+/** How long what is switched on waits for what is switched off and hangs; what excludes it must be known to be off all the same. */
+const OFF_FIRST_MS = 4_000;
+/** And how long it waits for what goes on before it, or is asked whether it is on. */
+const ONE_WITHIN_MS = 1_000;
+const CLOSE_WITHIN_MS = 500;
+
+/** In the order of the configuration; behind it what is left on and cannot be switched off from here. Never rejects. */
 export async function setSafeStates(
   configs: readonly ActuatorConfig[],
   event: SafeStateEvent,
   deps: SafeStateHookDeps,
   signal: AbortSignal,
 ): Promise<readonly SafeStateOutcome[]> {
+  const { left } = deps.marks;
+  const enabled = configs.filter((config) => config.enabled);
   const owed = configs.flatMap((config) => {
-    const value = config.safe[event] ?? (deps.pulsing.has(config.name) ? false : undefined);
-    return config.enabled && value !== undefined ? [{ config, value }] : [];
+    const declared = config.enabled ? config.safe[event] : undefined;
+    const value = declared ?? (left.has(config.name) ? offValue(actuatorSettings(config)) : undefined);
+    return value === undefined ? [] : [{ config, value }];
   });
-  return await Promise.all(owed.map(({ config, value }) => setOne(config, value, deps, signal)));
+  const outcomes: SafeStateOutcome[] = [];
+  const set = async (one: Owed): Promise<void> => {
+    outcomes.push(await outcomeInTime(one, deps, signal));
+  };
+  const setting = owed.filter(({ value }) => !isActive(value)).map(set);
+  await endedWithin(deps.clock, OFF_FIRST_MS, Promise.all(setting));
+  for (const one of owed.filter(({ value }) => isActive(value))) {
+    const excluder = await excluderOf(one.config, { enabled, outcomes }, deps, signal);
+    if (excluder === undefined) {
+      const moving = set(one);
+      setting.push(moving);
+      await endedWithin(deps.clock, ONE_WITHIN_MS, moving);
+      continue;
+    }
+    const { name } = one.config;
+    // The agent may have set it, and knew more.
+    const isSet = !excluder.isOn && (await shownInTime(one.config, deps, signal)) === one.value;
+    const fault = `is never on together with ${excluder.name}, which is not known to be off`;
+    outcomes.push({ name, value: one.value, ...(isSet ? {} : { fault }) });
+  }
+  await Promise.all(setting);
+  const lost = [...left.keys()].filter((name) => !owed.some(({ config }) => config.name === name));
+  return [
+    ...owed.flatMap(({ config }) => outcomes.find(({ name }) => name === config.name) ?? []),
+    ...lost.map((name) => ({ name, value: false, fault: 'was left to be switched off, and the configuration does not say how' })),
+  ];
 }
 
-async function setOne(
+/** Hardware may hang and heed no signal. */
+async function outcomeInTime(one: Owed, deps: SafeStateHookDeps, signal: AbortSignal): Promise<SafeStateOutcome> {
+  const { config, value } = one;
+  try {
+    return await withinDeadline(setOne(one, deps, signal), config.name, signal);
+  } catch (error) {
+    return { name: config.name, value, fault: messageOf(error) };
+  }
+}
+
+async function setOne({ config, value }: Owed, deps: SafeStateHookDeps, signal: AbortSignal): Promise<SafeStateOutcome> {
+  const { name } = config;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await withDriver(config, deps, signal, async (driver) => {
+        await driver.write(value, signal);
+        const shown = await driver.read?.(signal);
+        if (shown !== undefined && shown !== value)
+          throw new AgentError('actuators/not-moved', `shows ${String(shown)}`, { recovery: 'retry' });
+      });
+      if (!isActive(value)) deps.marks.remove(name);
+      return { name, value };
+    } catch (error) {
+      if (tries === MAX_TRIES || signal.aborted) return { name, value, fault: messageOf(error) };
+      await deps.clock.sleep(AGAIN_AFTER_MS, signal);
+    }
+  }
+}
+
+interface Known {
+  readonly enabled: readonly ActuatorConfig[];
+  readonly outcomes: readonly SafeStateOutcome[];
+}
+
+interface Excluder {
+  readonly name: string;
+  /** False when it does not say. */
+  readonly isOn: boolean;
+}
+
+/** Whoever is on, or is not known to be off; undefined when nobody is. */
+async function excluderOf(
   config: ActuatorConfig,
-  value: ActuatorValue,
+  known: Known,
   deps: SafeStateHookDeps,
   signal: AbortSignal,
-): Promise<SafeStateOutcome> {
-  const { name } = config;
+): Promise<Excluder | undefined> {
+  for (const other of known.enabled) {
+    const excluded = config.interlocks.includes(other.name) || other.interlocks.includes(config.name);
+    if (!excluded || other.name === config.name) continue;
+    const set = known.outcomes.find(({ name }) => name === other.name);
+    const value = set?.fault === undefined ? set?.value : undefined;
+    const shown = value ?? (await shownInTime(other, deps, signal));
+    if (shown === undefined || isActive(shown)) return { name: other.name, isOn: shown !== undefined };
+  }
+  return undefined;
+}
+
+function shownInTime(config: ActuatorConfig, deps: OpenDriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
+  return withinMs(deps.clock, ONE_WITHIN_MS, (late) => shownBy(config, deps, AbortSignal.any([signal, late])));
+}
+
+/** Undefined when it does not say. */
+async function shownBy(config: ActuatorConfig, deps: OpenDriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
+  const reading = withDriver(config, deps, signal, async (driver) => driver.read?.(signal));
+  return await withinDeadline(reading, config.name, signal).catch(() => undefined);
+}
+
+async function withDriver<T>(
+  config: ActuatorConfig,
+  deps: OpenDriverDeps,
+  signal: AbortSignal,
+  use: (driver: ActuatorDriver) => Promise<T>,
+): Promise<T> {
+  const driver = await openDriver(config, deps, signal);
   try {
-    const driver = await openDriver(config, deps, signal);
-    try {
-      await driver.write(value, signal);
-    } finally {
-      await driver.close();
-    }
-    return { name, value };
-  } catch (error) {
-    return { name, value, fault: messageOf(error) };
+    return await use(driver);
+  } finally {
+    await endedWithin(deps.clock, CLOSE_WITHIN_MS, driver.close());
   }
 }

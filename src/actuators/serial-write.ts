@@ -1,18 +1,29 @@
-/** Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. */
+/**
+ * Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. An answer does
+ * not say to what: while an earlier command owes its own, it is not taken for that of the present one.
+ */
 import type { ActuatorConfigOf } from '../config/agent-config.ts';
-import { AgentError } from '../errors.ts';
+import { AgentError, hasCode } from '../errors.ts';
 import type { SerialPort, SerialPorts } from '../hardware/serial-port.ts';
 import { wordOf } from '../host/argument-template.ts';
 import type { Clock } from '../host/clock.ts';
 import type { ActuatorDriver } from './actuator.ts';
+import type { OwedAnswers } from './owed-answers.ts';
 
 /** An answer that matches nothing within this is noise. */
 const MOST_ANSWER_CHARACTERS = 4096;
 
+export interface SerialWriteDeps {
+  readonly serial: SerialPorts;
+  readonly clock: Clock;
+  /** Of this port, since before it was opened. */
+  readonly owed: OwedAnswers;
+}
+
 /** @throws as SerialPorts.open. */
 export async function openSerialWrite(
   config: ActuatorConfigOf<'serial-write'>,
-  { serial, clock }: { readonly serial: SerialPorts; readonly clock: Clock },
+  { serial, clock, owed }: SerialWriteDeps,
   signal: AbortSignal,
 ): Promise<ActuatorDriver> {
   const { port: path, baudRate, dataBits, parity, stopBits } = config;
@@ -27,6 +38,11 @@ export async function openSerialWrite(
       try {
         await port.write(line, writeSignal);
         await answer.heard;
+        if (!owed.proves(value)) throw noAnswer(port, 'the answer may be that of an earlier command');
+      } catch (error) {
+        // Without a port nothing was told.
+        if (!hasCode(error, 'hardware/serial-unplugged')) owed.owe(value);
+        throw error;
       } finally {
         answer.end();
       }
@@ -49,7 +65,7 @@ function answerOf(
   let text = '';
   let end = (): void => {};
   const heard = new Promise<void>((resolve, reject) => {
-    const fail = (why: string): void => reject(new AgentError('actuators/no-answer', `${port.path}: ${why}`, { recovery: 'retry' }));
+    const fail = (why: string): void => reject(noAnswer(port, why));
     const stopListening = port.onBytes((bytes) => {
       text = (text + Buffer.from(bytes).toString('latin1')).slice(-MOST_ANSWER_CHARACTERS);
       if (expected.test(text)) resolve();
@@ -66,4 +82,8 @@ function answerOf(
   // A write that fails first leaves this one unheard.
   heard.catch(() => {});
   return { heard, end: () => end() };
+}
+
+function noAnswer({ path }: SerialPort, why: string): AgentError {
+  return new AgentError('actuators/no-answer', `${path}: ${why}`, { recovery: 'retry' });
 }

@@ -1,29 +1,43 @@
 /**
  * Everything that moves, joined: lockout, actuators with their remembered states, local rules. It needs no platform and no network.
  */
+
 import { join } from 'node:path';
 import type { ActuatorState } from '../actuators/actuator.ts';
 import { ActuatorControl } from '../actuators/actuator-control.ts';
 import { ActuatorMemory } from '../actuators/actuator-memory.ts';
 import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../actuators/desired-states.ts';
-import { LocalRules, type RuleEvent } from '../actuators/local-rules.ts';
+import { KEPT_PULSES_FORMAT, KeptPulses } from '../actuators/kept-pulses.ts';
+import { LocalRules, type RuleInForce } from '../actuators/local-rules.ts';
 import { Lockout } from '../actuators/lockout.ts';
 import { reopeningDriver } from '../actuators/open-driver.ts';
 import { PulseMarks } from '../actuators/pulse-marks.ts';
-import type { ActuatorConfig, AgentConfig } from '../config/agent-config.ts';
+import type { RuleEvent } from '../actuators/rule-movements.ts';
+import { STANDING_RULES_FORMAT, StandingRules } from '../actuators/standing-rules.ts';
+import type { ActuatorConfig, AgentConfig, SensorConfig } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
-import { StateFile } from '../host/state-file.ts';
+import type { RunProgram } from '../host/run-program.ts';
+import { StateFile, type StateFileDeps } from '../host/state-file.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import type { AlertList } from './alert-list.ts';
 
 export interface ActuatorSideDeps {
   readonly config: AgentConfig;
   readonly ports: Ports;
   readonly clock: Clock;
+  readonly files: Files;
+  readonly runProgram: RunProgram;
   readonly log: Log;
   readonly onRuleEvent: (event: RuleEvent) => void;
+  readonly alerts: Pick<AlertList, 'raise' | 'clear'>;
 }
+
+/** For what is on a disk that may hang, and for a line. */
+const CLOSE_WITHIN_MS = 2_000;
 
 export class ActuatorSide {
   readonly lockout: Lockout;
@@ -31,10 +45,12 @@ export class ActuatorSide {
   readonly rules: LocalRules;
   /** Those that were opened; what a changed configuration adds waits for a restart. */
   readonly configs: readonly ActuatorConfig[];
+  readonly #clock: Clock;
   readonly #looking: Promise<void>;
   readonly #stop = new AbortController();
 
-  private constructor(parts: Pick<ActuatorSide, 'lockout' | 'actuators' | 'rules' | 'configs'>) {
+  private constructor(parts: Pick<ActuatorSide, 'lockout' | 'actuators' | 'rules' | 'configs'>, clock: Clock) {
+    this.#clock = clock;
     this.lockout = parts.lockout;
     this.actuators = parts.actuators;
     this.rules = parts.rules;
@@ -44,25 +60,40 @@ export class ActuatorSide {
 
   /** Resolves when the states for start are set, or hardware that is not there has been reported. */
   static async open(deps: ActuatorSideDeps, signal: AbortSignal): Promise<ActuatorSide> {
-    const { config, ports, clock, log } = deps;
+    const { config, ports, clock, files, runProgram, log } = deps;
     const configs = config.actuators.filter(({ enabled }) => enabled);
-    const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, log }, signal);
-    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(config.stateFolder, 'actuators.json'), log });
+    const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, files, log }, signal);
+    const inState = (name: string, format: Pick<StateFileDeps, 'format' | 'version'>): StateFileDeps => {
+      const [path, behindMark] = [join(config.stateFolder, name), join(config.runFolder, 'behind', name)];
+      return { ...format, path, behindMark, files, clock, log };
+    };
+    // What is behind on the card names too many, and none too few.
+    const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);
+    // Side by side: a disk that hangs holds the states for the start up once.
+    const [desired, keptPulses, pulseMarks] = await Promise.all([
+      DesiredStates.open(new StateFile(inState('actuators.json', DESIRED_STATES_FORMAT)), clock),
+      KeptPulses.open(new StateFile(pulses), clock),
+      PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
+    ]);
     const actuators = await ActuatorControl.open(
       {
-        actuators: configs.map((each) => ({ settings: actuatorSettings(each), driver: reopeningDriver(each, { ports, clock }) })),
-        memory: new ActuatorMemory({
-          desired: await DesiredStates.open(file, clock),
-          pulseMarks: await PulseMarks.open(config.runFolder, log),
-        }),
+        actuators: configs.map((each) => ({
+          settings: actuatorSettings(each),
+          driver: reopeningDriver(each, { ports, clock, runProgram }),
+        })),
+        memory: new ActuatorMemory({ desired, keptPulses, pulseMarks }),
         locked: () => lockout.locked,
         clock,
         log,
+        onAlarm: (name, message) =>
+          message === undefined ? deps.alerts.clear(`actuator ${name}`) : deps.alerts.raise(`actuator ${name}`, message),
       },
       signal,
     );
-    const rules = new LocalRules({ rules: config.rules, actuators, clock, log, onEvent: deps.onRuleEvent });
-    return new ActuatorSide({ lockout, actuators, rules, configs });
+    const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)));
+    const told = { actuators, contact: actuators.contact, onEvent: deps.onRuleEvent };
+    const rules = new LocalRules({ rules: rulesInForce(config), standing, ...told, clock, log });
+    return new ActuatorSide({ lockout, actuators, rules, configs }, clock);
   }
 
   /** What each actuator shows, with its kind. */
@@ -70,11 +101,30 @@ export class ActuatorSide {
     return this.configs.map(({ name, kind }) => ({ ...this.actuators.state(name), kind }));
   }
 
-  /** Rules end first, so that nothing moves against the states for stop. Idempotent. */
+  /** Takes up changed rules; changed actuators wait for a restart. */
+  configure(config: AgentConfig): void {
+    this.rules.configure(rulesInForce(config));
+  }
+
+  /** Rules end first, so that nothing moves against the states for stop. Bounded in time, and idempotent. */
   async close(): Promise<void> {
-    this.rules.close();
+    const rulesClosed = this.rules.close();
     await this.actuators.close();
     this.#stop.abort();
-    await this.#looking;
+    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, rulesClosed]));
   }
+}
+
+/** One whose sensor is switched off would never end: it counts as taken out. */
+function rulesInForce({ rules, sensors }: AgentConfig): readonly RuleInForce[] {
+  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, nextWithinMs(sensor)]));
+  return rules.flatMap((rule) => {
+    const withinMs = sampled.get(rule.when.sensor);
+    return withinMs === undefined ? [] : [{ ...rule, nextWithinMs: withinMs }];
+  });
+}
+
+/** A window is over with the first reading after its end. */
+function nextWithinMs({ periodMs, deadlineMs, window }: SensorConfig): number {
+  return periodMs + deadlineMs + (window?.lengthMs ?? 0);
 }

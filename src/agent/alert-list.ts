@@ -21,6 +21,10 @@ export class AlertList {
     if (this.#alerts.delete(name)) this.#log.info({ alert: name }, 'the alert is over');
   }
 
+  isRaised(name: string): boolean {
+    return this.#alerts.has(name);
+  }
+
   list(): readonly string[] {
     return [...this.#alerts.values()];
   }

@@ -1,12 +1,12 @@
 /** What the built-in RPC methods do, told by the parts that can do it. */
-import { boardModel, networkAddresses } from '../host/board-model.ts';
-import type { Clock } from '../host/clock.ts';
+
 import type { BoardIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
 import { agentVersion } from '../host/version.ts';
 import type { BuiltInWork } from '../rpc/built-in-methods.ts';
 import type { Sampler } from '../sensors/sampler.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
+import type { Machine } from './machine.ts';
 
 export interface BuiltInWorkDeps {
   readonly status: () => AgentStatus;
@@ -31,7 +31,11 @@ export function builtInWork(deps: BuiltInWorkDeps): BuiltInWork {
 }
 
 /** Who the device is, as client attributes. */
-export async function identityAttributes(board: BoardIdentity, clock: Clock, configHash: string): Promise<JsonObject> {
+export async function identityAttributes(
+  board: BoardIdentity,
+  { clock, boardModel, networkAddresses }: Pick<Machine, 'clock' | 'boardModel' | 'networkAddresses'>,
+  configHash: string,
+): Promise<JsonObject> {
   return {
     model: (await boardModel()) ?? 'unknown',
     version: agentVersion(),

@@ -2,33 +2,40 @@
  * Updates of the agent itself, and of what is attached to it, joined to the rest: offers come from the shared attributes, reports go to the
  * outbox, a trial is judged by the uploads of this process and by what the platform answers to a question of its own.
  */
-import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import type { AgentConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
 import type { ControlMethod } from '../control-socket/control-connection.ts';
 import { AgentError, hasCode } from '../errors.ts';
+import type { GetUrl } from '../firmware/download-deps.ts';
 import { offerKeys, type PackageKind } from '../firmware/firmware-offer.ts';
-import { FirmwareUpdater, type UpdaterStatus } from '../firmware/firmware-updater.ts';
+import { FirmwareUpdater } from '../firmware/firmware-updater.ts';
 import type { ReleasePaths } from '../firmware/guard-state.ts';
 import { requestReboot } from '../firmware/swap-request.ts';
-import { systemFiles } from '../firmware/update-files.ts';
+import { updateFiles } from '../firmware/update-files.ts';
 import type { AttachedImage, Vitals } from '../firmware/updater-deps.ts';
+import { lastFailure, type UpdaterStatus } from '../firmware/updater-status.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import { runProgram } from '../host/run-program.ts';
+import type { RunProgram } from '../host/run-program.ts';
+import { runTogether } from '../host/run-together.ts';
 import { agentVersion } from '../host/version.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
-import type { DeviceApi, FirmwareBody } from '../platform/device-api.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
 import type { FirmwareSummary } from '../status/agent-status.ts';
 
 export interface FirmwareSideDeps {
   readonly config: AgentConfig;
   readonly clock: Clock;
+  readonly files: Files;
+  /** For what writes an image to an attached device. */
+  readonly runProgram: RunProgram;
+  /** Names an update, or a request to the root helper, like no other. */
+  readonly newId: () => string;
   readonly log: Log;
   readonly deviceApi: DeviceApi;
-  /** Fetches `fw_url`. */
-  readonly getUrl: (url: string, signal: AbortSignal) => Promise<FirmwareBody>;
+  readonly getUrl: GetUrl;
   /** Resolves when the entries are durable. */
   readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
   /** Whether an upload of this process was acknowledged. */
@@ -56,7 +63,7 @@ export class FirmwareSide {
     this.#updaters = updaters;
   }
 
-  /** Reads where the last run left off. @throws AgentError `host/write-failed`, `host/read-failed` (retry). */
+  /** Reads where the last run left off; where that cannot be read the agent lives without updates until it can. */
   static async open(deps: FirmwareSideDeps): Promise<FirmwareSide> {
     const { installFolder, guardFolder } = deps.config.firmware;
     const paths = { home: installFolder, guard: guardFolder, firmware: join(deps.config.stateFolder, 'firmware') };
@@ -78,14 +85,17 @@ export class FirmwareSide {
 
   /** For the status page and `turnstone status`. */
   summary(): FirmwareSummary {
-    const { reported, update, offered, receivedBytes, sizeBytes } = this.status();
+    const { reported, update, offered, receivedBytes, sizeBytes, fault } = this.status();
+    const error = fault ?? update?.reason;
+    const failed = KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
     return {
       title: this.#deps.config.firmware.title,
       version: agentVersion(),
       ...(reported === undefined ? {} : { state: reported }),
       ...(offered === undefined || offered.settled ? {} : { offered: `${offered.title} ${offered.version}` }),
       ...(receivedBytes === undefined || sizeBytes === undefined ? {} : { progressPercent: (100 * receivedBytes) / sizeBytes }),
-      ...(update?.reason === undefined ? {} : { error: update.reason }),
+      ...(error === undefined ? {} : { error }),
+      ...(failed.length === 0 ? {} : { failed }),
     };
   }
 
@@ -97,12 +107,13 @@ export class FirmwareSide {
   /** Walks both kinds of update until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (!this.#deps.config.firmware.enabled) return this.#deps.clock.sleep(2 ** 31 - 1, signal);
-    await Promise.all([this.#probe(signal), ...KINDS.map((kind) => this.#updaters[kind].run(signal))]);
+    const updaters = KINDS.map((kind) => (either: AbortSignal) => this.#updaters[kind].run(either));
+    await runTogether([(either) => this.#probe(either), ...updaters], signal);
   }
 
   /** Asks root for a reboot; resolves when the request lies where the helper finds it. */
   async reboot(): Promise<void> {
-    await requestReboot({ files: systemFiles, paths: this.#paths, newId: randomUUID });
+    await requestReboot({ files: updateFiles(this.#deps.files), paths: this.#paths, newId: this.#deps.newId });
   }
 
   vitals(): Vitals {
@@ -123,17 +134,24 @@ export class FirmwareSide {
   /** What the service's group may ask for. */
   doors(): Readonly<Record<string, ControlMethod>> {
     const { firmware } = this.#updaters;
+    const expectEnabled = (): void => {
+      if (!this.#deps.config.firmware.enabled)
+        throw new AgentError('firmware/disabled', 'updates are switched off (firmware.enabled: false)', { recovery: 'drop' });
+    };
     return {
       firmwareCheck: async (_params, signal) => {
+        expectEnabled();
         await firmware.check(signal);
         return { ...firmware.status } as unknown as JsonObject;
       },
       firmwareInstall: async ({ path }, signal) => {
+        expectEnabled();
         if (typeof path !== 'string') throw new AgentError('agent/bad-request', 'path is needed, as text', { recovery: 'drop' });
         await firmware.begin({ kind: 'file', path }, signal);
         return { ...firmware.status } as unknown as JsonObject;
       },
       firmwareRollback: async ({ version }, signal) => {
+        expectEnabled();
         const to = typeof version === 'string' ? version : await this.#releaseBefore();
         await firmware.begin({ kind: 'back', version: to }, signal);
         return { version: to };
@@ -143,8 +161,8 @@ export class FirmwareSide {
 
   /** The release that ran before this one. @throws AgentError `firmware/no-release` (drop). */
   async #releaseBefore(): Promise<string> {
-    const ran = (await systemFiles.read(join(this.#paths.guard, 'history')))?.toString('utf8').split('\n') ?? [];
-    const kept = await systemFiles.list(join(this.#paths.home, 'releases'));
+    const ran = (await updateFiles(this.#deps.files).read(join(this.#paths.guard, 'history')))?.toString('utf8').split('\n') ?? [];
+    const kept = await updateFiles(this.#deps.files).list(join(this.#paths.home, 'releases'));
     const before = ran.find((version) => version !== runningRelease(this.#paths.home) && kept.includes(version));
     if (before === undefined) throw new AgentError('firmware/no-release', 'no older release is kept here', { recovery: 'drop' });
     return before;
@@ -178,7 +196,7 @@ function openUpdater(kind: PackageKind, deps: FirmwareSideDeps, paths: ReleasePa
   return FirmwareUpdater.open({
     kind,
     config: config.firmware,
-    files: systemFiles,
+    files: updateFiles(deps.files),
     paths,
     clock,
     log,
@@ -192,8 +210,8 @@ function openUpdater(kind: PackageKind, deps: FirmwareSideDeps, paths: ReleasePa
       log.info({ reason }, 'restarting');
       deps.restart();
     },
-    runHandler: (handler, image, signal) => runHandler(handler, image, clock, signal),
-    newId: randomUUID,
+    runHandler: (handler, image, signal) => runHandler(handler, image, deps, signal),
+    newId: deps.newId,
   });
 }
 
@@ -205,7 +223,12 @@ function entriesOf(values: Readonly<Record<string, JsonValue>>, clock: Clock): T
 }
 
 /** The fixed command of an attached device. @throws AgentError `firmware/handler-failed` (drop) with what it said last. */
-async function runHandler(handler: FirmwareHandlerConfig, image: AttachedImage, clock: Clock, signal: AbortSignal): Promise<void> {
+async function runHandler(
+  handler: FirmwareHandlerConfig,
+  image: AttachedImage,
+  { clock, runProgram }: Pick<FirmwareSideDeps, 'clock' | 'runProgram'>,
+  signal: AbortSignal,
+): Promise<void> {
   const words: Readonly<Record<string, string>> = { '{file}': image.file, '{title}': image.title, '{version}': image.version };
   const args = handler.arguments.map((argument) => argument.replace(/\{(file|title|version)\}/g, (word) => words[word] ?? word));
   const outcome = await runProgram({ file: handler.program, args, deadlineMs: handler.timeoutMs }, clock, signal);

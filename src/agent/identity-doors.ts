@@ -1,10 +1,13 @@
 /** What the command line can ask of this device's identity, and of what was delivered, through the running agent. */
+
 import { withDigests } from '../analytics/entry-digest.ts';
 import type { ControlMethod } from '../control-socket/control-connection.ts';
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
+import type { RandomBytes } from '../host/random.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { identityDesk } from '../provisioning/identity-desk.ts';
 import type { PlatformSide } from './platform-side.ts';
@@ -13,6 +16,8 @@ export interface IdentityDoorsDeps {
   readonly platform: PlatformSide;
   readonly stateFolder: string;
   readonly clock: Clock;
+  readonly files: Files;
+  readonly randomBytes: RandomBytes;
   readonly log: AgentLog;
   /** Ends the agent; the service manager starts it again, with the changed identity. */
   readonly restart: () => void;
@@ -22,13 +27,15 @@ export interface IdentityDoorsDeps {
 const RESTART_AFTER_MS = 500;
 
 export function identityDoors(deps: IdentityDoorsDeps): Readonly<Record<string, ControlMethod>> {
-  const { platform, stateFolder, clock, log, restart } = deps;
+  const { platform, stateFolder, clock, files, randomBytes, log, restart } = deps;
   return identityDesk({
     store: platform.store,
     place: platform.place,
     board: platform.board,
     stateFolder,
     clock,
+    files,
+    randomBytes,
     hide: (secret) => log.hide(secret),
     deviceApi: () => (platform.credentials === undefined ? undefined : platform.deviceApi),
     offerNext: async (accessToken) => {

@@ -12,7 +12,7 @@ export async function keepRunning(
   deps: { readonly name: string; readonly clock: Clock; readonly log: Log; readonly run: (signal: AbortSignal) => Promise<void> },
   signal: AbortSignal,
 ): Promise<void> {
-  const backoff = new Backoff(BACKOFF);
+  const backoff = new Backoff(BACKOFF, deps.clock);
   while (!signal.aborted) {
     const startedMs = deps.clock.monotonicMs();
     try {

@@ -4,7 +4,7 @@
  */
 import type { LiveSetting } from '../attributes/shared-target.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
-import { liveSettings, withLiveSetting } from '../config/live-settings.ts';
+import { liveSettings, withLiveSetting, withLiveSettings } from '../config/live-settings.ts';
 import { AgentError } from '../errors.ts';
 import type { JsonValue } from '../host/json.ts';
 
@@ -61,11 +61,7 @@ export class LiveConfig {
   }
 
   #takeUp(): void {
-    let config = this.#beneath;
-    for (const [key, value] of this.#laidOver) {
-      const result = withLiveSetting(config, key, value);
-      if ('config' in result) config = result.config;
-    }
+    const config = withLiveSettings(this.#beneath, this.#laidOver);
     this.#current = config;
     this.#effective = effectiveValues(config);
     for (const listener of this.#listeners) listener(config);

@@ -1,18 +1,19 @@
 /** What can be asked of the running agent on its two local sockets: looking is for everyone, changing for the service's group. */
 
 import type { ControlMethod, ControlStream } from '../control-socket/control-connection.ts';
-import { ControlServer } from '../control-socket/control-server.ts';
-import { AgentError } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
+import { AgentError, hasCode, messageOf } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { type AgentLog, LOG_LEVELS, type LogLevel } from '../host/log.ts';
 import type { Sampler } from '../sensors/sampler.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
+import type { AlertList } from './alert-list.ts';
+import type { Held, Machine } from './machine.ts';
 
 export interface LocalDoorsDeps {
   readonly runFolder: string;
-  readonly clock: Clock;
+  readonly machine: Pick<Machine, 'clock' | 'files' | 'listen'>;
   readonly log: AgentLog;
+  readonly alerts: AlertList;
   readonly status: () => AgentStatus;
   readonly outboxStatus: () => JsonObject;
   readonly sampler: Sampler;
@@ -23,12 +24,44 @@ export interface LocalDoorsDeps {
   readonly readStreams?: Readonly<Record<string, ControlStream>>;
 }
 
-export async function openDoors(deps: LocalDoorsDeps, signal: AbortSignal): Promise<ControlServer> {
-  const { runFolder, clock, log } = deps;
-  return ControlServer.open(
+const ALERT = 'control-socket';
+const LISTEN_AGAIN_MS = 30_000;
+
+/** A run folder that is full or cannot be written is no reason not to measure: the sockets come when it can. @throws AgentError (stop). */
+export async function openDoors(deps: LocalDoorsDeps, signal: AbortSignal): Promise<Held> {
+  const { machine, alerts } = deps;
+  let held: Held | undefined;
+  let cancelTry = (): void => {};
+  let isClosed = false;
+  const open = async (): Promise<void> => {
+    try {
+      const opened = await listen(deps, signal);
+      alerts.clear(ALERT);
+      held = opened;
+      if (isClosed) await opened.close();
+    } catch (error) {
+      if (!hasCode(error, 'control-socket/cannot-listen')) throw error;
+      alerts.raise(ALERT, `commands on this machine do not reach the agent: ${messageOf(error)}`);
+      if (!isClosed) cancelTry = machine.clock.after(LISTEN_AGAIN_MS, () => void open().catch(() => {}));
+    }
+  };
+  await open();
+  return {
+    close: async () => {
+      isClosed = true;
+      cancelTry();
+      await held?.close();
+    },
+  };
+}
+
+function listen(deps: LocalDoorsDeps, signal: AbortSignal): Promise<Held> {
+  const { runFolder, machine, log } = deps;
+  return machine.listen(
     {
       folder: runFolder,
-      clock,
+      clock: machine.clock,
+      files: machine.files,
       log,
       readMethods: {
         getStatus: () => deps.status() as unknown as JsonObject,

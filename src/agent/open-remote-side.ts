@@ -1,8 +1,7 @@
 /** Hands the remote side what it needs of the other parts. */
+
 import type { ControlMethod } from '../control-socket/control-connection.ts';
 import { AgentError, messageOf } from '../errors.ts';
-import { networkAddresses } from '../host/board-model.ts';
-import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
 import { credentialMethods } from '../provisioning/credential-methods.ts';
@@ -12,6 +11,7 @@ import { builtInWork, identityAttributes } from './built-in-work.ts';
 import type { FieldSide } from './field-side.ts';
 import type { FirmwareSide } from './firmware-side.ts';
 import type { LiveConfig } from './live-config.ts';
+import type { Machine } from './machine.ts';
 import type { PlatformSide } from './platform-side.ts';
 import { RemoteSide } from './remote-side.ts';
 
@@ -20,7 +20,7 @@ export interface OpenRemoteSideDeps {
   readonly configHash: string;
   readonly platform: PlatformSide;
   readonly field: FieldSide;
-  readonly clock: Clock;
+  readonly machine: Pick<Machine, 'clock' | 'files' | 'runProgram' | 'boardModel' | 'networkAddresses'>;
   readonly log: AgentLog;
   readonly status: () => AgentStatus;
   readonly outboxStatus: () => JsonObject;
@@ -30,13 +30,15 @@ export interface OpenRemoteSideDeps {
 }
 
 export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSignal): Promise<RemoteSide> {
-  const { config, platform, field, clock, log, status, outboxStatus, restart, firmware } = deps;
+  const { config, platform, field, machine, log, status, outboxStatus, restart, firmware } = deps;
   return RemoteSide.open(
     {
       config: () => config.current,
       deviceApi: platform.deviceApi,
       side: field.moving,
-      clock,
+      clock: machine.clock,
+      files: machine.files,
+      runProgram: machine.runProgram,
       log,
       work: builtInWork({
         status,
@@ -53,8 +55,8 @@ export async function openRemoteSide(deps: OpenRemoteSideDeps, signal: AbortSign
       settings: () => config.settings(),
       firmwareKeys: firmware.keys,
       onFirmwareOffer: (shared) => firmware.consider(shared),
-      changing: () => ({ addresses: networkAddresses() }),
-      identity: await identityAttributes(platform.board, clock, deps.configHash),
+      changing: () => ({ addresses: machine.networkAddresses() }),
+      identity: await identityAttributes(platform.board, machine, deps.configHash),
     },
     signal,
   );

@@ -2,6 +2,7 @@
  * Everything that is told from afar, joined: shared attributes, client attributes and server-side RPC, each over the platform client that
  * it is given. The journal is open before the first poll.
  */
+
 import { join } from 'node:path';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../attributes/applied-values.ts';
 import { runAttributeLoop } from '../attributes/attribute-loop.ts';
@@ -10,8 +11,11 @@ import { SharedAttributes } from '../attributes/shared-attributes.ts';
 import { actuatorTarget, type LiveSetting, type SharedTarget, settingTarget } from '../attributes/shared-target.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import type { RunProgram } from '../host/run-program.ts';
+import { runTogether } from '../host/run-together.ts';
 import { StateFile } from '../host/state-file.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { actuatorMethods } from '../rpc/actuator-methods.ts';
@@ -30,6 +34,8 @@ export interface RemoteSideDeps {
   readonly deviceApi: DeviceApi;
   /** What is moved, and what holds it back. */
   readonly side: Pick<ActuatorSide, 'actuators' | 'configs' | 'lockout'>;
+  readonly files: Files;
+  readonly runProgram: RunProgram;
   readonly clock: Clock;
   readonly log: Log;
   readonly work: BuiltInWork;
@@ -72,11 +78,15 @@ export class RemoteSide {
 
   /** Settings that were shared before hold once this resolves. @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */
   static async open(deps: RemoteSideDeps, signal: AbortSignal): Promise<RemoteSide> {
-    const { config, clock, log, side } = deps;
-    const { stateFolder } = config();
-    const journal = await RpcJournal.open({ storage: new JournalFile(join(stateFolder, 'rpc.journal')), clock, log });
+    const { config, files, clock, log, side } = deps;
+    const { stateFolder, runFolder } = config();
+    const name = 'shared-attributes.json';
+    const journal = await RpcJournal.open({ storage: new JournalFile(files, join(stateFolder, 'rpc.journal')), clock, log });
     const applied = await AppliedValues.open(
-      new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(stateFolder, 'shared-attributes.json'), log }),
+      new StateFile({
+        ...{ ...APPLIED_VALUES_FORMAT, files, clock, log },
+        ...{ path: join(stateFolder, name), behindMark: join(runFolder, 'behind', name) },
+      }),
     );
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
     // Not while a value is being applied: what it changes shows itself a moment later.
@@ -99,27 +109,24 @@ export class RemoteSide {
 
   /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. */
   async run(signal: AbortSignal): Promise<void> {
-    const failed = new AbortController();
-    const either = AbortSignal.any([signal, failed.signal]);
-    const loops = this.#loops(either).map((loop) => loop.catch((error: unknown) => failed.abort(error)));
-    await Promise.all(loops);
-    if (failed.signal.aborted) throw failed.signal.reason;
+    await runTogether(this.#loops(), signal);
   }
 
-  #loops(signal: AbortSignal): readonly Promise<void>[] {
+  #loops(): readonly ((signal: AbortSignal) => Promise<void>)[] {
     const { config, deviceApi, clock, log, side } = this.#deps;
     const { platform, attributes, rpc } = config();
-    const onContact = (): void => side.actuators.contact();
+    const onContact = (): void => side.actuators.contact.heard();
     const common = { deviceApi, clock, log, onContact, pollTimeoutMs: platform.pollTimeoutMs };
     const reading = {
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
+      onQuiet: (ask: () => void) => side.actuators.contact.onQuiet(ask),
     };
     return [
-      this.client.run(signal),
-      runAttributeLoop({ ...common, ...reading, shared: this.shared, client: this.client }, signal),
-      this.#watchIdentity(signal),
-      ...(rpc.enabled ? [runRpcLoop({ ...common, executor: this.#executor }, signal)] : []),
+      (signal) => this.client.run(signal),
+      (signal) => runAttributeLoop({ ...common, ...reading, shared: this.shared, client: this.client }, signal),
+      (signal) => this.#watchIdentity(signal),
+      ...(rpc.enabled ? [(signal: AbortSignal) => runRpcLoop({ ...common, executor: this.#executor }, signal)] : []),
     ];
   }
 
@@ -130,7 +137,7 @@ export class RemoteSide {
 
   /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */
   async close(): Promise<void> {
-    await Promise.all([this.#journal.close(), this.#applied.flush()]);
+    await Promise.all([this.#journal.close(), this.#applied.close()]);
   }
 
   async #watchIdentity(signal: AbortSignal): Promise<void> {
@@ -142,7 +149,7 @@ export class RemoteSide {
 }
 
 function executorOf(deps: RemoteSideDeps, journal: RpcJournal): RpcExecutor {
-  const { config, side, clock, log, work, methods = [], checkpoint } = deps;
+  const { config, side, clock, runProgram, log, work, methods = [], checkpoint } = deps;
   const { actuators, lockout } = side;
   const readSensor = async (name: string, signal: AbortSignal): Promise<JsonValue> => readingsAsJson(await work.readSensor(name, signal));
   const table = new MethodTable({
@@ -151,7 +158,7 @@ function executorOf(deps: RemoteSideDeps, journal: RpcJournal): RpcExecutor {
       ...builtInMethods(work),
       ...actuatorMethods(actuators),
       ...methods,
-      ...declaredMethods(config().rpc.methods, { actuators, readSensor, clock }),
+      ...declaredMethods(config().rpc.methods, { actuators, readSensor, clock, runProgram }),
     ],
     leaves: methodLeaves(config().rpc.methods),
     locked: () => lockout.locked,

@@ -14,6 +14,8 @@ export interface SelfDiagnosisDeps {
   /** A simulated board's socket, in place of the hardware that the configuration names. */
   readonly boardSocket?: string;
   readonly status: () => AgentStatus;
+  /** Whether the platform's last word about the access token was that it does not know it. */
+  readonly isTokenRefused: () => boolean;
 }
 
 /** What is not good comes whole, what is good by its name: the platform takes 64 KiB. */
@@ -27,8 +29,7 @@ export async function diagnoseSelf(deps: SelfDiagnosisDeps, signal: AbortSignal)
       version: agentVersion(),
       machine: new MachineFacts({ clock: deps.clock }),
       isTimeSynchronised: async () => agent.timeSynchronised,
-      // This very request came with the token.
-      tokenWorks: async () => agent.connection.state !== 'held',
+      tokenWorks: async () => isTokenTaken(agent.connection, deps.isTokenRefused()),
       openPorts: ({ hardware }: AgentConfig) => openPorts({ clock: deps.clock, hardware }),
     },
     signal,
@@ -40,4 +41,11 @@ export async function diagnoseSelf(deps: SelfDiagnosisDeps, signal: AbortSignal)
     good: report.checks.filter(({ verdict }) => verdict === 'good').map(({ id }) => id),
     alerts: agent.alerts,
   };
+}
+
+/** By what came of the agent's own requests: none is made for this. @throws Error with what is known instead, where nothing was answered yet. */
+function isTokenTaken({ lastAcknowledgedAtMs, reason }: AgentStatus['connection'], isRefused: boolean): boolean {
+  if (isRefused) return false;
+  if (lastAcknowledgedAtMs !== undefined) return true;
+  throw new Error(reason ?? 'nothing was acknowledged since the start');
 }

@@ -2,6 +2,7 @@
  * The status page, health, metrics, and the metrics as telemetry, joined to the parts they speak of. The server is loaded after the agent
  * runs, and only when the configuration wants it: nobody waits for a page.
  */
+
 import { rulesOfReading } from '../config/sensor-keys.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -16,17 +17,19 @@ import { LogRing } from '../status/log-ring.ts';
 import { type Metric, metricsOf } from '../status/metrics.ts';
 import { SelfTelemetry } from '../status/self-telemetry.ts';
 import { thinSeries } from '../status/series.ts';
-import type { StatusServer } from '../status/status-server.ts';
 import type { ReadingView, StatusView } from '../status/status-view.ts';
 import type { UploadTimes } from '../status/upload-times.ts';
 import type { FirmwareSide } from './firmware-side.ts';
 import type { LiveConfig } from './live-config.ts';
+import type { Machine, StatusDoor } from './machine.ts';
 import type { PlatformSide } from './platform-side.ts';
 import type { TelemetryPath } from './telemetry-path.ts';
 
 export interface StatusSideDeps {
   readonly config: LiveConfig;
-  readonly clock: Clock;
+  readonly machine: Pick<Machine, 'clock' | 'files' | 'randomBytes' | 'usage' | 'openStatusServer'>;
+  /** By which the platform dates what the page plots. */
+  readonly rightClock: Clock;
   readonly log: AgentLog;
   readonly status: () => AgentStatus;
   readonly telemetry: TelemetryPath;
@@ -47,7 +50,7 @@ export class StatusSide {
   #telemetry: SelfTelemetry | undefined;
   #cancelOpening: () => void = () => {};
   #opening: Promise<void> = Promise.resolve();
-  #server: StatusServer | undefined;
+  #server: StatusDoor | undefined;
   #isClosed = false;
 
   /** Keeps the log's lines from now on; the rest waits for `open`. */
@@ -58,7 +61,8 @@ export class StatusSide {
 
   /** Begins to answer and to report; called once the agent can say how it is. Never throws. */
   open(): void {
-    const { config, clock, log, telemetry } = this.#deps;
+    const { config, log, telemetry } = this.#deps;
+    const { clock } = this.#deps.machine;
     const { page, metrics } = config.current.status;
     this.#telemetry = new SelfTelemetry({
       clock,
@@ -90,13 +94,13 @@ export class StatusSide {
   }
 
   async #openServer(): Promise<void> {
-    const { config, clock, log, telemetry, status } = this.#deps;
+    const { config, log, telemetry, status, rightClock } = this.#deps;
+    const { randomBytes, openStatusServer } = this.#deps.machine;
     const { page, port, pin, metrics } = config.current.status;
-    const { StatusServer } = await import('../status/status-server.ts');
-    if (this.#isClosed) return;
-    this.#server = await StatusServer.open({
+    const server = await openStatusServer({
       settings: { page, port, metrics, ...(pin === undefined ? {} : { pin: pin.reveal() }) },
-      clock,
+      clock: rightClock,
+      randomBytes,
       log,
       logLines: this.#logLines ?? new LogRing({ onLine: () => () => {}, redact: (text) => text }),
       view: () => this.#view(),
@@ -107,16 +111,16 @@ export class StatusSide {
       diagnose: this.#deps.diagnose,
       claim: () => this.#claim(),
     });
+    if (this.#isClosed) await server.close();
+    else this.#server = server;
   }
 
   #metrics(): readonly Metric[] {
-    const { rss, heapUsed } = process.memoryUsage();
-    const { user, system } = process.cpuUsage();
     return metricsOf({
       status: this.#deps.status(),
       view: this.#view(),
       uploads: this.#deps.uploads.status(),
-      process: { residentBytes: rss, heapUsedBytes: heapUsed, cpuSeconds: (user + system) / 1e6 },
+      process: this.#deps.machine.usage(),
       openPages: this.#server?.openPages ?? 0,
     });
   }
@@ -132,7 +136,7 @@ export class StatusSide {
       connection: { ...status.connection, ...(latencyMs === undefined ? {} : { latencyMs }) },
       outbox: { ...status.outbox, lanes, ratePerS },
       sensors: status.sensors.map((sensor) => ({ ...sensor, readings: this.#readings(sensor) })),
-      firmware: { ...status.firmware, history: firmware.status().history.slice(-MOST_HISTORY) as unknown as readonly JsonValue[] },
+      firmware: { ...status.firmware, history: firmware.status().history.slice(0, MOST_HISTORY) as unknown as readonly JsonValue[] },
       provisioning: record === undefined ? { phase: 'none' } : { phase: record.phase, source: record.source },
     };
   }
@@ -149,8 +153,10 @@ export class StatusSide {
   }
 
   async #claim(): Promise<JsonObject | undefined> {
-    const { config, clock, log, platform } = this.#deps;
-    const claim = await openClaim({ stateFolder: config.current.stateFolder, clock, hide: (secret) => log.hide(secret) });
+    const { config, log, platform } = this.#deps;
+    const { clock, files } = this.#deps.machine;
+    const { stateFolder } = config.current;
+    const claim = await openClaim({ stateFolder, clock, files, hide: (secret) => log.hide(secret) }).catch(() => undefined);
     if (claim === undefined) return undefined;
     const deviceName = platform.deviceName === '' ? {} : { deviceName: platform.deviceName };
     const { encode } = await import('uqr');

@@ -4,34 +4,47 @@
  *   sampler → report rules → outbox (durable) → uploader → platform
  */
 import { join } from 'node:path';
-import type { AgentConfig, KeyRulesConfig, OutboxConfig } from '../config/agent-config.ts';
-import { rulesOfReading } from '../config/sensor-keys.ts';
+import type { AgentConfig, OutboxConfig, SensorConfig } from '../config/agent-config.ts';
+import { readingsOf, rulesOfReading } from '../config/sensor-keys.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
+import { BootTimes } from '../outbox/boot-times.ts';
 import { Outbox } from '../outbox/outbox.ts';
 import type { OutboxSettings } from '../outbox/outbox-settings.ts';
+import type { OutboxStatus } from '../outbox/outbox-status.ts';
+import { PatientOutbox } from '../outbox/patient-outbox.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import { UnreadFiles } from '../outbox/unread-files.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { sendableKey } from '../platform/wire-values.ts';
 import type { Sample } from '../sensors/sensor.ts';
 import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from '../telemetry/daily-budget.ts';
-import { ReportRules } from '../telemetry/report-rules.ts';
+import { type AdaptedEntries, EntryCheck } from '../telemetry/entry-check.ts';
+import { type KeyRules, ReportRules } from '../telemetry/report-rules.ts';
+import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from '../telemetry/standing-states.ts';
 import { Uploader } from '../telemetry/uploader.ts';
 
 export interface TelemetryPathDeps {
   /** Asked at each use: reload and live settings change it. */
   readonly config: () => AgentConfig;
   readonly clock: Clock;
+  readonly files: Files;
   readonly log: Log;
   readonly timeSync: TimeSync;
   readonly postTelemetry: DeviceApi['postTelemetry'];
   readonly prepareTelemetry: DeviceApi['prepareTelemetry'];
   /** HTTP bytes sent since start. */
   readonly sentBytes: () => number;
+  /** Entries that were renamed on the wire since start. */
+  readonly renamedEntries: () => number;
   readonly onAcknowledged?: () => void;
+  /** Resolves when the state folder is this agent's alone. @throws what keeps it from being so. */
+  readonly expectStateFolder: () => Promise<void>;
   /** Sees every value after conversion, reported or not. */
   readonly observe?: (sensor: string, key: string, value: JsonValue) => void;
   /** Told of entries once they are durable; the demo's second account. */
@@ -40,27 +53,43 @@ export interface TelemetryPathDeps {
 
 /** A crash forgets no more of the day's budget than this. */
 const KEEP_BUDGET_EVERY_MS = 60_000;
+/** What a disk has not taken by then it may never take, and counts as stuck to alarms: what can be sent is sent without it. */
+const FLUSH_WITHIN_MS = 5_500;
+/** Sensors that are taken out give what is left of their windows as they close, seconds later; no person takes out more in that time. */
+const MOST_LEFT = 100;
 
 export class TelemetryPath {
-  readonly outbox: Outbox;
+  readonly outbox: PatientOutbox;
   readonly uploader: Uploader;
   readonly budget: DailyBudget;
   readonly #deps: TelemetryPathDeps;
   readonly #rules: ReportRules;
+  readonly #check: EntryCheck;
   readonly #spentFile: StateFile;
+  readonly #standing: StandingStates;
+  #configured: readonly SensorConfig[] = [];
+  /** Sensors as they were when they were taken out, the latest last. */
+  readonly #left = new Map<string, SensorConfig>();
   #keptBudgetAtMs = Number.NEGATIVE_INFINITY;
 
   private constructor(
     deps: TelemetryPathDeps,
-    outbox: Outbox,
-    spent: { readonly file: StateFile; readonly carried: SentToday | undefined },
+    outbox: PatientOutbox,
+    kept: { readonly file: StateFile; readonly carried: SentToday | undefined; readonly standing: StandingStates },
   ) {
     this.#deps = deps;
+    this.#standing = kept.standing;
     this.outbox = outbox;
-    this.#spentFile = spent.file;
+    this.#check = new EntryCheck(deps.log);
+    this.#spentFile = kept.file;
     this.budget = new DailyBudget(
-      { clock: deps.clock, bytesSent: deps.sentBytes, limitBytes: () => deps.config().platform.dailyBudgetBytes },
-      spent.carried,
+      {
+        clock: deps.clock,
+        isSynchronised: () => deps.timeSync.isSynchronised(),
+        bytesSent: deps.sentBytes,
+        limitBytes: () => deps.config().platform.dailyBudgetBytes,
+      },
+      kept.carried,
     );
     this.uploader = new Uploader({
       outbox,
@@ -87,19 +116,40 @@ export class TelemetryPath {
       clock: deps.clock,
       rulesFor: (sensor, key) => this.#rulesFor(sensor, key),
       report: (entries) => void this.append(entries),
+      standing: this.#standing,
       ...(deps.observe === undefined ? {} : { observe: deps.observe }),
     });
   }
 
   static async open(deps: TelemetryPathDeps, signal: AbortSignal): Promise<TelemetryPath> {
-    const { clock, log, timeSync } = deps;
+    const { clock, files, log, timeSync } = deps;
     const { stateFolder, outbox: settings } = deps.config();
-    const outbox = await Outbox.open(
-      { folder: join(stateFolder, 'outbox'), clock, log, timeSync, settings: outboxSettings(settings) },
-      signal,
-    );
-    const file = new StateFile({ ...DAILY_BUDGET_FORMAT, path: join(stateFolder, 'daily-budget.json'), log });
-    return new TelemetryPath(deps, outbox, { file, carried: sentTodayFrom(await file.read()) });
+    const { memoryEntries, timeUncertain } = settings;
+    const shared = { folder: join(stateFolder, 'outbox'), clock, files, log, timeSync, unread: new UnreadFiles(clock) };
+    const watch = BootTimes.watching({ ...shared, timeUncertain });
+    const opening = PatientOutbox.open({
+      ...{ clock, log, timeSync, memoryEntries, watch },
+      open: async () => {
+        await deps.expectStateFolder();
+        return Outbox.open({ ...shared, watch, settings: outboxSettings(settings) }, signal);
+      },
+    });
+    const file = new StateFile({ ...DAILY_BUDGET_FORMAT, path: join(stateFolder, 'daily-budget.json'), files, clock, log });
+    const standing = new StateFile({ ...STANDING_STATES_FORMAT, path: join(stateFolder, 'standing-states.json'), files, clock, log });
+    // Beside each other: a disk that does not answer is waited for once.
+    const [outbox, spent, standingStates] = await Promise.all([opening, file.read(), StandingStates.open(standing)]);
+    return new TelemetryPath(deps, outbox, { file, carried: sentTodayFrom(spent), standing: standingStates });
+  }
+
+  /** What the outbox holds and lost, and what was changed since start so that the platform keeps it. */
+  status(): { readonly outbox: OutboxStatus; readonly adapted: AdaptedEntries } {
+    const { counts } = this.#check;
+    return { outbox: this.outbox.status(), adapted: { ...counts, renamed: counts.renamed + this.#deps.renamedEntries() } };
+  }
+
+  /** The name under which the platform keeps this key; counts the reading that has another. */
+  keyOf(key: string): string {
+    return this.#check.keyOf(key);
   }
 
   /** Readings from the sampler. */
@@ -107,8 +157,30 @@ export class TelemetryPath {
     this.#rules.take(samples);
   }
 
+  /** A sensor's failing and mending is telemetry too: `<sensor>_state`. */
+  reportSensor(sensor: string, state: string, isFailing: boolean): void {
+    const key = `${sensor}_state`;
+    const isAlarm = isFailing || this.#standing.has(key);
+    this.#standing.note(key, { sensor }, isFailing);
+    void this.append([this.#ownEntry(key, state, isAlarm ? 'alarm' : 'regular')]);
+  }
+
+  /** Ends what stands of sensors and readings that are no longer configured: nobody else would ever say that it is over. */
+  configured(sensors: ReadonlySet<string>): void {
+    for (const sensor of this.#configured) if (!sensors.has(sensor.name)) this.#left.set(sensor.name, sensor);
+    for (const name of this.#left.keys()) if (sensors.has(name) || this.#left.size > MOST_LEFT) this.#left.delete(name);
+    this.#configured = this.#deps.config().sensors.filter(({ name }) => sensors.has(name));
+    const readings = new Map(this.#configured.map((sensor) => [sensor.name, readingsOf(sensor, sendableKey)]));
+    const isConfigured = ({ sensor, reading }: StateOwner): boolean =>
+      sensors.has(sensor) && (reading === undefined || readings.get(sensor)?.includes(reading) !== false);
+    this.#rules.keepOnly(isConfigured);
+    const gone = this.#standing.takeGone(isConfigured);
+    if (gone.length > 0) void this.append(gone.map((key) => this.#ownEntry(key, 'removed', 'alarm')));
+  }
+
   /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */
-  async append(entries: readonly TelemetryEntry[]): Promise<void> {
+  async append(given: readonly TelemetryEntry[]): Promise<void> {
+    const entries = this.#check.check(given);
     try {
       await this.outbox.append(entries);
       this.#deps.onDurable?.(entries);
@@ -117,14 +189,17 @@ export class TelemetryPath {
     }
   }
 
-  /** Makes what waits durable, sends what can be sent until the signal aborts, and closes the outbox. */
+  /** Makes what waits durable as far as the disk takes it, sends what can be sent until the signal aborts, and closes the outbox. */
   async drainAndClose(signal: AbortSignal): Promise<void> {
     this.#rules.close();
-    await Promise.race([this.outbox.flush(), once(signal)]);
+    const isFlushed = new AbortController();
+    const inTime = this.#deps.clock.sleep(FLUSH_WITHIN_MS, AbortSignal.any([signal, isFlushed.signal]));
+    await Promise.race([this.outbox.flush(), inTime]);
+    isFlushed.abort();
     await this.uploader.drain(signal);
     this.#keptBudgetAtMs = Number.NEGATIVE_INFINITY;
     this.#keepBudget();
-    await Promise.all([this.outbox.close(), this.#spentFile.flush()]);
+    await Promise.all([this.outbox.close(), this.#spentFile.close(), this.#standing.close()]);
   }
 
   /** Only where a budget is set, and seldom: a small file a minute is nothing to a link, and something to a card. */
@@ -136,19 +211,20 @@ export class TelemetryPath {
     this.#spentFile.save({ ...this.budget.today() });
   }
 
-  #rulesFor(sensor: string, key: string): KeyRulesConfig | undefined {
-    const config = this.#deps.config().sensors.find(({ name }) => name === sensor);
-    return config === undefined ? undefined : rulesOfReading(config, key);
+  #ownEntry(key: string, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
+    const { bootId } = this.#deps.clock;
+    return { device: 'self', key, value, bootId, monotonicMs: this.#deps.clock.monotonicMs(), class: entryClass };
+  }
+
+  /** Of a sensor that is not configured any more the last ones, without alarms, which nobody would clear; of one that never was, none goes out. */
+  #rulesFor(sensor: string, key: string): KeyRules | undefined {
+    const config = this.#deps.config().sensors.find(({ name, enabled }) => name === sensor && enabled);
+    if (config !== undefined) return rulesOfReading(config, key);
+    const left = this.#left.get(sensor);
+    return left === undefined ? { report: false } : { ...rulesOfReading(left, key), alarms: [] };
   }
 }
 
 function outboxSettings({ retain, ...settings }: OutboxConfig): OutboxSettings {
   return { ...settings, retainForMs: retain.forMs, retainBytes: retain.bytes };
-}
-
-function once(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -2,13 +2,14 @@
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import { networkError, safeText } from '../platform/platform-error.ts';
+import { trusting } from '../platform/trusted-authorities.ts';
 import { AnalyticsError } from './analytics-error.ts';
 
 export interface AnalyticsHttpSettings {
-  /** PEM of the authorities to trust instead of the system's. */
+  /** PEM of authorities to trust beside the public ones. */
   readonly ca?: string | Buffer;
   readonly proxy?: string;
-  /** Until the answer begins, and between two pieces of it, ms. */
+  /** For a whole login, the whole text of a fault, or a report until its first row and from rows to rows, ms. */
   readonly requestTimeoutMs: number;
 }
 
@@ -30,10 +31,12 @@ export class AnalyticsHttp {
   /** Connects at the first call. */
   constructor(settings: AnalyticsHttpSettings) {
     const { ca, proxy, requestTimeoutMs } = settings;
-    const connect = { timeout: CONNECT_TIMEOUT_MS, ...(ca === undefined ? {} : { ca }) };
+    const connect = { timeout: CONNECT_TIMEOUT_MS, ...trusting(ca) };
     const timeouts = { headersTimeout: requestTimeoutMs, bodyTimeout: requestTimeoutMs };
     this.#dispatcher =
-      proxy === undefined ? new Agent({ connect, ...timeouts }) : new ProxyAgent({ uri: proxy, requestTls: connect, ...timeouts });
+      proxy === undefined
+        ? new Agent({ connect, ...timeouts })
+        : new ProxyAgent({ uri: proxy, requestTls: connect, proxyTls: trusting(ca), ...timeouts });
   }
 
   /** @throws AnalyticsError `analytics/unreachable` (retry) when there is no answer, `analytics/settings` (stop) for an address that is none. */

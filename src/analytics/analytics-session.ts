@@ -5,7 +5,8 @@
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
-import { type AnalyticsHttp, faultText, textOf } from './analytics-http.ts';
+import { type AnalyticsHttp, faultText, textOf, unreachable } from './analytics-http.ts';
+import { ExchangeDeadline } from './exchange-deadline.ts';
 
 export interface AnalyticsSessionDeps {
   readonly http: AnalyticsHttp;
@@ -14,6 +15,10 @@ export interface AnalyticsSessionDeps {
   readonly authUrl: string;
   readonly user: string;
   readonly password: string;
+  /** The way there, which may have a password of its own. */
+  readonly proxy?: string;
+  /** For a whole login, ms. */
+  readonly requestTimeoutMs: number;
   /** Told every token before it is used. */
   readonly hide: (secret: string) => void;
 }
@@ -25,6 +30,13 @@ interface Tokens {
   readonly renewAtMs: number;
 }
 
+/** A login that many callers may wait for; it ends when the last of them has left. */
+interface Renewal {
+  readonly tokens: Promise<Tokens>;
+  readonly nobodyWaits: AbortController;
+  callers: number;
+}
+
 /** Before its end, so that a report under way does not outlive its token. */
 const RENEW_BEFORE_MS = 60_000;
 /** A stock token lives 9000 s; one that does not say is renewed this often. */
@@ -33,7 +45,7 @@ const UNKNOWN_LIFETIME_MS = 900_000;
 export class AnalyticsSession {
   readonly #deps: AnalyticsSessionDeps;
   #tokens: Tokens | undefined;
-  #renewing: Promise<Tokens> | undefined;
+  #renewal: Renewal | undefined;
 
   constructor(deps: AnalyticsSessionDeps) {
     this.#deps = deps;
@@ -43,7 +55,7 @@ export class AnalyticsSession {
   /** Everything that no text may show. */
   get secrets(): readonly string[] {
     const { token, refreshToken } = this.#tokens ?? {};
-    return [this.#deps.password, token, refreshToken].filter((secret) => secret !== undefined);
+    return [this.#deps.password, this.#deps.proxy, token, refreshToken].filter((secret) => secret !== undefined);
   }
 
   /**
@@ -61,12 +73,34 @@ export class AnalyticsSession {
     if (this.#tokens?.token === token) this.#tokens = undefined;
   }
 
-  #renew(signal: AbortSignal): Promise<Tokens> {
-    // The first caller's signal counts: the others asked later and, should it end, ask again.
-    this.#renewing ??= this.#obtain(signal).finally(() => {
-      this.#renewing = undefined;
+  async #renew(signal: AbortSignal): Promise<Tokens> {
+    this.#renewal ??= this.#begin();
+    const renewal = this.#renewal;
+    renewal.callers += 1;
+    try {
+      return await this.#untilEnded(renewal.tokens, signal);
+    } finally {
+      renewal.callers -= 1;
+      if (renewal.callers === 0) {
+        if (this.#renewal === renewal) this.#renewal = undefined;
+        renewal.nobodyWaits.abort();
+      }
+    }
+  }
+
+  #begin(): Renewal {
+    const nobodyWaits = new AbortController();
+    return { tokens: this.#obtain(nobodyWaits.signal), nobodyWaits, callers: 0 };
+  }
+
+  /** Waits no longer than one caller wants to. */
+  #untilEnded(tokens: Promise<Tokens>, signal: AbortSignal): Promise<Tokens> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => reject(unreachable(signal.reason, this.secrets));
+      if (signal.aborted) leave();
+      signal.addEventListener('abort', leave, { once: true });
+      void tokens.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
     });
-    return this.#renewing;
   }
 
   async #obtain(signal: AbortSignal): Promise<Tokens> {
@@ -79,10 +113,8 @@ export class AnalyticsSession {
   }
 
   async #ask(path: string, body: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Tokens> {
-    const { http, authUrl, hide } = this.#deps;
-    const answer = await http.post(`${authUrl.replace(/\/+$/, '')}${path}`, body, { secrets: this.secrets }, signal);
-    const text = await textOf(answer, this.secrets);
-    const { status } = answer;
+    const { hide } = this.#deps;
+    const { status, text } = await this.#exchange(path, body, signal);
     if (status === 401) {
       throw new AnalyticsError('login-refused', `the login was refused: user name or password is wrong${faultText(text, this.secrets)}`, {
         status,
@@ -100,6 +132,21 @@ export class AnalyticsSession {
     const { token, refreshToken } = tokensIn(text);
     for (const secret of [token, refreshToken]) if (secret !== undefined) hide(secret);
     return { token, ...(refreshToken === undefined ? {} : { refreshToken }), renewAtMs: this.#renewAtMs(token) };
+  }
+
+  async #exchange(
+    path: string,
+    body: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly text: string }> {
+    const { http, authUrl, clock, requestTimeoutMs } = this.#deps;
+    const deadline = new ExchangeDeadline(clock, requestTimeoutMs, signal);
+    try {
+      const answer = await http.post(`${authUrl.replace(/\/+$/, '')}${path}`, body, { secrets: this.secrets }, deadline.signal);
+      return { status: answer.status, text: await textOf(answer, this.secrets) };
+    } finally {
+      deadline.end();
+    }
   }
 
   /** By the token's own account of its life: its times are the server's, and only their difference is used. */

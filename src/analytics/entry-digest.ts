@@ -3,8 +3,9 @@
  * each other value by value, without either ever being whole in memory. Catches what count, sum, first and last cannot see.
  */
 import { crc32 } from 'node:zlib';
-import { isJsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { LedgerCell } from '../outbox/delivery-ledger.ts';
+import { isSentAsText, wireValue } from '../platform/wire-values.ts';
 
 /** What was acknowledged, with a digest of its entries where all of them are still kept. */
 export interface SentCell extends LedgerCell {
@@ -22,6 +23,12 @@ interface KeptEntry {
 const HOUR_MS = 3_600_000;
 /** Sums stay whole numbers of a double. */
 const MODULUS = 2 ** 48;
+/** As deep as the platform's parser reads. */
+const DEEPEST_VALUE = 255;
+const MOST_PARTS = 20_000;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
 
 /** The digest with one more entry in it. */
 export function addToDigest(digest: number, ts: number, value: JsonValue): number {
@@ -40,29 +47,64 @@ export async function withDigests(cells: readonly LedgerCell[], kept: AsyncItera
   return [...sums.values()].map(({ cell, count, digest }) => (count === cell.count ? { ...cell, digest } : cell));
 }
 
-/** One text for one value, whether it comes as itself or as the text of a table's cell; the platform itself makes numbers of "007". */
+/**
+ * One text for one value, the same for what was sent, for what the platform makes of it (wire-values.ts: sixteen decimals, numbers of
+ * digits, no half characters), and for the text in which a table's cell may show that. The audit knows no other notion of "the same".
+ */
 export function canonical(value: JsonValue): string {
-  if (typeof value === 'string') {
-    const parsed = parsedCell(value);
-    return typeof parsed === 'string' ? value : canonical(parsed);
-  }
+  if (typeof value === 'string') return canonicalText(value);
+  if (typeof value === 'number') return canonicalNumber(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (!isJsonObject(value)) return stringifyJson(value);
+  if (!isJsonObject(value)) return String(value);
   return `{${Object.keys(value)
+    .filter((key) => value[key] !== null)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`)
+    .map((key) => `${JSON.stringify(storedText(key))}:${canonical(value[key] ?? null)}`)
     .join()}}`;
+}
+
+function canonicalNumber(value: number): string {
+  if (isSentAsText(value)) return canonicalText(String(value));
+  return plainNumber(Number.isInteger(value) ? value : Number(wireValue(value)));
+}
+
+/** A text that reads as a number, a boolean, an object or a list stands for that: the platform itself makes numbers of "007" and ".5". */
+function canonicalText(text: string): string {
+  const stored = storedText(text);
+  const parsed = parsedCell(stored);
+  if (typeof parsed === 'string') return JSON.stringify(parsed);
+  return typeof parsed === 'number' && isSentAsText(parsed) ? plainNumber(parsed) : canonical(parsed);
+}
+
+/** A whole double is the same as the integer. */
+function plainNumber(value: number): string {
+  return Number.isInteger(value) ? BigInt(value).toString() : String(value);
+}
+
+/** The platform's database holds no U+0000, and its encoding no half of a surrogate pair. */
+function storedText(text: string): string {
+  return text.replaceAll('\0', '').replace(/\p{Cs}/gu, '?');
 }
 
 /** What a text stands for, if it is a number, a boolean, an object or a list. */
 function parsedCell(text: string): JsonValue {
-  if (!/^\s*[-\d{[tf]/.test(text)) return text;
+  if (!/^\s*[-.\d{[tf]/.test(text) || hasManyParts(text)) return text;
   try {
-    return parseJson(text);
+    return parseJson(text, { depth: DEEPEST_VALUE });
   } catch {
     const number = Number(text);
     return Number.isFinite(number) && text.trim() !== '' ? number : text;
   }
+}
+
+/** More than the report reader takes of a value that is no text: parsed it would cost many times its length. */
+function hasManyParts(text: string): boolean {
+  let parts = 0;
+  for (let at = 0; text.length > MOST_PARTS && at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === OPEN_BRACE || code === OPEN_BRACKET) parts += 1;
+  }
+  return parts > MOST_PARTS;
 }
 
 function nameOf(device: string, key: string, hourMs: number): string {

@@ -1,5 +1,5 @@
 /**
- * The report API (report-api.md): runs a saved view and gives its rows as they arrive. A token that ended is renewed once; a service at
+ * The report API (wire-facts.md, "Analytics"): runs a saved view and gives its rows as they arrive. A token that ended is renewed once; a service at
  * its limits is asked again, with jitter, until a deadline.
  */
 import { Backoff } from '../host/backoff.ts';
@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
 import { type AnalyticsAnswer, AnalyticsHttp, type AnalyticsHttpSettings, faultText, textOf, unreachable } from './analytics-http.ts';
 import { AnalyticsSession } from './analytics-session.ts';
+import { ExchangeDeadline } from './exchange-deadline.ts';
 import { type ReportPart, ReportReader } from './report-reader.ts';
 
 export interface ReportClientSettings extends AnalyticsHttpSettings {
@@ -38,7 +39,6 @@ export interface ReportClientDeps {
   readonly settings: ReportClientSettings;
   readonly clock: Clock;
   readonly hide: (secret: string) => void;
-  readonly random?: () => number;
   /** Told before each wait, for people who watch. */
   readonly onWait?: (waitMs: number, reason: string) => void;
 }
@@ -46,6 +46,12 @@ export interface ReportClientDeps {
 /** A report takes a second or so to execute: the first wait lets one finish, later ones give the queue room. */
 const BUSY_BACKOFF = { firstMs: 500, maxMs: 15_000 };
 const NOBODY_AT_HOME: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** An answer that has begun, and the time that it has. */
+interface Exchange {
+  readonly answer: AnalyticsAnswer;
+  readonly deadline: ExchangeDeadline;
+}
 
 export class ReportClient {
   readonly #deps: ReportClientDeps;
@@ -65,13 +71,21 @@ export class ReportClient {
    * @throws AnalyticsError as named in `AnalyticsFault`.
    */
   async *buildReport(request: ReportRequest, signal: AbortSignal): AsyncGenerator<ReportPart> {
-    const answer = await this.#ask(request, signal);
+    const { answer, deadline } = await this.#ask(request, signal);
     const reader = new ReportReader();
     try {
-      for await (const piece of answer.body) yield* reader.take(piece);
+      for await (const piece of answer.body) {
+        const parts = reader.take(piece);
+        if (parts.length === 0) continue;
+        // Whoever takes the rows has all the time they need.
+        deadline.end();
+        yield* parts;
+        deadline.putOff();
+      }
     } catch (error) {
       throw unreachable(error, this.#session.secrets);
     } finally {
+      deadline.end();
       answer.body.destroy();
     }
     reader.end();
@@ -82,16 +96,17 @@ export class ReportClient {
     await this.#http.close();
   }
 
-  async #ask(request: ReportRequest, signal: AbortSignal): Promise<AnalyticsAnswer> {
-    const { clock, random, settings, onWait } = this.#deps;
-    const backoff = new Backoff({ ...BUSY_BACKOFF, ...(random === undefined ? {} : { random }) });
+  async #ask(request: ReportRequest, signal: AbortSignal): Promise<Exchange> {
+    const { clock, settings, onWait } = this.#deps;
+    const backoff = new Backoff(BUSY_BACKOFF, clock);
     const giveUpAtMs = clock.monotonicMs() + settings.deadlineMs;
     let renewed = false;
     for (;;) {
       const token = await this.#session.token(signal);
-      const answer = await this.#post(request, token, signal);
-      if (answer.status >= 200 && answer.status < 300) return answer;
-      const said = faultText(await textOf(answer, this.#session.secrets), this.#session.secrets);
+      const exchange = await this.#begin(request, token, signal);
+      const { answer } = exchange;
+      if (isGood(answer)) return exchange;
+      const said = await this.#faultOf(exchange);
       if (answer.status === 403 && !renewed) {
         renewed = true;
         this.#session.forget(token);
@@ -107,6 +122,26 @@ export class ReportClient {
     }
   }
 
+  async #begin(request: ReportRequest, token: string, signal: AbortSignal): Promise<Exchange> {
+    const { clock, settings } = this.#deps;
+    const deadline = new ExchangeDeadline(clock, settings.requestTimeoutMs, signal);
+    try {
+      return { answer: await this.#post(request, token, deadline.signal), deadline };
+    } catch (error) {
+      deadline.end();
+      throw error;
+    }
+  }
+
+  /** What the service said of it, and the end of the exchange. */
+  async #faultOf({ answer, deadline }: Exchange): Promise<string> {
+    try {
+      return faultText(await textOf(answer, this.#session.secrets), this.#session.secrets);
+    } finally {
+      deadline.end();
+    }
+  }
+
   #post(request: ReportRequest, jwt: string, signal: AbortSignal): Promise<AnalyticsAnswer> {
     const { url, basePath, tokenIn } = this.#deps.settings;
     const path = `${url.replace(/\/+$/, '')}${basePath.replace(/\/+$/, '')}/publicApi/buildReport`;
@@ -118,6 +153,10 @@ export class ReportClient {
       signal,
     );
   }
+}
+
+function isGood({ status }: AnalyticsAnswer): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** Only what is given: a member that is there replaces what the view has saved. */

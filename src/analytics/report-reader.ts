@@ -15,6 +15,10 @@ export type ReportPart =
 
 /** One row, or the list of labels. */
 const LARGEST_VALUE = 1024 * 1024;
+/** Members, items and brackets of one: each costs some hundred bytes once it is parsed, however few it has on the wire. */
+const MOST_PARTS = 20_000;
+const DEEPEST_VALUE = 32;
+const FIRST_HELD_BYTES = 4 * 1024;
 const TABLE = 'dataTable';
 const LABELS = 'columnLabels';
 
@@ -32,9 +36,10 @@ type Place = 'start' | 'key' | 'colon' | 'member' | 'after-member' | 'row' | 'af
 export class ReportReader {
   #place: Place = 'start';
   #key = '';
-  /** Pieces of the value that began in an earlier piece of the body. */
-  #held: Uint8Array[] = [];
+  /** The value that began in an earlier piece of the body, so far. */
+  #held = Buffer.alloc(0);
   #heldBytes = 0;
+  #parts = 0;
   /** Within a value: open brackets, and whether inside a string. */
   #depth = 0;
   #inString = false;
@@ -134,18 +139,29 @@ export class ReportReader {
     this.#isFresh = false;
     const end = this.#scalar ? scalarEnd(piece, scanFrom) : this.#valueEnd(piece, scanFrom);
     const bytes = piece.subarray(from, end);
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes > LARGEST_VALUE) throw bad(`a value is larger than ${LARGEST_VALUE} bytes`);
+    if (this.#heldBytes + bytes.length > LARGEST_VALUE) throw bad(`a value is larger than ${LARGEST_VALUE} bytes`);
     const isComplete = this.#scalar ? end < piece.length : !this.#isInValue();
-    // A copy: the piece's memory is not to be kept for the sake of its end.
-    if (!isComplete) this.#held.push(Uint8Array.from(bytes));
+    if (!isComplete || this.#heldBytes > 0) this.#hold(bytes);
     if (!isComplete) return end;
     this.#scalar = false;
-    const text = textOf(this.#held, bytes);
-    this.#held = [];
+    const whole = this.#heldBytes === 0 ? bytes : this.#held.subarray(0, this.#heldBytes);
+    const text = Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString('utf8');
     this.#heldBytes = 0;
+    this.#parts = 0;
     this.#finish(text, parts, rows);
     return end;
+  }
+
+  /** Copies: a piece's memory is not to be kept for the sake of its end, and many small pieces cost more than what is in them. */
+  #hold(bytes: Uint8Array): void {
+    const wanted = this.#heldBytes + bytes.length;
+    if (wanted > this.#held.length) {
+      const larger = Buffer.alloc(Math.max(wanted, this.#held.length * 2, FIRST_HELD_BYTES));
+      this.#held.copy(larger, 0, 0, this.#heldBytes);
+      this.#held = larger;
+    }
+    this.#held.set(bytes, this.#heldBytes);
+    this.#heldBytes = wanted;
   }
 
   /** The index after the value's last byte, or the piece's length. */
@@ -160,13 +176,18 @@ export class ReportReader {
         if (byte === BACKSLASH) this.#escaped = true;
         else if (byte === QUOTE) inString = false;
       } else if (byte === QUOTE) inString = true;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
-      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+      else if (byte === COMMA) this.#parts += 1;
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        depth += 1;
+        this.#parts += 1;
+        if (depth > DEEPEST_VALUE) throw bad(`a value is nested deeper than ${DEEPEST_VALUE} levels`);
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
       if (depth === 0 && !inString) {
         at += 1;
         break;
       }
     }
+    if (this.#parts > MOST_PARTS) throw bad(`a value has more than ${MOST_PARTS} parts`);
     this.#depth = depth;
     this.#inString = inString;
     return at;
@@ -187,11 +208,6 @@ export class ReportReader {
     if (this.#key === LABELS && !this.#sawLabels) parts.push(this.#labels(labelsOf(value)));
     this.#place = 'after-member';
   }
-}
-
-function textOf(held: readonly Uint8Array[], last: Uint8Array): string {
-  if (held.length === 0) return Buffer.from(last.buffer, last.byteOffset, last.byteLength).toString('utf8');
-  return Buffer.concat([...held, last]).toString('utf8');
 }
 
 function scalarEnd(piece: Uint8Array, from: number): number {

@@ -61,8 +61,24 @@ export class AppliedValues {
     if (this.#values.delete(key)) this.#save();
   }
 
-  async flush(): Promise<void> {
-    await this.#file.flush();
+  /** Whether there were values of an earlier run that cannot be told: what is not known here may have been acted on. */
+  get isLost(): boolean {
+    return this.#file.isLost;
+  }
+
+  /** What is known now is all that is to be known: nothing is lost for whoever reads it next. */
+  believe(): void {
+    this.#save();
+  }
+
+  /** Resolves when what was set is durable, or was tried once more. */
+  flush(): Promise<void> {
+    return this.#file.flush();
+  }
+
+  /** As `flush`; nothing is tried after it. Idempotent. */
+  close(): Promise<void> {
+    return this.#file.close();
   }
 
   #save(): void {

@@ -4,14 +4,17 @@
  *   start ─┐
  *   wake-up, and once more when the next poll surely stands ─┤→ read → reconcile, heal
  *   gap in polling ─┤
+ *   nobody knows whether the platform is there ─┤
  *   slow period ─┘
  */
 import { messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { runTogether } from '../host/run-together.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { runLongPoll } from '../platform/long-poll.ts';
+import { askedDelayMs } from '../platform/platform-error.ts';
 import type { ClientAttributes } from './client-attributes.ts';
 import type { SharedAttributes } from './shared-attributes.ts';
 
@@ -27,7 +30,8 @@ export interface AttributeLoopDeps {
   readonly pollTimeoutMs?: number;
   /** The platform has answered. */
   readonly onContact?: () => void;
-  readonly random?: () => number;
+  /** Calls back when somebody needs to know whether it does, until the returned function is called. */
+  readonly onQuiet?: (ask: () => void) => () => void;
 }
 
 /** After a wake-up the next poll stands within this time; what changed before it did is then found by a second read. */
@@ -36,7 +40,10 @@ const SECOND_READ_AFTER_MS = 1_000;
 const LEAST_INTERVAL_MS = 250;
 /** A read and what it sets in motion take their time: started a little early, they end within the period. */
 const PERIOD_SHARE = 0.9;
-const RETRY_WAITING_MS = 5_000;
+/** A try after a failed one may fail as well, for as long as the platform is gone; the next is to end within the period, too. */
+const RETRY_SHARE = 0.4;
+/** A partner that goes off, or a least time that ends, is noticed this soon. */
+const RETRY_WAITING_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Wake-ups without any news, after which the platform is believed to have none. */
 const MOST_EMPTY_WAKES = 10;
@@ -44,20 +51,26 @@ const MOST_EMPTY_WAKES = 10;
 /** Runs until the signal aborts; never rejects. */
 export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSignal): Promise<void> {
   const loop = new AttributeLoop(deps);
-  const polling = runLongPoll(
-    {
-      kind: 'attributes',
-      poll: (timeoutMs, pollSignal) => deps.deviceApi.pollAttributes(timeoutMs, pollSignal),
-      onMessage: async () => loop.woken(),
-      onGap: () => loop.wantTwice(),
-      clock: deps.clock,
-      log: deps.log,
-      ...(deps.pollTimeoutMs === undefined ? {} : { pollTimeoutMs: deps.pollTimeoutMs }),
-      ...(deps.random === undefined ? {} : { random: deps.random }),
-    },
-    signal,
-  );
-  await Promise.all([polling, loop.run(signal)]);
+  const { clock, log, pollTimeoutMs } = deps;
+  const poll = (pollSignal: AbortSignal): Promise<void> =>
+    runLongPoll(
+      {
+        kind: 'attributes',
+        poll: (timeoutMs, oneSignal) => deps.deviceApi.pollAttributes(timeoutMs, oneSignal),
+        onMessage: async () => loop.woken(),
+        onGap: () => loop.wantTwice(),
+        clock,
+        log,
+        ...(pollTimeoutMs === undefined ? {} : { pollTimeoutMs }),
+      },
+      pollSignal,
+    );
+  const leave = deps.onQuiet?.(() => loop.wantNow());
+  try {
+    await runTogether([poll, (readSignal) => loop.run(readSignal)], signal);
+  } finally {
+    leave?.();
+  }
 }
 
 class AttributeLoop {
@@ -67,11 +80,18 @@ class AttributeLoop {
   #dueAtMs = 0;
   #secondReadAtMs = Number.POSITIVE_INFINITY;
   #readBackAtMs = 0;
+  /** After a read that failed, whoever wakes us. */
+  #notBeforeMs = 0;
+  /** Until when the platform itself wants to be left alone. */
+  #leaveUntilMs = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
   #interrupt = new AbortController();
+  /** Not waited for before the next reading: what hangs holds up no other wish. Each is at another key that hangs. */
+  readonly #acting = new Set<Promise<void>>();
 
   constructor(deps: AttributeLoopDeps) {
     this.#deps = deps;
-    this.#backoff = new Backoff({ ...BACKOFF, ...(deps.random === undefined ? {} : { random: deps.random }) });
+    this.#backoff = new Backoff(BACKOFF, deps.clock);
   }
 
   woken(): 'worthy' | 'worthless' {
@@ -87,20 +107,35 @@ class AttributeLoop {
     this.#interrupt.abort();
   }
 
+  /** The time after a failed read is not waited for: who asks does so twice in a silence. */
+  wantNow(): void {
+    this.#notBeforeMs = this.#leaveUntilMs;
+    this.#dueAtMs = 0;
+    this.#interrupt.abort();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { clock, shared } = this.#deps;
     while (!signal.aborted) {
       const nowMs = clock.monotonicMs();
-      if (nowMs >= Math.min(this.#dueAtMs, this.#secondReadAtMs)) {
+      if (nowMs >= this.#nextReadMs()) {
         if (nowMs >= this.#secondReadAtMs) this.#secondReadAtMs = Number.POSITIVE_INFINITY;
         this.#dueAtMs = nowMs + this.#deps.reconcilePeriodMs() * PERIOD_SHARE;
         await this.#read(signal);
         await clock.sleep(LEAST_INTERVAL_MS, signal);
         continue;
       }
-      if (shared.hasWaiting) await shared.retryWaiting(signal);
+      if (shared.hasWaiting) this.#begin(() => shared.retryWaiting(signal));
       await this.#sleep(signal);
     }
+    await Promise.all(this.#acting);
+  }
+
+  #begin(work: () => Promise<void>): void {
+    const acting = work()
+      .catch((error: unknown) => this.#deps.log.error({ error: messageOf(error) }, 'a shared attribute was not seen to'))
+      .finally(() => this.#acting.delete(acting));
+    this.#acting.add(acting);
   }
 
   async #read(signal: AbortSignal): Promise<void> {
@@ -111,9 +146,12 @@ class AttributeLoop {
       const clientKeys = readsBack ? client.keys : client.keys.slice(0, 1);
       const answer = await deviceApi.getAttributes({ clientKeys, sharedKeys: shared.keys }, signal);
       this.#deps.onContact?.();
-      this.#backoff.reset();
+      // An answer now and then, between faults, is no recovery.
+      if (clock.monotonicMs() - this.#failedAtMs >= BACKOFF.maxMs) this.#backoff.reset();
       if (answer.empty) return;
-      if (await shared.reconcile(answer.shared, signal)) this.#wakesWithoutNews = 0;
+      this.#begin(async () => {
+        if (await shared.reconcile(answer.shared, signal)) this.#wakesWithoutNews = 0;
+      });
       if (!readsBack) return;
       client.heal(answer.client);
       this.#readBackAtMs = clock.monotonicMs() + this.#deps.readBackPeriodMs;
@@ -121,15 +159,24 @@ class AttributeLoop {
       if (signal.aborted) return;
       if (this.#backoff.attempts === 0) log.warn({ error: messageOf(error) }, 'attributes cannot be read');
       // However long the platform was gone: once it is back, one period is enough.
-      this.#dueAtMs = clock.monotonicMs() + Math.min(this.#backoff.nextMs(), this.#deps.reconcilePeriodMs());
+      this.#failedAtMs = clock.monotonicMs();
+      this.#leaveUntilMs = this.#failedAtMs + askedDelayMs(error);
+      const waitMs = Math.min(this.#backoff.nextMs(), this.#deps.reconcilePeriodMs() * RETRY_SHARE);
+      this.#notBeforeMs = Math.max(this.#leaveUntilMs, this.#failedAtMs + waitMs);
+      this.#dueAtMs = this.#notBeforeMs;
     }
+  }
+
+  #nextReadMs(): number {
+    return Math.max(Math.min(this.#dueAtMs, this.#secondReadAtMs), this.#notBeforeMs);
   }
 
   async #sleep(signal: AbortSignal): Promise<void> {
     const { clock, shared } = this.#deps;
     this.#interrupt = new AbortController();
-    const untilDueMs = Math.min(this.#dueAtMs, this.#secondReadAtMs) - clock.monotonicMs();
-    const ms = shared.hasWaiting ? Math.min(untilDueMs, RETRY_WAITING_MS) : untilDueMs;
+    const untilDueMs = this.#nextReadMs() - clock.monotonicMs();
+    // What is under way may come to wait, and is not told: it is looked after as often, whatever hangs beside it.
+    const ms = shared.hasWaiting || this.#acting.size > 0 ? Math.min(untilDueMs, RETRY_WAITING_MS) : untilDueMs;
     await clock.sleep(ms, AbortSignal.any([signal, this.#interrupt.signal]));
   }
 }

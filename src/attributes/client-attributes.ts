@@ -1,6 +1,7 @@
 /**
  * What the device says of itself: the platform holds a copy, sent when something changes, read back at times, and healed where it differs.
- * Changes that come faster than once a second go together; the newest value wins.
+ * Changes that come faster than once a second go together; the newest value wins. What the platform refuses, which an ill one does for a
+ * while, is sent again by itself, ever more seldom.
  */
 import { hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
@@ -8,18 +9,27 @@ import type { Clock } from '../host/clock.ts';
 import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { askedDelayMs, PlatformError } from '../platform/platform-error.ts';
+import { SendableKeys } from '../platform/sendable-keys.ts';
 
 export interface ClientAttributesDeps {
   readonly deviceApi: Pick<DeviceApi, 'postAttributes'>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly random?: () => number;
 }
 
 /** What changes together is reported within a few ms of each other. */
 const GATHER_MS = 20;
 const LEAST_INTERVAL_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
+const REFUSED_BACKOFF = { firstMs: 5_000, maxMs: 300_000 };
+
+type Attribute = readonly [key: string, value: JsonValue];
+
+interface Refusal {
+  readonly backoff: Backoff;
+  againAtMs: number;
+}
 
 export class ClientAttributes {
   readonly #deps: ClientAttributesDeps;
@@ -28,20 +38,31 @@ export class ClientAttributes {
   readonly #held = new Map<string, JsonValue>();
   /** What the platform made of a value that was sent twice: it will not change its mind. */
   readonly #stubborn = new Map<string, JsonValue>();
+  /** Values that were refused, until they change or are taken. */
+  readonly #refused = new Map<string, Refusal>();
+  readonly #keys = new SendableKeys();
+  #mostTogether = Number.POSITIVE_INFINITY;
+  /** What was refused was due the last time, and let the others go first. */
+  #refusedWaited = false;
   #wake = (): void => {};
 
   constructor(deps: ClientAttributesDeps) {
     this.#deps = deps;
   }
 
-  /** The values as they are now. Null and NaN cannot be told to the platform and are left out. */
+  /**
+   * The values as they are now. Null and NaN cannot be told to the platform and are left out; a key that it would lose, with all that is
+   * sent with it, goes by another name.
+   */
   report(attributes: JsonObject): void {
-    for (const [key, value] of Object.entries(attributes)) {
+    for (const [given, value] of Object.entries(attributes)) {
       if (value === null || value === undefined || (typeof value === 'number' && !Number.isFinite(value))) continue;
+      const key = this.#keys.of(given);
       const known = this.#wanted.get(key);
       if (known !== undefined && jsonEqual(known, value)) continue;
       this.#wanted.set(key, value);
       this.#stubborn.delete(key);
+      this.#refused.delete(key);
     }
     if (this.#unsent().length > 0) this.#wake();
   }
@@ -68,64 +89,114 @@ export class ClientAttributes {
 
   /** Sends until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#deps;
-    const backoff = new Backoff({ ...BACKOFF, ...(random === undefined ? {} : { random }) });
+    const { clock } = this.#deps;
+    const backoff = new Backoff(BACKOFF, clock);
     while (!signal.aborted) {
       if (this.#unsent().length === 0) await this.#woken(signal);
       await clock.sleep(GATHER_MS, signal);
       if (signal.aborted) return;
-      if (await this.#send(signal)) {
+      const failure = await this.#send(signal);
+      if (failure === undefined) {
         backoff.reset();
         await clock.sleep(LEAST_INTERVAL_MS - GATHER_MS, signal);
-      } else await clock.sleep(backoff.nextMs(), signal);
+      } else await clock.sleep(backoff.nextMs(askedDelayMs(failure)), signal);
     }
   }
 
-  async #send(signal: AbortSignal): Promise<boolean> {
+  /**
+   * What stood in the way, if anything did; of what was refused before nothing goes with the others, and neither holds up the other for long.
+   * What a platform that limits data points does not take at once it takes in pieces, and of a fault that passes it says the same; what fails
+   * by itself lets all others go first.
+   */
+  async #send(signal: AbortSignal): Promise<unknown> {
     const unsent = this.#unsent();
-    if (unsent.length === 0) return true;
+    const refused = unsent.filter(([key]) => this.#refused.has(key));
+    const others = unsent.filter(([key]) => !this.#refused.has(key));
+    const refusedGo = refused.length > 0 && (others.length === 0 || this.#refusedWaited);
+    this.#refusedWaited = refused.length > 0 && !refusedGo;
+    const piece = (refusedGo ? refused : others).slice(0, this.#mostTogether);
+    const failure = await this.#sendSome(piece, signal);
+    if (failure === undefined) this.#mostTogether *= 2;
+    else if (isPerhapsTooMuch(failure)) this.#mostTogether = Math.max(1, piece.length >> 1);
+    if (failure !== undefined && piece.length === 1) for (const [key] of piece) this.#putLast(key);
+    return failure;
+  }
+
+  #putLast(key: string): void {
+    const value = this.#wanted.get(key);
+    if (value === undefined) return;
+    this.#wanted.delete(key);
+    this.#wanted.set(key, value);
+  }
+
+  /** Where some are at fault, halves go by themselves, down to one: few posts for a platform that refuses only now and then, whatever it is. */
+  async #sendSome(attributes: readonly Attribute[], signal: AbortSignal): Promise<unknown> {
+    const [first, ...more] = attributes;
+    if (first === undefined) return undefined;
     try {
-      await this.#deps.deviceApi.postAttributes(Object.fromEntries(unsent), signal);
-      for (const [key, value] of unsent) this.#held.set(key, value);
-      return true;
+      await this.#post(attributes, signal);
+      return undefined;
     } catch (error) {
-      if (signal.aborted) return false;
-      if (hasCode(error, 'platform/refused')) return await this.#sendEach(unsent, signal);
-      this.#deps.log.debug({ error: messageOf(error) }, 'client attributes were not taken');
-      return false;
-    }
-  }
-
-  /** One of them is at fault: the others go by themselves, and the one is not sent again until it changes. */
-  async #sendEach(unsent: readonly (readonly [string, JsonValue])[], signal: AbortSignal): Promise<boolean> {
-    for (const [key, value] of unsent) {
-      try {
-        if (unsent.length > 1) await this.#deps.deviceApi.postAttributes({ [key]: value }, signal);
-      } catch (error) {
-        if (!hasCode(error, 'platform/refused')) return false;
-        this.#deps.log.warn({ key, error: messageOf(error) }, 'a client attribute is refused by the platform');
+      if (signal.aborted || !hasCode(error, 'platform/refused')) return this.#notTaken(error);
+      if (more.length === 0) {
+        this.#noteRefused(first[0], error);
+        return undefined;
       }
-      this.#held.set(key, value);
     }
-    return true;
+    const half = attributes.length >> 1;
+    return (await this.#sendSome(attributes.slice(0, half), signal)) ?? (await this.#sendSome(attributes.slice(half), signal));
   }
 
-  #unsent(): readonly (readonly [string, JsonValue])[] {
+  async #post(attributes: readonly Attribute[], signal: AbortSignal): Promise<void> {
+    await this.#deps.deviceApi.postAttributes(Object.fromEntries(attributes), signal);
+    for (const [key, value] of attributes) {
+      this.#held.set(key, value);
+      this.#refused.delete(key);
+    }
+  }
+
+  #notTaken(error: unknown): unknown {
+    this.#deps.log.debug({ error: messageOf(error) }, 'client attributes were not taken');
+    return error;
+  }
+
+  #noteRefused(key: string, error: unknown): void {
+    const { clock, log } = this.#deps;
+    const refusal = this.#refused.get(key) ?? { backoff: new Backoff(REFUSED_BACKOFF, clock), againAtMs: 0 };
+    if (refusal.backoff.attempts === 0)
+      log.warn({ key, error: messageOf(error) }, 'a client attribute is refused by the platform and is tried again');
+    refusal.againAtMs = clock.monotonicMs() + refusal.backoff.nextMs();
+    this.#refused.set(key, refusal);
+  }
+
+  #unsent(): readonly Attribute[] {
+    const nowMs = this.#deps.clock.monotonicMs();
     return [...this.#wanted].filter(([key, value]) => {
       const held = this.#held.get(key);
-      return held === undefined || !jsonEqual(held, value);
+      const isWanted = held === undefined || !jsonEqual(held, value);
+      return isWanted && (this.#refused.get(key)?.againAtMs ?? 0) <= nowMs;
     });
   }
 
+  /** Resolves when there is something to send, perhaps again. */
   #woken(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const againAtMs = Math.min(...[...this.#refused.values()].map((refusal) => refusal.againAtMs));
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#wake = () => {};
+        cancel();
         signal.removeEventListener('abort', wake);
         resolve();
       };
+      const cancel = Number.isFinite(againAtMs) ? clock.after(Math.max(0, againAtMs - clock.monotonicMs()), wake) : () => {};
       this.#wake = wake;
       signal.addEventListener('abort', wake, { once: true });
     });
   }
+}
+
+/** A limit of data points is said by 500 or 429, a limit of bytes by 413 or by a connection that is cut (wire-facts.md, "Rate limits"). */
+function isPerhapsTooMuch(failure: unknown): boolean {
+  return failure instanceof PlatformError && (failure.status !== undefined || failure.cut);
 }

@@ -3,10 +3,13 @@
  *
  *   same → nothing · new and fits → apply, remember · does not fit → refuse, report · gone → back to the configured value
  *
+ * A setting may fit only once another has changed: what was refused of them is looked at again with each answer, so that no order counts.
  * A wish that a limit forbids for now waits, until it is allowed or someone else writes. One that comes under lockout is dropped: when the lock
- * is taken off, nothing may begin to move by itself.
+ * is taken off, nothing may begin to move by itself. So is one that somebody else's switching off overtook, and what stands at the platform
+ * when the memory of the values acted on is lost. The next answer may come while hardware hangs: what is under way is not begun anew, what
+ * switches off goes beside it, and the newest answer is the one that counts.
  */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { misfitOf } from '../host/value-shape.ts';
@@ -25,6 +28,8 @@ export interface SharedAttributesDeps {
   readonly log: Log;
 }
 
+const PAST_LOST = 'the memory of the time before the restart is lost: it may have been acted on, and is again when it changes';
+
 interface Waiting {
   readonly value: JsonValue;
   /** The target's writes when the value was first seen. */
@@ -34,25 +39,36 @@ interface Waiting {
 interface Refusal {
   readonly value: JsonValue;
   readonly reason: string;
+  /** What a reason says may count the seconds: it is told anew when this is another one. */
+  readonly code: string;
 }
 
 export class SharedAttributes {
   readonly #deps: SharedAttributesDeps;
   readonly #waiting = new Map<string, Waiting>();
   readonly #refused = new Map<string, Refusal>();
+  /** Of each key the value that is being made real, by whoever began last. */
+  readonly #acting = new Map<string, { readonly value: JsonValue }>();
+  #latest: JsonObject = {};
   #offer: JsonObject | undefined;
+  /** Whether what the platform says first may have been acted on by an earlier run whose memory is gone. */
+  #isPastLost: boolean;
 
   private constructor(deps: SharedAttributesDeps) {
     this.#deps = deps;
+    this.#isPastLost = deps.applied.isLost;
   }
 
   /** Applies what an earlier run had applied, so that settings hold before there is any contact. */
   static async open(deps: SharedAttributesDeps, signal: AbortSignal): Promise<SharedAttributes> {
     const shared = new SharedAttributes(deps);
-    for (const target of deps.targets()) {
+    const known = deps.targets().flatMap((target) => {
       const value = target.restored ? deps.applied.applied(target.key) : undefined;
-      if (value !== undefined) await shared.#act(target, value, signal);
-    }
+      return value === undefined ? [] : [{ target, value }];
+    });
+    shared.#latest = Object.fromEntries(known.map(({ target, value }) => [target.key, value]));
+    for (const { target, value } of known) await shared.#act(target, value, signal);
+    await shared.#retrySettings(signal);
     return shared;
   }
 
@@ -71,49 +87,90 @@ export class SharedAttributes {
     return this.#waiting.size > 0;
   }
 
-  /** Takes the platform's whole answer: a requested key that is not in it was deleted. Resolves to whether anything was done. */
+  /** Takes the platform's whole answer: a requested key that is not in it was deleted. Resolves to whether anything was done, once that has ended. */
   async reconcile(shared: JsonObject, signal: AbortSignal): Promise<boolean> {
+    this.#latest = shared;
     let acted = this.#offerFirmware(shared);
-    for (const target of this.#deps.targets()) {
-      const value = Object.hasOwn(shared, target.key) ? shared[target.key] : undefined;
-      if (value === undefined) acted = (await this.#clear(target)) || acted;
-      else if (!this.#isSettled(target.key, value)) acted = (await this.#act(target, value, signal)) || acted;
+    const targets = this.#deps.targets();
+    const isOff = ({ key, switchesOff }: SharedTarget): boolean => switchesOff(sharedValue(shared, key) ?? null);
+    // What is switched off waits for nobody, least of all for hardware that hangs.
+    const off = await Promise.all(targets.filter(isOff).map((target) => this.#follow(target, signal)));
+    for (const target of targets) {
+      // A newer answer sees to the rest.
+      if (this.#latest !== shared) return true;
+      if (!isOff(target)) acted = (await this.#follow(target, signal)) || acted;
     }
-    return acted;
+    // Each key was looked at, and is noted: the next process can go by it.
+    if (this.#isPastLost) this.#deps.applied.believe();
+    this.#isPastLost = false;
+    if (acted) await this.#retrySettings(signal);
+    return acted || off.includes(true);
   }
 
-  /** Tries again what had to wait. */
+  /** Tries again what had to wait; may be called while it still does. */
   async retryWaiting(signal: AbortSignal): Promise<void> {
-    for (const target of this.#deps.targets()) {
+    const retry = async (target: SharedTarget): Promise<void> => {
       const waiting = this.#waiting.get(target.key);
-      if (waiting !== undefined) await this.#act(target, waiting.value, signal);
+      if (waiting !== undefined && !this.#acting.has(target.key)) await this.#act(target, waiting.value, signal);
+    };
+    const targets = this.#deps.targets();
+    const isOff = ({ key, switchesOff }: SharedTarget): boolean => switchesOff(this.#waiting.get(key)?.value ?? null);
+    await Promise.all(targets.filter(isOff).map(retry));
+    for (const target of targets) if (!isOff(target)) await retry(target);
+  }
+
+  /** Each round makes room for the next. */
+  async #retrySettings(signal: AbortSignal): Promise<void> {
+    for (let before = Number.POSITIVE_INFINITY; ; ) {
+      const refused = this.#deps.targets().filter(({ key, restored }) => restored && this.#refused.has(key));
+      if (refused.length === 0 || refused.length >= before) return;
+      before = refused.length;
+      for (const target of refused) await this.#follow(target, signal);
     }
   }
 
-  #isSettled(key: string, value: JsonValue): boolean {
+  async #follow(target: SharedTarget, signal: AbortSignal): Promise<boolean> {
+    const { key, restored, switchesOff } = target;
+    const value = sharedValue(this.#latest, key);
+    if (value === undefined) return await this.#clear(target);
+    if (this.#isSettled(target, value)) return false;
+    if (this.#isPastLost && !restored) return this.#drop(key, value, PAST_LOST);
+    const acting = this.#acting.get(key);
+    // It is looked at again when what is under way has ended.
+    if (acting !== undefined && (jsonEqual(acting.value, value) || !switchesOff(value))) return false;
+    return await this.#act(target, value, signal);
+  }
+
+  #isSettled({ key, restored }: SharedTarget, value: JsonValue): boolean {
     const refused = this.#refused.get(key);
-    if (refused !== undefined && !this.#waiting.has(key) && jsonEqual(refused.value, value)) return true;
-    return this.#deps.applied.isKnown(key, value);
+    const isRefused = refused !== undefined && jsonEqual(refused.value, value);
+    if (isRefused && !this.#waiting.has(key)) return !restored;
+    const isKnown = this.#deps.applied.isKnown(key, value);
+    // What was refused meanwhile is no longer wished.
+    if (isKnown && !isRefused && this.#refused.delete(key)) this.#deps.onChange();
+    return isKnown;
   }
 
   async #act(target: SharedTarget, value: JsonValue, signal: AbortSignal): Promise<boolean> {
     const { key } = target;
     const misfit = misfitOf(target.shape, value, key);
-    if (misfit !== undefined) return this.#refuse(key, value, misfit);
+    if (misfit !== undefined) return this.#refuse({ key, value, reason: misfit });
     const waiting = this.#waiting.get(key);
     const writes = waiting !== undefined && jsonEqual(waiting.value, value) ? waiting.writes : target.writes();
     if (target.writes() !== writes) return this.#drop(key, value, 'someone else has written since');
-    try {
-      await target.apply(value, signal);
-    } catch (error) {
-      if (signal.aborted) return false;
-      if (!(error instanceof AgentError)) return this.#refuse(key, value, messageOf(error));
-      if (error.recovery === 'hold') return this.#drop(key, value, error.message);
-      this.#refuse(key, value, error.message);
-      // A movement that failed half-way has been a write of ours.
-      if (error.recovery === 'retry') this.#waiting.set(key, { value, writes: target.writes() });
-      return true;
-    }
+    const mine = { value };
+    this.#acting.set(key, mine);
+    const fault = await outcomeOf(async () => await target.apply(value, signal));
+    // What another wish has overtaken, or what was deleted meanwhile, has no outcome.
+    if (this.#acting.get(key) !== mine) return false;
+    this.#acting.delete(key);
+    if (fault !== undefined && signal.aborted) return false;
+    const acted = fault === undefined ? this.#keep(key, value) : this.#failed(target, value, fault.error);
+    const wished = sharedValue(this.#latest, key);
+    return wished === undefined || jsonEqual(wished, value) ? acted : (await this.#follow(target, signal)) || acted;
+  }
+
+  #keep(key: string, value: JsonValue): boolean {
     this.#waiting.delete(key);
     this.#refused.delete(key);
     this.#deps.applied.set(key, value, 'applied');
@@ -122,9 +179,20 @@ export class SharedAttributes {
     return true;
   }
 
+  #failed({ key, writes }: SharedTarget, value: JsonValue, error: unknown): boolean {
+    if (hasCode(error, 'actuators/overridden')) return this.#drop(key, value, error.message);
+    if (!(error instanceof AgentError)) return this.#refuse({ key, value, reason: messageOf(error) });
+    if (error.recovery === 'hold') return this.#drop(key, value, error.message);
+    const isNew = this.#refuse({ key, value, reason: error.message, code: error.code });
+    // A movement that failed half-way has been a write of ours.
+    if (error.recovery === 'retry') this.#waiting.set(key, { value, writes: writes() });
+    return isNew;
+  }
+
   async #clear(target: SharedTarget): Promise<boolean> {
     const { key } = target;
-    if (!this.#deps.applied.has(key) && !this.#refused.has(key)) return false;
+    const wasActing = this.#acting.delete(key);
+    if (!this.#deps.applied.has(key) && !this.#refused.has(key) && !wasActing) return false;
     this.#waiting.delete(key);
     this.#refused.delete(key);
     this.#deps.applied.delete(key);
@@ -137,20 +205,21 @@ export class SharedAttributes {
     return true;
   }
 
-  /** Not applied, and reported; the value in force stays. */
-  #refuse(key: string, value: JsonValue, reason: string): true {
+  /** Not applied, and reported; the value in force stays. False when it was so before. */
+  #refuse({ key, value, reason, code = reason }: Omit<Refusal, 'code'> & { readonly key: string; readonly code?: string }): boolean {
     const known = this.#refused.get(key);
     this.#waiting.delete(key);
-    this.#refused.set(key, { value, reason });
-    if (known?.reason !== reason) this.#deps.log.warn({ key, reason }, 'shared attribute refused');
+    if (known !== undefined && known.code === code && jsonEqual(known.value, value)) return false;
+    this.#refused.set(key, { value, reason, code });
+    this.#deps.log.warn({ key, reason }, 'shared attribute refused');
     this.#deps.onChange();
     return true;
   }
 
   /** As refused, and not looked at again after a restart either. */
-  #drop(key: string, value: JsonValue, reason: string): true {
+  #drop(key: string, value: JsonValue, reason: string): boolean {
     this.#deps.applied.set(key, value, 'dropped');
-    return this.#refuse(key, value, reason);
+    return this.#refuse({ key, value, reason });
   }
 
   #offerFirmware(shared: JsonObject): boolean {
@@ -160,9 +229,22 @@ export class SharedAttributes {
     if (this.#offer !== undefined && jsonEqual(this.#offer, offer)) return false;
     const first = this.#offer === undefined;
     this.#offer = offer;
-    // Nothing offered and nothing withdrawn is no news.
-    if (first && Object.keys(offer).length === 0) return false;
     this.#deps.onFirmwareOffer(offer);
-    return true;
+    // Nothing offered is no news, but for an update that was begun before the start.
+    return !first || Object.keys(offer).length > 0;
+  }
+}
+
+function sharedValue(shared: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(shared, key) ? shared[key] : undefined;
+}
+
+/** Undefined when it succeeded. */
+async function outcomeOf(work: () => Promise<void>): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return { error };
   }
 }

@@ -9,6 +9,8 @@ export interface SharedTarget {
   readonly key: string;
   /** What does not fit is refused before `apply` sees it. */
   readonly shape: ValueShape;
+  /** Whether a value only ever ends something. */
+  readonly switchesOff: (value: JsonValue) => boolean;
   /** @throws AgentError; with recovery `retry` it is tried again soon, otherwise the value is refused. */
   readonly apply: (value: JsonValue, signal: AbortSignal) => Promise<void> | void;
   /** The attribute was deleted at the platform. */
@@ -30,7 +32,15 @@ export interface LiveSetting {
 }
 
 export function settingTarget({ key, shape, apply }: LiveSetting): SharedTarget {
-  return { key, shape, apply: (value) => apply(value), clear: () => apply(undefined), restored: true, writes: () => 0 };
+  return {
+    key,
+    shape,
+    switchesOff: () => false,
+    apply: (value) => apply(value),
+    clear: () => apply(undefined),
+    restored: true,
+    writes: () => 0,
+  };
 }
 
 /** Deleting the wish moves nothing: the actuator stays as its last writer left it. */
@@ -47,6 +57,7 @@ export function actuatorTarget(
       ...(limits.min === undefined ? {} : { minimum: limits.min }),
       ...(limits.max === undefined ? {} : { maximum: limits.max }),
     },
+    switchesOff: (value) => value === false || value === 0 || value === '',
     apply: async (value, signal) => {
       await actuators.set(name, value as ActuatorValue, { by: 'shared' }, signal);
     },

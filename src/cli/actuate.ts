@@ -26,7 +26,7 @@ export function addActuateCommand(program: Command, edge: Edge): void {
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, value: string, flags: ActuateFlags) => {
-      const agent = await connectAgent(flags);
+      const agent = await connectAgent(flags, edge);
       const answer = await agent
         .request('setActuator', { name, value: flags.text === true ? value : typedValue(value) })
         .finally(() => agent.close());

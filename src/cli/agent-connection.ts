@@ -3,6 +3,9 @@ import type { Command } from 'commander';
 import { peekFolders } from '../config/peek-folders.ts';
 import { ControlClient } from '../control-socket/control-client.ts';
 import { hasCode } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import { isJsonObject } from '../host/json.ts';
+import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 
 export interface AgentFlags {
@@ -18,10 +21,13 @@ export function addAgentOptions(command: Command): Command {
 }
 
 /** Connected, with the rights this user has. @throws CommandError with exit code 69 or 77. */
-export async function connectAgent(flags: AgentFlags): Promise<ControlClient> {
-  const folder = flags.runFolder ?? (await peekFolders(flags.config)).runFolder;
+export async function connectAgent(
+  flags: AgentFlags,
+  { signal, environment }: Pick<Edge, 'signal' | 'environment'>,
+): Promise<ControlClient> {
+  const folder = flags.runFolder ?? (await peekFolders(flags.config, environment)).runFolder;
   try {
-    return await ControlClient.connect({ folder });
+    return await ControlClient.connect({ folder, interrupted: signal });
   } catch (error) {
     if (hasCode(error, 'control-socket/no-permission')) throw new CommandError(error.message, { exitCode: EXIT.noPermission });
     if (hasCode(error, 'control-socket/not-running')) {
@@ -30,4 +36,11 @@ export async function connectAgent(flags: AgentFlags): Promise<ControlClient> {
     }
     throw error;
   }
+}
+
+/** UTC epoch ms by what the agent believes, which may be the platform's dates where this machine's clock is wrong. */
+export async function agentWallMs(agent: Pick<ControlClient, 'request'>): Promise<number> {
+  const status = await agent.request('getStatus');
+  const wallMs = isJsonObject(status) ? status.wallMs : undefined;
+  return typeof wallMs === 'number' ? wallMs : systemClock.wallMs();
 }

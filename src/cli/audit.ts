@@ -77,7 +77,7 @@ async function audit(viewConfigId: string, flags: AuditFlags, edge: Edge): Promi
   const { rangeStartTs = nowMs - DAY_MS, rangeEndTs = nowMs } = parseRange(flags, nowMs);
   const filters = parseFilters(flags.filter);
   const labels = Object.fromEntries(Object.entries(parseFilters(flags.column)).map(([key, words]) => [key, words.join(',')]));
-  const agent = await connectAgent(flags);
+  const agent = await connectAgent(flags, edge);
   try {
     const deviceName = flags.device ?? (await knownName(agent));
     const client = await openReportClient(flags, edge);

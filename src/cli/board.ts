@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
-import { loadConfig } from '../config/read-config.ts';
+import { loadConfigToRun } from '../config/read-config.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemEnvironment } from '../host/environment.ts';
 import { parseBoardConfig } from '../simulated-board/board-config.ts';
@@ -54,7 +54,7 @@ export function addBoardCommand(program: Command): void {
 }
 
 async function boardInput({ config, fit }: BoardFlags): Promise<unknown> {
-  if (fit !== undefined) return boardForConfig(await loadConfig(fit, { environment: systemEnvironment() }));
+  if (fit !== undefined) return boardForConfig((await loadConfigToRun(fit, { environment: systemEnvironment() })).config);
   return config === undefined ? SAMPLE_BOARD : parse(await readFile(config, 'utf8'));
 }
 

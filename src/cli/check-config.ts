@@ -13,7 +13,7 @@ Examples:
   $ turnstone check-config /etc/turnstone/turnstone.yaml
   $ turnstone check-config gateway.yaml --json
 
-Exit codes: 0 the agent would start with it, 78 it would not.`;
+Exit codes: 0 the agent would start with it, 78 it would not, or not with all that is named.`;
 
 export function addCheckConfigCommand(program: Command, edge: Edge): void {
   program

@@ -3,24 +3,28 @@ import { readFile } from 'node:fs/promises';
 import { version as kernelVersion, release } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { secretsOf } from '../config/config-diff.ts';
 import { DEFAULT_CONFIG_FILE, peekFolders } from '../config/peek-folders.ts';
-import { readConfig } from '../config/read-config.ts';
+import { type ShownConfig, shownConfig } from '../config/shown-config.ts';
 import { ControlClient } from '../control-socket/control-client.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, systemCode } from '../errors.ts';
 import { boardModel } from '../host/board-model.ts';
 import { systemClock } from '../host/clock.ts';
-import { readWhole } from '../host/durable-file.ts';
+import { readUserFile, readWhole } from '../host/durable-file.ts';
+import type { Environment } from '../host/environment.ts';
+import { systemFiles } from '../host/files.ts';
+import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
-import { readServiceLog } from '../host/service-log.ts';
+import { readLogFile, readServiceLog } from '../host/service-log.ts';
 import { agentVersion } from '../host/version.ts';
 import { parseCredentials } from '../provisioning/credentials-record.ts';
 import { runDoctor } from '../status/doctor/doctor.ts';
 import { reportText } from './doctor.ts';
 import { doctorDeps } from './doctor-deps.ts';
 import type { Edge } from './edge.ts';
+import { CommandError, EXIT } from './exit-code.ts';
+import { writeOutput } from './output-file.ts';
 import { styleFor } from './style.ts';
-import { packSupportArchive, Redactor } from './support-archive.ts';
+import { ARCHIVE_MODE, packSupportArchive, Redactor } from './support-archive.ts';
 
 interface DiagnoseFlags {
   readonly config: string;
@@ -35,10 +39,11 @@ Examples:
   $ turnstone diagnose --out /tmp/gateway-7.tar.gz
   $ turnstone diagnose --config gateway.yaml --log-file agent.log
 
-The archive holds the configuration, status, outbox summary, doctor's report, versions and the last log lines. Access tokens,
-keys, passwords and PINs are taken out of all of them.`;
+The archive holds the configuration without comments, status, outbox summary, doctor's report, versions and the last log lines.
+Access tokens, keys, passwords, PINs and arguments of programs are taken out of all of them.`;
 
 const UNIT = 'turnstone.service';
+const NO_YAML = 'left out: it is no YAML, so that nobody can tell what in it is secret; doctor.txt says what is wrong with it\n';
 const NO_LOG = 'no log: journalctl knows nothing of turnstone.service here, or this user may not read it; --log-file gives one';
 
 export function addDiagnoseCommand(program: Command, edge: Edge): void {
@@ -55,14 +60,21 @@ export function addDiagnoseCommand(program: Command, edge: Edge): void {
 
 async function diagnose(flags: DiagnoseFlags, edge: Edge): Promise<void> {
   const out = resolve(flags.out ?? `turnstone-diagnosis-${stamp(systemClock.wallMs())}.tar.gz`);
+  // A name that is mistyped is told at once.
+  const log = flags.logFile === undefined ? await readServiceLog(UNIT, systemClock, edge.signal) : await namedLog(flags.logFile);
   const redactor = new Redactor();
-  await hideKnownSecrets(flags.config, edge, redactor);
+  const configuration = await readUserFile(flags.config).catch(messageOf);
+  const shown: ShownConfig =
+    configuration === undefined || typeof configuration === 'string'
+      ? { text: `not there: ${configuration ?? 'no such file'}\n`, secrets: [] }
+      : await shownConfig(configuration, edge.environment);
+  for (const secret of shown.secrets) redactor.hide(secret);
+  await hideKeptSecrets(flags.config, edge.environment, redactor);
   const deps = await doctorDeps({ configFile: flags.config, environment: edge.environment, clock: systemClock, version: agentVersion() });
   const doctor = await runDoctor(deps, edge.signal);
-  const { runFolder } = await peekFolders(flags.config);
-  const log = flags.logFile === undefined ? await readServiceLog(UNIT, systemClock, edge.signal) : await readFile(flags.logFile, 'utf8');
+  const { runFolder } = await peekFolders(flags.config, edge.environment);
   const texts = {
-    'configuration.yaml': await orReason(() => readFile(flags.config, 'utf8')),
+    'configuration.yaml': shown.text ?? NO_YAML,
     'doctor.txt': reportText(doctor, styleFor({ ...edge.stdout, isTerminal: false }, edge.environment)),
     'doctor.json': json(doctor as unknown as JsonValue),
     'status.json': await orReason(() => askAgent(runFolder, 'getStatus')),
@@ -70,19 +82,26 @@ async function diagnose(flags: DiagnoseFlags, edge: Edge): Promise<void> {
     'versions.json': json(await versions()),
     'log.txt': log ?? NO_LOG,
   };
-  await packSupportArchive(out, texts, redactor);
+  const archive = await packSupportArchive(texts, redactor);
+  // Everything that root alone may read was read.
+  await actAsOwnerOfWay(out);
+  await writeOutput(out, archive, ARCHIVE_MODE);
   const files = Object.keys(texts);
   if (flags.json === true) edge.stdout.write(`${JSON.stringify({ file: out, files, verdict: doctor.verdict })}\n`);
   else edge.stdout.write(`wrote ${out}: ${files.join(', ')}\nsecrets are taken out; look through it before it leaves the house\n`);
 }
 
-/** What is known to be secret: of the configuration, of the environment it names, and of the kept credentials. */
-async function hideKnownSecrets(configFile: string, { environment }: Edge, redactor: Redactor): Promise<void> {
-  const read = await readConfig(configFile, { environment }).catch(() => undefined);
-  for (const secret of secretsOf(read?.config)) redactor.hide(secret.reveal());
-  const { stateFolder } = await peekFolders(configFile);
+async function namedLog(path: string): Promise<string> {
+  return readLogFile(path).catch((cause: unknown) => {
+    const why = systemCode(cause) === 'EINVAL' ? 'it is no regular file' : (systemCode(cause) ?? messageOf(cause));
+    throw new CommandError(`cannot read the log ${path}: ${why}`, { exitCode: EXIT.usage, cause });
+  });
+}
+
+async function hideKeptSecrets(configFile: string, environment: Environment, redactor: Redactor): Promise<void> {
+  const { stateFolder } = await peekFolders(configFile, environment);
   for (const name of ['credentials.json', 'credentials.backup.json']) {
-    const text = await readWhole(join(stateFolder, name)).catch(() => undefined);
+    const text = await readWhole(systemFiles, join(stateFolder, name)).catch(() => undefined);
     try {
       if (text !== undefined) for (const secret of textsIn(parseCredentials(text.toString('utf8')), 'state')) redactor.hide(secret);
     } catch {

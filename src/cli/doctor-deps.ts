@@ -8,15 +8,16 @@ import { openPorts } from '../hardware/open-ports.ts';
 import type { Clock } from '../host/clock.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
+import { systemFiles } from '../host/files.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
-import { TimeSync } from '../host/time-sync.ts';
+import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
-import { parseCredentials } from '../provisioning/credentials-record.ts';
+import { fingerprintOf } from '../provisioning/access-token.ts';
+import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
+import { type CredentialsState, parseCredentials, recordsOf } from '../provisioning/credentials-record.ts';
 import { tokenWorks } from '../provisioning/token-check.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import type { DoctorDeps } from '../status/doctor/checkup.ts';
-
-const CREDENTIALS_FILE = 'credentials.json';
 
 export async function doctorDeps(from: {
   readonly configFile: string;
@@ -24,7 +25,7 @@ export async function doctorDeps(from: {
   readonly clock: Clock;
   readonly version: string;
 }): Promise<DoctorDeps> {
-  const { runFolder } = await peekFolders(from.configFile);
+  const { runFolder } = await peekFolders(from.configFile, from.environment);
   const agent = await statusOfAgent(runFolder);
   return {
     ...from,
@@ -48,21 +49,42 @@ async function statusOfAgent(folder: string): Promise<AgentStatus | undefined> {
 }
 
 async function lookOnce(clock: Clock): Promise<boolean> {
-  const timeSync = new TimeSync({ clock, policy: 'system' });
+  const timeSync = new TimeSync({ clock, policy: 'system', ask: askSystemTime });
   await timeSync.start();
   timeSync.close();
   return timeSync.isSynchronised();
 }
 
 async function askPlatform(config: AgentConfig, clock: Clock, signal: AbortSignal): Promise<boolean | undefined> {
-  const token = config.platform.accessToken?.reveal() ?? (await keptToken(config.stateFolder));
+  const token = await tokenInUse(config.stateFolder, config.platform.accessToken?.reveal());
   if (token === undefined) return undefined;
-  const settings = await apiSettings(config.platform);
+  const settings = await apiSettings(config.platform, systemFiles);
   return tokenWorks((accessToken) => new HttpDeviceApi({ ...settings, token: () => accessToken, clock }), token, signal);
 }
 
-/** Reads only: healing and setting aside is the agent's. @throws AgentError when the file is there and cannot be understood. */
-async function keptToken(stateFolder: string): Promise<string | undefined> {
-  const text = await readWhole(join(stateFolder, CREDENTIALS_FILE));
-  return text === undefined ? undefined : parseCredentials(text.toString('utf8')).own?.accessToken;
+/** What the agent uses: the configured token or what it was rotated to since, else the board's own. @throws as `keptCredentials`. */
+export async function tokenInUse(stateFolder: string, configured: string | undefined): Promise<string | undefined> {
+  if (configured === undefined) {
+    const { own } = await keptCredentials(stateFolder);
+    return own?.phase === 'in-use' ? own.accessToken : undefined;
+  }
+  // A technician may not be allowed to read what the agent keeps.
+  const kept: CredentialsState = await keptCredentials(stateFolder).catch(() => ({}));
+  const configuredToken = fingerprintOf(configured);
+  return recordsOf(kept).find((record) => record.configuredToken === configuredToken)?.accessToken ?? configured;
+}
+
+/** Reads only: healing and setting aside is the agent's. @throws AgentError when files are there and none of them can be understood. */
+async function keptCredentials(stateFolder: string): Promise<CredentialsState> {
+  let fault: unknown;
+  for (const file of CREDENTIALS_FILES) {
+    try {
+      const text = await readWhole(systemFiles, join(stateFolder, file));
+      if (text !== undefined) return parseCredentials(text.toString('utf8'));
+    } catch (error) {
+      fault ??= error;
+    }
+  }
+  if (fault !== undefined) throw fault;
+  return {};
 }

@@ -6,6 +6,8 @@ export const EXIT = {
   failure: 1,
   /** The command line is wrong. */
   usage: 2,
+  /** EX_NOINPUT: the configuration cannot be read now, whatever it says; the boot guard counts no such start. */
+  unreadable: 66,
   /** EX_UNAVAILABLE: no agent runs, or it does not answer. */
   notRunning: 69,
   /** EX_SOFTWARE: a fault of the program itself. */
@@ -27,7 +29,7 @@ export class CommandError extends Error {
 
   constructor(message: string, options: { readonly exitCode?: ExitCode; readonly nextStep?: string; readonly cause?: unknown } = {}) {
     super(
-      options.nextStep === undefined ? message : `${message}; ${options.nextStep}`,
+      options.nextStep === undefined || message === '' ? message : `${message}; ${options.nextStep}`,
       options.cause === undefined ? undefined : { cause: options.cause },
     );
     this.exitCode = options.exitCode ?? EXIT.failure;

@@ -1,13 +1,17 @@
 /** `turnstone firmware …`: what runs, what is offered, how an update goes on; and the self-test by which the root helper tries a release. */
-import { constants } from 'node:fs';
-import { access, chmod, copyFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { peekFolders } from '../config/peek-folders.ts';
 import { formatSize } from '../config/quantity.ts';
 import type { ControlClient } from '../control-socket/control-client.ts';
-import type { UpdaterStatus } from '../firmware/firmware-updater.ts';
+import { messageOf, systemCode } from '../errors.ts';
+import { HANDED_OVER_NAME } from '../firmware/guard-state.ts';
 import type { HistoryEntry } from '../firmware/update-journal.ts';
+import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { systemClock } from '../host/clock.ts';
+import { type OpenFile, systemFiles, undefinedWhenMissing } from '../host/files.ts';
+import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
@@ -31,8 +35,7 @@ type Flags = AgentFlags & { readonly json?: boolean; readonly wait?: boolean };
 
 /** How often a waiting command looks; people see it as motion. */
 const LOOK_EVERY_MS = 500;
-/** In the service's folder; the updater makes its own copy, and then this one goes. */
-const HANDED_OVER = 'handed-over';
+const COPY_BYTES = 256 * 1024;
 
 export function addFirmwareCommand(program: Command, edge: Edge): void {
   const firmware = program
@@ -43,20 +46,20 @@ export function addFirmwareCommand(program: Command, edge: Edge): void {
     addAgentOptions(firmware.command(words).description(description)).option('--json', 'print JSON');
 
   add('status', 'what runs, what is offered, and where an update stands').action((flags: Flags) =>
-    withAgent(flags, async (agent) => print(edge, flags, await statusOf(agent), statusText)),
+    withAgent({ flags, edge }, async (agent) => print(edge, flags, await statusOf(agent), statusText)),
   );
   add('history', 'the updates so far, the latest first').action((flags: Flags) =>
-    withAgent(flags, async (agent) => print(edge, flags, (await statusOf(agent)).history, historyText)),
+    withAgent({ flags, edge }, async (agent) => print(edge, flags, (await statusOf(agent)).history, historyText)),
   );
   add('check', 'ask the platform for an offer now; one that failed is tried again')
     .option('--no-wait', 'do not wait for the end of the update')
-    .action((flags: Flags) => withAgent(flags, (agent) => change(edge, flags, agent, 'firmwareCheck', {})));
+    .action((flags: Flags) => withAgent({ flags, edge }, (agent) => change(edge, flags, agent, 'firmwareCheck', {})));
   add('install', 'install a release bundle that lies here')
     .argument('<file>', 'turnstone-<version>-linux-<arch>.tar.zst')
     .option('--no-wait', 'do not wait for the end of the update')
     .action((file: string, flags: Flags) =>
-      withAgent(flags, async (agent) => {
-        const path = await handOver(file, agent);
+      withAgent({ flags, edge }, async (agent) => {
+        const path = await handOver(file, agent, { flags, edge });
         try {
           await change(edge, flags, agent, 'firmwareInstall', { path });
         } finally {
@@ -68,7 +71,9 @@ export function addFirmwareCommand(program: Command, edge: Edge): void {
     .option('--to <version>', 'which one (default: the one that ran before)')
     .option('--no-wait', 'do not wait for the end of the update')
     .action((flags: Flags & { readonly to?: string }) =>
-      withAgent(flags, (agent) => change(edge, flags, agent, 'firmwareRollback', flags.to === undefined ? {} : { version: flags.to })),
+      withAgent({ flags, edge }, (agent) =>
+        change(edge, flags, agent, 'firmwareRollback', flags.to === undefined ? {} : { version: flags.to }),
+      ),
     );
   firmware
     .command('self-test', { hidden: true })
@@ -90,8 +95,7 @@ export function addFirmwareCommand(program: Command, edge: Edge): void {
       bar.end();
       print(one, flags, last, statusText);
       const ended = last.history[0];
-      const isNew = ended !== undefined && ended.endedAtMs !== before?.endedAtMs;
-      if (isNew && ended.outcome === 'FAILED')
+      if (ended?.outcome === 'FAILED' && isAnother(ended, before))
         throw new CommandError(`the update failed: ${ended.reason ?? 'no reason given'}`, { exitCode: EXIT.failure });
     } finally {
       bar.end();
@@ -104,7 +108,8 @@ async function follow(edge: Edge, agent: ControlClient, bar: ProgressBar, before
   let last = await statusOf(agent);
   while (!edge.signal.aborted) {
     if (last.receivedBytes !== undefined) bar.update(last.receivedBytes, last.sizeBytes, formatSize);
-    if (last.state === 'idle' || last.state === 'trial' || last.history[0]?.endedAtMs !== before?.endedAtMs) return last;
+    const isOver = last.state === 'idle' && last.beginning !== true;
+    if (isOver || last.state === 'trial' || isAnother(last.history[0], before)) return last;
     await systemClock.sleep(LOOK_EVERY_MS, edge.signal);
     const seen = await statusOf(agent).catch(() => undefined);
     if (seen === undefined) return last;
@@ -113,8 +118,15 @@ async function follow(edge: Edge, agent: ControlClient, bar: ProgressBar, before
   return last;
 }
 
-async function withAgent(flags: Flags, act: (agent: ControlClient) => Promise<void>): Promise<void> {
-  const agent = await connectAgent(flags);
+function isAnother(entry: HistoryEntry | undefined, before: HistoryEntry | undefined): boolean {
+  return JSON.stringify(entry) !== JSON.stringify(before);
+}
+
+async function withAgent(
+  { flags, edge }: { readonly flags: Flags; readonly edge: Edge },
+  act: (agent: ControlClient) => Promise<void>,
+): Promise<void> {
+  const agent = await connectAgent(flags, edge);
   try {
     await act(agent);
   } finally {
@@ -131,8 +143,9 @@ function print<T>(edge: Edge, flags: Flags, value: T, toText: (value: T, width: 
 }
 
 function statusText(status: UpdaterStatus, width: number): string {
-  const { update, offered, receivedBytes, sizeBytes } = status;
+  const { update, offered, receivedBytes, sizeBytes, fault } = status;
   const rows: (readonly string[])[] = [['running', `${status.running}${status.confirmed === status.running ? ', confirmed' : ''}`]];
+  if (fault !== undefined) rows.push(['updates', `not possible now: ${printable(fault)}`]);
   if (offered !== undefined)
     rows.push(['offered', `${printable(offered.title)} ${printable(offered.version)}${offered.settled ? ', settled' : ''}`]);
   if (update !== undefined) {
@@ -162,21 +175,42 @@ function entryText({ title, version, from, outcome, reason }: HistoryEntry): str
  * Puts a copy where the service can read it: its walls hide /home, /root and other users' /tmp from it.
  * @throws CommandError for a file that cannot be read, or for a user who may not write in the service's folder.
  */
-async function handOver(file: string, agent: ControlClient): Promise<string> {
-  await access(file, constants.R_OK).catch((cause: unknown) => {
-    throw new CommandError(`cannot read ${file}`, { cause });
-  });
-  const { folder } = (await agent.request('firmwareInbox')) as { readonly folder: string };
-  const copy = join(folder, HANDED_OVER);
-  try {
-    await copyFile(file, copy);
-    await chmod(copy, 0o644);
-    return copy;
-  } catch (cause) {
-    throw new CommandError(`cannot put ${file} where the service reads it (${folder})`, {
-      exitCode: EXIT.noPermission,
-      nextStep: 'run the command with sudo',
+async function handOver(
+  file: string,
+  agent: ControlClient,
+  { flags, edge }: { readonly flags: Flags; readonly edge: Edge },
+): Promise<string> {
+  const source = await systemFiles.open(file, 'read', { follow: true }).catch((cause: unknown) => {
+    throw new CommandError(`cannot read ${file}: ${systemCode(cause) === 'EINVAL' ? 'it is not a regular file' : systemCode(cause)}`, {
       cause,
     });
+  });
+  const { folder } = (await agent.request('firmwareInbox')) as { readonly folder: string };
+  const copy = join(folder, HANDED_OVER_NAME);
+  try {
+    // The folder is the service's, and so is its name: neither is to lead root anywhere.
+    await actAsOwnerOf((await peekFolders(flags.config, edge.environment)).stateFolder);
+    await systemFiles.unlink(copy).catch(undefinedWhenMissing);
+    const target = await systemFiles.open(copy, 'create', { mode: 0o644 });
+    await copyContent(source, target).finally(() => target.close());
+    return copy;
+  } catch (cause) {
+    throw new CommandError(`cannot put ${file} where the service reads it (${folder}): ${systemCode(cause) ?? messageOf(cause)}`, {
+      exitCode: EXIT.noPermission,
+      ...(process.getuid?.() === 0 ? {} : { nextStep: 'run the command with sudo' }),
+      cause,
+    });
+  } finally {
+    await source.close();
+  }
+}
+
+async function copyContent(source: OpenFile, target: OpenFile): Promise<void> {
+  const piece = Buffer.alloc(COPY_BYTES);
+  for (let at = 0; ; ) {
+    const bytes = await source.read(piece, at);
+    if (bytes === 0) return;
+    await target.write(piece.subarray(0, bytes), at);
+    at += bytes;
   }
 }

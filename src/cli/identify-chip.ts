@@ -1,7 +1,9 @@
 /**
  * Which chip answers at an I2C address, by its identity register where it has one, else by registers that stand at their defaults after
- * power-on. Only reads, and only registers that the candidates for that address have.
+ * power-on. Only reads, and only registers that the candidates for that address have; but to read one its number is written, and a chip of another
+ * kind may take that for something else.
  */
+import { hasSensirionStatus } from '../hardware/i2c-answers.ts';
 import type { I2cBus } from '../hardware/i2c-port.ts';
 
 /** Kinds of sensor that can be guessed. */
@@ -45,13 +47,13 @@ const CANDIDATES: readonly Candidate[] = [
     looksLike: async (bus, address, signal) =>
       (await bus.readWord(address, 6, signal)) === 0x0054 && (await bus.readWord(address, 7, signal)) >> 8 === 0x04,
   },
-  // TI SBOS448 (INA219) 8.6.2.1: configuration 0x399F after power-on.
+  // TI SBOS448 (INA219) 8.6.2.1: configuration 0x399F after power-on; ours differs from it in ranges and mode only.
   {
     kind: 'ina219',
     isCertain: false,
     from: 0x40,
     to: 0x4f,
-    looksLike: async (bus, address, signal) => (await bus.readWord(address, 0, signal)) === 0x399f,
+    looksLike: async (bus, address, signal) => ((await bus.readWord(address, 0, signal)) & 0xc7f8) === (0x399f & 0xc7f8),
   },
   // TI SBAS444 (ADS1115) 9.6.4: thresholds 0x8000 and 0x7FFF after power-on.
   {
@@ -98,20 +100,4 @@ export async function identifyChip(bus: I2cBus, address: number, signal: AbortSi
 
 async function byte(bus: I2cBus, address: number, register: number, signal: AbortSignal): Promise<number | undefined> {
   return (await bus.readRegisters(address, register, 1, signal))[0];
-}
-
-async function hasSensirionStatus(bus: I2cBus, address: number, signal: AbortSignal): Promise<boolean> {
-  await bus.write(address, Uint8Array.of(0xf3, 0x2d), signal);
-  const [high = 0, low = 0, sum] = await bus.read(address, 3, signal);
-  return sum === crc8(high, low);
-}
-
-/** Polynomial 0x31, start 0xFF (SHT3x-DIS data sheet 4.14). */
-function crc8(...bytes: readonly number[]): number {
-  let crc = 0xff;
-  for (const one of bytes) {
-    crc ^= one;
-    for (let bit = 0; bit < 8; bit += 1) crc = ((crc << 1) ^ (crc & 0x80 ? 0x31 : 0)) & 0xff;
-  }
-  return crc;
 }

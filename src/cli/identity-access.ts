@@ -1,4 +1,5 @@
 /** The way of a command to this device's identity: through the running agent, or to the kept credentials themselves when none runs. */
+
 import type { Command } from 'commander';
 import { apiSettings } from '../agent/platform-settings.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
@@ -6,14 +7,16 @@ import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { AgentError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
-import { giveToOwnerOf, makeFolder, readWhole } from '../host/durable-file.ts';
+import { makeFolder, readUserFile } from '../host/durable-file.ts';
+import { systemFiles } from '../host/files.ts';
+import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { readIdentity } from '../host/identity.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
+import { systemRandomBytes } from '../host/random.ts';
 import { StateLock } from '../host/state-lock.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
-import { CLAIM_FILE } from '../provisioning/claim-device.ts';
-import { CREDENTIALS_FILES, CredentialsStore } from '../provisioning/credentials-store.ts';
+import { CredentialsStore } from '../provisioning/credentials-store.ts';
 import { DeviceToken } from '../provisioning/device-token.ts';
 import { identityDesk } from '../provisioning/identity-desk.ts';
 import { configuredRecord } from '../provisioning/obtain-credentials.ts';
@@ -32,8 +35,6 @@ export interface IdentityAccess {
 /** A claim or a key derivation on a small board. */
 const DEADLINE_MS = 60_000;
 const LONGEST_SECRET = 4_096;
-/** Whatever a command may have written. */
-const IDENTITY_FILES = [...CREDENTIALS_FILES, CLAIM_FILE, 'agent.lock'];
 
 export function addIdentityOptions(command: Command): Command {
   return addAgentOptions(command);
@@ -42,7 +43,7 @@ export function addIdentityOptions(command: Command): Command {
 /** @throws CommandError, AgentError when neither an agent nor its files can be reached. */
 export async function openIdentity(flags: AgentFlags, edge: Edge): Promise<IdentityAccess> {
   try {
-    const agent = await connectAgent(flags);
+    const agent = await connectAgent(flags, edge);
     return {
       isRunning: true,
       request: (name, params = {}) => agent.request(name, params, { deadlineMs: DEADLINE_MS, signal: edge.signal }),
@@ -57,11 +58,13 @@ export async function openIdentity(flags: AgentFlags, edge: Edge): Promise<Ident
 /** No agent runs, and none can start while this is open. */
 async function openFiles(config: AgentConfig, edge: Edge): Promise<IdentityAccess> {
   const { stateFolder, runFolder, platform } = config;
+  const settings = await apiSettings(platform, systemFiles);
   await makeFolder(stateFolder);
+  await actAsOwnerOf(stateFolder);
   const lock = await StateLock.take(stateFolder);
   const alerts = { raise: (_name: string, message: string) => edge.stderr.write(`turnstone: ${message}\n`), clear: () => {} };
   const hide = (): void => {};
-  const store = await CredentialsStore.open({ stateFolder, log: silentLog, alerts, hide });
+  const store = await CredentialsStore.open({ stateFolder, files: systemFiles, clock: systemClock, log: silentLog, alerts, hide });
   const place = platform.accessToken === undefined ? 'own' : 'configured';
   const board = await readIdentity({ runFolder });
   if (platform.accessToken !== undefined) await configuredRecord({ store, board, hide }, platform.accessToken.reveal());
@@ -69,18 +72,20 @@ async function openFiles(config: AgentConfig, edge: Edge): Promise<IdentityAcces
     const record = store.record(place);
     return record?.phase === 'in-use' ? record.accessToken : undefined;
   };
-  const deviceApi = new HttpDeviceApi({ ...(await apiSettings(platform)), clock: systemClock, token: () => token() ?? '' });
+  const deviceApi = new HttpDeviceApi({ ...settings, clock: systemClock, token: () => token() ?? '' });
   const desk = identityDesk({
     store,
     place,
     board,
     stateFolder,
     clock: systemClock,
+    files: systemFiles,
+    randomBytes: systemRandomBytes,
     hide,
     deviceApi: () => (token() === undefined ? undefined : deviceApi),
     offerNext: async (next) => {
       const record = store.record(place);
-      if (record === undefined)
+      if (record?.phase !== 'in-use')
         throw new AgentError('provisioning/no-credentials', 'this device has no token to rotate', { recovery: 'drop' });
       const works = async (): Promise<boolean> => false;
       await new DeviceToken({ store, place, tokenWorks: works, clock: systemClock, log: silentLog, alerts, hide }, record).offerNext(next);
@@ -97,8 +102,6 @@ async function openFiles(config: AgentConfig, edge: Edge): Promise<IdentityAcces
     close: async () => {
       await deviceApi.close();
       await lock.close();
-      // A command of root's must not leave files that the service cannot read.
-      await giveToOwnerOf(stateFolder, IDENTITY_FILES);
     },
   };
 }
@@ -112,7 +115,7 @@ export async function secretFrom(file: string | undefined, question: string, edg
 }
 
 async function secretInFile(file: string): Promise<string> {
-  const bytes = await readWhole(file, LONGEST_SECRET);
+  const bytes = await readUserFile(file, LONGEST_SECRET);
   if (bytes === undefined) throw new CommandError(`there is no file ${file}`, { exitCode: EXIT.usage });
   return bytes.toString('utf8');
 }

@@ -1,9 +1,10 @@
 /** What `turnstone init` must know: from flags, from the technician, or from defaults, in this order. */
 import { join, resolve } from 'node:path';
-import { makeFolder, writeDurably } from '../host/durable-file.ts';
+import { makeFolder } from '../host/durable-file.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import type { CredentialsChoice, FirstConfig } from './first-config.ts';
+import { writeOutput } from './output-file.ts';
 
 export interface InitFlags {
   readonly yes?: boolean;
@@ -74,7 +75,7 @@ async function askForCredentials(flags: InitFlags, edge: Edge, folder: string): 
     if (secret.trim() === '') throw new CommandError('nothing was typed', { exitCode: EXIT.usage, nextStep: 'start again' });
     const file = join(folder, name);
     await makeFolder(folder);
-    await writeDurably(file, `${secret.trim()}\n`, { mode: SECRET_MODE });
+    await writeOutput(file, `${secret.trim()}\n`, SECRET_MODE);
     return file;
   };
   if (/^l/i.test(way)) return { way: 'later' };

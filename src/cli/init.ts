@@ -1,18 +1,20 @@
 /** `turnstone init`: a few questions, or flags; a look at the buses; a configuration that passes check-config. */
-import { access, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { access } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { faultLine } from '../config/config-fault.ts';
 import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
 import { readConfig } from '../config/read-config.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { systemClock } from '../host/clock.ts';
-import { makeFolder, writeDurably } from '../host/durable-file.ts';
+import { makeFolder } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
+import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { firstConfigText } from './first-config.ts';
 import { askForFirstConfig, type InitFlags } from './init-questions.ts';
+import { OutputFile } from './output-file.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { type FoundBoard, scanBoard } from './scan-board.ts';
 import { styleFor } from './style.ts';
@@ -23,7 +25,10 @@ Examples:
   $ turnstone init --yes --url https://iot.example.org --provision-key-file key --provision-secret-file secret
   $ turnstone init --yes --url https://iot.example.org --access-token-file /etc/turnstone/token --out gateway.yaml
 
-Secrets are never arguments: they come from a prompt, a file or an environment variable.`;
+Secrets are never arguments: they come from a prompt, a file or an environment variable.
+
+To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders and bus switches have none and take the
+register’s number for a setting: where one of them drives something, say --no-scan, and look with turnstone scan i2c --addresses-only.`;
 
 /** The service's group may read it. */
 const CONFIG_MODE = 0o640;
@@ -58,7 +63,6 @@ async function initialise(flags: InitFlags, edge: Edge): Promise<void> {
   const answers = await askForFirstConfig(flags, edge, dirname(out));
   const found = flags.scan ? await lookAround(flags, edge) : { chips: [], thermometers: [], serialPorts: [], faults: [] };
   const text = firstConfigText({ ...answers, found });
-  await makeFolder(dirname(out));
   await writeChecked(out, text, environmentOfService(flags, edge));
   if (flags.json === true) edge.stdout.write(`${JSON.stringify({ file: out, found })}\n`);
   else edge.stdout.write(summary(out, found, edge));
@@ -66,23 +70,25 @@ async function initialise(flags: InitFlags, edge: Edge): Promise<void> {
 
 /** What is written passes check-config, or is not written. */
 async function writeChecked(out: string, text: string, environment: Environment): Promise<void> {
-  const draft = join(dirname(out), `.${process.pid}.turnstone-init.yaml`);
+  await actAsOwnerOfWay(out);
+  await makeFolder(dirname(out));
+  const file = await OutputFile.open(out, CONFIG_MODE);
   try {
-    await writeDurably(draft, text, { mode: CONFIG_MODE });
-    const { faults } = await readConfig(draft, { environment });
+    await file.write(text);
+    const { faults } = await readConfig(file.draft, { environment });
     if (faults.length > 0) {
       const listed = faults.map((fault) => faultLine(out, fault)).join('\n');
       throw new CommandError(`these answers make no configuration:\n${listed}`, { exitCode: EXIT.badConfig });
     }
-    await rename(draft, out);
+    await file.keep();
   } finally {
-    await rm(draft, { force: true });
+    await file.discard();
   }
 }
 
 /** The service may have a variable that this shell has not. */
 function environmentOfService({ accessTokenEnv }: InitFlags, { environment }: Edge): Environment {
-  return accessTokenEnv === undefined ? environment : { [accessTokenEnv]: 'set for the service', ...environment };
+  return accessTokenEnv === undefined ? environment : { [accessTokenEnv]: 'set-for-the-service', ...environment };
 }
 
 async function lookAround({ simulate }: InitFlags, edge: Edge): Promise<FoundBoard> {

@@ -1,13 +1,13 @@
 /** `turnstone outbox list` and `export`: the entries themselves, for people and for programs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseRange, type RangeWords } from '../analytics/report-range.ts';
-import { systemClock } from '../host/clock.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { ResolvedEntry } from '../outbox/outbox-batch.ts';
 import { addAgentOptions } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
 import { type OutboxFlags, withOutbox } from './outbox-access.ts';
 import { ProgressBar } from './progress-bar.ts';
+import { linesFor, printable } from './style.ts';
 import { columns } from './table.ts';
 import { valueText } from './value-text.ts';
 
@@ -49,9 +49,9 @@ function entryOptions(command: Command): Command {
 
 async function list(flags: ListFlags, edge: Edge): Promise<void> {
   let newest: ResolvedEntry[] = [];
-  await withOutbox(flags, edge, (access) =>
+  await withOutbox(flags, edge, async (access) =>
     access.entries(
-      queryOf(flags),
+      queryOf(flags, await access.wallMs()),
       (entries) => {
         newest = [...newest, ...entries].slice(-flags.limit);
       },
@@ -65,7 +65,7 @@ async function list(flags: ListFlags, edge: Edge): Promise<void> {
       columns(
         [
           ['TIME', 'KEY', 'VALUE', ''],
-          ...newest.map((entry) => [timeOf(entry), entry.key, valueText(entry.value), entry.class === 'alarm' ? 'alarm' : '']),
+          ...newest.map((entry) => [timeOf(entry), printable(entry.key), valueText(entry.value), entry.class === 'alarm' ? 'alarm' : '']),
         ],
         edge.stdout.columns,
       ),
@@ -78,11 +78,11 @@ async function exportEntries(flags: ExportFlags, edge: Edge): Promise<void> {
   let done = 0;
   if (flags.format === 'csv') edge.stdout.write('time,ts,key,value,class\r\n');
   try {
-    await withOutbox(flags, edge, (access) =>
+    await withOutbox(flags, edge, async (access) =>
       access.entries(
-        queryOf(flags),
+        queryOf(flags, await access.wallMs()),
         async (entries) => {
-          edge.stdout.write(entries.map(line).join(''));
+          edge.stdout.write(linesFor(edge.stdout, entries.map(line).join('')));
           done += entries.length;
           bar.update(done, undefined, (amount) => `${amount} entries`);
           await edge.stdout.drained();
@@ -95,8 +95,8 @@ async function exportEntries(flags: ExportFlags, edge: Edge): Promise<void> {
   }
 }
 
-function queryOf(flags: EntryFlags): JsonObject {
-  const { rangeStartTs, rangeEndTs } = rangeOf(flags);
+function queryOf(flags: EntryFlags, nowMs: number): JsonObject {
+  const { rangeStartTs, rangeEndTs } = rangeOf(flags, nowMs);
   return {
     heldOnly: flags.all !== true,
     ...(flags.key === undefined ? {} : { keys: flags.key }),
@@ -105,8 +105,8 @@ function queryOf(flags: EntryFlags): JsonObject {
   };
 }
 
-function rangeOf(flags: RangeWords): { readonly rangeStartTs?: number; readonly rangeEndTs?: number } {
-  return flags.from === undefined && flags.to === undefined && flags.last === undefined ? {} : parseRange(flags, systemClock.wallMs());
+function rangeOf(flags: RangeWords, nowMs: number): { readonly rangeStartTs?: number; readonly rangeEndTs?: number } {
+  return flags.from === undefined && flags.to === undefined && flags.last === undefined ? {} : parseRange(flags, nowMs);
 }
 
 function jsonLine({ ts, key, value, class: own }: ResolvedEntry): string {

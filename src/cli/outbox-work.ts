@@ -5,6 +5,7 @@ import { peekFolders } from '../config/peek-folders.ts';
 import { parseDuration } from '../config/quantity.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
@@ -52,7 +53,7 @@ export function addOutboxWorkCommands(outbox: Command, edge: Edge): void {
     .option('--resend', 'put it back into the outbox')
     .option('--sequence <number>', 'only this entry (repeatable)', (text: string, before: readonly number[] = []) => [
       ...before,
-      Number(text),
+      sequenceNumber(text),
     ])
     .option('--json', 'print as JSON')
     .addHelpText('after', REJECTED_EXAMPLES)
@@ -60,7 +61,9 @@ export function addOutboxWorkCommands(outbox: Command, edge: Edge): void {
 }
 
 async function verify(flags: OutboxFlags, edge: Edge): Promise<void> {
-  const folder = join((await peekFolders(flags.config)).stateFolder, 'outbox');
+  const { stateFolder } = await peekFolders(flags.config, edge.environment);
+  await actAsOwnerOf(stateFolder);
+  const folder = join(stateFolder, 'outbox');
   const bar = new ProgressBar(edge.stderr, 'verify');
   let verdict: OutboxVerdict;
   try {
@@ -87,7 +90,7 @@ function verdictText(folder: string, { segments, entries, setAside, isWhole }: O
 }
 
 async function drain(flags: DrainFlags, edge: Edge): Promise<void> {
-  const agent = await connectAgent(flags);
+  const agent = await connectAgent(flags, edge);
   const bar = new ProgressBar(edge.stderr, 'drain');
   const held = async (): Promise<number> =>
     Number(((await agent.request('outboxStatus')) as { readonly heldEntries?: number }).heldEntries ?? 0);
@@ -115,6 +118,11 @@ async function rejected(flags: RejectedFlags, access: OutboxAccess, edge: Edge):
   if (flags.resend === true) {
     const resent = await access.resendRejected(flags.sequence);
     edge.stdout.write(flags.json === true ? `${JSON.stringify({ resent })}\n` : `${resent} put back into the outbox\n`);
+    const missing = new Set(flags.sequence).size - resent;
+    if (flags.sequence !== undefined && missing > 0)
+      throw new CommandError(flags.json === true ? '' : `${missing} of these sequences are not among what was refused`, {
+        nextStep: 'turnstone outbox rejected lists it',
+      });
     return;
   }
   const all = await access.rejected();
@@ -125,12 +133,18 @@ async function rejected(flags: RejectedFlags, access: OutboxAccess, edge: Edge):
     const rows = chosen.map(({ sequence, ts, key, value, answer }) => [
       String(sequence),
       new Date(ts).toISOString(),
-      key,
+      printable(key),
       valueText(value),
       printable(answer),
     ]);
     edge.stdout.write(columns([['SEQUENCE', 'TIME', 'KEY', 'VALUE', 'ANSWER'], ...rows], edge.stdout.columns));
   }
+}
+
+function sequenceNumber(text: string): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError('a number, as turnstone outbox rejected shows it');
+  return number;
 }
 
 function duration(text: string): number {

@@ -74,6 +74,9 @@ function statusPage(status: OutboxStatus, isRunning: boolean, edge: Edge): strin
     ],
     ['lost', lost.length === 0 ? 'nothing' : yellow(lost.join(', '))],
     ...(status.fault === undefined ? [] : [['fault', yellow(`the disk takes no entries: ${status.fault}`)]]),
+    ...(status.untimedEntries === undefined
+      ? []
+      : [['no time', yellow(`${status.untimedEntries} entries of earlier starts: the clock was not right then (outbox.timeUncertain)`)]]),
     ...(status.timeSynchronised || !isRunning ? [] : [['clock', yellow('not synchronised yet: entries wait until their time is known')]]),
   ];
   return columns(rows, edge.stdout.columns);

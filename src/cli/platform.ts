@@ -1,10 +1,11 @@
 /** `turnstone platform`: the small local platform, for benches, demos and tests, until Ctrl-C. */
-import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { messageOf, systemCode } from '../errors.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/local-platform.ts';
+import { windowsOf } from '../local-platform/rate-limit.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
+import { writeOutput } from './output-file.ts';
 
 interface PlatformFlags {
   readonly port: number;
@@ -12,6 +13,9 @@ interface PlatformFlags {
   readonly tlsPort?: number;
   readonly tlsCertificateFile?: string;
   readonly claimDurationMs?: number;
+  readonly messageLimit?: string;
+  readonly dataPointLimit?: string;
+  readonly storeDelayMs?: number;
   readonly legacyProvisioning?: boolean;
   readonly wholeFileFirmware?: boolean;
   readonly pointsPerKey?: number;
@@ -39,6 +43,9 @@ export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' |
     .option('--tls-port <number>', 'HTTPS port, with a certificate made at start; 0 takes any free one', portNumber)
     .option('--tls-certificate-file <file>', 'where to write that certificate, for clients to trust')
     .option('--claim-duration-ms <number>', 'how long a claim stays open when the device does not say (default: 86400000)', milliseconds)
+    .option('--message-limit <windows>', 'messages a device may send, like 100:1,3000:60: 100 in 1 s and 3000 in 60 s', rateLimit)
+    .option('--data-point-limit <windows>', 'values a device may send in telemetry and attributes, likewise', rateLimit)
+    .option('--store-delay-ms <number>', 'how long after its answer what a device sent is stored (default: at once)', milliseconds)
     .option('--legacy-provisioning', 'provision as a server that knows only the contract: it makes every token itself')
     .option('--whole-file-firmware', 'serve firmware as a server that knows only the contract: whole files, no fw_size')
     .option('--points-per-key <number>', 'past this many points a key loses its oldest (default: 1000000)', count)
@@ -55,6 +62,11 @@ export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' |
         ...(flags.data === undefined ? {} : { dataFolder: flags.data }),
         ...(flags.tlsPort === undefined ? {} : { tlsPort: flags.tlsPort }),
         ...(flags.claimDurationMs === undefined ? {} : { claimDurationMs: flags.claimDurationMs }),
+        rateLimits: {
+          ...(flags.messageLimit === undefined ? {} : { messages: flags.messageLimit, dataMessages: flags.messageLimit }),
+          ...(flags.dataPointLimit === undefined ? {} : { dataPoints: flags.dataPointLimit }),
+        },
+        ...(flags.storeDelayMs === undefined ? {} : { storeDelayMs: flags.storeDelayMs }),
         ...(flags.pointsPerKey === undefined ? {} : { mostPointsPerKey: flags.pointsPerKey }),
         analytics: {
           ...(flags.reportThreads === undefined ? {} : { threadPoolSize: flags.reportThreads }),
@@ -64,7 +76,7 @@ export function addPlatformCommand(program: Command, edge: Pick<Edge, 'stdout' |
         wholeFileFirmware: flags.wholeFileFirmware === true,
       });
       if (flags.tlsCertificateFile !== undefined && platform.certificate !== undefined)
-        await writeFile(flags.tlsCertificateFile, platform.certificate);
+        await writeOutput(flags.tlsCertificateFile, platform.certificate, 0o644);
       for (const device of flags.device) {
         const [name = '', token] = device.split('=');
         platform.ensureDevice(name, token);
@@ -105,6 +117,15 @@ function milliseconds(text: string): number {
   const ms = Number(text);
   if (!Number.isInteger(ms) || ms <= 0) throw new InvalidArgumentError('milliseconds are a whole number above 0');
   return ms;
+}
+
+function rateLimit(text: string): string {
+  try {
+    windowsOf(text);
+    return text;
+  } catch {
+    throw new InvalidArgumentError('windows are like 100:1,3000:60');
+  }
 }
 
 function count(text: string): number {

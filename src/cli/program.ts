@@ -1,6 +1,6 @@
 /** The command line: which commands there are, loaded only when asked for, and what an error of theirs looks like. */
 import { Command, CommanderError } from 'commander';
-import { AgentError } from '../errors.ts';
+import { AgentError, hasCode } from '../errors.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT, type ExitCode } from './exit-code.ts';
 
@@ -36,8 +36,8 @@ Examples:
   $ turnstone run --config /etc/turnstone/turnstone.yaml
   $ turnstone status
 
-Exit codes: 0 done · 1 failed, or something must be mended · 2 wrong command line · 69 no agent runs · 70 fault of the program
-            77 no permission · 78 wrong configuration · 130 interrupted`;
+Exit codes: 0 done · 1 failed, or something must be mended · 2 wrong command line · 66 configuration not readable now
+            69 no agent runs · 70 fault of the program · 77 no permission · 78 wrong configuration · 130 interrupted`;
 
 /** What can be typed after `turnstone`. */
 export function commandNames(): readonly string[] {
@@ -98,6 +98,7 @@ function report(error: unknown, edge: Edge): ExitCode {
     if (error.message !== '') edge.stderr.write(`turnstone: ${error.message}\n`);
     return error.exitCode;
   }
+  if (hasCode(error, 'control-socket/interrupted')) return EXIT.interrupted;
   if (error instanceof AgentError) {
     edge.stderr.write(`turnstone: ${error.message}\n`);
     return exitCodeOf(error);
@@ -106,7 +107,10 @@ function report(error: unknown, edge: Edge): ExitCode {
   return EXIT.internal;
 }
 
-function exitCodeOf({ code }: AgentError): ExitCode {
+function exitCodeOf({ code, recovery }: AgentError): ExitCode {
+  // systemd is to start it again: what is missing may come with a mount or a credential.
+  if (code === 'config/not-now') return EXIT.failure;
+  if (code === 'config/unreadable' && recovery === 'retry') return EXIT.unreadable;
   if (code.startsWith('config/')) return EXIT.badConfig;
   if (code === 'control-socket/not-running' || code === 'control-socket/lost') return EXIT.notRunning;
   return code === 'control-socket/no-permission' ? EXIT.noPermission : EXIT.failure;

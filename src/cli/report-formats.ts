@@ -63,13 +63,14 @@ function table(width: number): ReportFormatter {
   const cellsOf = (row: JsonObject): readonly string[] => labels.map((label) => shown(label, row[label]));
   const begin = (): string => {
     const cells = sample ?? [];
+    const headings = labels.map(printable);
     sample = undefined;
     widths = fitted(
-      labels.map((label, index) => Math.max(label.length, ...cells.map((row) => row[index]?.length ?? 0))),
+      headings.map((heading, index) => Math.max(heading.length, ...cells.map((row) => row[index]?.length ?? 0))),
       width,
     );
     const rule = widths.map((one) => '─'.repeat(one));
-    return [labels, rule, ...cells].map((row) => lineOf(row, widths)).join('');
+    return [headings, rule, ...cells].map((row) => lineOf(row, widths)).join('');
   };
   return {
     labels: (columnLabels) => {

@@ -1,14 +1,15 @@
 /** `turnstone report VIEW-ID`: a saved view's rows, as a table, as CSV or as JSON, on the terminal or in a file. */
-import { open, rename, rm } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseFilters, parseRange, type RangeWords } from '../analytics/report-range.ts';
-import { systemCode } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { type AnalyticsFlags, addAnalyticsOptions, openReportClient } from './analytics-access.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
+import { OutputFile } from './output-file.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { formatterFor, REPORT_FORMATS, type ReportFormat } from './report-formats.ts';
+import { linesFor } from './style.ts';
 
 interface ReportFlags extends AnalyticsFlags, RangeWords {
   readonly filter: readonly string[];
@@ -25,6 +26,7 @@ interface Sink {
 
 /** A table in a file is for people too, but no terminal cuts it. */
 const FILE_WIDTH = 200;
+const FILE_MODE = 0o640;
 const EXAMPLES = `
 Examples:
   $ turnstone report 7e57ab1e-0000-4000-8000-000000000001 --last 24h
@@ -100,7 +102,7 @@ function terminalSink(edge: Edge): Sink {
   return {
     write: async (text) => {
       if (text === '') return;
-      edge.stdout.write(text);
+      edge.stdout.write(linesFor(edge.stdout, text));
       await edge.stdout.drained();
     },
     close: async () => {},
@@ -108,17 +110,13 @@ function terminalSink(edge: Edge): Sink {
 }
 
 async function fileSink(path: string): Promise<Sink> {
-  const unfinished = `${path}.part`;
-  const file = await open(unfinished, 'w', 0o640).catch((cause: unknown) => {
-    throw new CommandError(`cannot write ${path}: ${systemCode(cause)}`, { cause });
-  });
+  // Passwords and certificates were read.
+  await actAsOwnerOfWay(path);
+  const file = await OutputFile.open(path, FILE_MODE);
   return {
     write: async (text) => {
-      if (text !== '') await file.writeFile(text);
+      if (text !== '') await file.write(text);
     },
-    close: async (isComplete) => {
-      await file.close();
-      await (isComplete ? rename(unfinished, path) : rm(unfinished, { force: true }));
-    },
+    close: (isComplete) => (isComplete ? file.keep() : file.discard()),
   };
 }

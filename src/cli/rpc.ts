@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
+import { linesFor } from './style.ts';
 
 interface RpcFlags extends AgentFlags {
   readonly timeout: number;
@@ -29,10 +30,10 @@ export function addRpcCommand(program: Command, edge: Edge): void {
     .option('--json', 'print the reply on one line')
     .addHelpText('after', EXAMPLES)
     .action(async (method: string, params: JsonValue, flags: RpcFlags) => {
-      const agent = await connectAgent(flags);
+      const agent = await connectAgent(flags, edge);
       try {
         const reply = await agent.request('clientRpc', { method, params }, { deadlineMs: flags.timeout * 1000 });
-        edge.stdout.write(`${flags.json === true ? stringifyJson(reply) : indented(reply)}\n`);
+        edge.stdout.write(linesFor(edge.stdout, `${flags.json === true ? stringifyJson(reply) : indented(reply)}\n`));
       } finally {
         await agent.close();
       }

@@ -1,5 +1,9 @@
-/** What hangs on this machine's buses and ports. Looks only: no chip is configured, no output moved, no port opened. */
+/**
+ * What hangs on this machine's buses and ports. No output is moved on purpose and no port opened. A chip is told from others by its registers,
+ * and to read one its number is written first: a converter or expander without registers (PCF8591, TCA9548A) takes that byte for a setting.
+ */
 import { messageOf } from '../errors.ts';
+import { answersAt } from '../hardware/i2c-answers.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { SerialDescription } from '../hardware/serial-port.ts';
 import { type ChipGuess, identifyChip } from './identify-chip.ts';
@@ -44,18 +48,25 @@ export async function scanBoard(
   const chips: FoundChip[] = [];
   for (const [index, bus] of buses.entries()) {
     const onProgress = (done: number): void => options.onProgress?.(index + done, buses.length);
-    chips.push(...(await look(`i2c-${bus}`, () => scanI2cBus(ports, bus, onProgress, signal))));
+    chips.push(...(await look(`i2c-${bus}`, () => scanI2cBus(ports, bus, { onProgress }, signal))));
   }
   const oneWire = await look('one-wire', () => ports.oneWire.list(signal));
   const serialPorts = await look('serial', () => ports.serial.list(signal));
   return { chips, thermometers: oneWire.filter((id) => THERMOMETER.test(id)), serialPorts, faults };
 }
 
-/** Everyone who answers on one bus. `onProgress` is told the part that is done, 0 to 1. */
+export interface BusScanOptions {
+  /** Is told the part that is done, 0 to 1. */
+  readonly onProgress?: (done: number) => void;
+  /** Nothing is written to whoever answers, and nobody guessed. */
+  readonly addressesOnly?: boolean;
+}
+
+/** Everyone who answers on one bus. */
 export async function scanI2cBus(
   ports: Ports,
   number: number,
-  onProgress: (done: number) => void,
+  { onProgress, addressesOnly = false }: BusScanOptions,
   signal: AbortSignal,
 ): Promise<readonly FoundChip[]> {
   const bus = await ports.i2c.openBus(number, signal);
@@ -63,9 +74,10 @@ export async function scanI2cBus(
     const found: FoundChip[] = [];
     for (let address = FIRST_ADDRESS; address <= LAST_ADDRESS; address += 1) {
       signal.throwIfAborted();
-      onProgress((address - FIRST_ADDRESS) / (LAST_ADDRESS - FIRST_ADDRESS));
-      if (!(await bus.probe(address, signal).catch(() => false))) continue;
-      const guess = await identifyChip(bus, address, signal);
+      onProgress?.((address - FIRST_ADDRESS) / (LAST_ADDRESS - FIRST_ADDRESS));
+      const answers = addressesOnly ? bus.probe(address, signal) : answersAt(bus, address, signal);
+      if (!(await answers.catch(() => false))) continue;
+      const guess = addressesOnly ? undefined : await identifyChip(bus, address, signal);
       found.push({ bus: number, address, ...(guess === undefined ? {} : { guess }) });
     }
     return found;

@@ -17,6 +17,7 @@ interface ScanFlags {
   readonly bus?: number;
   readonly config?: string;
   readonly simulate?: string;
+  readonly addressesOnly?: boolean;
   readonly json?: boolean;
 }
 
@@ -28,7 +29,8 @@ Examples:
   $ turnstone scan gpio
   $ turnstone scan one-wire
 
-Only looks: nothing is configured, moved or opened. Chips are told apart by their identity registers.`;
+Nothing is configured and no port opened. To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders
+and bus switches have none and take the register’s number for a setting: where one of them drives something, look with --addresses-only.`;
 
 type Row = readonly string[];
 /** What was found: as it is, and as rows for people below their headings. */
@@ -50,6 +52,7 @@ export function addScanCommand(program: Command, edge: Edge): void {
     .description('show what hangs on a bus: i2c, serial, gpio or one-wire')
     .argument('<bus>', Object.keys(BUSES).join(', '), busKind)
     .option('--bus <number>', 'only this I2C bus', busNumber)
+    .option('--addresses-only', 'on I2C, show who answers and write nothing to them')
     .option('--config <file>', 'use the hardware section of this configuration')
     .option('--simulate <socket>', 'look at the simulated board on this socket')
     .option('--json', 'print what was found as JSON')
@@ -57,7 +60,7 @@ export function addScanCommand(program: Command, edge: Edge): void {
     .action(async (kind: string, flags: ScanFlags) => {
       const hardware =
         flags.simulate === undefined
-          ? await peekHardware(flags.config)
+          ? await peekHardware(flags.config, edge.environment)
           : ({ board: 'simulated', gpio: 'auto', boardSocket: flags.simulate } as const);
       const ports = openPorts({ clock: systemClock, hardware });
       try {
@@ -79,7 +82,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   'one-wire': 'check the data line and its pull-up resistor, and that the one-wire bus is enabled',
 };
 
-async function scanI2c(ports: Ports, { bus }: ScanFlags, edge: Edge): Promise<Found> {
+async function scanI2c(ports: Ports, { bus, addressesOnly = false }: ScanFlags, edge: Edge): Promise<Found> {
   const buses = bus === undefined ? await ports.i2c.list(edge.signal) : [bus];
   if (buses.length === 0)
     throw new CommandError('this machine has no I2C bus', {
@@ -90,7 +93,12 @@ async function scanI2c(ports: Ports, { bus }: ScanFlags, edge: Edge): Promise<Fo
     const bar = new ProgressBar(edge.stderr, `i2c-${number}`);
     try {
       found.push(
-        ...(await scanI2cBus(ports, number, (done) => bar.update(done * 112, 112, (amount) => `${amount} addresses`), edge.signal)),
+        ...(await scanI2cBus(
+          ports,
+          number,
+          { onProgress: (done) => bar.update(done * 112, 112, (amount) => `${amount} addresses`), addressesOnly },
+          edge.signal,
+        )),
       );
     } finally {
       bar.end();

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { formatSize } from '../config/quantity.ts';
 import { stringifyJson } from '../host/json.ts';
-import type { AgentStatus } from '../status/agent-status.ts';
+import { type AgentStatus, failureText } from '../status/agent-status.ts';
 import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
 import type { Edge } from './edge.ts';
 import { printable, type Style, styleFor } from './style.ts';
@@ -23,7 +23,7 @@ export function addStatusCommand(program: Command, edge: Edge): void {
     .option('--json', 'print the whole status as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: AgentFlags & { readonly json?: boolean }) => {
-      const agent = await connectAgent(flags);
+      const agent = await connectAgent(flags, edge);
       try {
         const status = await agent.request('getStatus');
         if (flags.json === true) edge.stdout.write(`${stringifyJson(status)}\n`);
@@ -43,7 +43,16 @@ export function statusText(status: AgentStatus, style: Style, width: number): st
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
   const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
   const head = `${name}turnstone ${status.version}, running ${shortAge(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
-  const rows = columns([connectionRow(status, style, ago), ...outboxRows(status), ['firmware', firmwareText(status)]], width);
+  const rows = columns(
+    [
+      connectionRow(status, style, ago),
+      ...outboxRows(status),
+      ...adaptedRows(status),
+      ['firmware', firmwareText(status)],
+      ...failedRows(status),
+    ],
+    width,
+  );
   return `${head}${alerts}${rows}${sensorRows(status, style, width, ago)}${actuatorRows(status, width)}`;
 }
 
@@ -64,7 +73,9 @@ function connectionRow({ connection }: AgentStatus, { green, red, yellow }: Styl
 function outboxRows({ outbox, wallMs }: AgentStatus): readonly (readonly string[])[] {
   const oldest = outbox.oldestTs === undefined ? '' : `, oldest ${shortAge(wallMs - outbox.oldestTs)}`;
   const fits = outbox.hoursThatFit === undefined ? '' : `, ${Math.floor(outbox.hoursThatFit)} more hours fit`;
-  const lost = (['rejected', 'thinned', 'dropped'] as const).filter((what) => outbox[what] > 0).map((what) => `${outbox[what]} ${what}`);
+  const lost = (['rejected', 'thinned', 'dropped', 'damaged'] as const)
+    .filter((what) => (outbox[what] ?? 0) > 0)
+    .map((what) => `${outbox[what]} ${what}`);
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;
   return [
     [
@@ -72,6 +83,22 @@ function outboxRows({ outbox, wallMs }: AgentStatus): readonly (readonly string[
       `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.length === 0 ? '' : `, ${lost.join(', ')}`}${fault}`,
     ],
   ];
+}
+
+/** Nothing, where the platform keeps all as it is. */
+function adaptedRows({ adapted }: AgentStatus): readonly (readonly string[])[] {
+  if (adapted === undefined) return [];
+  const { renamed, retimed, asText } = adapted;
+  const changes = [
+    ...(renamed > 0 ? [`${renamed} under another key`] : []),
+    ...(retimed > 0 ? [`${retimed} with their own time in place of the source's`] : []),
+    ...(asText > 0 ? [`${asText} numbers as text`] : []),
+  ];
+  return changes.length === 0 ? [] : [['adapted', `${changes.join(', ')}: the platform would have lost them as they were`]];
+}
+
+function failedRows({ firmware }: AgentStatus): readonly (readonly string[])[] {
+  return (firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]);
 }
 
 function firmwareText({ firmware }: AgentStatus): string {
@@ -85,7 +112,12 @@ function sensorRows({ sensors }: AgentStatus, { green, red, dim }: Style, width:
   if (sensors.length === 0) return '';
   const rows = sensors.flatMap((sensor) => {
     const mark = sensor.state === 'ok' ? green('ok') : sensor.state === 'failing' ? red('failing') : dim('starting');
-    const readings = sensor.readings.map(({ key, value, unit, atMs }) => ['', '', `${key} = ${valueText(value, unit)}`, ago(atMs)]);
+    const readings = sensor.readings.map(({ key, value, unit, atMs }) => [
+      '',
+      '',
+      `${printable(key)} = ${valueText(value, unit)}`,
+      ago(atMs),
+    ]);
     return [[sensor.name, sensor.kind, `${mark}${sensor.fault === undefined ? '' : `: ${printable(sensor.fault)}`}`, ''], ...readings];
   });
   return `\nsensors\n${columns(rows, width, '  ')}`;

@@ -26,6 +26,11 @@ export function styleFor(output: Output, environment: Environment): Style {
   };
 }
 
+/** Lines of such texts, on their way to a terminal or to a program; that gets them as they are. */
+export function linesFor(output: Pick<Output, 'isTerminal'>, text: string): string {
+  return output.isTerminal ? text.replace(/[^\r\n]+/g, printable) : text;
+}
+
 /** What a text from elsewhere may do to a terminal: nothing. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' || character === '\t' ? ' ' : '�'));

@@ -1,6 +1,10 @@
 /** Reads every block of an outbox's segments and says what is whole. Changes nothing, and needs no agent to stand still. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../errors.ts';
+import { readWhole } from '../host/durable-file.ts';
+import { systemFiles } from '../host/files.ts';
+import { LARGEST_FILE_BYTES } from '../outbox/outbox-folder.ts';
 import { parseSegmentName, readSegmentHeader, scanSegment } from '../outbox/segment-file.ts';
 
 export interface SegmentVerdict {
@@ -32,9 +36,8 @@ export async function verifyOutbox(
   for (const [index, name] of names.entries()) {
     signal.throwIfAborted();
     onProgress(index, names.length);
-    // One that was delivered meanwhile is gone, and no fault.
-    const bytes = await readFile(join(folder, name)).catch(() => undefined);
-    if (bytes !== undefined) segments.push(verdictOn(name, bytes, index === names.length - 1));
+    const verdict = await readVerdict(folder, name, index === names.length - 1);
+    if (verdict !== undefined) segments.push(verdict);
   }
   const setAside = await readdir(join(folder, SET_ASIDE)).catch((): string[] => []);
   return {
@@ -43,6 +46,16 @@ export async function verifyOutbox(
     setAside,
     isWhole: segments.every(({ damage }) => damage === undefined) && setAside.length === 0,
   };
+}
+
+/** The folder is the service's own, and root reads here: what is no file of ours is named, and not read. Undefined for one that was delivered meanwhile. */
+async function readVerdict(folder: string, name: string, isNewest: boolean): Promise<SegmentVerdict | undefined> {
+  try {
+    const bytes = await readWhole(systemFiles, join(folder, name), { limitBytes: LARGEST_FILE_BYTES });
+    return bytes === undefined ? undefined : verdictOn(name, bytes, isNewest);
+  } catch (error) {
+    return { name, bytes: 0, blocks: 0, entries: 0, damage: messageOf(error) };
+  }
 }
 
 function verdictOn(name: string, bytes: Buffer, isNewest: boolean): SegmentVerdict {

@@ -47,7 +47,7 @@ export function addWatchCommand(program: Command, edge: Edge): void {
 }
 
 async function watch(flags: WatchFlags, edge: Edge): Promise<void> {
-  const agent = await connectAgent(flags);
+  const agent = await connectAgent(flags, edge);
   const draws = edge.stdout.isTerminal && flags.json !== true;
   let seen: ReadonlyMap<string, Watched> = new Map();
   if (draws) edge.stdout.write(HIDE_CURSOR);
@@ -83,7 +83,7 @@ function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, edge: 
   const { bold, dim, red, cyan } = styleFor(edge.stdout, edge.environment);
   const readings = [...watched.values()].map(({ sensor, key, value, unit, atMs, history }) => [
     sensor,
-    key,
+    printable(key),
     valueText(value, unit),
     cyan(sparkline(history)),
     dim(shortAge(status.nowMs - atMs)),
@@ -111,7 +111,7 @@ function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Wat
     .map(([, { sensor, key, value, unit, atMs }]) =>
       asJson
         ? `${stringifyJson({ sensor, key, value, atMs, ...(unit === undefined ? {} : { unit }) })}\n`
-        : `${sensor} ${key} = ${valueText(value, unit)}\n`,
+        : `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`,
     )
     .join('');
 }

@@ -14,6 +14,9 @@ import { sensorSchema } from './schema/sensors.ts';
 /** The only version of the file's format there is. */
 const CONFIG_VERSION = 1;
 
+/** What one board has pins, buses and time for, many times over. */
+export const MOST_ITEMS = { sensors: 1_000, actuators: 500, rules: 500 } as const;
+
 export const configShape = {
   version: z.literal(CONFIG_VERSION),
   platform: platformSchema,
@@ -25,9 +28,9 @@ export const configShape = {
   log: logSchema.prefault({}),
   time: timeSchema.prefault({}),
   hardware: hardwareSchema.prefault({}),
-  sensors: list(sensorSchema, { max: 1_000 }).default([]),
-  actuators: list(actuatorSchema, { max: 500 }).default([]),
-  rules: list(ruleSchema, { max: 500 }).default([]),
+  sensors: list(sensorSchema, { max: MOST_ITEMS.sensors }).default([]),
+  actuators: list(actuatorSchema, { max: MOST_ITEMS.actuators }).default([]),
+  rules: list(ruleSchema, { max: MOST_ITEMS.rules }).default([]),
   outbox: outboxSchema.prefault({}),
   upload: uploadSchema.prefault({}),
   attributes: attributesSchema.prefault({}),

@@ -9,13 +9,17 @@ export interface PathFault {
   readonly path: ConfigPath;
   /** Point at the key itself, not at its value: unknown keys, duplicate keys. */
   readonly atKey?: boolean;
+  /** The last key is not to be shown: nobody knows it, and it may be a secret. */
+  readonly hidesKey?: boolean;
   /** What is wrong when it is not the value: "duplicate name", "unknown key". */
   readonly problem?: string;
   readonly expected: string;
-  /** What to write instead. */
-  readonly hint?: string;
+  /** What to write instead; looked for only when the fault is told. */
+  readonly hint?: string | (() => string | undefined);
   /** The value as it may be shown; taken from the file when it is not given, nothing when it is empty. */
   readonly value?: string;
+  /** It is not in the configuration's text: a file that is not there now may be there later, with a disk that is mounted or a credential. */
+  readonly mayPass?: boolean;
 }
 
 export interface ConfigFault {
@@ -30,16 +34,20 @@ export interface ConfigFault {
   readonly value?: string;
   readonly expected: string;
   readonly hint?: string;
+  readonly mayPass?: boolean;
 }
 
-/** Every fault of one configuration at once; the service must not start. */
+/** Every fault of one configuration at once; the service must not start, and not be started again by itself unless all of them may pass. */
 export class ConfigError extends AgentError {
   readonly file: string;
   readonly faults: readonly ConfigFault[];
 
   constructor(file: string, faults: readonly ConfigFault[]) {
     const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
-    super('config/invalid', `${file}: ${count}\n${faults.map((fault) => faultLine(file, fault)).join('\n')}`, { recovery: 'stop' });
+    const mayPass = faults.every((fault) => fault.mayPass === true);
+    super(mayPass ? 'config/not-now' : 'config/invalid', `${file}: ${count}\n${faults.map((fault) => faultLine(file, fault)).join('\n')}`, {
+      recovery: mayPass ? 'retry' : 'stop',
+    });
     this.file = file;
     this.faults = faults;
   }

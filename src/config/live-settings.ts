@@ -5,10 +5,13 @@
 import type { z } from 'zod';
 import type { JsonValue } from '../host/json.ts';
 import { type AgentConfig, configShape } from './agent-config.ts';
-import type { ConfigPath } from './config-fault.ts';
+import { CHECKS } from './checks/all-checks.ts';
+import { type ConfigPath, pathText } from './config-fault.ts';
 import { freezeDeeply } from './freeze.ts';
+import { draftOf } from './parse-draft.ts';
 import { Quantity } from './quantity.ts';
 import { nameWithUnit } from './schema/fields.ts';
+import { followPeriod } from './schema/sensor-fields.ts';
 import { bare, type FieldMeta, memberSchema } from './schema-walk.ts';
 import { expectedOf } from './zod-faults.ts';
 
@@ -44,9 +47,24 @@ export function withLiveSetting(config: AgentConfig, key: string, value: JsonVal
   const parsed = place.schema.safeParse(typeof value === 'bigint' ? Number(value) : value);
   if (!parsed.success) return { fault: `${key}: expected ${place.expected}` };
   const plain: unknown = parsed.data instanceof Quantity ? parsed.data.amount : parsed.data;
-  const changed = replaced(config, place.path, plain) as AgentConfig;
-  const contradiction = contradictionIn(changed, place.path);
+  const changed = withDeadlines(replaced(config, place.path, plain) as AgentConfig, place.path);
+  const contradiction = contradictionIn(changed);
   return contradiction === undefined ? { config: freezeDeeply(changed) } : { fault: `${key}: ${contradiction}` };
+}
+
+/** The configuration with as many of these settings as fit together, whatever their order: one may fit only once another is in force. */
+export function withLiveSettings(config: AgentConfig, settings: Iterable<readonly [string, JsonValue]>): AgentConfig {
+  let changed = config;
+  let left = [...settings];
+  for (let before = left.length + 1; left.length > 0 && left.length < before; ) {
+    before = left.length;
+    left = left.filter(([key, value]) => {
+      const result = withLiveSetting(changed, key, value);
+      if ('config' in result) changed = result.config;
+      return 'fault' in result;
+    });
+  }
+  return changed;
 }
 
 function placesOf(config: AgentConfig): readonly Place[] {
@@ -109,16 +127,21 @@ function replaced(value: unknown, [key, ...rest]: ConfigPath, put: unknown): unk
   return { ...mapping, [key]: replaced(mapping[key], rest, put) };
 }
 
-/** A shorter period takes its deadline along; intervals must not cross. */
-function contradictionIn(config: AgentConfig, [section, index]: ConfigPath): string | undefined {
-  if (section !== 'sensors' || typeof index !== 'number') return undefined;
-  const sensor = config.sensors[index];
-  if (sensor === undefined) return undefined;
-  if (sensor.deadlineMs > sensor.periodMs) return `shorter than the sensor's deadline of ${sensor.deadlineMs} ms`;
-  if (sensor.window !== undefined && sensor.window.lengthMs < sensor.periodMs)
-    return `longer than the sensor's window of ${sensor.window.lengthMs} ms`;
-  const crossed = Object.values(sensor.keys).some(
-    ({ minIntervalMs = 0, maxIntervalMs = Number.POSITIVE_INFINITY }) => minIntervalMs > maxIntervalMs,
-  );
-  return crossed ? 'minInterval would be longer than maxInterval' : undefined;
+/** The sensor at a path with the deadline that follows its period. */
+function withDeadlines(config: AgentConfig, [section, index]: ConfigPath): AgentConfig {
+  if (section !== 'sensors') return config;
+  return { ...config, sensors: config.sensors.map((sensor, at) => (at === index ? followPeriod(sensor) : sensor)) };
+}
+
+/** What check-config would say of it. */
+function contradictionIn(config: AgentConfig): string | undefined {
+  const draft = draftOf(config);
+  for (const check of CHECKS) {
+    const found = check(draft).find(({ warning }) => warning !== true);
+    if (found === undefined) continue;
+    const [section, index, ...within] = found.path;
+    const place = pathText(section !== undefined && typeof index === 'number' ? within : found.path);
+    return `${place} would be wrong: ${found.problem?.replace(/:$/, '') ?? 'a value that does not fit'}, expected ${found.expected}`;
+  }
+  return undefined;
 }

@@ -1,12 +1,14 @@
 /** Parses each section, sensor, actuator and rule by itself, so that a fault in one hides none in another. */
 import type { z } from 'zod';
-import { configSchema, configShape } from './agent-config.ts';
-import type { ConfigDraft, Placed } from './checks/draft.ts';
+import { type AgentConfig, configSchema, configShape, MOST_ITEMS } from './agent-config.ts';
+import { type ConfigDraft, type Placed, telemetryUses } from './checks/draft.ts';
 import type { ConfigPath, PathFault } from './config-fault.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { ruleSchema } from './schema/rules.ts';
 import { sensorSchema } from './schema/sensors.ts';
 import { faultsOf } from './zod-faults.ts';
+
+type Items = keyof typeof MOST_ITEMS;
 
 export function parseDraft(root: Readonly<Record<string, unknown>>): {
   readonly draft: ConfigDraft;
@@ -18,10 +20,14 @@ export function parseDraft(root: Readonly<Record<string, unknown>>): {
     if (!result.success) faults.push(...faultsOf(result.error.issues, schema, value, path));
     return result.success ? result.data : undefined;
   };
-  const items = <S extends z.ZodType>(name: 'sensors' | 'actuators' | 'rules', schema: S): Placed<z.infer<S>>[] => {
+  const items = <S extends z.ZodType>(name: Items, schema: S): Placed<z.infer<S>>[] => {
     const list = root[name];
     if (!Array.isArray(list)) {
       parse(configShape[name], list, [name]);
+      return [];
+    }
+    if (list.length > MOST_ITEMS[name]) {
+      faults.push({ path: [name], problem: `${list.length} ${name}`, value: '', expected: `at most ${MOST_ITEMS[name]}` });
       return [];
     }
     return list.flatMap((value: unknown, index) => {
@@ -31,19 +37,47 @@ export function parseDraft(root: Readonly<Record<string, unknown>>): {
   };
   const { sensors: _s, actuators: _a, rules: _r, ...others } = configShape;
   const sections: Record<string, unknown> = {};
-  for (const [key, schema] of Object.entries<z.ZodType>(others)) sections[key] = parse(schema, root[key], [key]);
+  for (const [key, schema] of Object.entries<z.ZodType>(others)) {
+    const section = parse(schema, root[key], [key]);
+    if (section !== undefined) sections[key] = section;
+  }
   const unknown = Object.keys(root).filter((key) => !Object.hasOwn(configShape, key));
   if (unknown.length > 0)
     faults.push(...faultsOf([{ code: 'unrecognized_keys', keys: unknown, path: [], message: '' }], configSchema, root, []));
+  const sensors = items('sensors', sensorSchema);
   const draft = {
-    sensors: items('sensors', sensorSchema),
+    sensors,
     actuators: items('actuators', actuatorSchema),
     rules: items('rules', ruleSchema),
+    telemetry: telemetryUses(sensors),
     sections,
     sensorNames: namesIn(root.sensors),
     actuatorNames: namesIn(root.actuators),
   };
   return { draft, faults };
+}
+
+/** The configuration of a draft without a fault. */
+export function wholeConfig({ sections, sensors, actuators, rules }: ConfigDraft): AgentConfig {
+  const configs = <T>(items: readonly Placed<T>[]): readonly T[] => items.map(({ config }) => config);
+  // Every section parsed, as there is no fault; those that are missing are optional.
+  return { ...sections, sensors: configs(sensors), actuators: configs(actuators), rules: configs(rules) } as AgentConfig;
+}
+
+/** The draft of a configuration that is whole already. */
+export function draftOf({ sensors, actuators, rules, ...sections }: AgentConfig): ConfigDraft {
+  const placed = <T>(items: readonly T[], name: Items): readonly Placed<T>[] =>
+    items.map((config, index) => ({ config, path: [name, index] }));
+  const placedSensors = placed(sensors, 'sensors');
+  return {
+    sensors: placedSensors,
+    actuators: placed(actuators, 'actuators'),
+    rules: placed(rules, 'rules'),
+    telemetry: telemetryUses(placedSensors),
+    sections,
+    sensorNames: namesIn(sensors),
+    actuatorNames: namesIn(actuators),
+  };
 }
 
 function namesIn(list: unknown): ReadonlySet<string> {

@@ -1,5 +1,7 @@
 /** Where a configuration keeps its folders, also when something else in it is wrong: for commands that look for the agent. */
-import { readWhole } from '../host/durable-file.ts';
+import { readUserFile } from '../host/durable-file.ts';
+import type { Environment } from '../host/environment.ts';
+import { withEnvironment } from './secret-sources.ts';
 import { readYaml } from './yaml-source.ts';
 
 export const DEFAULT_CONFIG_FILE = '/etc/turnstone/turnstone.yaml';
@@ -11,9 +13,16 @@ export interface AgentFolders {
   readonly runFolder: string;
 }
 
-/** The folders of a configuration file, or of the installed one; the usual ones when there is none to read. */
-export async function peekFolders(file: string = DEFAULT_CONFIG_FILE): Promise<AgentFolders> {
-  const { stateFolder, runFolder } = await peek(file);
+/**
+ * The folders of a configuration file, or of the installed one; the usual ones when there is none to read. A variable that is not set here,
+ * as the service's may be, stays as it is written.
+ */
+export async function peekFolders(file: string | undefined, environment: Environment): Promise<AgentFolders> {
+  return foldersOf(await peek(file ?? DEFAULT_CONFIG_FILE, environment));
+}
+
+/** The folders that a tree names. */
+export function foldersOf({ stateFolder, runFolder }: Readonly<Record<string, unknown>>): AgentFolders {
   return {
     stateFolder: typeof stateFolder === 'string' ? stateFolder : DEFAULT_STATE_FOLDER,
     runFolder: typeof runFolder === 'string' ? runFolder : DEFAULT_RUN_FOLDER,
@@ -21,8 +30,8 @@ export async function peekFolders(file: string = DEFAULT_CONFIG_FILE): Promise<A
 }
 
 /** What a file says, unchecked. */
-export async function peek(file: string): Promise<Readonly<Record<string, unknown>>> {
-  const content = await readWhole(file).catch(() => undefined);
-  const tree = content === undefined ? undefined : readYaml(content.toString('utf8')).tree;
+export async function peek(file: string, environment: Environment): Promise<Readonly<Record<string, unknown>>> {
+  const content = await readUserFile(file).catch(() => undefined);
+  const tree = content === undefined ? undefined : withEnvironment(readYaml(content).tree, environment);
   return (typeof tree === 'object' && tree !== null ? tree : {}) as Readonly<Record<string, unknown>>;
 }

@@ -5,25 +5,25 @@
  *
  * Each section, sensor, actuator and rule is parsed by itself, so that a fault in one hides none in another.
  */
-import { AgentError } from '../errors.ts';
-import { readWhole } from '../host/durable-file.ts';
+import { AgentError, messageOf } from '../errors.ts';
+import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type AgentConfig, configSchema } from './agent-config.ts';
-import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './checks/access.ts';
-import type { Check, Finding } from './checks/draft.ts';
+import { CHECKS } from './checks/all-checks.ts';
+import { checkCertificates } from './checks/certificates.ts';
+import type { Finding } from './checks/draft.ts';
+import { checkDrivers } from './checks/drivers.ts';
 import { checkFiles, checkReadable } from './checks/files.ts';
-import { checkFormats, checkPlaceholders } from './checks/formats.ts';
-import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './checks/hardware.ts';
-import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkProducedKeys, checkRuleKeys } from './checks/keys.ts';
-import { checkNames, checkReferences } from './checks/names.ts';
-import { checkAlarms, checkLimits, checkMethodValues, checkRuleValues } from './checks/thresholds.ts';
-import { checkActuatorTimes, checkDeliveryTimes, checkSensorTimes } from './checks/timing.ts';
+import { checkFolders } from './checks/folders.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './config-fault.ts';
 import { freezeDeeply } from './freeze.ts';
-import { parseDraft } from './parse-draft.ts';
+import { parseDraft, wholeConfig } from './parse-draft.ts';
+import { tooManyPatterns } from './pattern-bounds.ts';
 import { fieldAt, visitFields } from './schema-walk.ts';
-import { resolveSecrets } from './secret-sources.ts';
-import { readYaml } from './yaml-source.ts';
+import { type ResolvedSecrets, resolveSecrets } from './secret-sources.ts';
+import { isHarmless } from './shown-value.ts';
+import { MOST_FAULTS } from './yaml-bounds.ts';
+import { readYaml, type YamlSource } from './yaml-source.ts';
 
 export interface ReadConfigDeps {
   readonly environment: Environment;
@@ -32,47 +32,35 @@ export interface ReadConfigDeps {
 export interface ReadConfig {
   /** Absent when there is a fault. */
   readonly config?: AgentConfig;
+  /** Without what named files would bring, when nothing is wrong but that they are not there now. */
+  readonly meanwhile?: AgentConfig;
   readonly faults: readonly ConfigFault[];
   readonly warnings: readonly ConfigFault[];
 }
 
-const CHECKS: readonly Check[] = [
-  checkNames,
-  checkReferences,
-  checkLines,
-  checkBuses,
-  checkSerialPorts,
-  checkBias,
-  checkBoard,
-  checkKeyRules,
-  checkProducedKeys,
-  checkAttributeKeys,
-  checkFixedAttributes,
-  checkRuleKeys,
-  checkSensorTimes,
-  checkActuatorTimes,
-  checkDeliveryTimes,
-  checkAlarms,
-  checkLimits,
-  checkRuleValues,
-  checkMethodValues,
-  checkFormats,
-  checkPlaceholders,
-  checkPlatformAccess,
-  checkProvisioning,
-  checkStatusPage,
-];
-
-/** The configuration, frozen. @throws ConfigError `config/invalid` (stop) with every fault; `config/unreadable` (stop). */
+/** The configuration, frozen. @throws ConfigError `config/invalid` (stop) with every fault; `config/unreadable` (stop, or retry for a disk that does not answer). */
 export async function loadConfig(path: string, deps: ReadConfigDeps): Promise<AgentConfig> {
   const { config, faults } = await readConfig(path, deps);
   if (config === undefined) throw new ConfigError(path, faults);
   return config;
 }
 
-/** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop) when the file cannot be read. */
+/**
+ * The same for who can live without files that are named and are not there now, and looks for them again; what they would bring is absent.
+ * @throws as `loadConfig`, for every other fault.
+ */
+export async function loadConfigToRun(
+  path: string,
+  deps: ReadConfigDeps,
+): Promise<{ readonly config: AgentConfig; readonly missing: readonly ConfigFault[] }> {
+  const { config, meanwhile = config, faults } = await readConfig(path, deps);
+  if (meanwhile === undefined) throw new ConfigError(path, faults);
+  return { config: meanwhile, missing: faults };
+}
+
+/** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */
 export async function readConfig(path: string, deps: ReadConfigDeps): Promise<ReadConfig> {
-  const source = readYaml(await readText(path));
+  const source = readYaml(await readSource(path));
   if (source.tree === undefined) return { faults: source.faults, warnings: [] };
   if (typeof source.tree !== 'object' || source.tree === null || Array.isArray(source.tree)) {
     const notMapping: PathFault = {
@@ -80,34 +68,45 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
       problem: 'no configuration in this file',
       expected: 'keys and values, beginning with "version: 1"',
     };
-    return { faults: [source.locate(notMapping)], warnings: [] };
+    return { faults: [source.locate(notMapping, true)], warnings: [] };
   }
   const { tree, faults, hidden } = await resolveSecrets(configSchema, source.tree, deps.environment);
+  const tooMany = tooManyPatterns(tree);
+  if (tooMany !== undefined) return { faults: inPlace([...faults, tooMany], source, { tree, hidden }), warnings: [] };
   const { draft, faults: schemaFaults } = parseDraft(tree as Record<string, unknown>);
   const findings: Finding[] = CHECKS.flatMap((check) => check(draft));
-  findings.push(...(await checkFiles(configSchema, tree)), ...(await checkReadable(path, holdsSecret(tree, hidden))));
-  const place = (fault: PathFault): ConfigFault => source.locate(fault, fieldAt(configSchema, tree, fault.path)?.meta.secret === true);
+  findings.push(
+    ...(await checkFiles(configSchema, tree)),
+    ...(await checkFolders(draft)),
+    ...(await checkDrivers(draft)),
+    ...(await checkCertificates(draft)),
+  );
+  findings.push(...(await checkReadable(path, holdsSecret(tree, hidden))));
   // What an unset variable leaves behind is no fault of its own.
   const unresolved = new Set(faults.map(({ path: at }) => pathText(at)));
   const others = [...schemaFaults, ...findings].filter((fault) => !unresolved.has(pathText(fault.path)));
+  const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all, source, { tree, hidden });
   const found = {
-    faults: inOrder([...faults, ...others.filter((fault) => !isWarning(fault))].map(place)),
-    warnings: inOrder(others.filter(isWarning).map(place)),
+    faults: placed([...faults, ...others.filter((fault) => !isWarning(fault))]),
+    warnings: placed(others.filter(isWarning)),
   };
-  if (found.faults.length > 0) return found;
-  return { config: freezeDeeply(configSchema.parse(tree)), ...found };
+  if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
+  const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
+  return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
 }
 
-async function readText(path: string): Promise<string> {
-  const content = await readWhole(path).catch((cause: unknown) => {
-    throw new AgentError('config/unreadable', `cannot read the configuration ${path}`, { recovery: 'stop', cause });
+async function readSource(path: string): Promise<Uint8Array> {
+  const content = await readUserFile(path).catch((cause: unknown) => {
+    // A disk or a right may be mended by itself; what is no file, or far too large for one, is not.
+    const recovery = cause instanceof AgentError && cause.recovery === 'retry' ? 'retry' : 'stop';
+    throw new AgentError('config/unreadable', `no configuration: ${messageOf(cause)}`, { recovery, cause });
   });
   if (content === undefined) throw new AgentError('config/unreadable', `there is no configuration ${path}`, { recovery: 'stop' });
-  return content.toString('utf8');
+  return content;
 }
 
 /** Whether a secret is written in the file itself. */
-function holdsSecret(tree: unknown, hidden: ReadonlySet<string>): boolean {
+function holdsSecret(tree: unknown, hidden: ReadonlyMap<string, unknown>): boolean {
   let found = false;
   visitFields(configSchema, tree, ({ meta, path, value }) => {
     if (meta.secret === true && typeof value === 'string' && !hidden.has(pathText(path))) found = true;
@@ -119,6 +118,26 @@ function isWarning(fault: Finding): boolean {
   return fault.warning === true;
 }
 
-function inOrder(faults: readonly ConfigFault[]): ConfigFault[] {
-  return faults.toSorted((a, b) => a.line - b.line || a.column - b.column);
+/** In their order in the file, and no more than anybody mends at once. */
+function inPlace(
+  faults: readonly PathFault[],
+  source: YamlSource,
+  { tree, hidden }: Pick<ResolvedSecrets, 'tree' | 'hidden'>,
+): readonly ConfigFault[] {
+  // What came from a file stands where the file is named.
+  const standing = faults.map((fault) => ({ fault, path: hidden.get(pathText(fault.path)) ?? fault.path }));
+  const sorted = standing
+    .map((one) => ({ ...one, at: source.place({ ...one.fault, path: one.path }) }))
+    .toSorted((a, b) => a.at.line - b.at.line || a.at.column - b.at.column);
+  const told = sorted.slice(0, MOST_FAULTS).map(({ fault, path }): ConfigFault => {
+    const field = fieldAt(configSchema, tree, fault.path);
+    const isSecret = field !== undefined && !isHarmless(field.value, field);
+    return {
+      ...source.locate({ ...fault, path }, isSecret),
+      path: pathText(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path),
+    };
+  });
+  const next = sorted[MOST_FAULTS];
+  if (next === undefined) return told;
+  return [...told, { ...next.at, path: '', problem: 'there is more', expected: 'what is above, first' }];
 }

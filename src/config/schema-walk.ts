@@ -8,10 +8,16 @@ type Schema = z.core.$ZodType;
 export interface FieldMeta {
   readonly live?: boolean;
   readonly secret?: boolean;
+  /** May hold a secret that nobody can tell from the rest. */
+  readonly private?: boolean;
+  /** It names where a secret is. */
+  readonly names?: 'secret-file' | 'secret-credential';
   /** What must be there when the configuration is checked. */
   readonly exists?: 'file' | 'program';
   readonly amount?: { readonly unit: string; readonly min?: number; readonly max?: number };
   readonly expected?: string;
+  /** `regex` where a regular expression is made of it. */
+  readonly format?: string;
 }
 
 /** A schema without its wrappers (defaults, optional, transforms), with what the wrappers said. */
@@ -29,10 +35,12 @@ export function bare(schema: Schema): Bare {
   let inner = schema;
   let meta: FieldMeta = {};
   for (;;) {
-    meta = { ...(z.globalRegistry.get(inner) as FieldMeta | undefined), ...meta };
+    const said = z.globalRegistry.get(inner) as FieldMeta | undefined;
+    if (said !== undefined) meta = { ...said, ...meta };
     const { def } = (inner as z.core.$ZodTypes)._zod;
     if (def.type === 'pipe') inner = def.in;
-    else if (def.type === 'lazy') inner = def.getter();
+    // Not its getter, which makes a new schema at each call.
+    else if (def.type === 'lazy') inner = (inner as z.core.$ZodLazy)._zod.innerType;
     else if (def.type === 'optional' || def.type === 'default' || def.type === 'prefault' || def.type === 'readonly') inner = def.innerType;
     else return { schema: inner, meta };
   }
@@ -45,12 +53,16 @@ export function knownKeys(schema: Schema, value: unknown): readonly string[] {
 
 /** The schema of one member of a value; undefined where there is none. */
 export function memberSchema(schema: Schema, value: unknown, key: string | number): Schema | undefined {
-  const inner = bare(schema).schema;
+  return membersOf(bare(schema).schema, value)(key);
+}
+
+/** The schemas of a value's members by their key; what it is made of is found out once for all of them. */
+function membersOf(inner: Schema, value: unknown): (key: string | number) => Schema | undefined {
   const { def } = (inner as z.core.$ZodTypes)._zod;
-  if (def.type === 'array') return def.element;
-  if (def.type === 'record') return def.valueType;
+  if (def.type === 'array') return () => def.element;
+  if (def.type === 'record') return () => def.valueType;
   const shape = shapeOf(inner, value);
-  return shape !== undefined && Object.hasOwn(shape, key) ? shape[key] : undefined;
+  return (key) => (shape !== undefined && Object.hasOwn(shape, key) ? shape[key] : undefined);
 }
 
 /** Follows a path through schema and value together. */
@@ -67,10 +79,12 @@ export function fieldAt(schema: Schema, value: unknown, path: ConfigPath): Field
 
 /** Calls back for every value that the schema knows, outer before inner. */
 export function visitFields(schema: Schema, value: unknown, visit: (field: Field) => void, path: ConfigPath = []): void {
-  visit({ path, value, ...bare(schema) });
+  const inner = bare(schema);
+  visit({ path, value, ...inner });
   if (typeof value !== 'object' || value === null) return;
+  const schemaOf = membersOf(inner.schema, value);
   for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-    const member = memberSchema(schema, value, key);
+    const member = schemaOf(key);
     if (member !== undefined) visitFields(member, memberOf(value, key), visit, [...path, key]);
   }
 }

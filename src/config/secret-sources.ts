@@ -2,17 +2,26 @@
  * Brings secrets into the configuration from where they are safe: `${ENV}` in any text, a file (`accessTokenFile`), or a systemd
  * credential (`accessTokenCredential`). What came in this way is never shown again.
  */
+import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { messageOf } from '../errors.ts';
-import { readWhole } from '../host/durable-file.ts';
+import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type ConfigPath, type PathFault, pathText } from './config-fault.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMeanWhenTold } from './did-you-mean.ts';
 import { knownKeys, visitFields } from './schema-walk.ts';
+import { isWord } from './shown-value.ts';
+import { MOST_FAULTS } from './yaml-bounds.ts';
 
-/** `${NAME}`; `$${NAME}` is kept as `${NAME}`. */
-const REFERENCE = /\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+/** `${NAME}`; `$${` is kept as `${`, and `${` without name and end is a mistake. */
+const REFERENCE = /\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?/g;
+/** As variables are called; anything else may be the secret itself. */
+const VARIABLE = /^[A-Z_][A-Z0-9_]*$|^[a-z_]{1,32}$/;
+/** What variables may add to a file: a value of 100 kB that is named in every line must not fill the memory. */
+const MOST_SUBSTITUTED = 1024 * 1024;
+/** In one text; somebody pasted a script. */
+const MOST_REFERENCES = 1_000;
 /** A token or a proxy address; nothing longer is a secret of ours. */
 const LARGEST_SECRET_BYTES = 16 * 1024;
 /**
@@ -25,22 +34,27 @@ const CREDENTIAL_PREFIX = 'turnstone_';
 export interface ResolvedSecrets {
   readonly tree: unknown;
   readonly faults: readonly PathFault[];
-  /** Paths, as text, whose values came from elsewhere. */
-  readonly hidden: ReadonlySet<string>;
+  /** Paths, as text, whose values came from elsewhere; with the key in the file that brought them, where it is another one. */
+  readonly hidden: ReadonlyMap<string, ConfigPath | undefined>;
 }
 
 export async function resolveSecrets(schema: z.core.$ZodType, tree: unknown, environment: Environment): Promise<ResolvedSecrets> {
   const faults: PathFault[] = [];
-  const hidden = new Set<string>();
-  const resolved = substitute(tree, [], { environment, faults, hidden });
+  const hidden = new Map<string, ConfigPath | undefined>();
+  const resolved = substitute(tree, [], { environment, faults, hidden, substituted: 0 });
   const sources: Source[] = [];
   visitFields(schema, resolved, ({ schema: inner, value, path }) => sources.push(...sourcesOf(inner, value, path)));
   for (const source of sources) {
     const fault = await fill(source, environment);
-    hidden.add(pathText([...source.path, source.field]));
+    hidden.set(pathText([...source.path, source.field]), [...source.path, source.key]);
     if (fault !== undefined) faults.push(fault);
   }
   return { tree: resolved, faults, hidden };
+}
+
+/** A file's texts with the variables that are set; whatever is wrong with the others stays as it is written. */
+export function withEnvironment(tree: unknown, environment: Environment): unknown {
+  return substitute(tree, [], { environment, faults: [], hidden: new Map(), substituted: 0 });
 }
 
 interface Source {
@@ -57,6 +71,7 @@ function sourcesOf(schema: z.core.$ZodType, value: unknown, path: ConfigPath): S
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   const mapping = value as Record<string, unknown>;
   const known = new Set(knownKeys(schema, value));
+  if (known.size === 0) return [];
   const fields = [...known].filter((field) => known.has(`${field}File`) && known.has(`${field}Credential`));
   return fields.flatMap((field) => {
     const given = [field, `${field}File`, `${field}Credential`].filter((key) => Object.hasOwn(mapping, key));
@@ -74,14 +89,17 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
   if (typeof place !== 'string') return undefined;
   const file = key === `${field}File` ? place : credentialFile(place, environment);
   try {
-    const content = await readWhole(file, LARGEST_SECRET_BYTES);
-    if (content === undefined) return missing(at, field, key === `${field}Credential` ? file : undefined);
+    const content = await readUserFile(file, LARGEST_SECRET_BYTES);
+    if (content === undefined) return key === `${field}File` ? missingFile(at, field) : missingCredential(at, place, file);
+    if (!isUtf8(content)) return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8' };
     const value = content.toString('utf8').replace(/\r?\n$/, '');
     if (value === '') return { path: at, problem: 'empty file:', expected: `a file with the ${field}` };
     mapping[field] = value;
     return undefined;
   } catch (error) {
-    return { path: at, problem: `${messageOf(error)}:`, expected: `a file with the ${field} that this user may read` };
+    const isForbidden = error instanceof AgentError && systemCode(error.cause) === 'EACCES';
+    const expected = `a file with the ${field} that this user may read`;
+    return { path: at, problem: `${messageOf(error)}:`, expected, ...(isForbidden ? {} : { mayPass: true }) };
   }
 }
 
@@ -89,35 +107,84 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: Environ
   return folder === undefined ? join(CREDENTIALS_SOURCE, name.replace(CREDENTIAL_PREFIX, '')) : join(folder, name);
 }
 
-function missing(path: ConfigPath, field: string, credential: string | undefined): PathFault {
-  if (credential === undefined) return { path, problem: 'no such file:', expected: `a file with the ${field}` };
+function missingFile(path: ConfigPath, field: string): PathFault {
+  return { path, problem: 'no such file:', expected: `a file with the ${field}`, mayPass: true };
+}
+
+function missingCredential(path: ConfigPath, name: string, file: string): PathFault {
   return {
     path,
     problem: 'no such credential:',
-    expected: `the file ${credential}`,
+    mayPass: true,
+    expected: isWord(name) ? `the file ${file}` : 'the name of a credential',
     hint: `the service is given every file of ${CREDENTIALS_SOURCE} as ${CREDENTIAL_PREFIX}<name>`,
   };
 }
 
-function substitute(
-  value: unknown,
-  path: ConfigPath,
-  context: { readonly environment: Environment; readonly faults: PathFault[]; readonly hidden: Set<string> },
-): unknown {
+interface Substitution {
+  readonly environment: Environment;
+  readonly faults: PathFault[];
+  readonly hidden: Map<string, ConfigPath | undefined>;
+  /** Characters that variables have added so far. */
+  substituted: number;
+}
+
+function substitute(value: unknown, path: ConfigPath, context: Substitution): unknown {
   if (Array.isArray(value)) return value.map((item, index) => substitute(item, [...path, index], context));
-  if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, substitute(member, [...path, key], context)]));
-  if (typeof value !== 'string' || !value.includes('${')) return value;
-  return value.replace(REFERENCE, (written, name: string) => {
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => {
+        const at = [...path, key];
+        if (key.includes('${')) note(context, { path: at, atKey: true, problem: 'a reference in a key:', value: key, expected: 'a word' });
+        return [key, substitute(member, at, context)];
+      }),
+    );
+  }
+  return typeof value === 'string' && value.includes('${') ? substituteText(value, path, context) : value;
+}
+
+function substituteText(text: string, path: ConfigPath, context: Substitution): string {
+  if (hasTooMany(text)) {
+    note(context, { path, problem: 'too many references', value: '', expected: `at most ${MOST_REFERENCES} in one text` });
+    return text;
+  }
+  return text.replace(REFERENCE, (written, name: string | undefined) => {
     if (written.startsWith('$$')) return written.slice(1);
-    context.hidden.add(pathText(path));
-    const found = context.environment[name];
-    if (found === undefined || found === '') {
-      const hint =
-        didYouMean(name, Object.keys(context.environment)).hint ?? 'set it in the unit (Environment=, EnvironmentFile=) or use a file';
-      context.faults.push({ path, problem: 'environment variable not set:', value: name, expected: 'its value', hint });
+    if (name === undefined) {
+      note(context, { path, problem: 'a reference without name or end in', expected: `\${NAME}`, hint: '$${ stands for a plain ${' });
       return written;
     }
-    return found;
+    context.hidden.set(pathText(path), undefined);
+    const found = context.environment[name];
+    if (found === undefined || found === '') {
+      const known = Object.keys(context.environment);
+      const hint = didYouMeanWhenTold(name, known, 'set it in the unit (Environment=, EnvironmentFile=) or use a file');
+      note(context, {
+        path,
+        problem: 'environment variable not set:',
+        value: VARIABLE.test(name) ? name : '',
+        expected: 'its value',
+        ...hint,
+      });
+      return written;
+    }
+    context.substituted += found.length;
+    if (context.substituted <= MOST_SUBSTITUTED) return found;
+    note(context, { path, problem: 'too much from the environment', value: '', expected: `at most ${MOST_SUBSTITUTED} characters` });
+    return written;
   });
+}
+
+function hasTooMany(text: string): boolean {
+  let at = -1;
+  for (let count = 0; count <= MOST_REFERENCES; count += 1) {
+    at = text.indexOf('${', at + 1);
+    if (at < 0) return false;
+  }
+  return true;
+}
+
+/** One text may hold as many faults as it has letters. */
+function note({ faults }: Substitution, fault: PathFault): void {
+  if (faults.length < MOST_FAULTS) faults.push(fault);
 }

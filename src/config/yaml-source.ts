@@ -1,19 +1,14 @@
 /**
- * One YAML file as a tree of plain values that still knows where each of them stands. Bounded before it is believed: size, depth,
- * aliases; tabs, duplicate keys, unknown tags and `__proto__` are faults.
+ * One YAML file as a tree of plain values that still knows where each of them stands. Bounded before it is believed (yaml-bounds.ts); tabs,
+ * duplicate keys, unknown tags, unknown anchors, a second document and `__proto__` are faults.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import type { ConfigFault, ConfigPath, PathFault } from './config-fault.ts';
 import { pathText } from './config-fault.ts';
-
-/** 1,000 sensors with all options need less than half of it. */
-const LARGEST_FILE_LENGTH = 1024 * 1024;
-/** The schema itself is at most 9 deep; JSON Schemas of RPC parameters go deeper. */
-const DEEPEST = 32;
-/** So many openings without a closing, or dashes in a row, that parsing them would take seconds before it failed. */
-const BOMB = /(?:[[{][^[\]{}]*){200}|(?:[-?] ){200}/;
-/** Anchors are for sharing a few key rules, not for growing a small file into a large tree. */
-const MOST_ALIASES = 200;
+import { withoutUser } from './shown-value.ts';
+import { composeBounded, YamlLimit } from './yaml-bounds.ts';
+import { decodeText } from './yaml-text.ts';
+import { type TreeFault, treeOf } from './yaml-tree.ts';
 
 /** Longest value that a message shows. */
 const SHOWN_LENGTH = 60;
@@ -28,66 +23,100 @@ const EXPLAINED: Readonly<Record<string, { readonly expected: string; readonly h
   BLOCK_AS_IMPLICIT_KEY: { expected: 'one "key: value" a line', hint: 'check the indentation, and put values with ": " in quotes' },
   BAD_SCALAR_START: { expected: 'quotes around this value' },
   TAG_RESOLVE_FAILED: { expected: 'no tag', hint: 'put values that begin with ! in quotes' },
-  MULTIPLE_DOCS: { expected: 'one document', hint: 'remove the --- line' },
 };
 
 export interface YamlSource {
   /** Plain values; undefined when the text is no YAML at all. */
   readonly tree: unknown;
   readonly faults: readonly ConfigFault[];
+  place(fault: PathFault): Place;
   /** The fault with its place in the file; `isSecret` keeps the value out of it. */
   locate(fault: PathFault, isSecret?: boolean): ConfigFault;
 }
 
-export function readYaml(text: string): YamlSource {
+export interface Place {
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+}
+
+export function readYaml(source: string | Uint8Array): YamlSource {
   const lines = new LineCounter();
-  const at = (offset: number): { line: number; column: number } => {
+  const at = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const broken = (problem: string, expected: string, place = { line: 1, column: 1 }): YamlSource => {
-    const fault: ConfigFault = { ...place, path: '', problem, expected };
-    return { tree: undefined, faults: [fault], locate: () => fault };
-  };
-  if (text.length > LARGEST_FILE_LENGTH) return broken(`${text.length} characters`, `at most ${LARGEST_FILE_LENGTH}`);
-  if (BOMB.test(text)) return broken('nested too deeply', `at most ${DEEPEST} levels`);
+  const decoded = decodeText(source);
+  if (typeof decoded !== 'string') {
+    const { text: before, offset, ...fault } = decoded;
+    return broken(fault, placeIn(before, offset));
+  }
   try {
-    const document = parseDocument(text, {
-      lineCounter: lines,
-      prettyErrors: false,
-      logLevel: 'silent',
-      version: '1.2',
-      schema: 'core',
-      merge: false,
-    });
-    const root: Node | null = document.contents;
-    const resolve = (node: unknown): unknown => (isAlias(node) ? node.resolve(document) : node);
-    const faults = [...document.errors, ...document.warnings].map((error): ConfigFault => {
-      const { expected, hint } = EXPLAINED[error.code] ?? { expected: 'well-formed YAML' };
-      return { ...at(error.pos[0]), path: '', problem: firstLine(error.message), expected, ...(hint === undefined ? {} : { hint }) };
-    });
-    const locate = (fault: PathFault, isSecret = false): ConfigFault => {
-      const place = placeOf(root, fault, resolve);
-      const value = fault.value ?? (fault.atKey === true ? undefined : asWritten(place.value, text, isSecret));
-      return {
-        ...at(place.offset),
-        path: pathText(fault.path),
-        problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
-        ...(value === undefined || value === '' ? {} : { value }),
-        expected: fault.expected,
-        ...(fault.hint === undefined ? {} : { hint: fault.hint }),
-      };
-    };
-    if (faults.length > 0) return { tree: undefined, faults, locate };
-    const tree: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
-    const bad = firstBadMember(tree);
-    return bad === undefined ? { tree, faults, locate } : { tree: undefined, faults: [locate(bad)], locate };
+    const [document, second] = firstTwo(composeBounded(decoded, lines));
+    if (second !== undefined)
+      return broken({ problem: 'a second document', expected: 'one document', hint: 'remove the --- line' }, at(second.range[0]));
+    return document === undefined ? broken({ problem: 'nothing', expected: 'a configuration' }) : sourceOf(document, decoded, at);
   } catch (error) {
+    if (error instanceof YamlLimit) return broken({ problem: error.message, expected: error.expected }, placeIn(decoded, error.offset));
     // The composer recurses; a file that overflows its stack is a file nobody wrote by hand.
-    if (error instanceof RangeError) return broken('nested too deeply', `at most ${DEEPEST} levels`);
-    if (error instanceof ReferenceError) return broken(firstLine(error.message), `known anchors, at most ${MOST_ALIASES} aliases`);
+    if (error instanceof RangeError) return broken({ problem: 'nested too deeply', expected: 'a few levels' });
     throw error;
   }
+}
+
+function sourceOf(document: Document.Parsed, text: string, at: (offset: number) => Place): YamlSource {
+  const nodes = new NodeFinder(document);
+  const locate = (fault: PathFault, isSecret = false): ConfigFault => {
+    const place = nodes.find(fault);
+    const hint = typeof fault.hint === 'function' ? fault.hint() : fault.hint;
+    const value =
+      fault.value === undefined ? (fault.atKey === true ? undefined : asWritten(place.value, text, isSecret)) : shown(fault.value);
+    return {
+      ...at(place.offset),
+      path: pathText(fault.path),
+      problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
+      ...(value === undefined || value === '' ? {} : { value }),
+      expected: fault.expected,
+      ...(hint === undefined ? {} : { hint }),
+      ...(fault.mayPass === undefined ? {} : { mayPass: fault.mayPass }),
+    };
+  };
+  const place = (fault: PathFault): Place => at(nodes.find(fault).offset);
+  const faults = [...document.errors, ...document.warnings].map((error): ConfigFault => {
+    const explained = EXPLAINED[error.code] ?? { expected: 'well-formed YAML' };
+    return { ...at(error.pos[0]), path: '', problem: firstLine(error.message), ...explained };
+  });
+  if (faults.length > 0) return { tree: undefined, faults, place, locate };
+  const { tree, faults: found } = treeOf(document);
+  if (found.length === 0) return { tree, faults: [], place, locate };
+  const placed = ({ node, ...fault }: TreeFault): ConfigFault => {
+    const start = startOf(node);
+    // Without its value, which may be a token that begins with *.
+    const located = locate({ ...fault, value: '' });
+    if (start !== undefined) return { ...located, ...at(start) };
+    // What is said of the whole file.
+    return fault.path.length === 0 ? { ...located, line: 1, column: 1 } : located;
+  };
+  return { tree: undefined, faults: found.map(placed), place, locate };
+}
+
+/** A text that is not even looked into. */
+function broken(said: Omit<ConfigFault, keyof Place | 'path'>, place: Place = { line: 1, column: 1 }): YamlSource {
+  const fault: ConfigFault = { ...place, path: '', ...said };
+  return { tree: undefined, faults: [fault], place: () => place, locate: () => fault };
+}
+
+function placeIn(text: string, offset: number): Place {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
+
+/** The second tells that there are several; the others are not even composed. */
+function firstTwo<T>(all: Iterable<T>): readonly T[] {
+  const found: T[] = [];
+  for (const one of all) if (found.push(one) === 2) break;
+  return found;
 }
 
 /** The parser's words without what follows a colon: that is a piece of the file, and may be a token that begins with * or !. */
@@ -96,29 +125,47 @@ function firstLine(message: string): string {
 }
 
 /** Where a fault stands: at its value, at its key, or at what is nearest above when it is not there. */
-function placeOf(
-  root: unknown,
-  { path, atKey }: PathFault,
-  resolve: (node: unknown) => unknown,
-): { readonly offset: number; readonly value?: unknown } {
-  let node = resolve(root);
-  let offset = startOf(node) ?? 0;
-  for (const [depth, part] of path.entries()) {
-    if (isSeq(node) && typeof part === 'number') {
-      const item = node.items[part];
-      offset = startOf(item) ?? offset;
-      node = resolve(item);
-    } else if (isMap(node)) {
-      const pair = node.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(part));
-      if (pair === undefined) return { offset };
-      const keyAt = startOf(pair.key) ?? offset;
-      const wantsKey = atKey === true && depth === path.length - 1;
-      const valueAt = isEmpty(pair.value) ? undefined : startOf(pair.value);
-      offset = wantsKey ? keyAt : (valueAt ?? keyAt);
-      node = resolve(pair.value);
-    } else return { offset };
+class NodeFinder {
+  readonly #document: Document.Parsed;
+  /** Of mappings that were looked into: a file may have as many faults as it has keys. */
+  readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
+
+  constructor(document: Document.Parsed) {
+    this.#document = document;
   }
-  return { offset, value: node };
+
+  find({ path, atKey }: { readonly path: ConfigPath; readonly atKey?: boolean }): { readonly offset: number; readonly value?: unknown } {
+    let node = this.#resolve(this.#document.contents);
+    let offset = startOf(node) ?? 0;
+    for (const [depth, part] of path.entries()) {
+      if (isSeq(node) && typeof part === 'number') {
+        const item = node.items[part];
+        offset = startOf(item) ?? offset;
+        node = this.#resolve(item);
+      } else if (isMap(node)) {
+        const pair = this.#pairsOf(node).get(String(part));
+        if (pair === undefined) return { offset };
+        const keyAt = startOf(pair.key) ?? offset;
+        const wantsKey = atKey === true && depth === path.length - 1;
+        const valueAt = isEmpty(pair.value) ? undefined : startOf(pair.value);
+        offset = wantsKey ? keyAt : (valueAt ?? keyAt);
+        node = this.#resolve(pair.value);
+      } else return { offset };
+    }
+    return { offset, value: node };
+  }
+
+  #resolve(node: unknown): unknown {
+    return isAlias(node) ? node.resolve(this.#document) : node;
+  }
+
+  #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+    const known = this.#pairs.get(map);
+    if (known !== undefined) return known;
+    const pairs = new Map((map.items as Pair[]).map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair]));
+    this.#pairs.set(map, pairs);
+    return pairs;
+  }
 }
 
 /** A value as the person wrote it: 0x12 stays 0x12, and ${NAME} its name. */
@@ -129,8 +176,13 @@ function asWritten(node: unknown, text: string, isSecret: boolean): string | und
   if (!isScalar(node) || !node.range) return 'a mapping';
   const written = text.slice(node.range[0], node.range[1]).trim();
   const plain = JSON.stringify(written.replace(/^(["'])(.*)\1$/s, '$2'));
-  const shown = typeof node.value === 'string' ? plain : written;
-  return shown.length > SHOWN_LENGTH ? `${shown.slice(0, SHOWN_LENGTH)}…` : shown;
+  return shown(typeof node.value === 'string' ? plain : written);
+}
+
+/** Short, and without the user, password and query of an address. */
+function shown(value: string): string {
+  const harmless = withoutUser(value);
+  return harmless.length > SHOWN_LENGTH ? `${harmless.slice(0, SHOWN_LENGTH)}…` : harmless;
 }
 
 function isEmpty(node: unknown): boolean {
@@ -139,16 +191,4 @@ function isEmpty(node: unknown): boolean {
 
 function startOf(node: unknown): number | undefined {
   return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range) ? Number(node.range[0]) : undefined;
-}
-
-/** Anchors can make a tree that contains itself: depth is counted on the result. */
-function firstBadMember(value: unknown, path: ConfigPath = []): PathFault | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (path.length >= DEEPEST) return { path: path.slice(0, 3), problem: 'nested too deeply', expected: `at most ${DEEPEST} levels` };
-  for (const [key, member] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    if (key === '__proto__') return { path: [...path, key], atKey: true, problem: 'forbidden key', expected: 'another name' };
-    const bad = firstBadMember(member, [...path, key]);
-    if (bad !== undefined) return bad;
-  }
-  return undefined;
 }

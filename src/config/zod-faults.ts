@@ -1,15 +1,17 @@
 /** Turns the schema library's issues into faults with words for people. */
 import type { z } from 'zod';
 import type { ConfigPath, PathFault } from './config-fault.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean, nearest, oneOf } from './did-you-mean.ts';
 import { bare, fieldAt, knownKeys } from './schema-walk.ts';
+import { isLikeKey } from './shown-value.ts';
+import { MOST_FAULTS } from './yaml-bounds.ts';
 
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;
 
 /** The faults of one value; `path` is where the value stands in the file. */
 export function faultsOf(issues: readonly Issue[], schema: Schema, value: unknown, path: ConfigPath): PathFault[] {
-  return issues.flatMap((issue) => faultsOfIssue(issue, schema, value, path));
+  return issues.slice(0, MOST_FAULTS + 1).flatMap((issue) => faultsOfIssue(issue, schema, value, path));
 }
 
 function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: ConfigPath): PathFault[] {
@@ -18,21 +20,16 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
   const field = fieldAt(schema, value, inner);
   if (issue.code === 'unrecognized_keys') {
     const known = field === undefined ? [] : knownKeys(field.schema, field.value);
-    return issue.keys.map((key) => ({
-      path: [...path, key],
-      atKey: true,
-      problem: 'unknown key',
-      value: JSON.stringify(key),
-      expected: known.length === 0 ? 'another key' : `one of ${known.join(', ')}`,
-      ...didYouMean(key, known),
-    }));
+    return issue.keys.slice(0, MOST_FAULTS + 1).map((key) => unknownKey([...path, key], key, known));
   }
   if (issue.code === 'invalid_union' && 'discriminator' in issue && issue.discriminator !== undefined) {
     const options = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
-    const at = inner.slice(0, -1);
-    const written = fieldAt(schema, value, at)?.value;
-    const tag = typeof written === 'object' && written !== null ? (written as Record<string, unknown>)[issue.discriminator] : undefined;
-    return [{ path, expected: `one of ${options.join(', ')}`, ...(tag === undefined ? {} : didYouMean(String(tag), options)) }];
+    const written = fieldAt(schema, value, inner.slice(0, -1))?.value;
+    const mapping = typeof written === 'object' && written !== null ? (written as Record<string, unknown>) : {};
+    const tag = mapping[issue.discriminator];
+    const misspelt = tag === undefined ? nearest(issue.discriminator, Object.keys(mapping)) : undefined;
+    if (misspelt !== undefined) return [unknownKey([...path.slice(0, -1), misspelt], misspelt, [issue.discriminator])];
+    return [{ path, expected: oneOf(options), ...(tag === undefined ? {} : didYouMean(String(tag), options)) }];
   }
   if (issue.code === 'invalid_union') {
     const closest = closestBranch(issue.errors);
@@ -44,6 +41,21 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
     ];
   const expected = issue.code === 'custom' || field === undefined ? issue.message : expectedOf(field.schema, field.meta.expected);
   return [{ path, expected, ...hintFor(field?.value, expected, field?.schema) }];
+}
+
+function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
+  const suggestion = didYouMean(key, known);
+  // What is like no key may be a secret that slipped in front of a colon.
+  const isShown = Object.keys(suggestion).length > 0 || isLikeKey(key);
+  return {
+    path,
+    atKey: true,
+    ...(isShown ? {} : { hidesKey: true }),
+    problem: 'unknown key',
+    value: isShown ? JSON.stringify(key) : '',
+    expected: known.length === 0 ? 'another key' : known.length === 1 ? String(known[0]) : oneOf(known),
+    ...suggestion,
+  };
 }
 
 /** The alternative that a person had in mind: the one that fails inside, not at the value as a whole. */
@@ -92,8 +104,10 @@ function numberInWords(schema: z.ZodNumber): string {
 }
 
 function hintFor(value: unknown, expected: string, schema: Schema | undefined): { readonly hint?: string } {
-  if (typeof value === 'number' && expected.startsWith('a duration')) return { hint: `did you mean "${value}s"?` };
-  if (typeof value === 'number' && expected.startsWith('a size')) return { hint: `did you mean "${value}B"?` };
+  // What is none, negative or too long to be written out is not meant in any unit.
+  const isPlain = typeof value === 'number' && /^\d+(\.\d+)?$/.test(String(value));
+  if (isPlain && expected.startsWith('a duration')) return { hint: `did you mean "${value}s"?` };
+  if (isPlain && expected.startsWith('a size')) return { hint: `did you mean "${value}B"?` };
   if (schema === undefined) return {};
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (typeof value === 'string' && def.type === 'number' && value.trim() !== '' && Number.isFinite(Number(value)))

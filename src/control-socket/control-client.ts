@@ -8,6 +8,7 @@ import {
   decodeLine,
   encodeLine,
   errorOf,
+  JOIN_GROUP,
   LONGEST_ANSWER,
   PROTOCOL_VERSION,
   socketPath,
@@ -19,6 +20,8 @@ export interface ControlClientOptions {
   readonly folder: string;
   /** Default: `control` when this user may, otherwise `read`. */
   readonly access?: ControlAccess;
+  /** Ends every request at once with `control-socket/interrupted`: the person has seen enough. */
+  readonly interrupted?: AbortSignal;
 }
 
 interface Pending {
@@ -41,8 +44,11 @@ export class ControlClient {
   #nextId = 1;
   #greeted: Pending | undefined;
 
-  private constructor(socket: Socket, access: ControlAccess) {
+  readonly #interrupted: AbortSignal | undefined;
+
+  private constructor(socket: Socket, { access, interrupted }: ControlClientOptions & { readonly access: ControlAccess }) {
     this.#socket = socket;
+    this.#interrupted = interrupted;
     this.access = access;
     socket.on('data', (bytes: Buffer) => this.#take(bytes));
     socket.on('error', () => this.#fail(lost('the connection to the agent broke')));
@@ -53,18 +59,19 @@ export class ControlClient {
    * @throws AgentError `control-socket/not-running` (retry) when no agent listens, `control-socket/no-permission` (drop), `control-socket/version` (drop)
    * when agent and command are too different.
    */
-  static async connect({ folder, access }: ControlClientOptions): Promise<ControlClient> {
-    if (access !== undefined) return ControlClient.#open(folder, access);
+  static async connect(options: ControlClientOptions): Promise<ControlClient> {
+    if (options.access !== undefined) return ControlClient.#open({ ...options, access: options.access });
     try {
-      return await ControlClient.#open(folder, 'control');
+      return await ControlClient.#open({ ...options, access: 'control' });
     } catch (error) {
-      if (hasCode(error, 'control-socket/no-permission')) return ControlClient.#open(folder, 'read');
+      if (hasCode(error, 'control-socket/no-permission')) return ControlClient.#open({ ...options, access: 'read' });
       throw error;
     }
   }
 
-  static async #open(folder: string, access: ControlAccess): Promise<ControlClient> {
-    const client = new ControlClient(await connected(socketPath(folder, access), access), access);
+  static async #open(options: ControlClientOptions & { readonly access: ControlAccess }): Promise<ControlClient> {
+    const { folder, access } = options;
+    const client = new ControlClient(await connected(socketPath(folder, access), access), options);
     await client.#greeting();
     return client;
   }
@@ -77,7 +84,8 @@ export class ControlClient {
   ): Promise<JsonValue> {
     const { deadlineMs = DEFAULT_DEADLINE_MS, signal } = options;
     const late = AbortSignal.timeout(deadlineMs + DEADLINE_MARGIN_MS);
-    return this.#ask({ method, params, deadlineMs }, AbortSignal.any(signal === undefined ? [late] : [late, signal]));
+    const ends = [late, signal, this.#interrupted].filter((one) => one !== undefined);
+    return this.#ask({ method, params, deadlineMs }, AbortSignal.any(ends));
   }
 
   /** Calls back for each event until the stream ends, or the signal aborts. */
@@ -98,6 +106,8 @@ export class ControlClient {
     const cancel = (): void => {
       this.#socket.write(encodeLine({ cancel: id }));
       if (onEvent !== undefined) answer.resolve(null);
+      else if (this.#interrupted?.aborted === true)
+        answer.reject(new AgentError('control-socket/interrupted', 'the answer was not waited for', { recovery: 'drop' }));
       else answer.reject(new AgentError('control-socket/deadline', 'the agent did not answer in time', { recovery: 'retry' }));
     };
     this.#pending.set(id, { ...answer, ...(onEvent === undefined ? {} : { onEvent }) });
@@ -169,7 +179,7 @@ function connected(path: string, access: ControlAccess): Promise<Socket> {
       const code = systemCode(cause);
       const denied = code === 'EACCES' || code === 'EPERM';
       const message = denied
-        ? `no permission for the agent's ${access} socket ${path}: join its group (usermod -aG turnstone USER)`
+        ? `no permission for the agent's ${access} socket ${path}, which is for its group: ${JOIN_GROUP}`
         : `no agent runs here (${path}: ${code ?? 'not reached'})`;
       reject(
         new AgentError(denied ? 'control-socket/no-permission' : 'control-socket/not-running', message, {

@@ -9,11 +9,15 @@ import {
   decodeLine,
   encodeLine,
   errorMessage,
+  JOIN_GROUP,
+  LONGEST_ANSWER,
   LONGEST_REQUEST,
   PROTOCOL_VERSION,
   parseRequest,
 } from './control-protocol.ts';
 import { LineReader } from './line-reader.ts';
+import type { LongAnswer, LongAnswers } from './long-answers.ts';
+import type { UnderWay } from './under-way.ts';
 
 /** Answers once. */
 export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise<JsonValue> | JsonValue;
@@ -28,26 +32,48 @@ export interface ControlConnectionDeps {
   readonly access: ControlAccess;
   readonly methods: ReadonlyMap<string, ControlMethod>;
   readonly streams: ReadonlyMap<string, ControlStream>;
+  /** What others may and this caller may not. */
+  readonly withheld: ReadonlySet<string>;
   readonly clock: Clock;
+  /** Shared by all callers. */
+  readonly longAnswers: LongAnswers;
+  /** Shared by all callers of this socket. */
+  readonly underWay: UnderWay;
+  /** This caller takes slower than it is told. */
+  readonly onBacklog: () => void;
 }
 
 /** One terminal never has more under way. */
 const MOST_REQUESTS = 16;
-/** A caller that reads slower than it is told things is cut off, not waited for. */
-const LARGEST_BACKLOG_BYTES = 8 * 1024 * 1024;
+const LISTENERS_OF_SOCKET = 10;
+/** Longer answers take their turn. */
+const LONG_BYTES = 256 * 1024;
 
 export class ControlConnection {
   readonly #deps: ControlConnectionDeps;
   readonly #running = new Map<number, AbortController>();
   readonly #reader = new LineReader(LONGEST_REQUEST);
+  /** Resolves when the caller has taken what it was sent, or is gone; undefined while nobody waits for it. */
+  #room: Promise<void> | undefined;
 
   constructor(deps: ControlConnectionDeps) {
     this.#deps = deps;
     const { socket } = deps;
+    // Each long answer waits for the caller's end.
+    socket.setMaxListeners(LISTENERS_OF_SOCKET + MOST_REQUESTS);
     socket.on('data', (bytes: Buffer) => this.#take(bytes));
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#abortAll());
-    this.#send({ turnstone: PROTOCOL_VERSION, access: deps.access });
+    void this.#send({ turnstone: PROTOCOL_VERSION, access: deps.access });
+  }
+
+  get access(): ControlAccess {
+    return this.#deps.access;
+  }
+
+  /** What this caller has not taken yet. */
+  get backlogBytes(): number {
+    return this.#deps.socket.writableLength;
   }
 
   /** Ends the connection and what runs on it. Idempotent. */
@@ -56,10 +82,20 @@ export class ControlConnection {
     this.#abortAll();
   }
 
+  /** Nothing is under way. */
+  get isIdle(): boolean {
+    return this.#running.size === 0;
+  }
+
   #take(bytes: Buffer): void {
+    const { socket } = this.#deps;
     const lines = this.#reader.take(bytes);
     if (lines === undefined) this.close();
     else for (const line of lines) this.#takeLine(line);
+    // Whoever asks faster than it takes answers is not heard until it has taken them.
+    if (!socket.writableNeedDrain || socket.isPaused()) return;
+    socket.pause();
+    socket.once('drain', () => socket.resume());
   }
 
   #takeLine(line: string): void {
@@ -74,31 +110,39 @@ export class ControlConnection {
   }
 
   async #serve(request: ControlRequest): Promise<void> {
-    const { id, deadlineMs } = request;
-    if (this.#running.has(id) || this.#running.size >= MOST_REQUESTS) {
-      const why = this.#running.has(id) ? 'this id is under way already' : `at most ${MOST_REQUESTS} requests may be under way`;
-      return this.#send(errorMessage(id, new AgentError('control-socket/refused', why, { recovery: 'drop' })));
-    }
+    const { id, method, deadlineMs } = request;
+    const { streams, underWay, clock } = this.#deps;
+    const refused = (why: string): void =>
+      void this.#send(errorMessage(id, new AgentError('control-socket/refused', why, { recovery: 'drop' })));
+    if (this.#running.has(id)) return refused('this id is under way already');
+    if (this.#running.size >= MOST_REQUESTS) return refused(`at most ${MOST_REQUESTS} requests may be under way`);
+    const isStream = streams.has(method);
+    const begun = { isStream, giveWay: () => this.close() };
+    if (!underWay.begin(begun)) return refused('the agent has as many requests under way as it can hold: try again later');
     const ending = new AbortController();
     this.#running.set(id, ending);
-    const isStream = this.#deps.streams.has(request.method);
-    const late = new AgentError('control-socket/deadline', `${request.method} did not end within ${deadlineMs / 1000} s`, {
+    const late = new AgentError('control-socket/deadline', `${method} did not end within ${deadlineMs / 1000} s`, {
       recovery: 'retry',
     });
-    const cancelTimer = isStream ? () => {} : this.#deps.clock.after(deadlineMs, () => ending.abort(late));
+    const cancelTimer = isStream ? () => {} : clock.after(deadlineMs, () => ending.abort(late));
+    const work = this.#run(request, ending.signal);
     try {
-      const result = await raceAbort(this.#run(request, ending.signal), ending.signal);
-      this.#send({ id, result });
+      const result = await raceAbort(work, ending.signal);
+      // A long answer that waits for its turn is still under way.
+      await this.#send({ id, result });
     } catch (error) {
-      this.#send(isStream && ending.signal.aborted ? { id, result: null } : errorMessage(id, error));
+      await this.#send(isStream && ending.signal.aborted ? { id, result: null } : errorMessage(id, error));
     } finally {
       cancelTimer();
+      // Answered or not: what is still at work counts.
+      await work.catch(() => {});
       this.#running.delete(id);
+      underWay.over(begun);
     }
   }
 
   async #run({ id, method, params }: ControlRequest, signal: AbortSignal): Promise<JsonValue> {
-    const { methods, streams, access } = this.#deps;
+    const { methods, streams, withheld } = this.#deps;
     const stream = streams.get(method);
     if (stream !== undefined) {
       await stream(params, (event) => this.#emit({ id, event }, signal), signal);
@@ -106,18 +150,28 @@ export class ControlConnection {
     }
     const serve = methods.get(method);
     if (serve !== undefined) return serve(params, signal);
+    if (withheld.has(method))
+      throw new AgentError('control-socket/no-permission', `you may only look; ${method} is for the agent's group: ${JOIN_GROUP}`, {
+        recovery: 'drop',
+      });
     const known = [...methods.keys(), ...streams.keys()].join(', ');
-    const hint = access === 'read' ? ' for those who may only look' : '';
-    throw new AgentError('control-socket/unknown-method', `the agent has no ${method.slice(0, 100)}${hint}; it has ${known}`, {
+    throw new AgentError('control-socket/unknown-method', `the agent has no ${method.slice(0, 100)}; it has ${known}`, {
       recovery: 'drop',
     });
   }
 
   async #emit(message: JsonObject, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    this.#send(message);
+    await this.#send(message);
     const { socket } = this.#deps;
     if (!socket.writableNeedDrain || socket.destroyed) return;
+    this.#room ??= this.#untilRoom();
+    await this.#room;
+  }
+
+  /** Once for all streams of this caller. */
+  async #untilRoom(): Promise<void> {
+    const { socket } = this.#deps;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         socket.off('drain', done);
@@ -127,18 +181,44 @@ export class ControlConnection {
       socket.on('drain', done);
       socket.on('close', done);
     });
+    this.#room = undefined;
   }
 
-  #send(message: JsonObject): void {
-    const { socket } = this.#deps;
+  /** Resolves when it was handed over, which a long answer waits for. */
+  async #send(message: JsonObject): Promise<void> {
+    const { socket, onBacklog } = this.#deps;
     if (socket.destroyed) return;
-    socket.write(encodeLine(message));
-    if (socket.writableLength > LARGEST_BACKLOG_BYTES) this.close();
+    // Bytes lie outside the heap, which is small.
+    const line = Buffer.from(encodeLine(message));
+    if (line.length > LONGEST_ANSWER && typeof message.id === 'number') return this.#send(errorMessage(message.id, tooLong()));
+    if (line.length > LONG_BYTES) return this.#sendInTurn(line);
+    if (!socket.write(line)) onBacklog();
+  }
+
+  async #sendInTurn(line: Buffer): Promise<void> {
+    const { socket, longAnswers } = this.#deps;
+    const answer: LongAnswer = { bytes: line.length, left: () => socket.writableLength, giveUp: () => this.close() };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const over = (): void => {
+      socket.off('close', over);
+      longAnswers.over(answer);
+      resolve();
+    };
+    // Its caller may leave while it waits.
+    socket.on('close', over);
+    void longAnswers.turn(answer).then(() => socket.write(line, over));
+    return promise;
   }
 
   #abortAll(): void {
     for (const ending of this.#running.values()) ending.abort();
   }
+}
+
+function tooLong(): AgentError {
+  return new AgentError('control-socket/too-long', `the answer is longer than ${LONGEST_ANSWER / 1024 / 1024} MB: ask for less`, {
+    recovery: 'drop',
+  });
 }
 
 /** A method that does not look at its signal must not keep its caller waiting. */

@@ -18,6 +18,9 @@ export const PROTOCOL_VERSION = 1;
 /** `control` may change things; `read` may only look. */
 export type ControlAccess = 'control' | 'read';
 
+/** What a user does who may not. */
+export const JOIN_GROUP = 'join it (usermod -aG turnstone USER), or use sudo';
+
 /** Requests are small; the longest is a list of entries to re-send. */
 export const LONGEST_REQUEST = 256 * 1024;
 /** A diagnosis or a page of the outbox; longer answers are streamed. */

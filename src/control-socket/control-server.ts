@@ -1,12 +1,15 @@
 /** The agent's end of the control sockets. Nothing is kept: whoever was connected when the agent ends connects again. */
-import { chmod, rm } from 'node:fs/promises';
+
 import { createConnection, createServer, type Server } from 'node:net';
 import { AgentError, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import { makeFolder } from '../host/durable-file.ts';
+import { type Files, undefinedWhenMissing } from '../host/files.ts';
+import { LONGEST_SOCKET_PATH_BYTES } from '../host/folder-place.ts';
 import type { Log } from '../host/log.ts';
 import { ControlConnection, type ControlMethod, type ControlStream } from './control-connection.ts';
-import { type ControlAccess, socketPath } from './control-protocol.ts';
+import { type ControlAccess, LONGEST_ANSWER, socketPath } from './control-protocol.ts';
+import { LongAnswers } from './long-answers.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface ControlServerDeps {
   /** The run folder. */
@@ -18,23 +21,28 @@ export interface ControlServerDeps {
   readonly streams?: Readonly<Record<string, ControlStream>>;
   readonly readStreams?: Readonly<Record<string, ControlStream>>;
   readonly clock: Clock;
+  readonly files: Files;
   readonly log: Log;
 }
 
 /** Connecting to a Unix socket takes write permission on it. */
 const MODE_OF: Readonly<Record<ControlAccess, number>> = { control: 0o660, read: 0o666 };
-/** Terminals and the status page; more is somebody's loop. */
+/** On each socket: terminals and monitors; more is somebody's loop. */
 const MOST_CONNECTIONS = 64;
-/** sockaddr_un holds 108 bytes with the closing zero (unix(7)). */
-const LONGEST_PATH_BYTES = 107;
+/** What waits for callers to take it, beside the long answers. */
+const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
 
 export class ControlServer {
   readonly #deps: ControlServerDeps;
   readonly #servers: Server[] = [];
   readonly #connections = new Set<ControlConnection>();
+  readonly #longAnswers: LongAnswers;
+  /** What others look at keeps nothing from those who may change things. */
+  readonly #underWay: Readonly<Record<ControlAccess, UnderWay>> = { control: new UnderWay(), read: new UnderWay() };
 
   private constructor(deps: ControlServerDeps) {
     this.#deps = deps;
+    this.#longAnswers = new LongAnswers({ clock: deps.clock, limitBytes: LONGEST_ANSWER });
   }
 
   /**
@@ -44,7 +52,7 @@ export class ControlServer {
   static async open(deps: ControlServerDeps, signal: AbortSignal): Promise<ControlServer> {
     const server = new ControlServer(deps);
     try {
-      await makeFolder(deps.folder, 0o755);
+      await deps.files.makeFolder(deps.folder, 0o755);
       for (const access of ['control', 'read'] as const) await server.#listen(access);
       signal.throwIfAborted();
       return server;
@@ -66,19 +74,38 @@ export class ControlServer {
 
   async #listen(access: ControlAccess): Promise<void> {
     const path = socketPath(this.#deps.folder, access);
-    if (Buffer.byteLength(path) > LONGEST_PATH_BYTES)
+    if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH_BYTES)
       throw new AgentError('control-socket/cannot-listen', `the run folder's path is too long for a socket: ${path}`, { recovery: 'stop' });
     if (await answers(path)) throw new AgentError('control-socket/in-use', `another agent listens on ${path}`, { recovery: 'stop' });
-    await rm(path, { force: true });
+    await this.#deps.files.unlink(path).catch(undefinedWhenMissing);
     const server = createServer((socket) => this.#accept(socket, access));
-    server.maxConnections = MOST_CONNECTIONS;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(path, () => resolve());
     });
     this.#servers.push(server);
     server.on('error', (error) => this.#deps.log.warn({ error: error.message }, 'the control socket had a fault'));
-    await chmod(path, MODE_OF[access]);
+    await this.#deps.files.chmod(path, MODE_OF[access]);
+  }
+
+  /** What waits for callers who do not take it is bounded over all of them; who only looks, and takes least, is cut off first. */
+  #relieve(): void {
+    const waiting = [...this.#connections].sort(
+      (a, b) => Number(b.access === 'read') - Number(a.access === 'read') || b.backlogBytes - a.backlogBytes,
+    );
+    let sum = waiting.reduce((total, { backlogBytes }) => total + backlogBytes, 0);
+    for (const connection of waiting) {
+      if (sum <= MAX_BACKLOG_BYTES) return;
+      sum -= connection.backlogBytes;
+      connection.close();
+    }
+  }
+
+  /** Whoever has had nothing under way for longest goes; while all are busy, whoever came first. */
+  #makeRoom(access: ControlAccess): void {
+    const here = [...this.#connections].filter((one) => one.access === access);
+    if (here.length < MOST_CONNECTIONS) return;
+    (here.find(({ isIdle }) => isIdle) ?? here[0])?.close();
   }
 
   #accept(socket: ConstructorParameters<typeof ControlConnection>[0]['socket'], access: ControlAccess): void {
@@ -89,8 +116,13 @@ export class ControlServer {
       access,
       methods: new Map(Object.entries(may ? { ...readMethods, ...methods } : readMethods)),
       streams: new Map(Object.entries(may ? { ...readStreams, ...streams } : readStreams)),
+      withheld: new Set(may ? [] : [...Object.keys(methods), ...Object.keys(streams)]),
       clock,
+      longAnswers: this.#longAnswers,
+      underWay: this.#underWay[access],
+      onBacklog: () => this.#relieve(),
     });
+    this.#makeRoom(access);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
   }

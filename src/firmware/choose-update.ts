@@ -1,4 +1,5 @@
 /** What an idle updater begins: an offer of the platform, or a wish of a person. */
+import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import { copyPlain } from './release-folder.ts';
@@ -15,6 +16,9 @@ export interface Beginning {
   readonly update: Update;
   readonly outcome: StepOutcome<UpdateEvent<'idle'>>;
 }
+
+/** It becomes an argument of the handler's program: never one that begins as an option does, or goes on in another line. */
+const HANDLER_VERSION = /^[0-9A-Za-z][\x20-\x7e]{0,127}$/;
 
 type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'clock' | 'newId'>;
 
@@ -35,23 +39,25 @@ export function chooseOffer(
 
 /**
  * Makes an update of a wish; a file is copied to where the image is expected.
- * @throws AgentError `firmware/bad-archive`, `firmware/too-large`, `firmware/no-space` (drop) for a file that cannot be used.
+ * @throws AgentError `firmware/bad-archive`, `firmware/too-large`, `firmware/no-space` (drop) for a file that cannot be used,
+ * `firmware/no-release` (drop) for a release that is not kept, `firmware/same-release` (drop) for what runs.
  */
 export async function chooseWish(
-  deps: ChooseDeps & Pick<UpdaterDeps, 'files'>,
+  deps: ChooseDeps & Pick<UpdaterDeps, 'files' | 'paths'>,
   wish: UpdateWish,
   image: string,
   signal: AbortSignal,
 ): Promise<Beginning> {
   const { title } = deps.config;
-  if (wish.kind === 'back')
+  if (wish.kind === 'back') {
+    await expectKept(deps, wish.version);
     return { update: newUpdate(deps, { title, version: wish.version, source: 'kept' }), outcome: { event: 'back-asked' } };
+  }
   await copyPlain(deps.files, wish.path, image, deps.config.maxSizeBytes);
   const file = await deps.files.openPlain(image);
   try {
-    const { release } = await readImageManifest(file, (await file.stat()).size, signal);
-    if (release === deps.runningVersion)
-      throw new AgentError('firmware/same-release', `release ${release} runs already`, { recovery: 'drop' });
+    const { release } = await readImageManifest(file, await file.size(), signal);
+    expectAnother(deps, release);
     return { update: newUpdate(deps, { title, version: release, source: 'file' }), outcome: { event: 'file-given' } };
   } finally {
     await file.close();
@@ -63,11 +69,25 @@ export function isOurs({ kind, config }: Pick<UpdaterDeps, 'kind' | 'config'>, t
   return kind === 'firmware' && title === config.title;
 }
 
+async function expectKept(deps: ChooseDeps & Pick<UpdaterDeps, 'files' | 'paths'>, version: string): Promise<void> {
+  const kept = isVersion(version) && (await deps.files.list(join(deps.paths.home, 'releases'))).includes(version);
+  if (!kept) throw new AgentError('firmware/no-release', `no release ${JSON.stringify(version)} is kept here`, { recovery: 'drop' });
+  expectAnother(deps, version);
+}
+
+function expectAnother(deps: ChooseDeps, release: string): void {
+  if (release === deps.runningVersion)
+    throw new AgentError('firmware/same-release', `release ${release} runs already`, { recovery: 'drop' });
+}
+
 function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }: FirmwareOffer): string | undefined {
   const { config, kind, runningVersion } = deps;
   if (!isOurs(deps, title)) {
     const known = config.handlers.some((handler) => handler.title === title && handler.package === kind);
-    return known ? undefined : `nothing here is called "${title}"`;
+    if (!known) return `nothing here is called "${title}"`;
+    return HANDLER_VERSION.test(version)
+      ? undefined
+      : 'the offered version is not one: a letter or a digit first, then up to 127 printable characters';
   }
   if (!isVersion(version)) return 'the offered version is not one';
   const confirmed = journal.confirmedVersion ?? runningVersion;

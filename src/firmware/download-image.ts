@@ -9,50 +9,21 @@
 import { dirname } from 'node:path';
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
+import type { OpenFile } from '../host/files.ts';
 import type { FirmwareBody } from '../platform/device-api.ts';
 import { ChunkSize } from './chunk-size.ts';
+import type { DownloadDeps, DownloadTarget } from './download-deps.ts';
 import { noSpace, shortAnswer, tooLarge, WholeFileAnswer, wrongSize } from './download-fault.ts';
 import { type DownloadProgress, keptBytes, readProgress, writeProgress } from './download-progress.ts';
-import { type DownloadLimits, DownloadSchedule } from './download-schedule.ts';
-import type { FirmwareOffer } from './firmware-offer.ts';
+import { DownloadSchedule, WindowClosed } from './download-schedule.ts';
 import type { ImageDigest } from './image-digest.ts';
 import { discard, ImageWriter } from './image-writer.ts';
-import type { PartFile, UpdateFiles } from './update-files.ts';
-
-export interface DownloadSettings extends DownloadLimits {
-  readonly chunkBytes: number;
-  /** Below 2^31: the server's chunk index times chunk size is a signed 32-bit number (wire-facts.md, "Firmware"). */
-  readonly maxSizeBytes: number;
-}
-
-export interface DownloadDeps {
-  readonly files: UpdateFiles;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly settings: DownloadSettings;
-  /** Endpoint 10; `sizeBytes` 0 asks for the whole file. */
-  readonly getChunk: (chunk: number, sizeBytes: number, signal: AbortSignal) => Promise<FirmwareBody>;
-  /** Fetches `fw_url`: https only, bounded redirects, no token. */
-  readonly getUrl: (url: string, signal: AbortSignal) => Promise<FirmwareBody>;
-  readonly onProgress?: (receivedBytes: number) => void;
-  /** For the delays between attempts; tests give their own. */
-  readonly random?: () => number;
-}
-
-export interface DownloadTarget {
-  readonly offer: FirmwareOffer;
-  readonly partPath: string;
-  readonly progressPath: string;
-}
 
 /** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 const SPARE_BYTES = 32 * 1024 * 1024;
 const MOST_BAD_CHUNKS = 5;
-const FIRST_DELAY_MS = 1_000;
-const MAX_DELAY_MS = 5 * 60_000;
+const BACKOFF = { firstMs: 1_000, maxMs: 5 * 60_000 };
 const PART_MODE = 0o600;
 
 export class ImageDownload {
@@ -65,26 +36,24 @@ export class ImageDownload {
   #mode: DownloadProgress['mode'] = 'chunks';
   /** Whole chunks so far. */
   #at = 0;
+  /** What the whole file that has begun to come can be asked for further by. */
+  #validator: string | undefined;
   #syncedBytes = 0;
   #badChunks = 0;
 
-  private constructor(deps: DownloadDeps, target: DownloadTarget, part: PartFile, elapsedMs: number) {
+  private constructor(deps: DownloadDeps, target: DownloadTarget, part: OpenFile, elapsedMs: number) {
     this.#deps = deps;
     this.#target = target;
     this.#writer = new ImageWriter(part, target.offer.algorithm);
     this.#size = new ChunkSize(deps.settings.chunkBytes, deps.clock);
     this.#schedule = new DownloadSchedule(deps.settings, deps.clock, elapsedMs);
-    this.#backoff = new Backoff({
-      firstMs: FIRST_DELAY_MS,
-      maxMs: MAX_DELAY_MS,
-      ...(deps.random === undefined ? {} : { random: deps.random }),
-    });
+    this.#backoff = new Backoff(BACKOFF, deps.clock);
   }
 
   /**
    * Downloads the whole image; resolves once it is durable, with the sums of what was received.
-   * @throws AgentError `firmware/offer-changed` (retry: read the offer again), `firmware/no-space`, `firmware/too-large`,
-   * `firmware/wrong-size`, `firmware/download-deadline` (drop), and the signal's reason.
+   * @throws AgentError `firmware/no-space`, `firmware/too-large`, `firmware/wrong-size`, `firmware/download-deadline` (drop), and the
+   * signal's reason.
    */
   static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<ImageDigest> {
     const { files, settings, clock } = deps;
@@ -94,10 +63,10 @@ export class ImageDownload {
     const part = await files.openPart(target.partPath, PART_MODE);
     try {
       const download = new ImageDownload(deps, target, part, progress?.elapsedMs ?? 0);
-      const { size } = await part.handle.stat();
       if (progress !== undefined) {
         download.#mode = progress.mode;
-        download.#at = Math.min(keptBytes(progress, size, clock.bootId), offer.sizeBytes ?? settings.maxSizeBytes);
+        download.#validator = progress.validator;
+        download.#at = Math.min(keptBytes(progress, await part.size(), clock.bootId), offer.sizeBytes ?? settings.maxSizeBytes);
       }
       await download.#expectRoom(offer.sizeBytes);
       await download.#writer.cut(download.#at);
@@ -113,7 +82,7 @@ export class ImageDownload {
       await this.#schedule.waitForWindow(signal);
       signal.throwIfAborted();
       try {
-        if (await this.#next(signal)) return await this.#writer.finish(this.#at, signal);
+        if (await this.#schedule.within((within) => this.#next(within), signal)) return await this.#writer.finish(this.#at, signal);
         this.#backoff.reset();
         if (this.#at - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note();
       } catch (error) {
@@ -129,7 +98,7 @@ export class ImageDownload {
     if (sizeBytes !== undefined && this.#at === sizeBytes) return true;
     const body = await this.#request(signal);
     if (this.#mode === 'chunks' && (body.lengthBytes ?? 0) > this.#size.askedBytes) await this.#becomeWhole(body);
-    if (this.#mode === 'whole') await this.#expectRoom(body.lengthBytes);
+    if (this.#mode === 'whole') await this.#beginWhole(body);
     const received = await this.#receive(body, signal);
     this.#at += received;
     this.#size.arrived();
@@ -147,7 +116,8 @@ export class ImageDownload {
     } catch (error) {
       if (!hasCode(error, 'platform/not-found') || url === undefined) throw error;
       if (this.#mode === 'chunks') await this.#beginAgain();
-      return this.#deps.getUrl(url, signal);
+      const validator = this.#validator;
+      return this.#deps.getUrl(url, this.#at === 0 || validator === undefined ? undefined : { bytes: this.#at, validator }, signal);
     }
   }
 
@@ -165,6 +135,9 @@ export class ImageDownload {
     const taken = async (piece: number, received: number): Promise<void> => {
       got = received;
       this.#deps.onProgress?.(at + received);
+      // The piece itself may still be on its way to the disk.
+      const written = at + received - piece;
+      if (this.#validator !== undefined && written - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note(written);
       await this.#schedule.pay(piece, signal);
     };
     try {
@@ -172,7 +145,8 @@ export class ImageDownload {
       this.#expectWhole(received, body.lengthBytes);
       return received;
     } catch (error) {
-      this.#at = this.#mode === 'whole' ? at : at + got - (got % this.#deps.settings.chunkBytes);
+      if (this.#mode === 'chunks') this.#at = at + got - (got % this.#deps.settings.chunkBytes);
+      else if (this.#validator !== undefined) this.#at = at + got;
       await this.#writer.cut(this.#at);
       throw error;
     }
@@ -203,8 +177,22 @@ export class ImageDownload {
     await this.#note();
   }
 
+  /** The file from its beginning, or the rest of what is here. What is noted never says more than what the part file holds. */
+  async #beginWhole({ startsAt = 0, lengthBytes, validator }: FirmwareBody): Promise<void> {
+    const goesOn = startsAt === this.#at;
+    if (!goesOn) {
+      this.#at = 0;
+      await this.#writer.cut(0);
+    }
+    await this.#expectRoom(lengthBytes === undefined ? undefined : startsAt + lengthBytes);
+    if (goesOn && validator === this.#validator) return;
+    this.#validator = validator;
+    await this.#note();
+  }
+
   async #beginAgain(): Promise<void> {
     this.#mode = 'whole';
+    this.#validator = undefined;
     this.#at = 0;
     await this.#writer.cut(0);
     await this.#note();
@@ -213,31 +201,36 @@ export class ImageDownload {
   /** Waits before the next attempt. @throws what no attempt can mend. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (error instanceof WholeFileAnswer) return this.#beginAgain();
-    if (hasCode(error, 'platform/refused'))
-      throw new AgentError('firmware/offer-changed', 'the platform has assigned another image', { recovery: 'retry', cause: error });
-    const recovery = error instanceof AgentError ? error.recovery : 'drop';
+    if (error instanceof WindowClosed) return this.#note();
+    const isRefused = hasCode(error, 'platform/refused');
+    if (isRefused) await this.#deps.readOffer(signal).catch(() => {});
+    signal.throwIfAborted();
+    const recovery = isRefused ? 'retry' : error instanceof AgentError ? error.recovery : 'drop';
     if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MOST_BAD_CHUNKS) throw error;
     if (recovery !== 'retry' && recovery !== 'hold') throw error;
     this.#size.lost();
-    if (this.#mode === 'whole') await this.#beginAgain();
+    this.#schedule.fault = messageOf(error);
     const delayMs = this.#backoff.nextMs();
     this.#deps.log.warn({ bytes: this.#at, error: messageOf(error), delayMs: Math.round(delayMs) }, 'a part of the image did not arrive');
+    // With the time that was spent: restarts do not renew the deadline.
+    await this.#note();
     await this.#deps.clock.sleep(delayMs, signal);
   }
 
   /** Makes what is there durable and remembers it. */
-  async #note(): Promise<void> {
+  async #note(bytes = this.#at): Promise<void> {
     const { files, settings, clock } = this.#deps;
     await this.#writer.sync();
     await writeProgress(files, this.#target.progressPath, {
       fingerprint: this.#target.offer.fingerprint,
       mode: this.#mode,
       chunkBytes: settings.chunkBytes,
-      syncedBytes: this.#at,
+      ...(this.#validator === undefined ? {} : { validator: this.#validator }),
+      syncedBytes: bytes,
       bootId: clock.bootId,
       elapsedMs: this.#schedule.elapsedMs,
     });
-    this.#syncedBytes = this.#at;
+    this.#syncedBytes = bytes;
   }
 
   async #expectRoom(wholeBytes: number | undefined): Promise<void> {

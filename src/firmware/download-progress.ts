@@ -7,8 +7,10 @@ import type { UpdateFiles } from './update-files.ts';
 
 export interface DownloadProgress {
   readonly fingerprint: string;
-  /** `whole`: the server has no chunks, and a cut begins it again. */
+  /** `whole`: the server has no chunks, and a cut begins it again where nothing else is said. */
   readonly mode: 'chunks' | 'whole';
+  /** Of a whole file of which the rest can be asked for. */
+  readonly validator?: string;
   readonly chunkBytes: number;
   /** Bytes that a sync has made durable. */
   readonly syncedBytes: number;
@@ -29,11 +31,11 @@ export async function readProgress(
   try {
     const json = parseJson((await files.read(path))?.toString('utf8') ?? '');
     if (!isJsonObject(json) || json.format !== FORMAT || json.version !== VERSION) return undefined;
-    const { fingerprint, mode, chunkBytes, syncedBytes, bootId, elapsedMs } = json;
+    const { fingerprint, mode, validator, chunkBytes, syncedBytes, bootId, elapsedMs } = json;
     if (fingerprint !== expected.fingerprint || chunkBytes !== expected.chunkBytes) return undefined;
     if ((mode !== 'chunks' && mode !== 'whole') || typeof bootId !== 'string') return undefined;
     if (typeof syncedBytes !== 'number' || typeof elapsedMs !== 'number') return undefined;
-    return { fingerprint, mode, chunkBytes, syncedBytes, bootId, elapsedMs };
+    return { fingerprint, mode, chunkBytes, syncedBytes, bootId, elapsedMs, ...(typeof validator === 'string' ? { validator } : {}) };
   } catch {
     return undefined;
   }
@@ -43,9 +45,9 @@ export async function writeProgress(files: UpdateFiles, path: string, progress: 
   await files.write(path, JSON.stringify({ format: FORMAT, version: VERSION, ...progress }), 0o600);
 }
 
-/** How many bytes of the part file are whole chunks that can be kept. */
+/** How many bytes of the part file can be kept: whole chunks, or the beginning of a file of which the rest can be asked for. */
 export function keptBytes(progress: DownloadProgress, partBytes: number, bootId: string): number {
-  if (progress.mode === 'whole') return 0;
+  if (progress.mode === 'whole' && progress.validator === undefined) return 0;
   const trusted = progress.bootId === bootId ? partBytes : Math.min(progress.syncedBytes, partBytes);
-  return trusted - (trusted % progress.chunkBytes);
+  return progress.mode === 'whole' ? trusted : trusted - (trusted % progress.chunkBytes);
 }

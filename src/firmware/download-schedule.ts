@@ -1,4 +1,7 @@
-/** When and how fast an image may be downloaded: a window of hours, a rate, and a deadline counted over restarts. */
+/**
+ * When and how fast an image may be downloaded: a window of hours, a rate, and a deadline counted over restarts. The time outside the
+ * window does not count; a request that is under way ends with the window or the deadline, however slowly its bytes come.
+ */
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 
@@ -6,11 +9,15 @@ export interface DownloadLimits {
   readonly rateLimitBytesPerS?: number;
   /** Local times of day, `HH:MM`; the window may cross midnight. */
   readonly hours?: { readonly from: string; readonly to: string };
+  /** Of time in which it may run. */
   readonly downloadDeadlineMs: number;
 }
 
 /** A wall clock that steps is noticed within this time. */
 const LOOK_EVERY_MS = 60_000;
+
+/** The hours of a request are over; what is left comes in the next ones. */
+export class WindowClosed extends Error {}
 
 export class DownloadSchedule {
   readonly #limits: DownloadLimits;
@@ -19,6 +26,9 @@ export class DownloadSchedule {
   readonly #elapsedBeforeMs: number;
   /** When the bytes so far would have taken as long as the rate allows. */
   #paidUntilMs: number;
+  #outsideMs = 0;
+  /** What went wrong last; told when the deadline has come. */
+  fault: string | undefined;
 
   constructor(limits: DownloadLimits, clock: Clock, elapsedBeforeMs: number) {
     this.#limits = limits;
@@ -28,19 +38,51 @@ export class DownloadSchedule {
     this.#paidUntilMs = this.#startedMs;
   }
 
-  /** Time spent on this download by all runs of the agent. */
+  /** Time spent on this download by all runs of the agent, outside the window aside. */
   get elapsedMs(): number {
-    return this.#elapsedBeforeMs + this.#clock.monotonicMs() - this.#startedMs;
+    return this.#elapsedBeforeMs + this.#clock.monotonicMs() - this.#startedMs - this.#outsideMs;
   }
 
   /** Waits for the window of hours. @throws AgentError `firmware/download-deadline` (drop). */
   async waitForWindow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (this.elapsedMs > this.#limits.downloadDeadlineMs)
-        throw new AgentError('firmware/download-deadline', 'the download did not end within its deadline', { recovery: 'drop' });
-      if (this.#limits.hours === undefined || isWithin(this.#limits.hours, new Date(this.#clock.wallMs()))) return;
+      if (this.elapsedMs >= this.#limits.downloadDeadlineMs) throw this.#overdue();
+      if (this.#isOpen) return;
+      const fromMs = this.#clock.monotonicMs();
       await this.#clock.sleep(LOOK_EVERY_MS, signal);
+      this.#outsideMs += this.#clock.monotonicMs() - fromMs;
     }
+  }
+
+  /** Runs one request. @throws WindowClosed, AgentError `firmware/download-deadline` (drop), and what the request throws. */
+  async within<T>(request: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const over = new AbortController();
+    let cancel = (): void => {};
+    const look = (): void => {
+      const leftMs = this.#limits.downloadDeadlineMs - this.elapsedMs;
+      if (leftMs <= 0) over.abort(this.#overdue());
+      else if (!this.#isOpen) over.abort(new WindowClosed('the hours for downloads are over'));
+      else cancel = this.#clock.after(Math.min(LOOK_EVERY_MS, leftMs), look);
+    };
+    look();
+    try {
+      return await request(AbortSignal.any([signal, over.signal]));
+    } catch (error) {
+      if (over.signal.aborted && !signal.aborted) throw over.signal.reason;
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  #overdue(): AgentError {
+    const last = this.fault === undefined ? '' : `, at last: ${this.fault}`;
+    return new AgentError('firmware/download-deadline', `the download did not end within its deadline${last}`, { recovery: 'drop' });
+  }
+
+  get #isOpen(): boolean {
+    const { hours } = this.#limits;
+    return hours === undefined || isWithin(hours, new Date(this.#clock.wallMs()));
   }
 
   /** Waits until the rate allows what was received. */

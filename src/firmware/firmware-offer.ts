@@ -21,7 +21,8 @@ export interface FirmwareOffer {
 
 const LONGEST_TEXT = 255;
 const LONGEST_URL = 2048;
-const FIELDS = ['title', 'version', 'checksum', 'checksum_algorithm', 'size', 'url', 'tag'] as const;
+const OTHER_FIELDS = ['checksum', 'checksum_algorithm', 'size', 'url', 'tag'] as const;
+const FIELDS = ['title', 'version', ...OTHER_FIELDS] as const;
 
 /** The wire's prefix of a kind. */
 export function prefixOf(kind: PackageKind): 'fw' | 'sw' {
@@ -47,17 +48,19 @@ export interface RefusedOffer {
  */
 export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer | RefusedOffer | undefined {
   const prefix = prefixOf(kind);
-  const field = (name: (typeof FIELDS)[number]): string => {
+  const given = (name: (typeof FIELDS)[number]): string => {
     const value = shared[`${prefix}_${name}`];
     if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-    return typeof value === 'string' ? value.trim() : '';
+    return typeof value === 'string' ? value : '';
   };
-  const title = field('title');
-  const version = field('version');
-  if (title === '' || version === '') return undefined;
+  const field = (name: (typeof FIELDS)[number]): string => given(name).trim();
+  if (field('title') === '' || field('version') === '') return undefined;
+  // With its blanks: the platform is asked for the file by these very words.
+  const title = given('title');
+  const version = given('version');
   const algorithm = checksumAlgorithm(field('checksum_algorithm') || 'SHA256');
   const fault = faultOf({ title, version, checksum: field('checksum'), size: field('size'), url: field('url') });
-  const fingerprint = fingerprintOf(FIELDS.map(field));
+  const fingerprint = fingerprintOf([title, version, ...OTHER_FIELDS.map(field)]);
   const named = { title: title.slice(0, LONGEST_TEXT), version: version.slice(0, LONGEST_TEXT), fingerprint };
   if (fault !== undefined) return { ...named, fault };
   if (algorithm === undefined)
@@ -70,6 +73,13 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
     ...(sizeBytes > 0 ? { sizeBytes } : {}),
     ...(field('url') === '' ? {} : { url: field('url') }),
   };
+}
+
+/** How what is offered now stands to the offer that an update was begun for; `unread` until anything was read since the start. */
+export type OfferStanding = 'offered' | 'withdrawn' | 'unread';
+
+export function standingOf(offer: FirmwareOffer | RefusedOffer | undefined, fingerprint: string): OfferStanding {
+  return offer?.fingerprint === fingerprint ? 'offered' : 'withdrawn';
 }
 
 function faultOf(fields: Readonly<Record<'title' | 'version' | 'checksum' | 'size' | 'url', string>>): string | undefined {

@@ -4,49 +4,54 @@
  */
 import { join } from 'node:path';
 import { AgentError, messageOf } from '../errors.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject } from '../host/json.ts';
+import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
+import { endedWithin } from '../host/within-ms.ts';
 import { type Beginning, chooseOffer, chooseWish, isOurs, type UpdateWish } from './choose-update.ts';
-import { type FirmwareOffer, offerKeys, prefixOf, type RefusedOffer, readOffer } from './firmware-offer.ts';
+import { type FirmwareOffer, type RefusedOffer, readOffer, standingOf } from './firmware-offer.ts';
 import { lostTrial } from './release-trial.ts';
-import { type HistoryEntry, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
-import { nextState, reportedState, type UpdateEvent, type UpdateState } from './update-states.ts';
+import { endedJournal, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
+import { mustBeTold, nextState, type UpdateEvent, type UpdateState } from './update-states.ts';
 import { UpdateSteps } from './update-steps.ts';
+import { UpdateTelling } from './update-telling.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
-
-export interface UpdaterStatus {
-  readonly running: string;
-  readonly confirmed?: string;
-  readonly state: UpdateState;
-  readonly reported?: string;
-  readonly update?: Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'>;
-  readonly receivedBytes?: number;
-  readonly sizeBytes?: number;
-  /** What is assigned now, tried or not. */
-  readonly offered?: { readonly title: string; readonly version: string; readonly settled: boolean };
-  readonly history: readonly HistoryEntry[];
-}
+import { statusOf, type UpdaterStatus } from './updater-status.ts';
 
 /** A step that fails in a way nobody foresaw is not begun again at once. */
 const PAUSE_AFTER_FAULT_MS = 10_000;
+/** What cannot be read at the start is read again this often. */
+const READ_AGAIN_AFTER_MS = 60_000;
+/** A start does without updates where a disk does not answer in this time. */
+const LOAD_WITHIN_MS = 5_000;
+const NO_ANSWER = 'the disk does not answer';
 
 export class FirmwareUpdater {
   readonly #deps: UpdaterDeps;
   readonly #steps: UpdateSteps;
+  readonly #telling: UpdateTelling;
   readonly #journalPath: string;
   #journal: UpdateJournal = { state: 'idle', history: [] };
   #offer: FirmwareOffer | RefusedOffer | undefined;
+  /** Before, what an update was begun for may have been withdrawn. */
+  #wasRead = false;
   /** What a person asked for, ready to begin. */
   #wished: Beginning | undefined;
   /** A person's file is being copied to where a download would go. */
   #isTaken = false;
+  /** What is to begin is chosen, and not on disk yet. */
+  #isBeginning = false;
+  /** Why nothing is known of where the last run left off. */
+  #fault: string | undefined;
+  readonly #load = joinedWhileUnderWay(() => this.#loadNow());
   #news = Promise.withResolvers<void>();
   #receivedBytes = 0;
 
   private constructor(deps: UpdaterDeps) {
     this.#deps = deps;
     this.#journalPath = join(deps.paths.firmware, `${deps.kind}-update.json`);
+    this.#telling = new UpdateTelling(deps, () => this.#journal);
     this.#steps = new UpdateSteps(deps, {
-      offered: () => this.#offer?.fingerprint,
+      standing: (fingerprint) => (this.#wasRead ? standingOf(this.#offer, fingerprint) : 'unread'),
       readOffer: (signal) => this.readOffer(signal),
       received: (bytes) => {
         this.#receivedBytes = bytes;
@@ -54,70 +59,73 @@ export class FirmwareUpdater {
     });
   }
 
-  /** Reads where the last run left off; nothing moves before `run`. */
+  /** Reads where the last run left off; nothing moves before `run`. What cannot be read keeps updates away, never the agent. */
   static async open(deps: UpdaterDeps): Promise<FirmwareUpdater> {
     const updater = new FirmwareUpdater(deps);
-    await deps.files.makeFolder(deps.paths.firmware, 0o750);
-    updater.#journal = await readJournal(deps.files, updater.#journalPath, deps.log);
-    const lost = updater.#journal.state === 'idle' ? await lostTrial(deps) : undefined;
-    if (lost !== undefined) updater.#journal = { ...updater.#journal, state: 'trial', update: lost };
+    updater.#fault = NO_ANSWER;
+    await endedWithin(deps.clock, LOAD_WITHIN_MS, updater.#load());
     return updater;
   }
 
   get status(): UpdaterStatus {
-    const { state, update, confirmedVersion, history, settledOffer } = this.#journal;
-    const reported = reportedState(state);
-    const offered = this.#offer;
-    return {
+    return statusOf({
       running: this.#deps.runningVersion,
-      ...(confirmedVersion === undefined ? {} : { confirmed: confirmedVersion }),
-      state,
-      ...(reported === undefined ? {} : { reported }),
-      ...(update === undefined ? {} : { update }),
-      ...(state === 'downloading' ? { receivedBytes: this.#receivedBytes } : {}),
-      ...(update?.offer?.sizeBytes === undefined ? {} : { sizeBytes: update.offer.sizeBytes }),
-      ...(offered === undefined
-        ? {}
-        : { offered: { title: offered.title, version: offered.version, settled: offered.fingerprint === settledOffer } }),
-      history,
-    };
+      journal: this.#journal,
+      offer: this.#offer,
+      isWaited: this.#isWaited,
+      receivedBytes: this.#receivedBytes,
+      fault: this.#fault,
+    });
+  }
+
+  /** Something is about to begin. */
+  get #isWaited(): boolean {
+    const { settledOffer } = this.#journal;
+    return this.#isTaken || this.#wished !== undefined || (this.#offer !== undefined && this.#offer.fingerprint !== settledOffer);
   }
 
   /** Takes note of the shared attributes as they were read, never of a notification's body. An empty answer says nothing. */
   considerOffer(shared: JsonObject): void {
     const offer = readOffer(this.#deps.kind, shared);
-    if (offer?.fingerprint === this.#offer?.fingerprint) return;
+    if (this.#wasRead && offer?.fingerprint === this.#offer?.fingerprint) return;
+    this.#wasRead = true;
     this.#offer = offer;
     if (this.#journal.update?.fingerprint !== offer?.fingerprint) this.#steps.withdraw();
     this.#wake();
   }
 
-  /** Reads the offer from the platform. */
+  /** Reads the offer from the platform. Asked for its keys alone, an ill platform says the same as one that offers nothing: `{}`. */
   async readOffer(signal: AbortSignal): Promise<void> {
-    const answer = await this.#deps.deviceApi.getAttributes({ sharedKeys: offerKeys(this.#deps.kind) }, signal);
+    const answer = await this.#deps.deviceApi.getAttributes({}, signal);
     if (!answer.empty) this.considerOffer(answer.shared);
   }
 
   /** Asks the platform again and tries an offer even if it failed before. */
   async check(signal: AbortSignal): Promise<void> {
+    this.#expectKnown();
     await this.readOffer(signal);
-    if (this.#journal.state !== 'idle' || this.#offer === undefined) return;
+    if (this.#journal.state !== 'idle' || this.#isBeginning || this.#offer === undefined) return;
     const { settledOffer: _, ...rest } = this.#journal;
+    // Written with the state that follows, by the walk alone: two writers would share the file beside the journal.
     this.#journal = rest;
-    await writeJournal(this.#deps.files, this.#journalPath, this.#journal);
     this.#wake();
   }
 
   /**
    * Begins what a person wishes; the rest goes its way like an offer's.
-   * @throws AgentError `firmware/busy` (retry) while another update is under way, and what is wrong with their file.
+   * @throws AgentError `firmware/busy` (retry) while another update is under way, `firmware/not-ready` (retry) while nothing is known of
+   * the last one, and what is wrong with their wish.
    */
   async begin(wish: UpdateWish, signal: AbortSignal): Promise<void> {
-    if (this.#journal.state !== 'idle' || this.#isTaken)
+    this.#expectKnown();
+    if (this.#journal.state !== 'idle' || this.#isTaken || this.#isBeginning || this.#wished !== undefined)
       throw new AgentError('firmware/busy', 'another update is under way', { recovery: 'retry' });
     this.#isTaken = true;
     try {
       this.#wished = await chooseWish(this.#deps, wish, this.#steps.image, signal);
+    } catch (error) {
+      await this.#clear(() => this.#steps.clearImage());
+      throw error;
     } finally {
       this.#isTaken = false;
       this.#wake();
@@ -126,11 +134,17 @@ export class FirmwareUpdater {
 
   /** Walks until the signal aborts. Reports the versions first, as after every boot. */
   async run(signal: AbortSignal): Promise<void> {
-    let isReported = false;
     while (!signal.aborted) {
       try {
-        if (!isReported) await this.#reportStart();
-        isReported = true;
+        if (this.#fault !== undefined) {
+          await this.#deps.clock.sleep(READ_AGAIN_AFTER_MS, signal);
+          if (!signal.aborted) await this.#load();
+          continue;
+        }
+        await this.#telling.tell(signal).catch((error: unknown) => {
+          if (signal.aborted || mustBeTold(this.#journal.state)) throw error;
+          this.#deps.log.warn({ error: messageOf(error) }, 'the update goes on, though nobody can be told yet');
+        });
         await this.#step(signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -140,11 +154,40 @@ export class FirmwareUpdater {
     }
   }
 
+  /** What cannot be read may say that a release is on trial, or that a command was begun: nothing is begun until it can be. */
+  async #loadNow(): Promise<void> {
+    const { files, paths, kind, log } = this.#deps;
+    try {
+      await files.makeFolder(paths.firmware, 0o750);
+      const journal = await readJournal(files, this.#journalPath, log);
+      const lost = journal.state === 'idle' ? await lostTrial(this.#deps) : undefined;
+      this.#journal = lost === undefined ? journal : { ...journal, state: 'trial', update: lost };
+      if (this.#journal.state === 'idle') await this.#clear(() => this.#steps.clearLeftovers());
+      if (this.#fault !== undefined && this.#fault !== NO_ANSWER) log.info({}, 'updates are possible again');
+      this.#fault = undefined;
+    } catch (error) {
+      if (this.#fault === undefined || this.#fault === NO_ANSWER)
+        log.error({ kind, error: messageOf(error) }, 'no update is possible while this cannot be read');
+      this.#fault = messageOf(error);
+    }
+  }
+
+  #expectKnown(): void {
+    if (this.#fault !== undefined) throw new AgentError('firmware/not-ready', this.#fault, { recovery: 'retry' });
+  }
+
   async #step(signal: AbortSignal): Promise<void> {
     const { state, update } = this.#journal;
     if (state === 'idle' || update === undefined) {
       const beginning = await this.#awaitWork(signal);
-      if (beginning !== undefined) await this.#enter('idle', beginning.update, beginning.outcome);
+      if (beginning === undefined) return;
+      try {
+        await this.#enter('idle', beginning.update, beginning.outcome);
+        // Not before: until it is on disk it is still to be begun, and a caller who asks is told so.
+        if (beginning === this.#wished) this.#wished = undefined;
+      } finally {
+        this.#isBeginning = false;
+      }
       return;
     }
     if (state === 'applying') await this.#save({ ...this.#journal, update: { ...update, attempts: update.attempts + 1 } });
@@ -158,17 +201,17 @@ export class FirmwareUpdater {
     const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     while (!signal.aborted) {
       const news = this.#news.promise;
-      if (!this.#isTaken) {
-        const beginning = this.#wished ?? chooseOffer(this.#deps, this.#journal, this.#offer);
-        this.#wished = undefined;
-        if (beginning !== undefined) return beginning;
+      const beginning = this.#isTaken ? undefined : (this.#wished ?? chooseOffer(this.#deps, this.#journal, this.#offer));
+      if (beginning !== undefined) {
+        this.#isBeginning = true;
+        return beginning;
       }
       await Promise.race([news, ended]);
     }
     return undefined;
   }
 
-  /** The next state, on disk and then reported. */
+  /** The next state, on disk; it is reported before its step. */
   async #enter(state: UpdateState, update: Update, { event, reason }: StepOutcome<UpdateEvent>): Promise<void> {
     const next = nextState(state, event);
     const changed = {
@@ -176,57 +219,25 @@ export class FirmwareUpdater {
       ...(event === 'unanswered' ? { unanswered: update.unanswered + 1 } : {}),
       ...(reason === undefined ? {} : { reason }),
     };
-    await this.#save(next === 'idle' ? this.#ended(state, changed) : { ...this.#journal, state: next, update: changed });
-    const fields = { from: state, event, state: next, version: update.version, ...(reason === undefined ? {} : { reason }) };
-    if (next === 'failed') this.#deps.log.error(fields, 'the update failed');
-    else this.#deps.log.info(fields, 'the update goes on');
-    await this.#report();
-  }
-
-  /** A withdrawn offer leaves no trace; every other end is remembered, and its offer is settled. */
-  #ended(state: UpdateState, update: Update): UpdateJournal {
-    const { update: _, ...journal } = this.#journal;
-    this.#receivedBytes = 0;
-    if (state !== 'updated' && state !== 'failed') return { ...journal, state: 'idle' };
-    const outcome = state === 'updated' ? 'UPDATED' : 'FAILED';
-    const { title, version, from, startedAtMs, reason, fingerprint } = update;
-    const endedAtMs = this.#deps.clock.wallMs();
-    const entry = { title, version, from, outcome, startedAtMs, endedAtMs, ...(reason === undefined ? {} : { reason }) } as const;
-    return {
-      ...journal,
-      state: 'idle',
-      history: [entry, ...journal.history],
-      ...(fingerprint === undefined ? {} : { settledOffer: fingerprint }),
-      ...(state === 'updated' && isOurs(this.#deps, title) ? { confirmedVersion: version } : {}),
-    };
+    if (event === 'withdrawn') await this.#clear(() => this.#steps.clearImage());
+    if (next === 'idle') this.#receivedBytes = 0;
+    const end = { state, update: changed, endedAtMs: this.#deps.clock.wallMs(), isOurs: isOurs(this.#deps, update.title) };
+    await this.#save(next === 'idle' ? endedJournal(this.#journal, end) : { ...this.#journal, state: next, update: changed });
+    const fields = { from: state, event, state: next, version: update.version, reason };
+    this.#deps.log[next === 'failed' ? 'error' : 'info'](fields, next === 'failed' ? 'the update failed' : 'the update goes on');
   }
 
   async #save(journal: UpdateJournal): Promise<void> {
     await writeJournal(this.#deps.files, this.#journalPath, journal);
+    if (journal.state !== this.#journal.state) this.#telling.stateChanged();
     this.#journal = journal;
   }
 
-  async #report(): Promise<void> {
-    const { state, update } = this.#journal;
-    const prefix = prefixOf(this.#deps.kind);
-    const reported = reportedState(state);
-    if (reported === undefined || update === undefined) return;
-    const values: Record<string, JsonValue> = { [`${prefix}_state`]: reported };
-    if (state === 'failed') values[`${prefix}_error`] = update.reason ?? 'unknown';
-    if (state === 'updated') {
-      values[`current_${prefix}_title`] = update.title;
-      values[`current_${prefix}_version`] = update.version;
-    }
-    await this.#deps.report(values);
-  }
-
-  /** What runs, and where an update stands that the last run left behind. */
-  async #reportStart(): Promise<void> {
-    const prefix = prefixOf(this.#deps.kind);
-    const { title } = this.#deps.config;
-    if (this.#deps.kind === 'firmware')
-      await this.#deps.report({ [`current_${prefix}_title`]: title, [`current_${prefix}_version`]: this.#deps.runningVersion });
-    await this.#report();
+  /** Where this fails the image stays until the next takes its place. */
+  async #clear(clear: () => Promise<void>): Promise<void> {
+    await clear().catch((error: unknown) => {
+      this.#deps.log.warn({ error: messageOf(error) }, 'an image that nobody needs could not be removed');
+    });
   }
 
   #wake(): void {

@@ -36,6 +36,10 @@ export interface Trial {
   readonly id: string;
   readonly version: string;
   readonly previous: string;
+  /** SHA-256 over the configuration that the release before ran with and what it names, hex: what is refused later may be another one. */
+  readonly config?: string;
+  /** The files that it names, in their order in the sum. */
+  readonly file?: readonly string[];
 }
 
 /** How the last request or trial ended; `swapped` is the start of a trial. */
@@ -48,9 +52,12 @@ export interface GuardResult {
 
 /** The verified image that a swap takes; the request cannot name another. */
 export const IMAGE_NAME = 'image';
+/** A person's file on its way to the updater, which makes its own copy. */
+export const HANDED_OVER_NAME = 'handed-over';
 export const REQUEST_NAME = 'request';
 export const CONFIRMED_NAME = 'confirmed';
 const MOST_BYTES = 4096;
+const LONGEST_LINE = 300;
 const ID = /^[0-9a-zA-Z-]{1,64}$/;
 const OUTCOMES: readonly string[] = ['swapped', 'refused', 'confirmed', 'rolled-back'] satisfies GuardResult['outcome'][];
 
@@ -88,7 +95,7 @@ export async function readHead(files: UpdateFiles, path: string): Promise<Uint8A
   const file = await files.openPlain(path);
   try {
     const bytes = Buffer.alloc(MOST_BYTES);
-    return bytes.subarray(0, (await file.read(bytes, 0, bytes.length, 0)).bytesRead);
+    return bytes.subarray(0, await file.read(bytes, 0));
   } finally {
     await file.close();
   }
@@ -100,16 +107,15 @@ export async function currentVersion(files: UpdateFiles, paths: ReleasePaths): P
   return version !== undefined && isVersion(version) ? version : undefined;
 }
 
-/** One KEY=VALUE a line; a value keeps to its line. */
+/** One KEY=VALUE a line; a value keeps to its line, and a list has one for each. */
 export function guardLines(fields: HelperRequest | Trial | GuardResult | { readonly id: string }): string {
   return Object.entries(fields)
-    .map(
-      ([key, value]) =>
-        `${key}=${String(value)
-          .replace(/[\p{Cc}]+/gu, ' ')
-          .slice(0, 300)}\n`,
-    )
+    .flatMap(([key, value]) => [value].flat().map((one) => `${key}=${lineOf(String(one))}\n`))
     .join('');
+}
+
+function lineOf(text: string): string {
+  return text.replace(/[\p{Cc}]+/gu, ' ').slice(0, LONGEST_LINE);
 }
 
 function parseLines(bytes: Uint8Array | undefined): Record<string, string | undefined> {

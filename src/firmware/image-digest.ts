@@ -3,7 +3,7 @@
  * frame at its end. What was downloaded before a restart is read again from the disk, so that no byte is left out.
  */
 import { createHash, type Hash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
+import type { OpenFile } from '../host/files.ts';
 import { Checksum, type ChecksumAlgorithm, expectSum } from './checksum.ts';
 import { SIGNATURE_FRAME_BYTES } from './release-signature.ts';
 
@@ -42,11 +42,11 @@ export class ImageDigest {
   }
 
   /** Adds what a file holds from where this stands up to `untilBytes`. */
-  async catchUp(file: FileHandle, untilBytes: number, signal: AbortSignal): Promise<void> {
+  async catchUp(file: OpenFile, untilBytes: number, signal: AbortSignal): Promise<void> {
     const piece = Buffer.alloc(READ_BYTES);
     while (this.#bytes < untilBytes) {
       signal.throwIfAborted();
-      const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, untilBytes - this.#bytes), this.#bytes);
+      const bytesRead = await file.read(piece.subarray(0, Math.min(piece.length, untilBytes - this.#bytes)), this.#bytes);
       if (bytesRead === 0) return;
       this.update(piece.subarray(0, bytesRead));
     }

@@ -2,10 +2,10 @@
  * Writes pieces of an image to their place and adds them up as they pass: while a piece is on its way to the disk the next is taken from
  * the wire and hashed. Where the sums missed something (what an earlier run received, a chunk that came twice) they are caught up from the disk.
  */
+import type { OpenFile } from '../host/files.ts';
 import type { FirmwareBody } from '../platform/device-api.ts';
 import type { ChecksumAlgorithm } from './checksum.ts';
 import { ImageDigest } from './image-digest.ts';
-import type { PartFile } from './update-files.ts';
 
 export interface Pour {
   /** Where the first byte goes. */
@@ -17,11 +17,11 @@ export interface Pour {
 }
 
 export class ImageWriter {
-  readonly #part: PartFile;
+  readonly #part: OpenFile;
   readonly #algorithm: ChecksumAlgorithm;
   #digest: ImageDigest;
 
-  constructor(part: PartFile, algorithm: ChecksumAlgorithm) {
+  constructor(part: OpenFile, algorithm: ChecksumAlgorithm) {
     this.#part = part;
     this.#algorithm = algorithm;
     this.#digest = new ImageDigest(algorithm);
@@ -59,13 +59,13 @@ export class ImageWriter {
   }
 
   async sync(): Promise<void> {
-    await this.#part.sync();
+    await this.#part.datasync();
   }
 
   /** Makes the first `bytes` durable and resolves with their sums. */
   async finish(bytes: number, signal: AbortSignal): Promise<ImageDigest> {
-    await this.#part.sync();
-    await this.#digest.catchUp(this.#part.handle, bytes, signal);
+    await this.#part.datasync();
+    await this.#digest.catchUp(this.#part, bytes, signal);
     return this.#digest;
   }
 }

@@ -113,10 +113,11 @@ class Word {
     return this.set(carry + Math.imul(this.high, low) + Math.imul(this.low, high), Math.imul(this.low, low));
   }
 
+  /** By anything but a multiple of 32. */
   rotate(by: number): this {
     const { high, low } = by < 32 ? this : { high: this.low, low: this.high };
     const rest = by % 32;
-    return rest === 0 ? this.set(high, low) : this.set((high << rest) | (low >>> (32 - rest)), (low << rest) | (high >>> (32 - rest)));
+    return this.set((high << rest) | (low >>> (32 - rest)), (low << rest) | (high >>> (32 - rest)));
   }
 
   finish(): this {

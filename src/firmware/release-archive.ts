@@ -4,9 +4,10 @@
  * Links, devices, folders, absolute paths and `..` have no spelling that this reader takes.
  */
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { constants, createZstdDecompress } from 'node:zlib';
 import { AgentError } from '../errors.ts';
+import type { OpenFile } from '../host/files.ts';
 import { MANIFEST_NAME, MOST_MANIFEST_BYTES, parseManifest, type ReleaseFile, type ReleaseManifest } from './release-manifest.ts';
 
 const BLOCK_BYTES = 512;
@@ -39,7 +40,7 @@ export const ARCHIVE_END = Buffer.alloc(2 * BLOCK_BYTES);
  * @throws AgentError `firmware/bad-archive`, `firmware/bad-manifest` (drop), and whatever the sink throws.
  */
 export async function unpackArchive(
-  file: FileHandle,
+  file: OpenFile,
   archiveBytes: number,
   sink: ReleaseSink,
   signal: AbortSignal,
@@ -82,9 +83,9 @@ async function unpackFile(source: EntryReader, expected: ReleaseFile, sink: Rele
   if (hash.digest('hex') !== expected.sha256) throw bad(`${expected.path} is not the file of the manifest`);
 }
 
-async function* decompressed(file: FileHandle, archiveBytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* decompressed(file: OpenFile, archiveBytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   if (archiveBytes === 0) return;
-  const input = file.createReadStream({ start: 0, end: archiveBytes - 1, autoClose: false, highWaterMark: READ_BYTES, signal });
+  const input = Readable.from(piecesOf(file, archiveBytes, signal), { objectMode: false });
   const zstd = createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG }, chunkSize: READ_BYTES });
   input.once('error', (error) => zstd.destroy(error));
   try {
@@ -95,6 +96,17 @@ async function* decompressed(file: FileHandle, archiveBytes: number, signal: Abo
   } finally {
     input.destroy();
     zstd.destroy();
+  }
+}
+
+async function* piecesOf(file: OpenFile, bytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes; ) {
+    signal.throwIfAborted();
+    const piece = Buffer.allocUnsafe(Math.min(READ_BYTES, bytes - at));
+    const read = await file.read(piece, at);
+    if (read === 0) return;
+    yield piece.subarray(0, read);
+    at += read;
   }
 }
 
@@ -161,8 +173,7 @@ function entryHeader(path: string, bytes: number, executable: boolean): Buffer {
 /** Takes a header only when it is, byte for byte, the one that the writer would have made. */
 function parseHeader(header: Buffer): { path: string; bytes: number } {
   const path = header.toString('latin1', 0, 100).replace(/\0+$/, '');
-  const size = header.toString('latin1', 124, 135);
-  const bytes = /^[0-7]{11}$/.test(size) ? Number.parseInt(size, 8) : -1;
+  const bytes = Number.parseInt(header.toString('latin1', 124, 135), 8);
   const fits = bytes >= 0 && [true, false].some((executable) => entryHeader(path, bytes, executable).equals(header));
   if (!fits) throw bad('an entry is not a plain file');
   return { path, bytes };

@@ -3,8 +3,10 @@
  * manifest, tried, and only then given their version as name. Only root writes here; the root helper and install.sh do it through this.
  */
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { AgentError, messageOf } from '../errors.ts';
+import type { OpenFile } from '../host/files.ts';
+import type { Log } from '../host/log.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { unpackArchive } from './release-archive.ts';
 import {
@@ -16,7 +18,7 @@ import {
   type ReleaseManifest,
 } from './release-manifest.ts';
 import { parseTrustedKey, type TrustedKey, verifySignature } from './release-signature.ts';
-import type { PartFile, UpdateFiles } from './update-files.ts';
+import type { UpdateFiles } from './update-files.ts';
 
 export interface ReleaseFolderDeps {
   readonly files: UpdateFiles;
@@ -42,18 +44,31 @@ export function incomingFolder(paths: ReleasePaths): string {
 export async function installedManifest(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest | undefined> {
   const text = await deps.files.read(join(releaseFolder(deps.paths, version), MANIFEST_NAME), MOST_MANIFEST_BYTES);
   try {
-    return text === undefined ? undefined : parseManifest(text.toString('utf8'));
+    return parseManifest(text?.toString('utf8') ?? '');
   } catch {
     return undefined;
   }
 }
 
-/** The keys of a folder of `*.pem` files. @throws AgentError `firmware/bad-trusted-key` (stop). */
-export async function readTrustedKeys(files: UpdateFiles, folder: string): Promise<TrustedKey[]> {
-  const names = (await files.list(folder)).filter((name) => name.endsWith('.pem')).sort();
-  return Promise.all(
-    names.map(async (name) => parseTrustedKey((await files.read(join(folder, name), MOST_KEY_BYTES))?.toString('utf8') ?? '', name)),
-  );
+/** The keys of a folder of `*.pem` files. One that is none is said and trusted for nothing: the others are as good as they were. */
+export async function readTrustedKeys(
+  { files, log }: { readonly files: UpdateFiles; readonly log: Log },
+  folder: string,
+): Promise<TrustedKey[]> {
+  const keys: TrustedKey[] = [];
+  for (const name of (await files.list(folder)).filter((one) => one.endsWith('.pem')).sort()) {
+    try {
+      keys.push(await readTrustedKey(files, join(folder, name)));
+    } catch (error) {
+      log.error({ file: name, error: messageOf(error) }, 'a file among the trusted keys is passed over');
+    }
+  }
+  return keys;
+}
+
+/** @throws AgentError `firmware/bad-trusted-key` (stop), `host/read-failed`. */
+export async function readTrustedKey(files: UpdateFiles, path: string): Promise<TrustedKey> {
+  return parseTrustedKey((await files.read(path, MOST_KEY_BYTES))?.toString('utf8') ?? '', basename(path));
 }
 
 /**
@@ -103,6 +118,13 @@ export async function copyRelease(deps: ReleaseFolderDeps, source: string): Prom
   return manifest;
 }
 
+/** Gives the release in the incoming folder its name, in place of what had it. */
+export async function nameIncoming({ files, paths }: ReleaseFolderDeps, version: string): Promise<void> {
+  const folder = releaseFolder(paths, version);
+  await files.remove(folder);
+  await files.rename(incomingFolder(paths), folder);
+}
+
 /** Whether every file of an installed release is the one of its manifest. @throws AgentError `firmware/damaged-release` (drop). */
 export async function expectWhole(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest> {
   const manifest = await installedManifest(deps, version);
@@ -118,14 +140,14 @@ export async function expectWhole(deps: ReleaseFolderDeps, version: string): Pro
 export async function copyPlain(files: UpdateFiles, from: string, to: string, mostBytes: number): Promise<void> {
   const source = await files.openPlain(from);
   try {
-    const { size } = await source.stat();
+    const size = await source.size();
     if (size > mostBytes) throw refused('too-large', `the image has ${size} bytes, at most ${mostBytes} are taken`);
     if ((await files.freeBytes(dirname(to))) < size + SPARE_BYTES) throw refused('no-space', 'there is no room for a copy of the image');
     const target = await files.openPart(to, 0o600);
     try {
       await target.truncate(0);
       await pour(source, target, mostBytes);
-      await target.sync();
+      await target.datasync();
     } finally {
       await target.close();
     }
@@ -168,7 +190,7 @@ async function openTarget(files: UpdateFiles, folder: string, entry: ReleaseFile
       at += bytes.length;
     },
     close: async () => {
-      await part.sync().finally(() => part.close());
+      await part.datasync().finally(() => part.close());
     },
   };
 }
@@ -181,7 +203,7 @@ async function copyFile(files: UpdateFiles, from: string, folder: string, entry:
   const target = await files.openPart(join(folder, entry.path), entry.executable ? 0o755 : 0o644);
   try {
     const sum = await pour(source, target, entry.bytes);
-    await target.sync();
+    await target.datasync();
     if (sum !== entry.sha256) throw refused('bad-archive', `${entry.path} is not the file of the manifest`);
   } finally {
     await target.close();
@@ -189,15 +211,11 @@ async function copyFile(files: UpdateFiles, from: string, folder: string, entry:
   }
 }
 
-async function pour(
-  source: Awaited<ReturnType<UpdateFiles['openPlain']>>,
-  target: PartFile | undefined,
-  mostBytes: number,
-): Promise<string> {
+async function pour(source: OpenFile, target: OpenFile | undefined, mostBytes: number): Promise<string> {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(COPY_BYTES);
   for (let at = 0; ; ) {
-    const { bytesRead } = await source.read(piece, 0, piece.length, at);
+    const bytesRead = await source.read(piece, at);
     if (bytesRead === 0) return hash.digest('hex');
     if (at + bytesRead > mostBytes) throw refused('too-large', 'a file grew while it was copied');
     hash.update(piece.subarray(0, bytesRead));

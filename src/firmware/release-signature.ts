@@ -7,8 +7,8 @@
  * What is signed is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
  */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import { AgentError } from '../errors.ts';
+import type { OpenFile } from '../host/files.ts';
 
 const SKIPPABLE_MAGIC = 0x184d2a50;
 const LABEL = Buffer.from('turnstone-sig-1\n');
@@ -30,12 +30,14 @@ export interface TrustedKey {
  * @throws AgentError `firmware/bad-trusted-key` (stop) that names the file.
  */
 export function parseTrustedKey(pem: string, name: string): TrustedKey {
+  // Node would make a public key of it. Whoever can read it here can sign what this device installs.
+  if (pem.includes('PRIVATE KEY')) throw badKey(`trusted-keys/${name} holds a private key; trusted are public keys only`);
   try {
     const key = createPublicKey(pem);
     if (key.asymmetricKeyType !== 'ed25519') throw new Error(`a key of type ${key.asymmetricKeyType}`);
     return { name, key, id: keyId(key) };
   } catch (cause) {
-    throw new AgentError('firmware/bad-trusted-key', `trusted-keys/${name} is no Ed25519 public key in PEM`, { recovery: 'stop', cause });
+    throw badKey(`trusted-keys/${name} is no Ed25519 public key in PEM`, cause);
   }
 }
 
@@ -60,7 +62,7 @@ export interface VerifiedSignature {
  * @throws AgentError `firmware/unsigned`, `firmware/unknown-key` or `firmware/bad-signature` (drop).
  */
 export async function verifySignature(
-  file: FileHandle,
+  file: OpenFile,
   options: {
     readonly keys: readonly TrustedKey[];
     readonly required: boolean;
@@ -68,7 +70,7 @@ export async function verifySignature(
     readonly archiveSha256?: Uint8Array;
   },
 ): Promise<VerifiedSignature> {
-  const { size } = await file.stat();
+  const size = await file.size();
   const frame = await readFrame(file, size);
   if (frame === undefined) {
     if (options.required) throw refusal('firmware/unsigned', 'the release is not signed');
@@ -86,10 +88,10 @@ export async function verifySignature(
   return { archiveBytes, signedBy: trusted.name };
 }
 
-async function readFrame(file: FileHandle, size: number): Promise<{ keyId: Buffer; signature: Buffer } | undefined> {
+async function readFrame(file: OpenFile, size: number): Promise<{ keyId: Buffer; signature: Buffer } | undefined> {
   if (size < SIGNATURE_FRAME_BYTES) return undefined;
   const frame = Buffer.alloc(SIGNATURE_FRAME_BYTES);
-  const { bytesRead } = await file.read(frame, 0, frame.length, size - frame.length);
+  const bytesRead = await file.read(frame, size - frame.length);
   const labelled = frame.subarray(8, 8 + LABEL.length).equals(LABEL);
   if (bytesRead < frame.length || frame.readUInt32LE(0) !== SKIPPABLE_MAGIC || frame.readUInt32LE(4) !== PAYLOAD_BYTES || !labelled)
     return undefined;
@@ -97,11 +99,11 @@ async function readFrame(file: FileHandle, size: number): Promise<{ keyId: Buffe
   return { keyId: frame.subarray(keyIdAt, keyIdAt + KEY_ID_BYTES), signature: frame.subarray(keyIdAt + KEY_ID_BYTES) };
 }
 
-async function sha256Of(file: FileHandle, bytes: number): Promise<Buffer> {
+async function sha256Of(file: OpenFile, bytes: number): Promise<Buffer> {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(READ_BYTES);
   for (let at = 0; at < bytes; ) {
-    const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, bytes - at), at);
+    const bytesRead = await file.read(piece.subarray(0, Math.min(piece.length, bytes - at)), at);
     if (bytesRead === 0) throw refusal('firmware/bad-signature', 'the release became shorter while it was verified');
     hash.update(piece.subarray(0, bytesRead));
     at += bytesRead;
@@ -117,6 +119,10 @@ function signedMessage(archiveSha256: Uint8Array): Buffer {
 function keyId(key: KeyObject): Buffer {
   const raw = key.export({ format: 'der', type: 'spki' }).subarray(-32);
   return createHash('sha256').update(raw).digest().subarray(0, KEY_ID_BYTES);
+}
+
+function badKey(message: string, cause?: unknown): AgentError {
+  return new AgentError('firmware/bad-trusted-key', message, { recovery: 'stop', cause });
 }
 
 function refusal(code: `firmware/${string}`, message: string): AgentError {

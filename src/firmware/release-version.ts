@@ -39,14 +39,14 @@ function compareLists(a: readonly string[], b: readonly string[]): number {
 }
 
 function compareParts(a: string | undefined, b: string | undefined): number {
-  const left = numberOf(a ?? (numberOf(b) === undefined ? undefined : '0'));
-  const right = numberOf(b ?? (numberOf(a) === undefined ? undefined : '0'));
+  const left = numberOf(a ?? '0');
+  const right = numberOf(b ?? '0');
   if (left !== undefined && right !== undefined) return left < right ? -1 : Number(left > right);
   if (a === undefined || b === undefined) return Number(b === undefined) - Number(a === undefined);
   if (left !== undefined || right !== undefined) return left !== undefined ? -1 : 1;
   return a < b ? -1 : Number(a > b);
 }
 
-function numberOf(part: string | undefined): bigint | undefined {
-  return part !== undefined && /^\d+$/.test(part) ? BigInt(part) : undefined;
+function numberOf(part: string): bigint | undefined {
+  return /^\d+$/.test(part) ? BigInt(part) : undefined;
 }

@@ -3,7 +3,17 @@
  * new release, or, after a way back, to the old one again; all of them look in the same places.
  */
 import { join } from 'node:path';
-import { currentVersion, guardLines, type HelperRequest, REQUEST_NAME, readResult, readTrial } from './guard-state.ts';
+import {
+  currentVersion,
+  guardLines,
+  type HelperRequest,
+  parseRequest,
+  REQUEST_NAME,
+  readHead,
+  readResult,
+  readTrial,
+  releasePaths,
+} from './guard-state.ts';
 import type { Update } from './update-journal.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
@@ -17,6 +27,13 @@ const MOST_UNANSWERED = 3;
 /** Leaves a request where the path unit sees it; an older one is replaced. */
 export async function leaveRequest({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>, request: HelperRequest): Promise<void> {
   await files.write(join(paths.firmware, REQUEST_NAME), guardLines(request), 0o640);
+}
+
+/** Takes a request away that nobody came for; one that another left, for a reboot or the other kind of package, stays. */
+export async function withdrawRequest({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>, id: string): Promise<void> {
+  const path = join(paths.firmware, REQUEST_NAME);
+  const left = await readHead(files, path).catch(() => undefined);
+  if (left !== undefined && parseRequest(left)?.id === id) await files.remove(path);
 }
 
 /** Asks for a reboot of the machine, which only root can do. */
@@ -43,11 +60,18 @@ export async function awaitSwap(deps: UpdaterDeps, update: Update, signal: Abort
       }
     } else if (nowMs - sinceMs > ANSWER_WITHIN_MS || (await isForgotten(deps, update))) {
       if (update.unanswered + 1 < MOST_UNANSWERED) return { event: 'unanswered' };
-      return { event: 'failed', reason: 'the root helper does not answer; is turnstone-helper.path active?' };
+      return { event: 'failed', reason: `the root helper does not answer; ${whyUnanswered(deps.paths)}` };
     }
     await deps.clock.sleep(LOOK_EVERY_MS, signal);
   }
   return undefined;
+}
+
+/** Its unit watches the usual state folder; a configuration may name another. */
+function whyUnanswered({ firmware }: UpdaterDeps['paths']): string {
+  const watched = releasePaths().firmware;
+  if (firmware === watched) return 'is turnstone-helper.path active?';
+  return `it takes requests in ${watched}, and with this stateFolder they lie in ${firmware}: for updates it has to be the usual one`;
 }
 
 /** The machine went down while the helper worked: its request is taken, and nobody works on it any more. */

@@ -1,7 +1,8 @@
 /**
  * Where an update stands, in one small file that is replaced whole: the state, what it is about, how it ended, and what went before. A file
- * that cannot be read is set aside: then no update is under way, and the guard still knows what it has to watch.
+ * that is no journal is set aside: then no update is under way, and the guard still knows what it has to watch.
  */
+import { AgentError } from '../errors.ts';
 import type { JsonObject } from '../host/json.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -60,14 +61,19 @@ const MOST_HISTORY = 50;
 const MOST_BYTES = 256 * 1024;
 const EMPTY: UpdateJournal = { state: 'idle', history: [] };
 
-/** Reads the journal, or begins one. */
+/**
+ * Reads the journal, or begins one.
+ * @throws AgentError `host/read-failed` (retry), and the system's own faults when what is no journal cannot be set aside.
+ */
 export async function readJournal(files: UpdateFiles, path: string, log: Log): Promise<UpdateJournal> {
-  const bytes = await files.read(path, MOST_BYTES);
-  if (bytes === undefined) return EMPTY;
   try {
-    return parseJournal(parseJson(bytes.toString('utf8')));
-  } catch {
+    const bytes = await files.read(path, MOST_BYTES);
+    return bytes === undefined ? EMPTY : parseJournal(parseJson(bytes.toString('utf8')));
+  } catch (error) {
+    // A disk that does not answer now may have a good journal.
+    if (error instanceof AgentError && error.recovery === 'retry') throw error;
     log.error({ file: path }, 'the firmware journal cannot be read and is set aside');
+    await files.remove(`${path}.corrupt`);
     await files.rename(path, `${path}.corrupt`);
     return EMPTY;
   }
@@ -76,6 +82,30 @@ export async function readJournal(files: UpdateFiles, path: string, log: Log): P
 export async function writeJournal(files: UpdateFiles, path: string, journal: UpdateJournal): Promise<void> {
   const history = journal.history.slice(0, MOST_HISTORY);
   await files.write(path, JSON.stringify({ format: JOURNAL_FORMAT, version: JOURNAL_VERSION, ...journal, history }), 0o600);
+}
+
+/** How an update left its last state for idle. */
+export interface UpdateEnd {
+  readonly state: UpdateState;
+  readonly update: Update;
+  readonly endedAtMs: number;
+  /** Whether it was about this agent. */
+  readonly isOurs: boolean;
+}
+
+/** A withdrawn offer leaves no trace; every other end is remembered, and its offer is settled. */
+export function endedJournal({ update: _, ...journal }: UpdateJournal, { state, update, endedAtMs, isOurs }: UpdateEnd): UpdateJournal {
+  if (state !== 'updated' && state !== 'failed') return { ...journal, state: 'idle' };
+  const outcome = state === 'updated' ? 'UPDATED' : 'FAILED';
+  const { title, version, from, startedAtMs, reason, fingerprint } = update;
+  const entry = { title, version, from, outcome, startedAtMs, endedAtMs, ...(reason === undefined ? {} : { reason }) } as const;
+  return {
+    ...journal,
+    state: 'idle',
+    history: [entry, ...journal.history],
+    ...(fingerprint === undefined ? {} : { settledOffer: fingerprint }),
+    ...(state === 'updated' && isOurs ? { confirmedVersion: version } : {}),
+  };
 }
 
 /** Fields that are not known are left out; what is written in this format is only ever extended. */

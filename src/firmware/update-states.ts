@@ -71,3 +71,11 @@ export function reportedState(state: UpdateState): ReportedState | undefined {
   const row = UPDATE_STATES[state];
   return 'report' in row ? row.report : undefined;
 }
+
+/**
+ * Whether nothing goes on until the platform was told: before a start and after an end. Between them a release whose outbox takes nothing
+ * has to be judged, and given up, all the same.
+ */
+export function mustBeTold(state: UpdateState): boolean {
+  return state === 'idle' || UPDATE_STATES[state].step === 'record';
+}

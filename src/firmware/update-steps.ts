@@ -1,13 +1,13 @@
 /** The steps of update-states.ts. Each can be begun again after a kill: what is done already is found done. */
 import { join } from 'node:path';
-import { hasCode, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors.ts';
 import { isOurs } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';
-import type { FirmwareOffer } from './firmware-offer.ts';
-import { CONFIRMED_NAME, currentVersion, guardLines, IMAGE_NAME, REQUEST_NAME, readTrial } from './guard-state.ts';
+import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
+import { CONFIRMED_NAME, currentVersion, guardLines, HANDED_OVER_NAME, IMAGE_NAME, readTrial } from './guard-state.ts';
 import type { ImageDigest } from './image-digest.ts';
 import { proveRelease } from './release-trial.ts';
-import { awaitSwap, leaveRequest, lookAtGuard } from './swap-request.ts';
+import { awaitSwap, leaveRequest, lookAtGuard, withdrawRequest } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
 import { UPDATE_STATES, type UpdateEvent, type UpdateState } from './update-states.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
@@ -18,20 +18,22 @@ export type Outcome = StepOutcome<UpdateEvent> | undefined;
 
 /** What the steps ask of the updater while they run. */
 export interface StepSurroundings {
-  /** Fingerprint of what is offered now. */
-  readonly offered: () => string | undefined;
+  /** How the platform stands to the offer with this fingerprint; `unread` until it has said anything since the start. */
+  readonly standing: (fingerprint: string) => OfferStanding;
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly received: (bytes: number) => void;
 }
 
 const MOST_HANDLER_ATTEMPTS = 3;
-/** The platform said that another image is assigned, and then again the same. */
+/** The platform says nothing. */
 const ASK_AGAIN_MS = 30_000;
 /** After a request to go back this process should have been stopped. */
 const RETURN_WITHIN_MS = 10 * 60_000;
 
 export class UpdateSteps {
   readonly image: string;
+  /** What the handler's command is given. */
+  readonly #payload: string;
   readonly #deps: UpdaterDeps;
   readonly #around: StepSurroundings;
   /** Sums of the image, when this very process downloaded it. */
@@ -41,7 +43,10 @@ export class UpdateSteps {
   constructor(deps: UpdaterDeps, around: StepSurroundings) {
     this.#deps = deps;
     this.#around = around;
-    this.image = join(deps.paths.firmware, deps.kind === 'firmware' ? IMAGE_NAME : `${deps.kind}-${IMAGE_NAME}`);
+    // Both kinds of package may be under way at once in this one folder: each has files of its own.
+    const own = (name: string): string => join(deps.paths.firmware, deps.kind === 'firmware' ? name : `${deps.kind}-${name}`);
+    this.image = own(IMAGE_NAME);
+    this.#payload = own('payload');
   }
 
   /** The offer is no longer the one that is being downloaded. */
@@ -56,7 +61,7 @@ export class UpdateSteps {
       case 'verify':
         return this.#verify(update, signal);
       case 'choose':
-        return this.#choose(update);
+        return this.#choose(update, signal);
       case 'request-swap':
         return this.#requestSwap(update);
       case 'await-swap':
@@ -70,9 +75,10 @@ export class UpdateSteps {
       case 'run-handler':
         return this.#runHandler(update, signal);
       case 'record':
-        return this.#clear();
-      default:
-        return undefined;
+        return this.#clear(update);
+      case 'await-offer':
+        // Whoever walks on all the same would never let go.
+        throw new AgentError('firmware/no-step', 'no update is under way', { recovery: 'retry' });
     }
   }
 
@@ -82,24 +88,20 @@ export class UpdateSteps {
     const withdrawal = new AbortController();
     this.#withdrawal = withdrawal;
     try {
-      if (this.#around.offered() !== undefined && this.#around.offered() !== offer.fingerprint) return { event: 'withdrawn' };
+      if (this.#isWithdrawn(offer)) return { event: 'withdrawn' };
       this.#digest = await this.#downloadImage(offer, AbortSignal.any([signal, withdrawal.signal]));
       return { event: 'done' };
     } catch (error) {
       if (signal.aborted) return undefined;
       if (withdrawal.signal.aborted) return { event: 'withdrawn' };
-      if (!hasCode(error, 'firmware/offer-changed')) return { event: 'failed', reason: messageOf(error) };
-      await this.#around.readOffer(signal);
-      if (this.#around.offered() !== offer.fingerprint) return { event: 'withdrawn' };
-      await this.#deps.clock.sleep(ASK_AGAIN_MS, signal);
-      return undefined;
+      return { event: 'failed', reason: messageOf(error) };
     } finally {
       this.#withdrawal = undefined;
     }
   }
 
   #downloadImage(offer: FirmwareOffer, signal: AbortSignal): Promise<ImageDigest> {
-    const { files, clock, log, config, deviceApi, getUrl, kind, random } = this.#deps;
+    const { files, clock, log, config, deviceApi, getUrl, kind } = this.#deps;
     const { chunkBytes, maxSizeBytes, downloadDeadlineMs, hours, rateLimitBytesPerS } = config;
     const settings = {
       chunkBytes,
@@ -114,8 +116,8 @@ export class UpdateSteps {
         { title, version, ...(kind === 'software' ? { kind } : {}), ...(sizeBytes === 0 ? {} : { sizeBytes, chunk }) },
         ended,
       );
-    const onProgress = this.#around.received;
-    const deps = { files, clock, log, settings, getChunk, getUrl, onProgress, ...(random === undefined ? {} : { random }) };
+    const { received: onProgress, readOffer } = this.#around;
+    const deps = { files, clock, log, settings, getChunk, getUrl, readOffer, onProgress };
     return ImageDownload.run(deps, { offer, partPath: this.image, progressPath: `${this.image}.progress` }, signal);
   }
 
@@ -140,9 +142,17 @@ export class UpdateSteps {
     }
   }
 
-  #choose(update: Update): Outcome {
-    const offered = this.#around.offered();
-    if (update.offer !== undefined && offered !== undefined && offered !== update.offer.fingerprint) return { event: 'withdrawn' };
+  /** What was withdrawn while this agent was down is not installed either: the platform has to have said that it still offers it. */
+  async #choose(update: Update, signal: AbortSignal): Promise<Outcome> {
+    const { offer } = update;
+    if (offer !== undefined && this.#around.standing(offer.fingerprint) === 'unread') {
+      await this.#around.readOffer(signal).catch(() => {});
+      if (this.#around.standing(offer.fingerprint) === 'unread') {
+        await this.#deps.clock.sleep(ASK_AGAIN_MS, signal);
+        return undefined;
+      }
+    }
+    if (offer !== undefined && this.#isWithdrawn(offer)) return { event: 'withdrawn' };
     return { event: isOurs(this.#deps, update.title) ? 'ours' : 'theirs' };
   }
 
@@ -191,7 +201,7 @@ export class UpdateSteps {
   }
 
   async #runHandler(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { config, kind, files, paths } = this.#deps;
+    const { config, kind, files } = this.#deps;
     const handler = config.handlers.find((one) => one.title === update.title && one.package === kind);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
     if (update.attempts > MOST_HANDLER_ATTEMPTS) return { event: 'failed', reason: 'its command was cut short too often' };
@@ -199,8 +209,8 @@ export class UpdateSteps {
       const file = await files.openPlain(this.image);
       const deps = { files, log: this.#deps.log, trustedKeys: config.trustedKeys, requireSignature: config.requireSignature };
       const bytes = await expectSigned(file, undefined, deps).finally(() => file.close());
-      const payload = await writePayload(files, this.image, paths.firmware, bytes);
-      await this.#deps.runHandler(handler, { file: payload, title: update.title, version: update.version }, signal);
+      await writePayload(files, this.image, this.#payload, bytes);
+      await this.#deps.runHandler(handler, { file: this.#payload, title: update.title, version: update.version }, signal);
       return { event: 'done' };
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -208,12 +218,26 @@ export class UpdateSteps {
     }
   }
 
+  #isWithdrawn({ fingerprint }: FirmwareOffer): boolean {
+    return this.#around.standing(fingerprint) === 'withdrawn';
+  }
+
   /** An update that is over leaves nothing behind that the next could take for its own. */
-  async #clear(): Promise<Outcome> {
-    const { files, paths } = this.#deps;
-    for (const path of [`${this.image}.progress`, this.image, join(paths.firmware, 'payload'), join(paths.firmware, REQUEST_NAME)])
-      await files.remove(path);
-    this.#digest = undefined;
+  async #clear(update: Update): Promise<Outcome> {
+    await this.clearImage();
+    await withdrawRequest(this.#deps, update.id);
     return { event: 'done' };
+  }
+
+  /** Takes away the image and what was made of it. */
+  async clearImage(): Promise<void> {
+    for (const path of [`${this.image}.progress`, this.image, this.#payload]) await this.#deps.files.remove(path);
+    this.#digest = undefined;
+  }
+
+  /** The same for what a run before left, and a person whose command was cut short. */
+  async clearLeftovers(): Promise<void> {
+    await this.clearImage();
+    if (this.#deps.kind === 'firmware') await this.#deps.files.remove(join(this.#deps.paths.firmware, HANDED_OVER_NAME));
   }
 }

@@ -3,7 +3,8 @@ import type { FirmwareConfig, FirmwareHandlerConfig } from '../config/agent-conf
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import type { DeviceApi, FirmwareBody } from '../platform/device-api.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import type { GetUrl } from './download-deps.ts';
 import type { PackageKind } from './firmware-offer.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import type { UpdateFiles } from './update-files.ts';
@@ -19,8 +20,7 @@ export interface UpdaterDeps {
   /** The version of this process, as it is reported. */
   readonly runningVersion: string;
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'getFirmware'>;
-  /** Fetches `fw_url`: https only, bounded redirects, no token. */
-  readonly getUrl: (url: string, signal: AbortSignal) => Promise<FirmwareBody>;
+  readonly getUrl: GetUrl;
   /** Appends telemetry to the outbox; resolves when it is durable. */
   readonly report: (values: Readonly<Record<string, JsonValue>>) => Promise<void>;
   /** What a new release is judged by. */
@@ -30,7 +30,6 @@ export interface UpdaterDeps {
   /** Runs an attached device's fixed command; rejects with what went wrong. */
   readonly runHandler: (handler: FirmwareHandlerConfig, image: AttachedImage, signal: AbortSignal) => Promise<void>;
   readonly newId: () => string;
-  readonly random?: () => number;
 }
 
 export interface Vitals {

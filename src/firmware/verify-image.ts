@@ -1,7 +1,6 @@
 /** Everything that is known about an image before anybody acts on it: size, checksum, signature, and for a release its manifest. */
-import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
+import type { OpenFile } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 import { isWeak } from './checksum.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
@@ -24,13 +23,13 @@ export interface VerifyDeps {
  * @throws AgentError `firmware/wrong-size`, `firmware/checksum-mismatch` (drop).
  */
 export async function expectAnnounced(
-  file: FileHandle,
+  file: OpenFile,
   offer: FirmwareOffer,
   digest: ImageDigest | undefined,
   deps: VerifyDeps,
   signal: AbortSignal,
 ): Promise<ImageDigest> {
-  const { size } = await file.stat();
+  const size = await file.size();
   if (offer.sizeBytes !== undefined && size !== offer.sizeBytes)
     throw new AgentError('firmware/wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`, { recovery: 'drop' });
   const sums = digest?.bytes === size ? digest : new ImageDigest(offer.algorithm);
@@ -43,10 +42,10 @@ export async function expectAnnounced(
 
 /**
  * Verifies the signature; resolves with the length of what is signed.
- * @throws AgentError `firmware/unsigned`, `firmware/unknown-key`, `firmware/bad-signature` (drop), `firmware/bad-trusted-key` (stop).
+ * @throws AgentError `firmware/unsigned`, `firmware/unknown-key`, `firmware/bad-signature` (drop).
  */
-export async function expectSigned(file: FileHandle, digest: ImageDigest | undefined, deps: VerifyDeps): Promise<number> {
-  const keys = await readTrustedKeys(deps.files, deps.trustedKeys);
+export async function expectSigned(file: OpenFile, digest: ImageDigest | undefined, deps: VerifyDeps): Promise<number> {
+  const keys = await readTrustedKeys(deps, deps.trustedKeys);
   const sums = digest === undefined ? {} : { archiveSha256: digest.signedSha256() };
   const { archiveBytes, signedBy } = await verifySignature(file, { keys, required: deps.requireSignature, ...sums });
   if (signedBy === undefined) deps.log.warn({}, 'this image is not signed by a trusted key; signatures are switched off');
@@ -55,7 +54,7 @@ export async function expectSigned(file: FileHandle, digest: ImageDigest | undef
 }
 
 /** Reads no further than the manifest. @throws AgentError `firmware/bad-archive`, `firmware/bad-manifest` (drop). */
-export async function readImageManifest(file: FileHandle, archiveBytes: number, signal: AbortSignal): Promise<ReleaseManifest> {
+export async function readImageManifest(file: OpenFile, archiveBytes: number, signal: AbortSignal): Promise<ReleaseManifest> {
   const seen = new ManifestSeen();
   const sink = {
     begin: async (manifest: ReleaseManifest): Promise<void> => {
@@ -84,26 +83,28 @@ export function expectFitting(manifest: ReleaseManifest, version: string, arch: 
     throw new AgentError('firmware/other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`, { recovery: 'drop' });
 }
 
-/** Copies the signed part of an image to where a handler finds it, without the signature's frame behind it. */
-export async function writePayload(files: UpdateFiles, image: string, folder: string, bytes: number): Promise<string> {
-  const payload = join(folder, 'payload');
+/**
+ * Copies the signed part of an image to where a handler finds it, without the signature's frame behind it.
+ * @throws AgentError `firmware/wrong-size` (drop) when there is less of it by now.
+ */
+export async function writePayload(files: UpdateFiles, image: string, payload: string, bytes: number): Promise<void> {
   const source = await files.openPlain(image);
   const target = await files.openPart(payload, 0o640);
   try {
     await target.truncate(0);
     const piece = Buffer.alloc(64 * 1024);
     for (let at = 0; at < bytes; ) {
-      const { bytesRead } = await source.read(piece, 0, Math.min(piece.length, bytes - at), at);
-      if (bytesRead === 0) break;
+      const bytesRead = await source.read(piece.subarray(0, Math.min(piece.length, bytes - at)), at);
+      if (bytesRead === 0)
+        throw new AgentError('firmware/wrong-size', `the image has ${at} bytes, verified were ${bytes}`, { recovery: 'drop' });
       await target.write(piece.subarray(0, bytesRead), at);
       at += bytesRead;
     }
-    await target.sync();
+    await target.datasync();
   } finally {
     await target.close();
     await source.close();
   }
-  return payload;
 }
 
 class ManifestSeen extends Error {

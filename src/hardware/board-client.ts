@@ -1,8 +1,10 @@
 /** The ports of a simulated board: the same roles as the real ones, over the board's socket. A real tty that the board names is opened as one. */
+
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { withinMs } from '../host/within-ms.ts';
 import { BoardGpio } from './board-gpio.ts';
-import { BoardLink } from './board-link.ts';
+import { type BoardConnection, BoardLink } from './board-link.ts';
 import { BoardSerial } from './board-serial.ts';
 import { addressInWords, type I2cBus, type I2cPort } from './i2c-port.ts';
 import { Modbus } from './modbus.ts';
@@ -17,18 +19,22 @@ export interface BoardPortsDeps {
 }
 
 /** Opens nothing yet; the link is made by the first request. `link` is for tests and benches that speak to the board themselves. */
-export function boardPorts(deps: BoardPortsDeps): Ports & { readonly link: BoardLink } {
-  const link = new BoardLink(deps);
-  const gpio = new BoardGpio(link);
-  const serial = new BoardSerial(link, deps.clock);
-  const modbus = new Modbus({ clock: deps.clock, serial, placeOf: (host, port, signal) => placeOnBoard(link, host, port, signal) });
+export function boardPorts(deps: BoardPortsDeps): Ports & { readonly link: BoardConnection } {
+  return portsOver(new BoardLink(deps), deps.clock);
+}
+
+/** The ports at the end of a line to the board. */
+export function portsOver(link: BoardConnection, clock: Clock): Ports & { readonly link: BoardConnection } {
+  const gpio = new BoardGpio(link, clock);
+  const serial = new BoardSerial(link, clock);
+  const modbus = new Modbus({ clock, serial, placeOf: (host, port, signal) => placeOnBoard(link, host, port, signal) });
   return {
     link,
     gpio,
     i2c: new BoardI2c(link),
     serial,
     oneWire: oneWireOver(link),
-    pwm: pwmOver(link),
+    pwm: pwmOver(link, clock),
     modbus,
     close: async () => {
       await modbus.close();
@@ -40,7 +46,7 @@ export function boardPorts(deps: BoardPortsDeps): Ports & { readonly link: Board
 
 /** A Modbus/TCP host of the board's; hosts that it does not stand in for are not there. */
 async function placeOnBoard(
-  link: BoardLink,
+  link: BoardConnection,
   host: string,
   port: number,
   signal: AbortSignal,
@@ -52,11 +58,11 @@ async function placeOnBoard(
 }
 
 class BoardI2c implements I2cPort {
-  readonly #link: BoardLink;
+  readonly #link: BoardConnection;
   /** One transfer at a time per bus, as on the wire: a chip that hangs holds up its neighbours here too. */
   readonly #queues = new Map<number, TurnQueue>();
 
-  constructor(link: BoardLink) {
+  constructor(link: BoardConnection) {
     this.#link = link;
   }
 
@@ -68,7 +74,7 @@ class BoardI2c implements I2cPort {
     const transfer = async (address: number, write: readonly number[], read: number, signal: AbortSignal): Promise<Uint8Array> => {
       const request = { bus, address, write: Buffer.from(write).toString('hex'), read };
       const what = `chip ${addressInWords(address)} on ${name}`;
-      return Buffer.from(await queue.run(() => this.#link.request('i2c.transfer', request, signal), what, signal), 'hex');
+      return Buffer.from(await queue.run(() => this.#link.request('i2c.transfer', request, signal), { what }, signal), 'hex');
     };
     return {
       name,
@@ -98,26 +104,30 @@ class BoardI2c implements I2cPort {
   async close(): Promise<void> {}
 }
 
-function oneWireOver(link: BoardLink): OneWirePort {
+function oneWireOver(link: BoardConnection): OneWirePort {
   const queue = new TurnQueue();
   return {
     list: (signal) => link.request('oneWire.list', {}, signal),
-    readSlave: (id, signal) => queue.run(() => link.request('oneWire.read', { id }, signal), `one-wire slave ${id}`, signal),
+    readSlave: (id, signal) => queue.run(() => link.request('oneWire.read', { id }, signal), { what: `one-wire slave ${id}` }, signal),
     setResolution: async (id, _bits, signal) => void (await link.request('oneWire.read', { id }, signal)),
     close: async () => {},
   };
 }
 
-function pwmOver(link: BoardLink): PwmPort {
+function pwmOver(link: BoardConnection, clock: Clock): PwmPort {
   return {
-    openChannel: async (request, signal) => await openPwm(link, request, signal),
+    openChannel: async (request, signal) => await openPwm({ link, clock }, request, signal),
     list: (signal) => link.request('pwm.list', {}, signal),
     close: async () => {},
   };
 }
 
 /** A channel of a board that came back is opened again at its next use. */
-async function openPwm(link: BoardLink, request: PwmRequest, signal: AbortSignal): Promise<PwmChannel> {
+async function openPwm(
+  { link, clock }: { readonly link: BoardConnection; readonly clock: Clock },
+  request: PwmRequest,
+  signal: AbortSignal,
+): Promise<PwmChannel> {
   let handle: number | undefined = (await link.request('pwm.open', request, signal)).handle;
   const forget = link.onReconnect(() => {
     handle = undefined;
@@ -133,7 +143,8 @@ async function openPwm(link: BoardLink, request: PwmRequest, signal: AbortSignal
       forget();
       const held = handle;
       handle = undefined;
-      if (held !== undefined) await link.request('close', { handle: held }, AbortSignal.timeout(CLOSE_DEADLINE_MS)).catch(() => {});
+      if (held !== undefined)
+        await withinMs(clock, CLOSE_DEADLINE_MS, (late) => link.request('close', { handle: held }, late)).catch(() => {});
     },
   };
 }

@@ -1,6 +1,9 @@
 /** GPIO lines of a simulated board. A line survives the board's own restart: it is asked for again, outputs at the level they last had. */
+
 import { AgentError } from '../errors.ts';
-import type { BoardLink } from './board-link.ts';
+import type { Clock } from '../host/clock.ts';
+import { withinMs } from '../host/within-ms.ts';
+import type { BoardConnection } from './board-link.ts';
 import type { BoardEvent } from './board-protocol.ts';
 import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineEdge, OutputRequest } from './gpio-port.ts';
 
@@ -10,16 +13,19 @@ const RELEASE_DEADLINE_MS = 1_000;
 const REOPEN_DEADLINE_MS = 5_000;
 
 export class BoardGpio implements GpioPort {
-  readonly #link: BoardLink;
+  readonly #link: BoardConnection;
+  readonly #clock: Clock;
   readonly #lines = new Set<BoardLine>();
 
-  constructor(link: BoardLink) {
+  constructor(link: BoardConnection, clock: Clock) {
     this.#link = link;
+    this.#clock = clock;
   }
 
   async openInput(request: InputRequest, signal: AbortSignal): Promise<GpioInput> {
     const watchers = new Set<(edge: LineEdge) => void>();
     const line = new BoardLine(this.#link, {
+      clock: this.#clock,
       open: async (openSignal) => (await this.#link.request('gpio.openInput', request, openSignal)).handle,
       onEvent: (event) => {
         if (event.event !== 'edge') return;
@@ -41,6 +47,7 @@ export class BoardGpio implements GpioPort {
   async openOutput(request: OutputRequest, signal: AbortSignal): Promise<GpioOutput> {
     let last: Level | undefined;
     const line = new BoardLine(this.#link, {
+      clock: this.#clock,
       open: async (openSignal) =>
         (await this.#link.request('gpio.openOutput', { ...request, initial: last ?? request.initial }, openSignal)).handle,
     });
@@ -71,24 +78,25 @@ export class BoardGpio implements GpioPort {
 }
 
 interface BoardLineOptions {
+  readonly clock: Clock;
   readonly open: (signal: AbortSignal) => Promise<number>;
   readonly onEvent?: (event: BoardEvent) => void;
 }
 
 class BoardLine {
-  readonly #link: BoardLink;
+  readonly #link: BoardConnection;
   readonly #options: BoardLineOptions;
   readonly #forget: () => void;
   #handle: number | undefined;
   #closed = false;
 
-  constructor(link: BoardLink, options: BoardLineOptions) {
+  constructor(link: BoardConnection, options: BoardLineOptions) {
     this.#link = link;
     this.#options = options;
     this.#forget = link.onReconnect(() => {
       this.#handle = undefined;
       // Watchers would otherwise wait for edges of a handle that is gone.
-      void this.handle(AbortSignal.timeout(REOPEN_DEADLINE_MS)).catch(() => {});
+      void withinMs(options.clock, REOPEN_DEADLINE_MS, (late) => this.handle(late)).catch(() => {});
     });
   }
 
@@ -108,6 +116,8 @@ class BoardLine {
     this.#forget();
     if (this.#handle === undefined) return;
     this.#link.onEvents(this.#handle, undefined);
-    await this.#link.request('close', { handle: this.#handle }, AbortSignal.timeout(RELEASE_DEADLINE_MS)).catch(() => {});
+    const handle = this.#handle;
+    const release = (late: AbortSignal): Promise<unknown> => this.#link.request('close', { handle }, late);
+    await withinMs(this.#options.clock, RELEASE_DEADLINE_MS, release).catch(() => {});
   }
 }

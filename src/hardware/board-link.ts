@@ -2,11 +2,13 @@
  * The agent's end of the simulated board's socket: requests with replies, events by handle. It outlives the board: when the connection is
  * lost every waiting request fails, and it is made again with backoff; then whoever held something opens it again.
  */
+
 import { createConnection, type Socket } from 'node:net';
 import { AgentError } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { nextTurn } from '../host/next-turn.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
 import { withinDeadline } from './deadline.ts';
 
@@ -25,6 +27,9 @@ interface Waiting {
   readonly resolve: (result: JsonValue) => void;
   readonly reject: (error: AgentError) => void;
 }
+
+/** What is needed of it; a line within one process is another. */
+export type BoardConnection = Pick<BoardLink, 'request' | 'onEvents' | 'onReconnect' | 'close'>;
 
 export class BoardLink {
   readonly #deps: BoardLinkDeps;
@@ -115,7 +120,7 @@ export class BoardLink {
       const listener = this.#eventListeners.get(event.handle);
       if (listener !== undefined) listener(event);
       // It came in one piece with the reply that names its handle, which whoever waits for that reply has yet to see.
-      else setImmediate(() => this.#eventListeners.get(event.handle)?.(event));
+      else void nextTurn().then(() => this.#eventListeners.get(event.handle)?.(event));
       return;
     }
     const { id, result, error } = message as unknown as BoardReply;
@@ -134,7 +139,7 @@ export class BoardLink {
   }
 
   async #reconnect(signal: AbortSignal): Promise<void> {
-    const backoff = new Backoff(RECONNECT);
+    const backoff = new Backoff(RECONNECT, this.#deps.clock);
     while (!signal.aborted && this.#socket === undefined) {
       await this.#deps.clock.sleep(backoff.nextMs(), signal);
       if (!signal.aborted && this.#socket === undefined) await this.#connect().catch(() => {});

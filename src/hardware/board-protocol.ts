@@ -51,14 +51,15 @@ export interface BoardOperations {
   /** Holds an input at a level, or a chip's signal at a value, against its own signal; null lets go. */
   'bench.hold': { params: { readonly target: string; readonly value: number | null }; result: null };
   /**
-   * `hang`, `nak`, `garbage` on `i2c-1` or `i2c-1:0x76`; `unplug` on a port or a GPIO chip; `hang` on `gpio` or `one-wire`; `merge` on a GPIO
+   * `hang`, `nak`, `garbage` on `i2c-1` or `i2c-1:0x76`; `brown-out` on them: the chips lose their power for a moment, and what they were told;
+   * on a one-wire slave: in each of its conversions; `unplug` on a port or a GPIO chip; `hang` on `gpio` or `one-wire`; `merge` on a GPIO
    * chip: edges in quick succession reach the agent as one or none, as over sysfs. Null mends it.
    */
   'bench.fault': { params: { readonly target: string; readonly fault: BoardFault | null }; result: null };
   'bench.faults': { params: Empty; result: Readonly<Record<string, BoardFault>> };
 }
 
-export type BoardFault = 'hang' | 'nak' | 'garbage' | 'unplug' | 'merge';
+export type BoardFault = 'hang' | 'nak' | 'garbage' | 'brown-out' | 'unplug' | 'merge';
 type Empty = Readonly<Record<string, never>>;
 
 /** One movement of an output, or of an input by its signal. */

@@ -1,19 +1,21 @@
 /** Serial ports of a simulated board: real ttys where the board made a pty, else bytes over the board's socket. */
+
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import type { BoardLink } from './board-link.ts';
+import { withinMs } from '../host/within-ms.ts';
+import type { BoardConnection } from './board-link.ts';
 import type { SerialDescription, SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
 
 const CLOSE_DEADLINE_MS = 1_000;
 const REOPEN_DEADLINE_MS = 5_000;
 
 export class BoardSerial implements SerialPorts {
-  readonly #link: BoardLink;
+  readonly #link: BoardConnection;
   readonly #clock: Clock;
   readonly #open = new Set<SerialPort>();
   #ttys: SerialPorts | undefined;
 
-  constructor(link: BoardLink, clock: Clock) {
+  constructor(link: BoardConnection, clock: Clock) {
     this.#link = link;
     this.#clock = clock;
   }
@@ -21,7 +23,9 @@ export class BoardSerial implements SerialPorts {
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort> {
     const { handle, device } = await this.#link.request('serial.open', settings, signal);
     const port =
-      device === undefined ? new BoardSerialPort(this.#link, settings, handle) : await this.#openTty({ ...settings, port: device }, signal);
+      device === undefined
+        ? new BoardSerialPort({ link: this.#link, clock: this.#clock }, settings, handle)
+        : await this.#openTty({ ...settings, port: device }, signal);
     this.#open.add(port);
     return port;
   }
@@ -46,7 +50,8 @@ export class BoardSerial implements SerialPorts {
 
 class BoardSerialPort implements SerialPort {
   readonly path: string;
-  readonly #link: BoardLink;
+  readonly #link: BoardConnection;
+  readonly #clock: Clock;
   readonly #byteListeners = new Set<(bytes: Uint8Array) => void>();
   readonly #plugListeners = new Set<(plugged: boolean, reason: string) => void>();
   readonly #forget: () => void;
@@ -54,13 +59,14 @@ class BoardSerialPort implements SerialPort {
   #plugged = true;
   #closed = false;
 
-  constructor(link: BoardLink, settings: SerialSettings, handle: number) {
+  constructor({ link, clock }: { readonly link: BoardConnection; readonly clock: Clock }, settings: SerialSettings, handle: number) {
+    this.#clock = clock;
     this.path = settings.port;
     this.#link = link;
     this.#adopt(handle);
     this.#forget = link.onReconnect(() => {
       this.#handle = undefined;
-      link.request('serial.open', settings, AbortSignal.timeout(REOPEN_DEADLINE_MS)).then(
+      withinMs(clock, REOPEN_DEADLINE_MS, (late) => link.request('serial.open', settings, late)).then(
         (opened) => this.#adopt(opened.handle),
         () => this.#tell(false, 'the board came back without this port'),
       );
@@ -93,7 +99,8 @@ class BoardSerialPort implements SerialPort {
     this.#forget();
     if (this.#handle === undefined) return;
     this.#link.onEvents(this.#handle, undefined);
-    await this.#link.request('close', { handle: this.#handle }, AbortSignal.timeout(CLOSE_DEADLINE_MS)).catch(() => {});
+    const handle = this.#handle;
+    await withinMs(this.#clock, CLOSE_DEADLINE_MS, (late) => this.#link.request('close', { handle }, late)).catch(() => {});
   }
 
   #adopt(handle: number): void {

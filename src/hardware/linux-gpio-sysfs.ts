@@ -8,46 +8,38 @@ import { join } from 'node:path';
 import type { Gpio } from 'onoff';
 import { AgentError, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinDeadline } from './deadline.ts';
 import type { GpioInput, GpioOutput, InputRequest, Level, LineEdge, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
 import type { FoundLine } from './linux-gpio-lines.ts';
+import type { TurnQueues } from './turn-queue.ts';
 
 export interface SysfsGpioDeps {
   readonly clock: Clock;
   /** Who holds a line, when something better than debugfs knows. */
   readonly holderOf: (line: FoundLine) => Promise<string | undefined>;
+  /** By the chip's name: the lines of an expander hang together. */
+  readonly queues: TurnQueues;
   /** Loads onoff; tests give a twin. */
   readonly loadOnoff?: () => Promise<{ readonly Gpio: typeof Gpio }>;
 }
 
 const DEBUG_FILE = '/sys/kernel/debug/gpio';
 
-/** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission` or `hardware/gpio-failed` (retry). */
-export async function openSysfsInput(line: FoundLine, request: InputRequest, deps: SysfsGpioDeps): Promise<GpioInput> {
+/** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission`, `hardware/gpio-failed` or `hardware/deadline` (retry). */
+export async function openSysfsInput(line: FoundLine, request: InputRequest, deps: SysfsGpioDeps, signal: AbortSignal): Promise<GpioInput> {
   const { Gpio: OnoffGpio } = await (deps.loadOnoff ?? loadOnoff)();
-  const gpio = await exported(
-    line,
-    deps,
-    (number) =>
-      new OnoffGpio(number, 'in', request.edges ?? 'none', {
-        activeLow: request.activeLow ?? false,
-        debounceTimeout: request.debounceMs ?? 0,
-      }),
-    'in',
-  );
+  const options = { activeLow: request.activeLow ?? false, debounceTimeout: request.debounceMs ?? 0 };
+  const open = (number: number): Gpio => new OnoffGpio(number, 'in', request.edges ?? 'none', options);
+  const gpio = await exported(line, deps, { direction: 'in', open }, signal);
   const words = inWords(line);
   let closed = false;
+  const queue = deps.queues.at(line.chip.name);
   return {
-    read: (signal) =>
-      withinDeadline(
-        gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)),
-        `reading ${words}`,
-        signal,
-      ),
+    read: (readSignal) =>
+      queue.run(() => gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)), { what: `reading ${words}` }, readSignal),
     watch: (listener) => {
       const report = (error: Error | null | undefined, level: Level): void => {
-        if (!error) listener({ level, monotonicMs: deps.clock.monotonicMs(), missed: 0 } satisfies LineEdge);
+        if (!error && !closed) listener({ level, monotonicMs: deps.clock.monotonicMs(), missed: 0 } satisfies LineEdge);
       };
       gpio.watch(report);
       return () => {
@@ -57,40 +49,44 @@ export async function openSysfsInput(line: FoundLine, request: InputRequest, dep
     close: async () => {
       if (closed) return;
       closed = true;
-      gpio.unexport();
+      // Beneath a read that hangs, the kernel would hold the whole event loop until it ends.
+      await queue.runAtLast(async () => gpio.unexport(), `closing ${words}`);
     },
   };
 }
 
 /** @throws the same as openSysfsInput. */
-export async function openSysfsOutput(line: FoundLine, request: OutputRequest, deps: SysfsGpioDeps): Promise<GpioOutput> {
+export async function openSysfsOutput(
+  line: FoundLine,
+  request: OutputRequest,
+  deps: SysfsGpioDeps,
+  signal: AbortSignal,
+): Promise<GpioOutput> {
   const { Gpio: OnoffGpio } = await (deps.loadOnoff ?? loadOnoff)();
   const activeLow = request.activeLow ?? false;
   // The kernel takes "high" and "low" as physical levels, whatever active_low says.
   const active = request.initial === 1;
   const first = active !== activeLow ? 'high' : 'low';
   const options = { activeLow, reconfigureDirection: request.initial !== 'keep' };
-  const gpio = await exported(line, deps, (number) => new OnoffGpio(number, first, 'none', options), 'out');
+  const open = (number: number): Gpio => new OnoffGpio(number, first, 'none', options);
+  const gpio = await exported(line, deps, { direction: 'out', open }, signal);
   const words = inWords(line);
   let closed = false;
+  const queue = deps.queues.at(line.chip.name);
   return {
-    write: (level, signal) =>
-      withinDeadline(
-        gpio.write(level).catch((cause: unknown) => failed(`setting ${words}`, cause)),
-        `setting ${words}`,
-        signal,
+    write: (level, writeSignal) =>
+      queue.run(
+        () => gpio.write(level).catch((cause: unknown) => failed(`setting ${words}`, cause)),
+        { what: `setting ${words}`, rank: level === 0 ? 'off' : 'movement' },
+        writeSignal,
       ),
-    read: (signal) =>
-      withinDeadline(
-        gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)),
-        `reading ${words}`,
-        signal,
-      ),
+    read: (readSignal) =>
+      queue.run(() => gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)), { what: `reading ${words}` }, readSignal),
     close: async () => {
       if (closed) return;
       closed = true;
       // unexport() would free the line, and many drivers then make it an input: a relay would drop when the agent restarts.
-      closeSync((gpio as unknown as { readonly _valueFd: number })._valueFd);
+      await queue.runAtLast(async () => closeSync((gpio as unknown as { readonly _valueFd: number })._valueFd), `closing ${words}`);
     },
   };
 }
@@ -119,14 +115,22 @@ export async function unexportLeftover(classFolder: string, number: number): Pro
   }
 }
 
-async function exported(line: FoundLine, deps: SysfsGpioDeps, open: (number: number) => Gpio, direction: 'in' | 'out'): Promise<Gpio> {
+interface Export {
+  readonly direction: 'in' | 'out';
+  readonly open: (number: number) => Gpio;
+}
+
+async function exported(line: FoundLine, deps: SysfsGpioDeps, { direction, open }: Export, signal: AbortSignal): Promise<Gpio> {
   const words = inWords(line);
-  try {
+  const work = async (): Promise<Gpio> => {
     const gpio = open(sysfsNumber(line));
     // onoff swallows failures on lines that were exported before.
     if (gpio.direction() !== direction)
       throw new AgentError('hardware/gpio-failed', `${words} cannot be made an ${direction}put`, { recovery: 'retry' });
     return gpio;
+  };
+  try {
+    return await deps.queues.at(line.chip.name).run(work, { what: `opening ${words}`, rank: 'movement' }, signal);
   } catch (cause) {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
     const holder = (await deps.holderOf(line)) ?? (await debugHolder(sysfsNumber(line)));

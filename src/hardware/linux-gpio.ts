@@ -13,6 +13,7 @@ import { openCharacterDeviceInput, openCharacterDeviceOutput } from './linux-gpi
 import { describeLines, holderOf, readCharacterDeviceChips } from './linux-gpio-chips.ts';
 import { type FoundLine, findLine, type GpioChip, mergeChips, readSysfsChips } from './linux-gpio-lines.ts';
 import { type Leftover, openSysfsInput, openSysfsOutput, type SysfsGpioDeps, sysfsNumber, unexportLeftover } from './linux-gpio-sysfs.ts';
+import { TurnQueues } from './turn-queue.ts';
 
 export type GpioInterface = 'auto' | 'sysfs' | 'character-device';
 
@@ -39,6 +40,7 @@ export class LinuxGpio implements GpioPort {
   readonly #open = new Set<GpioInput | GpioOutput>();
   /** Numbers of the lines that are open over sysfs. */
   readonly #sysfsLines = new Set<number>();
+  readonly #queues = new TurnQueues();
 
   constructor(deps: LinuxGpioDeps) {
     this.#deps = deps;
@@ -46,26 +48,27 @@ export class LinuxGpio implements GpioPort {
     this.#deviceFolder = deps.deviceFolder ?? '/dev';
   }
 
-  async openInput(request: InputRequest, _signal: AbortSignal): Promise<GpioInput> {
+  async openInput(request: InputRequest, signal: AbortSignal): Promise<GpioInput> {
     const special =
       (request.bias !== undefined && request.bias !== 'as-is') || (request.debounceMs ?? 0) > 0 || (request.edges ?? 'none') !== 'none';
     const { through, line } = await this.#choose(request.line, special);
     if (through === 'character-device')
-      return await this.#onCharacterDevice(line, () => openCharacterDeviceInput(this.#deviceFolder, line, request));
+      return await this.#onCharacterDevice(line, () => openCharacterDeviceInput(this.#deviceFolder, line, request), signal);
     if (request.bias !== undefined && request.bias !== 'as-is') throw needsCharacterDevice(`bias ${request.bias}`, line);
-    return await this.#onSysfs(line, () => openSysfsInput(line, request, this.#sysfsDeps()));
+    return await this.#onSysfs(line, () => openSysfsInput(line, request, this.#sysfsDeps(), signal));
   }
 
-  async openOutput(request: OutputRequest, _signal: AbortSignal): Promise<GpioOutput> {
+  async openOutput(request: OutputRequest, signal: AbortSignal): Promise<GpioOutput> {
     const special = request.drive !== undefined && request.drive !== 'push-pull';
     const { through, line } = await this.#choose(request.line, special);
     if (special && through === 'sysfs') throw needsCharacterDevice(`drive ${request.drive}`, line);
-    if (through === 'sysfs') return await this.#onSysfs(line, () => openSysfsOutput(line, request, this.#sysfsDeps()));
-    return await this.#onCharacterDevice(line, (leftover) => {
+    if (through === 'sysfs') return await this.#onSysfs(line, () => openSysfsOutput(line, request, this.#sysfsDeps(), signal));
+    const open = (leftover?: Leftover): GpioOutput => {
       const keeps = request.initial === 'keep' && leftover?.direction === 'out';
       const initial = keeps ? logical(leftover.level, request.activeLow) : request.initial;
       return openCharacterDeviceOutput(this.#deviceFolder, line, { ...request, initial });
-    });
+    };
+    return await this.#onCharacterDevice(line, open, signal);
   }
 
   async list(_signal: AbortSignal): Promise<readonly LineDescription[]> {
@@ -101,7 +104,8 @@ export class LinuxGpio implements GpioPort {
 
   #sysfsDeps(): SysfsGpioDeps {
     const { clock, loadOnoff } = this.#deps;
-    return { clock, holderOf: async (line) => this.#characterDeviceHolder(line), ...(loadOnoff && { loadOnoff }) };
+    const holderOf = async (line: FoundLine): Promise<string | undefined> => this.#characterDeviceHolder(line);
+    return { clock, holderOf, queues: this.#queues, ...(loadOnoff && { loadOnoff }) };
   }
 
   /** sysfs names a chip by its base; the character device knows the holder under its own name for the chip. */
@@ -133,22 +137,28 @@ export class LinuxGpio implements GpioPort {
   }
 
   /** A line that an earlier run of the agent left exported in sysfs is taken back first. */
-  async #onCharacterDevice<T extends GpioInput | GpioOutput>(line: FoundLine, open: (leftover?: Leftover) => T): Promise<T> {
+  async #onCharacterDevice<T extends GpioInput | GpioOutput>(
+    line: FoundLine,
+    open: (leftover?: Leftover) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
     try {
       return this.#keep(open());
     } catch (error) {
-      const leftover = hasCode(error, 'hardware/gpio-busy') ? await this.#takeBack(line) : undefined;
+      const leftover = hasCode(error, 'hardware/gpio-busy') ? await this.#takeBack(line, signal) : undefined;
       if (leftover === undefined) throw error;
       return this.#keep(open(leftover));
     }
   }
 
-  async #takeBack(line: FoundLine): Promise<Leftover | undefined> {
+  async #takeBack(line: FoundLine, signal: AbortSignal): Promise<Leftover | undefined> {
     const sysfs = mergeChips(await readSysfsChips(this.#classFolder), readCharacterDeviceChips(this.#deviceFolder));
     const chip = sysfs.find(({ aliases }) => aliases.includes(line.chip.name));
     if (chip === undefined) return undefined;
     const number = sysfsNumber({ chip, offset: line.offset });
-    return this.#sysfsLines.has(number) ? undefined : await unexportLeftover(this.#classFolder, number);
+    if (this.#sysfsLines.has(number)) return undefined;
+    const takeBack = (): Promise<Leftover | undefined> => unexportLeftover(this.#classFolder, number);
+    return await this.#queues.at(chip.name).run(takeBack, { what: `taking back line ${line.offset} of ${chip.label}` }, signal);
   }
 
   /** Keeps it for `close`, until it is closed by itself. */

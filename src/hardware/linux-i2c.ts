@@ -1,6 +1,6 @@
 /**
  * I2C through i2c-bus, asynchronous calls only: each blocks a thread of the pool for as long as the adapter's driver waits (1 s when
- * a chip holds the clock), never the event loop. One queue per bus number, shared by every user of that bus.
+ * a chip holds the clock), never the event loop. One queue per bus number, whoever uses it, however often it is opened.
  */
 import { readdir } from 'node:fs/promises';
 import type { I2CFuncs, OpenOptions, PromisifiedBus } from 'i2c-bus';
@@ -8,7 +8,7 @@ import { AgentError, systemCode } from '../errors.ts';
 import { withinDeadline } from './deadline.ts';
 import { addressInWords, type I2cBus, type I2cPort } from './i2c-port.ts';
 import { hardwareFault } from './linux-faults.ts';
-import { TurnQueue } from './turn-queue.ts';
+import { type TurnQueue, TurnQueues } from './turn-queue.ts';
 
 export interface LinuxI2cDeps {
   /** Normally /dev. */
@@ -27,12 +27,14 @@ interface SharedBus {
   readonly bus: PromisifiedBus;
   readonly funcs: I2CFuncs;
   readonly queue: TurnQueue;
+  readonly close: () => Promise<void>;
   users: number;
 }
 
 export class LinuxI2c implements I2cPort {
   readonly #deps: LinuxI2cDeps;
   readonly #buses = new Map<number, Promise<SharedBus>>();
+  readonly #queues = new TurnQueues();
 
   constructor(deps: LinuxI2cDeps = {}) {
     this.#deps = deps;
@@ -59,23 +61,27 @@ export class LinuxI2c implements I2cPort {
   async close(): Promise<void> {
     const open = [...this.#buses.values()];
     this.#buses.clear();
-    await Promise.all(open.map(async (opening) => closeShared(await opening.catch(() => undefined))));
+    await Promise.all(open.map(async (opening) => (await opening.catch(() => undefined))?.close()));
   }
 
   /** The bus that is open or being opened; a caller whose deadline passes leaves it to the next. */
   #opening(number: number): Promise<SharedBus> {
     const known = this.#buses.get(number);
     if (known !== undefined) return known;
-    const opening = this.#openShared(number);
+    // Behind what hangs in an earlier opening; whoever waits for it has a deadline.
+    const queue = this.#queues.at(String(number));
+    const opening = queue.run(() => this.#openShared(number, queue), { what: `opening i2c-${number}` }, new AbortController().signal);
     this.#buses.set(number, opening);
     opening.catch(() => this.#buses.delete(number));
     return opening;
   }
 
-  async #openShared(number: number): Promise<SharedBus> {
+  async #openShared(number: number, queue: TurnQueue): Promise<SharedBus> {
     const bus = await (this.#deps.openNumber ?? openWithI2cBus)(number);
+    // In its turn, or the file would be closed beneath a transfer.
+    const close = (): Promise<void> => queue.runAtLast(() => bus.close().catch(() => {}), `closing i2c-${number}`);
     try {
-      return { bus, funcs: await bus.i2cFuncs(), queue: new TurnQueue(), users: 0 };
+      return { bus, funcs: await bus.i2cFuncs(), queue, close, users: 0 };
     } catch (error) {
       await bus.close().catch(() => {});
       throw error;
@@ -86,7 +92,7 @@ export class LinuxI2c implements I2cPort {
     shared.users -= 1;
     if (shared.users > 0) return;
     this.#buses.delete(number);
-    await closeShared(shared);
+    await shared.close();
   }
 }
 
@@ -196,7 +202,7 @@ class LinuxI2cBus implements I2cBus {
   async #turn<T>(doing: string, address: number, signal: AbortSignal, transfer: () => Promise<T>): Promise<T> {
     const what = `${doing} of chip ${addressInWords(address)} on ${this.name}`;
     try {
-      return await this.#shared.queue.run(transfer, what, signal);
+      return await this.#shared.queue.run(transfer, { what }, signal);
     } catch (cause) {
       const name = systemCode(cause);
       if (name !== undefined && NO_ANSWER.has(name)) {
@@ -222,12 +228,6 @@ function checkLength(got: number, wanted: number): void {
 
 function unsupported(bus: string, what: string): AgentError {
   return new AgentError('hardware/unsupported', `${bus} speaks only SMBus, which has no form for ${what}`, { recovery: 'hold' });
-}
-
-/** Waits for the transfer under way, or the file would be closed beneath it. */
-async function closeShared(shared: SharedBus | undefined): Promise<void> {
-  await shared?.queue.idle();
-  await shared?.bus.close().catch(() => {});
 }
 
 function openFault(number: number, cause: unknown): AgentError {

@@ -43,7 +43,7 @@ export class LinuxOneWire implements OneWirePort {
     if (!SLAVE_ID.test(id))
       throw new AgentError('hardware/one-wire-no-slave', `${what}: not an id of the form 28-00000a1b2c3d`, { recovery: 'retry' });
     try {
-      return await this.#queue.run(() => use(join(this.#devicesFolder, id)), what, signal);
+      return await this.#queue.run(() => use(join(this.#devicesFolder, id)), { what }, signal);
     } catch (cause) {
       if (cause instanceof AgentError) throw cause;
       if (systemCode(cause) === 'ENOENT')

@@ -1,17 +1,38 @@
-/** PWM through sysfs. The kernel refuses a duty above the period at every single write, so the order of the writes matters. */
+/**
+ * PWM through sysfs. The kernel judges every single write, so the order of the writes matters: never a duty above the period, a polarity only
+ * while the channel is disabled, and before Linux 6.11 only when it has a period, which a fresh channel does not.
+ */
 import { constants } from 'node:fs';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentError, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinDeadline } from './deadline.ts';
 import { hardwareFault } from './linux-faults.ts';
 import type { PwmChannel, PwmPort, PwmRequest, PwmState } from './pwm-port.ts';
+import { TurnQueues } from './turn-queue.ts';
 
 export interface LinuxPwmDeps {
   readonly clock: Clock;
   /** Normally /sys/class/pwm. */
   readonly classFolder?: string;
+  /** How an attribute is written; default: as a file. */
+  readonly put?: Put;
+}
+
+type Put = (file: string, value: string) => Promise<void>;
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+type Polarity = NonNullable<PwmRequest['polarity']>;
+
+/** A channel as the kernel shows it. */
+interface Shown extends PwmState {
+  readonly polarity: string;
+}
+
+interface Place {
+  readonly chipFolder: string;
+  /** Of the channel. */
+  readonly folder: string;
+  readonly channel: number;
 }
 
 /** udev sets the group of an exported channel a moment after it appears. */
@@ -20,24 +41,28 @@ const UDEV = { tries: 20, pauseMs: 50 };
 export class LinuxPwm implements PwmPort {
   readonly #clock: Clock;
   readonly #classFolder: string;
+  readonly #put: Put;
   readonly #held = new Set<string>();
+  /** Of a chip: its channels hang together. */
+  readonly #queues = new TurnQueues();
 
   constructor(deps: LinuxPwmDeps) {
     this.#clock = deps.clock;
     this.#classFolder = deps.classFolder ?? '/sys/class/pwm';
+    this.#put = deps.put ?? writeFile;
   }
 
-  async openChannel({ chip, channel, polarity }: PwmRequest, signal: AbortSignal): Promise<PwmChannel> {
+  async openChannel({ chip, channel, polarity = 'normal' }: PwmRequest, signal: AbortSignal): Promise<PwmChannel> {
     const what = `PWM channel ${channel} of pwmchip${chip}`;
     const chipFolder = join(this.#classFolder, `pwmchip${chip}`);
     const folder = join(chipFolder, `pwm${channel}`);
     if (this.#held.has(folder)) throw new AgentError('hardware/pwm-busy', `${what} is already in use by this agent`, { recovery: 'retry' });
     this.#held.add(folder);
+    const queue = this.#queues.at(chipFolder);
+    const inTurn: InTurn = (work) => queue.run(work, { what: `opening ${what}`, rank: 'movement' }, signal);
     try {
-      await this.#checkChannel(chipFolder, channel, what);
-      await this.#export(chipFolder, folder, channel, signal);
-      // Polarity can only change while the channel is off; a channel that is on already keeps what it has.
-      if (polarity !== undefined && (await text(folder, 'polarity')) !== polarity) await put(folder, 'polarity', polarity);
+      await inTurn(() => this.#checkChannel(chipFolder, channel, what));
+      await this.#export({ chipFolder, folder, channel }, inTurn, signal);
     } catch (cause) {
       this.#held.delete(folder);
       if (systemCode(cause) === 'EBUSY')
@@ -46,15 +71,15 @@ export class LinuxPwm implements PwmPort {
     }
     return {
       set: (state, setSignal) =>
-        withinDeadline(
-          write(folder, state).catch((cause: unknown) => failed(`setting ${what}`, cause)),
-          `setting ${what}`,
+        queue.run(
+          () => this.#write(folder, state, polarity).catch((cause: unknown) => failed(`setting ${what}`, cause)),
+          { what: `setting ${what}`, rank: state.enabled && state.dutyNs > 0 ? 'movement' : 'off' },
           setSignal,
         ),
       read: (readSignal) =>
-        withinDeadline(
-          readState(folder).catch((cause: unknown) => failed(`reading ${what}`, cause)),
-          `reading ${what}`,
+        queue.run(
+          () => readState(folder, polarity).catch((cause: unknown) => failed(`reading ${what}`, cause)),
+          { what: `reading ${what}` },
           readSignal,
         ),
       close: async () => {
@@ -84,43 +109,56 @@ export class LinuxPwm implements PwmPort {
       throw new AgentError('hardware/pwm-no-channel', `${what}: the chip has ${channels}`, { recovery: 'retry' });
   }
 
-  async #export(chipFolder: string, folder: string, channel: number, signal: AbortSignal): Promise<void> {
-    const ready = (): Promise<boolean> =>
-      access(join(folder, 'duty_cycle'), constants.W_OK).then(
+  /** Others have their turn while udev takes its time. */
+  async #export({ chipFolder, folder, channel }: Place, inTurn: InTurn, signal: AbortSignal): Promise<void> {
+    const check = (): Promise<void> => inTurn(() => access(join(folder, 'duty_cycle'), constants.W_OK));
+    const isReady = (): Promise<boolean> =>
+      check().then(
         () => true,
         () => false,
       );
-    if (await ready()) return;
-    await put(chipFolder, 'export', String(channel));
-    for (let attempt = 0; attempt < UDEV.tries && !(await ready()); attempt += 1) await this.#clock.sleep(UDEV.pauseMs, signal);
-    await access(join(folder, 'duty_cycle'), constants.W_OK);
+    if (await isReady()) return;
+    await inTurn(() => this.#put(join(chipFolder, 'export'), String(channel)));
+    for (let attempt = 0; attempt < UDEV.tries && !(await isReady()); attempt += 1) await this.#clock.sleep(UDEV.pauseMs, signal);
+    await check();
+  }
+
+  async #write(folder: string, { periodNs, dutyNs, enabled }: PwmState, polarity: Polarity): Promise<void> {
+    const put = (file: string, value: string): Promise<void> => this.#put(join(folder, file), value);
+    const current = await shownIn(folder);
+    const turns = current.polarity !== polarity;
+    let isEnabled = current.enabled;
+    if (isEnabled && (turns || !enabled)) {
+      await put('enable', '0');
+      isEnabled = false;
+    }
+    if (periodNs < current.periodNs) {
+      await put('duty_cycle', String(Math.min(dutyNs, current.periodNs)));
+      await put('period', String(periodNs));
+    } else {
+      if (periodNs !== current.periodNs) await put('period', String(periodNs));
+      await put('duty_cycle', String(dutyNs));
+    }
+    if (turns) await put('polarity', polarity);
+    if (enabled && !isEnabled) await put('enable', '1');
   }
 }
 
-async function write(folder: string, { periodNs, dutyNs, enabled }: PwmState): Promise<void> {
-  const current = await readState(folder);
-  if (!enabled && current.enabled) await put(folder, 'enable', '0');
-  if (periodNs < current.periodNs) {
-    await put(folder, 'duty_cycle', String(Math.min(dutyNs, current.periodNs)));
-    await put(folder, 'period', String(periodNs));
-  } else {
-    if (periodNs !== current.periodNs) await put(folder, 'period', String(periodNs));
-    await put(folder, 'duty_cycle', String(dutyNs));
-  }
-  if (enabled && !current.enabled) await put(folder, 'enable', '1');
+/** In the polarity that is wanted: in the other one, what is active there is inactive here. */
+async function readState(folder: string, polarity: Polarity): Promise<PwmState> {
+  const { polarity: found, ...state } = await shownIn(folder);
+  return found === polarity ? state : { ...state, dutyNs: state.periodNs - state.dutyNs };
 }
 
-async function readState(folder: string): Promise<PwmState> {
-  const [periodNs, dutyNs, enabled] = await Promise.all([text(folder, 'period'), text(folder, 'duty_cycle'), text(folder, 'enable')]);
-  return { periodNs: Number(periodNs), dutyNs: Number(dutyNs), enabled: enabled === '1' };
+async function shownIn(folder: string): Promise<Shown> {
+  const read = (file: string): Promise<string> => text(folder, file);
+  // One after the other: reads that hang would take one thread of the pool each.
+  const [periodNs, dutyNs] = [Number(await read('period')), Number(await read('duty_cycle'))];
+  return { periodNs, dutyNs, enabled: (await read('enable')) === '1', polarity: await read('polarity') };
 }
 
 async function text(folder: string, file: string): Promise<string> {
   return (await readFile(join(folder, file), 'utf8')).trim();
-}
-
-async function put(folder: string, file: string, value: string): Promise<void> {
-  await writeFile(join(folder, file), value);
 }
 
 function failed(what: string, cause: unknown): never {

@@ -11,9 +11,12 @@ import type { Clock } from '../host/clock.ts';
 import { withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
 import type { SerialDescription, SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
+import { type TurnQueue, TurnQueues } from './turn-queue.ts';
 
 export interface LinuxSerialDeps {
   readonly clock: Clock;
+  /** Loads serialport; tests give a twin. */
+  readonly loadNative?: () => Promise<{ readonly SerialPort: typeof NodeSerialPort }>;
 }
 
 /** How soon a port that vanished unnoticed is given up. */
@@ -24,13 +27,14 @@ const REOPEN = { firstMs: 250, maxMs: 10_000 };
 export class LinuxSerial implements SerialPorts {
   readonly #deps: LinuxSerialDeps;
   readonly #open = new Set<LinuxSerialPort>();
+  readonly #queues = new TurnQueues();
 
   constructor(deps: LinuxSerialDeps) {
     this.#deps = deps;
   }
 
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort> {
-    const port = await LinuxSerialPort.open(settings, this.#deps, signal);
+    const port = await LinuxSerialPort.open(settings, { ...this.#deps, drains: this.#queues.at(settings.port) }, signal);
     port.onClosed = () => this.#open.delete(port);
     this.#open.add(port);
     return port;
@@ -52,19 +56,25 @@ export class LinuxSerial implements SerialPorts {
   }
 }
 
+interface PortDeps extends LinuxSerialDeps {
+  /** Waiting until the last byte is sent takes a thread of the pool, for ever when an adapter stands still. */
+  readonly drains: TurnQueue;
+}
+
 class LinuxSerialPort implements SerialPort {
   readonly path: string;
   onClosed: () => void = () => {};
   readonly #settings: SerialSettings;
+  readonly #deps: PortDeps;
   readonly #clock: Clock;
-  readonly #backoff = new Backoff(REOPEN);
+  readonly #backoff: Backoff;
   readonly #byteListeners = new Set<(bytes: Uint8Array) => void>();
   readonly #plugListeners = new Set<(plugged: boolean, reason: string) => void>();
   readonly #closing = new AbortController();
   #native: NodeSerialPort | undefined;
 
-  static async open(settings: SerialSettings, deps: LinuxSerialDeps, signal: AbortSignal): Promise<LinuxSerialPort> {
-    const port = new LinuxSerialPort(settings, deps.clock);
+  static async open(settings: SerialSettings, deps: PortDeps, signal: AbortSignal): Promise<LinuxSerialPort> {
+    const port = new LinuxSerialPort(settings, deps);
     const opening = port.#openNative();
     try {
       await withinDeadline(opening, `opening ${settings.port}`, signal);
@@ -75,10 +85,12 @@ class LinuxSerialPort implements SerialPort {
     }
   }
 
-  private constructor(settings: SerialSettings, clock: Clock) {
+  private constructor(settings: SerialSettings, deps: PortDeps) {
     this.path = settings.port;
     this.#settings = settings;
-    this.#clock = clock;
+    this.#deps = deps;
+    this.#clock = deps.clock;
+    this.#backoff = new Backoff(REOPEN, deps.clock);
   }
 
   get plugged(): boolean {
@@ -88,15 +100,17 @@ class LinuxSerialPort implements SerialPort {
   async write(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     const native = this.#native;
     if (native?.isOpen !== true) throw new AgentError('hardware/serial-unplugged', `${this.path} is unplugged`, { recovery: 'retry' });
-    const written = new Promise<void>((resolve, reject) => {
-      const fail = (cause: unknown): void =>
-        reject(new AgentError('hardware/serial-failed', `writing to ${this.path}`, { recovery: 'retry', cause }));
-      native.write(Buffer.from(bytes), (error) => {
-        if (error) fail(error);
-        else native.drain((drainError) => (drainError ? fail(drainError) : resolve()));
+    const what = `writing to ${this.path}`;
+    const ended = (act: (done: (error?: Error | null) => void) => void): Promise<void> =>
+      new Promise((resolve, reject) => {
+        act((cause) => (cause ? reject(new AgentError('hardware/serial-failed', what, { recovery: 'retry', cause })) : resolve()));
       });
-    });
-    await withinDeadline(written, `writing to ${this.path}`, signal);
+    await withinDeadline(
+      ended((done) => void native.write(Buffer.from(bytes), done)),
+      what,
+      signal,
+    );
+    await this.#deps.drains.run(() => ended((done) => native.drain(done)), { what }, signal);
   }
 
   onBytes(listener: (bytes: Uint8Array) => void): () => void {
@@ -118,7 +132,7 @@ class LinuxSerialPort implements SerialPort {
   }
 
   async #openNative(): Promise<void> {
-    const { SerialPort: Native } = await import('serialport');
+    const { SerialPort: Native } = await (this.#deps.loadNative ?? loadSerialport)();
     const { port: path, baudRate, dataBits = 8, stopBits = 1, parity = 'none', flowControl = 'none' } = this.#settings;
     const flow = { rtscts: flowControl === 'hardware', xon: flowControl === 'software', xoff: flowControl === 'software' };
     const native = new Native({ path, baudRate, dataBits, stopBits, parity, ...flow, autoOpen: false });
@@ -166,6 +180,10 @@ class LinuxSerialPort implements SerialPort {
   #tell(plugged: boolean, reason: string): void {
     for (const listener of this.#plugListeners) listener(plugged, reason);
   }
+}
+
+async function loadSerialport(): Promise<{ readonly SerialPort: typeof NodeSerialPort }> {
+  return await import('serialport');
 }
 
 /** Which device is behind the path now; links are followed. */

@@ -21,6 +21,8 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
 };
 /** These three say that the same request can never succeed. */
 const FINAL_EXCEPTIONS: ReadonlySet<number> = new Set([1, 2, 3]);
+/** These two come from a gateway, in place of the unit. */
+const GATEWAY_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
 const EXCEPTION_FLAG = 0x80;
 const MBAP_LENGTH = 7;
 /** The longest PDU of a serial line, and so of all (section 4.1). */
@@ -33,6 +35,7 @@ export const FUNCTION = {
   readInput: 4,
   writeCoil: 5,
   writeRegister: 6,
+  diagnostics: 8,
   writeRegisters: 16,
 } as const;
 
@@ -117,7 +120,22 @@ export function writeRegistersRequest(address: number, words: readonly number[])
   return Uint8Array.of(FUNCTION.writeRegisters, address >> 8, address & 0xff, 0, words.length, bytes.length, ...bytes);
 }
 
-/** Registers of an answer to a read. @throws AgentError `hardware/modbus-exception`, `hardware/modbus-bad-answer`. */
+/** Asks a unit on a serial line to send this number back (function 8, sub-function 0: section 6.8). */
+export function loopBackRequest(number: number): Uint8Array {
+  return Uint8Array.of(FUNCTION.diagnostics, 0, 0, number >> 8, number & 0xff);
+}
+
+/** Whether a PDU can be the answer to a request: its function, or its refusal, with the length or the echo that the request calls for. */
+export function answers(pdu: Uint8Array, request: Uint8Array): boolean {
+  const code = request[0] ?? 0;
+  if (pdu[0] === (code | EXCEPTION_FLAG)) return true;
+  if (pdu[0] !== code) return false;
+  if (code > FUNCTION.readInput) return pdu.length === 5 && pdu.every((byte, at) => byte === request[at]);
+  const count = ((request[3] ?? 0) << 8) | (request[4] ?? 0);
+  return pdu[1] === (code <= FUNCTION.readDiscrete ? Math.ceil(count / 8) : 2 * count) && pdu.length === 2 + pdu[1];
+}
+
+/** Registers of an answer to a read. @throws AgentError `hardware/modbus-exception`, `hardware/modbus-no-answer`, `hardware/modbus-bad-answer`. */
 export function parseRegisters(pdu: Uint8Array, code: number, count: number): readonly number[] {
   checkAnswer(pdu, code);
   if (pdu[1] !== 2 * count || pdu.length !== 2 + 2 * count) throw badAnswer(`${pdu.length - 2} bytes instead of ${2 * count}`);
@@ -142,6 +160,8 @@ function checkAnswer(pdu: Uint8Array, code: number): void {
   const [answered, reason = 0] = pdu;
   if (answered === (code | EXCEPTION_FLAG)) {
     const words = EXCEPTIONS[reason] ?? `exception ${reason}`;
+    if (GATEWAY_EXCEPTIONS.has(reason))
+      throw new AgentError('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`, { recovery: 'retry' });
     throw new AgentError('hardware/modbus-exception', `the Modbus unit refused: ${words}`, {
       recovery: FINAL_EXCEPTIONS.has(reason) ? 'drop' : 'retry',
     });

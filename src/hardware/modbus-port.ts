@@ -1,13 +1,23 @@
 /** Modbus as its users need it: tables of 16-bit registers and of bits, on units behind one serial line or one TCP connection. */
 
+import type { TurnRank } from './turn-queue.ts';
+
 /** `coil` and `discrete` are bits, the others 16-bit registers; `input` and `discrete` can only be read. */
 export type ModbusTable = 'holding' | 'input' | 'coil' | 'discrete';
 
 /**
- * One connection, shared by all who open it; requests wait their turn. All throw AgentError: `hardware/modbus-exception` (the unit
- * refused: drop when it never will, else retry), `hardware/modbus-bad-answer`, `hardware/modbus-no-answer`, `hardware/deadline` (retry).
+ * One connection, shared by all who open it; requests wait their turn, what switches off first. All throw AgentError:
+ * `hardware/modbus-exception` (the unit refused: drop when it never will, else retry), `hardware/modbus-bad-answer`,
+ * `hardware/modbus-no-answer`, `hardware/deadline` (retry).
  */
-export interface ModbusLink {
+export interface ModbusLink extends ModbusRequests {
+  /** The same connection, for what must not wait behind readings. On the link itself everything is a reading. */
+  ranked(rank: TurnRank): ModbusRequests;
+  /** Gives this user's share back; the last one closes the connection. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface ModbusRequests {
   /** @param count from 1 to 125. */
   readRegisters(
     unitId: number,
@@ -21,8 +31,6 @@ export interface ModbusLink {
   /** Writes holding registers, in one request. @param words from 1 to 123 of them. */
   writeRegisters(unitId: number, address: number, words: readonly number[], signal: AbortSignal): Promise<void>;
   writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void>;
-  /** Gives this user's share back; the last one closes the connection. Idempotent. */
-  close(): Promise<void>;
 }
 
 /** Where the units are. */

@@ -1,67 +1,18 @@
-/** A PDU there, a PDU back: over a serial line, and over TCP. One request at a time; what comes late or unasked is thrown away. */
+/** A PDU there, a PDU back, one request at a time: what a serial line and TCP have in common, and TCP, whose answers carry their request's number. */
 import { createConnection, type Socket } from 'node:net';
 import { AgentError } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
-import { withinDeadline } from './deadline.ts';
-import { badAnswer, parseRtuFrame, parseTcpFrame, rtuAnswerLength, rtuFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
-import type { SerialPort } from './serial-port.ts';
+import { deadlineError, withinDeadline } from './deadline.ts';
+import { parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
 
 export interface ModbusTransport {
+  /**
+   * Resolves when the unit owes no answer that could be taken for the one to this request; what switches off does not wait for it.
+   * @throws AgentError `hardware/modbus-no-answer` (retry).
+   */
+  settle(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void>;
   /** @throws AgentError `hardware/modbus-bad-answer`, `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
   exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
   close(): Promise<void>;
-}
-
-/** 3.5 characters of silence part two frames; from 19200 baud on it is this long whatever the speed (V1.02, section 2.5.1.1). */
-const LEAST_SILENCE_MS = 1.75;
-const SILENT_CHARACTERS = 3.5;
-const BITS_PER_CHARACTER = 11;
-/** More than the longest frame is noise. */
-const LONGEST_FRAME = 256;
-
-export class RtuTransport implements ModbusTransport {
-  readonly #port: SerialPort;
-  readonly #clock: Clock;
-  readonly #silenceMs: number;
-  readonly #stop: () => void;
-  #onBytes: (bytes: Uint8Array) => void = () => {};
-  #lastByteMs = Number.NEGATIVE_INFINITY;
-
-  constructor(port: SerialPort, baudRate: number, clock: Clock) {
-    this.#port = port;
-    this.#clock = clock;
-    this.#silenceMs = Math.max(LEAST_SILENCE_MS, (SILENT_CHARACTERS * BITS_PER_CHARACTER * 1000) / baudRate);
-    this.#stop = port.onBytes((bytes) => {
-      this.#lastByteMs = clock.monotonicMs();
-      this.#onBytes(bytes);
-    });
-  }
-
-  async exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    const quietForMs = this.#clock.monotonicMs() - this.#lastByteMs;
-    if (quietForMs < this.#silenceMs) await this.#clock.sleep(this.#silenceMs - quietForMs, signal);
-    let received = new Uint8Array();
-    const answer = new Promise<Uint8Array>((resolve, reject) => {
-      this.#onBytes = (bytes) => {
-        received = Buffer.concat([received, bytes]);
-        const length = rtuAnswerLength(received);
-        if (length !== undefined && received.length >= length) resolve(received.subarray(0, length));
-        else if (received.length > LONGEST_FRAME) reject(badAnswer('more than a frame'));
-      };
-    });
-    answer.catch(() => {});
-    try {
-      await this.#port.write(rtuFrame(unitId, pdu), signal);
-      return parseRtuFrame(await withinDeadline(answer, `waiting for Modbus unit ${unitId} on ${this.#port.path}`, signal), unitId);
-    } finally {
-      this.#onBytes = () => {};
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#stop();
-    await this.#port.close();
-  }
 }
 
 export class TcpTransport implements ModbusTransport {
@@ -77,6 +28,8 @@ export class TcpTransport implements ModbusTransport {
     this.#host = host;
     this.#place = place;
   }
+
+  async settle(): Promise<void> {}
 
   async exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     const what = `waiting for Modbus unit ${unitId} at ${this.#host}`;
@@ -115,12 +68,16 @@ export class TcpTransport implements ModbusTransport {
 
   async #connect(signal: AbortSignal): Promise<Socket> {
     const socket = createConnection({ ...(await this.#place(signal)), noDelay: true });
+    // A connection that nobody waits for any more is not made: the next request makes its own.
+    const giveUp = (): void => void socket.destroy(deadlineError(`connecting to ${this.#host}`, signal));
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', (cause) =>
         reject(new AgentError('hardware/modbus-no-answer', `no connection to Modbus host ${this.#host}`, { recovery: 'retry', cause })),
       );
-    });
+    }).finally(() => signal.removeEventListener('abort', giveUp));
     let rest = new Uint8Array();
     socket.on('error', () => {}); // close follows
     socket.on('data', (bytes) => {

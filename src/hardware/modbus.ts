@@ -1,6 +1,7 @@
 /** Modbus connections, each shared by every sensor and actuator on it, with one queue: RTU allows one question at a time on the whole line. */
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { withinMs } from '../host/within-ms.ts';
 import {
   checkWritten,
   FUNCTION,
@@ -10,10 +11,11 @@ import {
   writeCoilRequest,
   writeRegistersRequest,
 } from './modbus-frames.ts';
-import type { ModbusConnection, ModbusLink, ModbusPort } from './modbus-port.ts';
-import { type ModbusTransport, RtuTransport, TcpTransport } from './modbus-transports.ts';
+import type { ModbusConnection, ModbusLink, ModbusPort, ModbusRequests } from './modbus-port.ts';
+import { RtuTransport, type UnitDebts } from './modbus-rtu.ts';
+import { type ModbusTransport, TcpTransport } from './modbus-transports.ts';
 import type { SerialPorts } from './serial-port.ts';
-import { TurnQueue } from './turn-queue.ts';
+import { TurnQueue, type TurnRank } from './turn-queue.ts';
 
 export interface ModbusDeps {
   readonly clock: Clock;
@@ -25,6 +27,8 @@ export interface ModbusDeps {
 interface Shared {
   readonly transport: ModbusTransport;
   readonly queue: TurnQueue;
+  /** Units that did not take "off" when they were told, and have answered nothing since. */
+  readonly refusing: Set<number>;
   readonly connection: ModbusConnection;
   users: number;
 }
@@ -32,6 +36,8 @@ interface Shared {
 export class Modbus implements ModbusPort {
   readonly #deps: ModbusDeps;
   readonly #shared = new Map<string, Promise<Shared>>();
+  /** By port: what fails is opened anew, and what its units owe still comes. */
+  readonly #debts = new Map<string, UnitDebts>();
 
   constructor(deps: ModbusDeps) {
     this.#deps = deps;
@@ -54,7 +60,9 @@ export class Modbus implements ModbusPort {
       });
     }
     shared.users += 1;
-    return new SharedLink(shared, connection.responseTimeoutMs, this.#deps.clock, () => this.#release(key, shared));
+    return new SharedLink({ shared, responseTimeoutMs: connection.responseTimeoutMs, clock: this.#deps.clock }, () =>
+      this.#release(key, shared),
+    );
   }
 
   async close(): Promise<void> {
@@ -64,12 +72,18 @@ export class Modbus implements ModbusPort {
   }
 
   async #openShared(connection: ModbusConnection, signal: AbortSignal): Promise<Shared> {
-    const { serial, clock } = this.#deps;
     const transport =
       connection.transport === 'tcp'
         ? new TcpTransport(connection.host, (inner) => this.#placeOf(connection.host, connection.port, inner))
-        : new RtuTransport(await serial.open(connection, signal), connection.baudRate, clock);
-    return { transport, queue: new TurnQueue(), connection, users: 0 };
+        : await this.#openLine(connection, signal);
+    return { transport, queue: new TurnQueue(), refusing: new Set(), connection, users: 0 };
+  }
+
+  async #openLine(connection: Extract<ModbusConnection, { transport: 'rtu' }>, signal: AbortSignal): Promise<RtuTransport> {
+    const { serial, clock } = this.#deps;
+    const debts: UnitDebts = this.#debts.get(connection.port) ?? new Map();
+    this.#debts.set(connection.port, debts);
+    return new RtuTransport({ port: await serial.open(connection, signal), baudRate: connection.baudRate, clock, debts });
   }
 
   async #placeOf(host: string, port: number, signal: AbortSignal): Promise<{ readonly host: string; readonly port: number }> {
@@ -84,18 +98,19 @@ export class Modbus implements ModbusPort {
   }
 }
 
-class SharedLink implements ModbusLink {
-  readonly #shared: Shared;
-  readonly #responseTimeoutMs: number;
-  readonly #clock: Clock;
-  readonly #release: () => Promise<void>;
-  #closed = false;
+interface RequestsDeps {
+  readonly shared: Shared;
+  readonly responseTimeoutMs: number;
+  readonly clock: Clock;
+}
 
-  constructor(shared: Shared, responseTimeoutMs: number, clock: Clock, release: () => Promise<void>) {
-    this.#shared = shared;
-    this.#responseTimeoutMs = responseTimeoutMs;
-    this.#clock = clock;
-    this.#release = release;
+class SharedRequests implements ModbusRequests {
+  readonly #deps: RequestsDeps;
+  readonly #rank: TurnRank;
+
+  constructor(deps: RequestsDeps, rank: TurnRank) {
+    this.#deps = deps;
+    this.#rank = rank;
   }
 
   async readRegisters(
@@ -106,7 +121,7 @@ class SharedLink implements ModbusLink {
     signal: AbortSignal,
   ): Promise<readonly number[]> {
     const code = table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
-    return parseRegisters(await this.#exchange(unitId, readRequest(code, address, count), signal), code, count);
+    return await this.#ask(unitId, readRequest(code, address, count), (answer) => parseRegisters(answer, code, count), signal);
   }
 
   async readBits(
@@ -117,44 +132,58 @@ class SharedLink implements ModbusLink {
     signal: AbortSignal,
   ): Promise<readonly boolean[]> {
     const code = table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
-    return parseBits(await this.#exchange(unitId, readRequest(code, address, count), signal), code, count);
+    return await this.#ask(unitId, readRequest(code, address, count), (answer) => parseBits(answer, code, count), signal);
   }
 
   async writeRegisters(unitId: number, address: number, words: readonly number[], signal: AbortSignal): Promise<void> {
     const request = writeRegistersRequest(address, words);
-    checkWritten(await this.#exchange(unitId, request, signal), request);
+    await this.#ask(unitId, request, (answer) => checkWritten(answer, request), signal);
   }
 
   async writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void> {
     const request = writeCoilRequest(address, on);
-    checkWritten(await this.#exchange(unitId, request, signal), request);
+    await this.#ask(unitId, request, (answer) => checkWritten(answer, request), signal);
+  }
+
+  async #ask<T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> {
+    const { queue, transport, refusing } = this.#deps.shared;
+    const work = async (): Promise<T> => {
+      try {
+        if (this.#rank !== 'off') await this.#withinResponseTime((limit) => transport.settle(unitId, pdu, limit), signal);
+        const answer = parse(await this.#withinResponseTime((limit) => transport.exchange(unitId, pdu, limit), signal));
+        refusing.delete(unitId);
+        return answer;
+      } catch (error) {
+        if (this.#rank === 'off') refusing.add(unitId);
+        throw error;
+      }
+    };
+    const rank = this.#rank !== 'reading' && refusing.has(unitId) ? 'again' : this.#rank;
+    return await queue.run(work, { what: `Modbus unit ${unitId}`, rank }, signal);
+  }
+
+  /** The response time-out runs from the request's own turn; the caller's signal also covers the waiting. */
+  async #withinResponseTime<T>(work: (limit: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { clock, responseTimeoutMs } = this.#deps;
+    return await withinMs(clock, responseTimeoutMs, (late) => work(AbortSignal.any([signal, late])));
+  }
+}
+
+class SharedLink extends SharedRequests implements ModbusLink {
+  readonly ranked: (rank: TurnRank) => ModbusRequests;
+  readonly #release: () => Promise<void>;
+  #closed = false;
+
+  constructor(deps: RequestsDeps, release: () => Promise<void>) {
+    super(deps, 'reading');
+    this.ranked = (rank) => new SharedRequests(deps, rank);
+    this.#release = release;
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#release();
-  }
-
-  /** The response time-out runs from the request's own turn; the caller's signal also covers the waiting. */
-  async #exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    const { queue, transport } = this.#shared;
-    return await queue.run(
-      async () => {
-        const limit = new AbortController();
-        const cancel = this.#clock.after(this.#responseTimeoutMs, () => limit.abort());
-        const abort = (): void => limit.abort(signal.reason);
-        signal.addEventListener('abort', abort, { once: true });
-        try {
-          return await transport.exchange(unitId, pdu, limit.signal);
-        } finally {
-          cancel();
-          signal.removeEventListener('abort', abort);
-        }
-      },
-      `Modbus unit ${unitId}`,
-      signal,
-    );
   }
 }
 

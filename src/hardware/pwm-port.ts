@@ -4,7 +4,7 @@ export interface PwmRequest {
   /** The chip's number: 0 is /sys/class/pwm/pwmchip0. */
   readonly chip: number;
   readonly channel: number;
-  /** Default `normal`; `inversed` where the hardware can. */
+  /** Default `normal`; `inversed` where the hardware can. Taken up with the first `set`. */
   readonly polarity?: 'normal' | 'inversed';
 }
 
@@ -12,6 +12,7 @@ export interface PwmState {
   readonly periodNs: number;
   /** How much of the period is active; from 0 to periodNs. */
   readonly dutyNs: number;
+  /** Disabled, a channel's level is whatever its driver makes of it; only an enabled one with a duty of 0 is off for certain. */
   readonly enabled: boolean;
 }
 

@@ -1,12 +1,11 @@
 /** Exponential backoff with full jitter: a thousand gateways that lost one platform do not come back in the same second. */
+import type { Clock } from './clock.ts';
 
 export interface BackoffSettings {
   /** Upper bound of the first delay, ms. */
   readonly firstMs: number;
   /** Upper bound of every later delay, ms. */
   readonly maxMs: number;
-  /** Evenly distributed in [0, 1); tests give their own. */
-  readonly random?: () => number;
 }
 
 /** Delays never fall below this share of their bound, so that a run of small draws is no busy loop. */
@@ -14,10 +13,12 @@ const LEAST_SHARE = 0.1;
 
 export class Backoff {
   readonly #settings: BackoffSettings;
+  readonly #clock: Pick<Clock, 'jitter'>;
   #attempts = 0;
 
-  constructor(settings: BackoffSettings) {
+  constructor(settings: BackoffSettings, clock: Pick<Clock, 'jitter'>) {
     this.#settings = settings;
+    this.#clock = clock;
   }
 
   /** How many delays were drawn since the last success. */
@@ -27,10 +28,10 @@ export class Backoff {
 
   /** The next delay in ms; `atLeastMs` honours a server's Retry-After. */
   nextMs(atLeastMs = 0): number {
-    const { firstMs, maxMs, random = Math.random } = this.#settings;
+    const { firstMs, maxMs } = this.#settings;
     const boundMs = Math.min(maxMs, firstMs * 2 ** Math.min(this.#attempts, 30));
     this.#attempts += 1;
-    return Math.max(atLeastMs, boundMs * (LEAST_SHARE + (1 - LEAST_SHARE) * random()));
+    return Math.max(atLeastMs, boundMs * (LEAST_SHARE + (1 - LEAST_SHARE) * this.#clock.jitter()));
   }
 
   /** To be called after every success. */

@@ -15,6 +15,8 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Calls back once after `ms`; the returned function cancels and may be called any number of times. */
   after(ms: number, callback: () => void): () => void;
+  /** Evenly distributed in [0, 1): where within its bounds a wait ends, so that many boards do not act in step. Nothing secret is made of it. */
+  jitter(): number;
 }
 
 /** setTimeout fires at once for delays past 2^31 - 1 ms (24.8 days). */
@@ -40,6 +42,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, boundedDelay(ms));
     return () => clearTimeout(timer);
   },
+  jitter: () => Math.random(),
 };
 
 function boundedDelay(ms: number): number {

@@ -2,13 +2,18 @@
  * Small files that are whole or absent after any crash: written beside the target, synced, renamed over it, and the folder synced.
  * What a crash leaves is a `*.tmp` file, which the next write replaces.
  */
-import { constants } from 'node:fs';
-import { lchown, lstat, mkdir, open, rename, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { AgentError, systemCode } from '../errors.ts';
+import { type Files, isMissing, type OpenFile, systemFiles, undefinedWhenMissing } from './files.ts';
 
 /** For files that hold secrets: the service user only. */
 export const PRIVATE_MODE = 0o600;
+/** For files that a technician's command line may read: the service's group. */
+export const GROUP_MODE = 0o640;
+
+/** A small file is not larger than this unless its reader says so. */
+export const LARGEST_SMALL_FILE_BYTES = 1024 * 1024;
+const READ_STEP_BYTES = 64 * 1024;
 
 export interface DurableFileOptions {
   /** Permissions of the file; default 0600. */
@@ -16,23 +21,18 @@ export interface DurableFileOptions {
 }
 
 /**
- * Replaces a file's content; once this resolves it survives a power cut.
+ * Replaces a file's content; once this resolves it survives a power cut. One writer a path at a time: two would share the file beside it.
  * @throws AgentError `host/write-failed` (retry) that names the file and the cause (ENOSPC, EROFS, EACCES …).
  */
-export async function writeDurably(path: string, content: string | Uint8Array, options: DurableFileOptions = {}): Promise<void> {
-  const temporary = `${path}.tmp`;
+export async function writeDurably(
+  files: Files,
+  path: string,
+  content: string | Uint8Array,
+  options: DurableFileOptions = {},
+): Promise<void> {
   try {
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
-    const file = await open(temporary, flags, options.mode ?? PRIVATE_MODE);
-    try {
-      await file.chmod(options.mode ?? PRIVATE_MODE);
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-    await syncFolder(dirname(path));
+    const file = await replaceContent(files, path, Buffer.from(content), options.mode ?? PRIVATE_MODE);
+    await file.close();
   } catch (cause) {
     throw new AgentError('host/write-failed', `cannot write ${path}: ${systemCode(cause) ?? 'unknown fault'}`, {
       recovery: 'retry',
@@ -41,55 +41,110 @@ export async function writeDurably(path: string, content: string | Uint8Array, o
   }
 }
 
-/**
- * Reads a whole small file; undefined when there is none.
- * @throws AgentError `host/read-failed` (retry) on every other fault, and when it is larger than `limitBytes` (default 1 MiB).
- */
-export async function readWhole(path: string, limitBytes = 1024 * 1024): Promise<Buffer | undefined> {
+/** As `writeDurably`, but the new file stays open, and faults are the system's own. */
+export async function replaceContent(files: Files, path: string, content: Uint8Array, mode: number): Promise<OpenFile> {
+  const temporary = `${path}.tmp`;
+  const file = await files.open(temporary, 'replace', { mode });
   try {
-    const file = await open(path, 'r');
+    await file.write(content, 0);
+    await file.datasync();
+    await files.rename(temporary, path);
+    await files.syncFolder(dirname(path));
+  } catch (cause) {
+    await file.close();
+    throw cause;
+  }
+  return file;
+}
+
+export interface ReadOptions {
+  /** What is larger is refused; default 1 MiB. */
+  readonly limitBytes?: number;
+  /** Goes through links: for a person's own files, never for what lies in the state folder. */
+  readonly follow?: boolean;
+}
+
+/**
+ * Reads a whole small file; undefined when there is none. A pipe or a device is refused, not waited for.
+ * @throws AgentError `host/read-failed` (drop) when it is too large or no regular file, (retry) on every other fault.
+ */
+export async function readWhole(files: Files, path: string, options: ReadOptions = {}): Promise<Buffer | undefined> {
+  const { limitBytes = LARGEST_SMALL_FILE_BYTES, follow = false } = options;
+  try {
+    const file = await files.open(path, 'read', { follow });
     try {
-      const { size } = await file.stat();
-      if (size > limitBytes)
-        throw new AgentError('host/read-failed', `${path} has ${size} bytes, at most ${limitBytes} are read`, { recovery: 'drop' });
-      return await file.readFile();
+      return await readUpTo(file, limitBytes);
     } finally {
       await file.close();
     }
   } catch (cause) {
-    if (systemCode(cause) === 'ENOENT') return undefined;
-    if (cause instanceof AgentError) throw cause;
-    throw new AgentError('host/read-failed', `cannot read ${path}: ${systemCode(cause) ?? 'unknown fault'}`, { recovery: 'retry', cause });
+    if (isMissing(cause)) return undefined;
+    const code = systemCode(cause);
+    const why: Readonly<Record<string, string>> = {
+      EINVAL: 'it is not a regular file',
+      EISDIR: 'it is a folder',
+      ENXIO: 'it is not a regular file',
+      ELOOP: 'it is a link',
+      EFBIG: `it has more than ${limitBytes} bytes`,
+    };
+    const known = code === undefined ? undefined : why[code];
+    throw new AgentError('host/read-failed', `cannot read ${path}: ${known ?? code ?? 'unknown fault'}`, {
+      recovery: known === undefined ? 'retry' : 'drop',
+      cause,
+    });
+  }
+}
+
+/** A person's own file: links are followed. @throws as `readWhole`. */
+export function readUserFile(path: string, limitBytes?: number): Promise<Buffer | undefined> {
+  return readWhole(systemFiles, path, { follow: true, ...(limitBytes === undefined ? {} : { limitBytes }) });
+}
+
+/** What a file says of its size is not believed: files of the kernel say 0, and some grow while they are read. */
+async function readUpTo(file: OpenFile, limitBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const piece = Buffer.allocUnsafe(Math.min(READ_STEP_BYTES, limitBytes + 1 - at));
+    const bytes = await file.read(piece, at);
+    if (bytes === 0) return Buffer.concat(pieces);
+    pieces.push(piece.subarray(0, bytes));
+    at += bytes;
+    if (at > limitBytes) throw Object.assign(new Error('too large'), { code: 'EFBIG' });
   }
 }
 
 /** Moves an unreadable file out of the way, to `<path>.corrupt`, keeping its content for a person; the newest such copy stays. */
-export async function setAside(path: string): Promise<string> {
+export async function setAside(files: Files, path: string): Promise<string> {
   const aside = `${path}.corrupt`;
-  await rename(path, aside);
+  await files.rename(path, aside);
+  await files.syncFolder(dirname(path));
   return aside;
 }
 
-/** Makes a folder and its parents; what it holds is for the owner and the group to enter. */
-export async function makeFolder(path: string, mode = 0o750): Promise<void> {
-  await mkdir(path, { recursive: true, mode });
+/**
+ * Where lies what holds less than was known: it is found there, and not believed. A release that does not know the name, taken up again while a
+ * disk is full, finds nothing, as at its first start: what is wished from afar is new to it and moves what was moved otherwise since, within all
+ * limits, and how long outputs were on is forgotten. With the old content it would have believed that, which is no less.
+ */
+export function behindPath(path: string): string {
+  return `${path}.behind`;
 }
 
-/** Makes renames and unlinks in a folder survive a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
+/** Makes a file that cannot be written anew unbelievable, for which a full disk has room. Where there is none, the beginning of the new one says that it was to be. */
+export async function disown(files: Files, path: string): Promise<void> {
+  for (const from of [path, `${path}.tmp`]) {
+    const isThere = await files.rename(from, behindPath(path)).then(() => true, undefinedWhenMissing);
+    if (isThere) return await files.syncFolder(dirname(path));
   }
 }
 
-/** Gives files in a folder to the folder's own owner, where they are another's; only root can, and only root needs to. */
-export async function giveToOwnerOf(folder: string, names: readonly string[]): Promise<void> {
-  const { uid, gid } = await stat(folder);
-  for (const name of names) {
-    const found = await lstat(join(folder, name)).catch(() => undefined);
-    if (found !== undefined && (found.uid !== uid || found.gid !== gid)) await lchown(join(folder, name), uid, gid);
-  }
+/** Removes a file durably; nothing there is no error. */
+export async function removeDurably(files: Files, path: string): Promise<void> {
+  await files.unlink(path).catch(undefinedWhenMissing);
+  await files.syncFolder(dirname(path)).catch(undefinedWhenMissing);
+}
+
+/** Makes a folder and its parents on this machine; what it holds is for the owner and the group to enter. */
+export function makeFolder(path: string, mode = 0o750): Promise<void> {
+  return systemFiles.makeFolder(path, mode);
 }

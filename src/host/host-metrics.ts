@@ -24,7 +24,12 @@ export interface Metric {
   readonly unit?: string;
 }
 
-export class HostMetrics {
+export interface HostMetricsSource {
+  /** What can be read of a group: a disk or an interface that is gone costs no other. @throws AgentError `host/no-metrics` (retry) when it is nothing. */
+  read(group: MetricGroup): Promise<readonly Metric[]>;
+}
+
+export class HostMetrics implements HostMetricsSource {
   readonly #options: HostMetricsOptions;
   readonly #root: string;
   #cpuBefore: { readonly busy: number; readonly total: number } | undefined;
@@ -34,7 +39,6 @@ export class HostMetrics {
     this.#root = options.root ?? '/';
   }
 
-  /** @throws AgentError `host/no-metrics` (retry) when the machine does not show that group. */
   async read(group: MetricGroup): Promise<readonly Metric[]> {
     try {
       return await this.#readers[group]();
@@ -91,7 +95,7 @@ export class HostMetrics {
         { key: `diskFreeBytes${suffix}`, value: bavail * bsize, unit: 'By' },
       ];
     });
-    return (await Promise.all(metrics)).flat();
+    return await whatIsThere(metrics);
   }
 
   /** The hottest zone. */
@@ -111,14 +115,14 @@ export class HostMetrics {
       wanted ?? (await readdir(join(this.#root, 'sys/class/net'))).filter((name) => name !== 'lo' && name !== 'bonding_masters');
     const bytes = async (name: string, direction: 'rx' | 'tx'): Promise<number> =>
       Number(await this.#text(`sys/class/net/${name}/statistics/${direction}_bytes`));
-    const counted = await Promise.all(
-      names.map(async (name) => ({ name, received: await bytes(name, 'rx'), sent: await bytes(name, 'tx') })),
-    );
     const metrics = (received: number, sent: number, suffix: string): readonly Metric[] => [
       { key: `networkReceivedBytes${suffix}`, value: received, unit: 'By' },
       { key: `networkSentBytes${suffix}`, value: sent, unit: 'By' },
     ];
-    if (wanted !== undefined) return counted.flatMap(({ name, received, sent }) => metrics(received, sent, `_${name}`));
+    const count = async (name: string) => ({ name, received: await bytes(name, 'rx'), sent: await bytes(name, 'tx') });
+    if (wanted !== undefined)
+      return await whatIsThere(wanted.map(async (name) => count(name).then(({ received, sent }) => metrics(received, sent, `_${name}`))));
+    const counted = await Promise.all(names.map(count));
     const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
     return metrics(sum(counted.map(({ received }) => received)), sum(counted.map(({ sent }) => sent)), '');
   }
@@ -126,6 +130,15 @@ export class HostMetrics {
   async #text(path: string): Promise<string> {
     return (await readFile(join(this.#root, path), 'utf8')).trim();
   }
+}
+
+/** @throws the first fault where there is nothing else. */
+async function whatIsThere(parts: readonly Promise<readonly Metric[]>[]): Promise<readonly Metric[]> {
+  const results = await Promise.allSettled(parts);
+  const given = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (given.length === 0 && failed !== undefined) throw failed.reason;
+  return given;
 }
 
 function rounded(value: number, digits: number): number {

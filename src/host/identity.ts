@@ -12,6 +12,8 @@ export interface BoardIdentity {
   readonly serial?: string;
   /** Of the first wired interface that is soldered on, else the first wireless one; lower case, without separators. */
   readonly mac?: string;
+  /** Of its other interfaces that are soldered on: one that is late at a start is no other board. */
+  readonly otherMacs?: readonly string[];
   /** Derived from /etc/machine-id for this program alone, as systemd's sd_id128_get_machine_app_specific does; 32 hex digits. */
   readonly machineId?: string;
   readonly hostname: string;
@@ -46,18 +48,23 @@ const NO_MAC = /^(00:){5}00$/;
 const ETHERNET = '1';
 /** /sys/class/net/<name>/addr_assign_type of an address that the hardware brought along. */
 const PERMANENT = '0';
+/** How the rank of an interface begins that is hardware, has an address of its own, and is not on USB. */
+const SOLDERED = '000';
+/** No board that this runs on has more; a record of the board must not grow. */
+const MOST_MACS = 8;
 
 /** Reads the board's identity; what cannot be found is left out. */
 export async function readIdentity(sources: IdentitySources = {}): Promise<BoardIdentity> {
   const root = sources.root ?? '/';
-  const [serial, mac, machineId] = await Promise.all([
+  const [serial, [mac, ...otherMacs], machineId] = await Promise.all([
     serialOf(root, join(sources.runFolder ?? DEFAULT_RUN_FOLDER, 'identity')),
-    macOf(root),
+    macsOf(root),
     machineIdOf(root),
   ]);
   return {
     ...(serial === undefined ? {} : { serial }),
     ...(mac === undefined ? {} : { mac }),
+    ...(otherMacs.length === 0 ? {} : { otherMacs }),
     ...(machineId === undefined ? {} : { machineId }),
     hostname: (await read(join(root, 'etc/hostname'))) ?? hostname(),
   };
@@ -69,7 +76,22 @@ export async function readIdentity(sources: IdentitySources = {}): Promise<Board
  */
 export function isOtherBoard(one: Partial<BoardIdentity>, other: Partial<BoardIdentity>): boolean {
   if (one.serial !== undefined && other.serial !== undefined) return one.serial !== other.serial;
-  return one.mac !== undefined && other.mac !== undefined && one.mac !== other.mac;
+  const [these, those] = [allMacs(one), allMacs(other)];
+  return these.length > 0 && those.length > 0 && !these.some((mac) => those.includes(mac));
+}
+
+/** What is kept of a board, with the marks that were learned since; the same one when there are none. */
+export function withNewMarks(kept: Partial<BoardIdentity>, board: BoardIdentity): Partial<BoardIdentity> {
+  const macs = [...new Set([...allMacs(kept), ...allMacs(board)])].slice(0, MOST_MACS);
+  if (macs.length === allMacs(kept).length && (kept.serial !== undefined || board.serial === undefined)) return kept;
+  const [mac, ...otherMacs] = macs;
+  const { mac: _first, otherMacs: _others, ...others } = { ...board, ...kept };
+  return { ...others, ...(mac === undefined ? {} : { mac }), ...(otherMacs.length === 0 ? {} : { otherMacs }) };
+}
+
+/** The one it is known by first. */
+export function allMacs({ mac, otherMacs = [] }: Partial<BoardIdentity>): readonly string[] {
+  return mac === undefined ? [] : [mac, ...otherMacs];
 }
 
 async function serialOf(root: string, leftByRoot: string): Promise<string | undefined> {
@@ -86,7 +108,8 @@ function realSerial(text: string | undefined): string | undefined {
   return NO_SERIAL.test(serial.replace(/-/g, ' ')) || NO_SERIAL.test(serial) || NO_UUID.test(serial) ? undefined : serial;
 }
 
-async function macOf(root: string): Promise<string | undefined> {
+/** The one that the board is known by, and after it the others that cannot be moved to another board. */
+async function macsOf(root: string): Promise<readonly string[]> {
   const folder = join(root, 'sys/class/net');
   const names = await readdir(folder).catch(() => []);
   const found = await Promise.all(
@@ -97,8 +120,11 @@ async function macOf(root: string): Promise<string | undefined> {
       return isReal ? [{ address, rank: await rankOf(at, name, assigned) }] : [];
     }),
   );
-  const [first] = found.flat().sort((a, b) => (a.rank < b.rank ? -1 : 1));
-  return first?.address.toLowerCase().replaceAll(':', '');
+  const [first, ...others] = found.flat().sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  if (first === undefined) return [];
+  const soldered = others.filter(({ rank }) => rank.startsWith(SOLDERED));
+  const macs = [first, ...soldered].map(({ address }) => address.toLowerCase().replaceAll(':', ''));
+  return [...new Set(macs)].slice(0, MOST_MACS);
 }
 
 /** Soldered before plugged (USB), hardware before virtual, wired before wireless, then by name: the same choice at every boot. */

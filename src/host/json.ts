@@ -1,6 +1,7 @@
 /**
  * JSON that does not harm 64-bit integers: a whole number past 2^53 is parsed as a bigint and written back digit for digit.
- * Input is bounded in size and depth before it is parsed.
+ * Input is bounded in size, depth, values and digits before it is parsed: a small board has 64 MB of heap, and a parsed value can take a
+ * hundred times the room of its text.
  */
 import { AgentError } from '../errors.ts';
 
@@ -15,7 +16,17 @@ export interface JsonLimits {
   readonly length?: number;
   /** Deepest nesting of objects and arrays. Default 32. */
   readonly depth?: number;
+  /** How many values, those in objects and arrays among them. Default 100,000. */
+  readonly values?: number;
+  /** Longest run of digits. Default 400: the largest double has 309, and making a bigint of millions takes seconds. */
+  readonly digits?: number;
 }
+
+/**
+ * For what this program itself has written, and had in memory when it did: a value that was taken must come back, or it takes with it
+ * whatever lies in the same file. Only the stack bounds it.
+ */
+export const OWN_JSON: JsonLimits = { length: 1 << 29, depth: 5_000, values: Number.POSITIVE_INFINITY, digits: Number.POSITIVE_INFINITY };
 
 declare global {
   interface JSON {
@@ -26,6 +37,10 @@ declare global {
 
 const DEFAULT_LENGTH = 16 * 1024 * 1024;
 const DEFAULT_DEPTH = 32;
+const DEFAULT_VALUES = 100_000;
+const DEFAULT_DIGITS = 400;
+/** What the plain parser would not do as is done here: long whole numbers, and a key that is no data, however it is spelt. */
+const NEEDS_CARE = /\d{16}|__proto__|\\u/;
 const WHOLE_NUMBER = /^-?\d+$/;
 /** What a whole number past 2^53 looks like, wherever in a text. */
 const LONG_NUMBER = /\d{16}/;
@@ -37,7 +52,8 @@ const LONG_NUMBER = /\d{16}/;
 export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
   checkBounds(text, limits);
   try {
-    return JSON.parse(text, revive) as JsonValue;
+    // Revivers take some 300 bytes for each value while they run.
+    return (NEEDS_CARE.test(text) ? JSON.parse(text, revive) : JSON.parse(text)) as JsonValue;
   } catch (cause) {
     throw new AgentError('json/malformed', 'not JSON', { recovery: 'drop', cause });
   }
@@ -105,7 +121,13 @@ function checkBounds(text: string, limits: JsonLimits): void {
   if (text.length > length)
     throw new AgentError('json/too-large', `JSON of ${text.length} characters, at most ${length} are taken`, { recovery: 'drop' });
   const depth = limits.depth ?? DEFAULT_DEPTH;
-  if (depthOf(text) > depth) throw new AgentError('json/too-deep', `JSON nested deeper than ${depth} levels`, { recovery: 'drop' });
+  const values = limits.values ?? DEFAULT_VALUES;
+  const digits = limits.digits ?? DEFAULT_DIGITS;
+  const found = shapeOf(text);
+  if (found.depth > depth) throw new AgentError('json/too-deep', `JSON nested deeper than ${depth} levels`, { recovery: 'drop' });
+  if (found.values > values) throw new AgentError('json/too-large', `JSON of more than ${values} values`, { recovery: 'drop' });
+  if (found.digits > digits)
+    throw new AgentError('json/too-large', `JSON with a number of more than ${digits} digits`, { recovery: 'drop' });
 }
 
 function isNumeric(value: JsonValue): value is number | bigint {
@@ -119,21 +141,35 @@ function revive(this: unknown, key: string, value: unknown, context?: { readonly
   return source !== undefined && WHOLE_NUMBER.test(source) ? BigInt(source) : value;
 }
 
-/** Counts brackets outside strings; the reviver recurses, so depth must be known before it runs. */
-function depthOf(text: string): number {
+/** Looks at what stands outside strings. The reviver recurses, so depth must be known before it runs. */
+function shapeOf(text: string): { readonly depth: number; readonly values: number; readonly digits: number } {
   let depth = 0;
   let deepest = 0;
   let inString = false;
+  // Each comma is followed by a value, and each bracket may hold one.
+  let values = 1;
+  let digits = 0;
+  let mostDigits = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (inString) {
       if (code === 0x5c) at += 1;
       else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
+      continue;
+    }
+    if (code >= 0x30 && code <= 0x39) {
+      digits += 1;
+      if (digits > mostDigits) mostDigits = digits;
+      continue;
+    }
+    digits = 0;
+    if (code === 0x22) inString = true;
+    else if (code === 0x2c) values += 1;
     else if (code === 0x7b || code === 0x5b) {
+      values += 1;
       depth += 1;
-      deepest = Math.max(deepest, depth);
+      if (depth > deepest) deepest = depth;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
-  return deepest;
+  return { depth: deepest, values, digits: mostDigits };
 }

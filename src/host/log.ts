@@ -1,9 +1,12 @@
 /**
  * The agent's log: JSON lines to stdout, which journald keeps. Every line passes one filter that replaces known secrets, so that
- * no caller, no library error and no crash can print a token.
+ * no caller, no library error and no crash can print a token; and one that sums up what is told without end.
  */
 import { fstatSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
+import type { Clock } from './clock.ts';
+import { secretForms, withoutSecrets } from './secret-forms.ts';
+import { SummedLog } from './summed-log.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
@@ -25,13 +28,20 @@ const SHORTEST_SECRET = 4;
 
 export class AgentLog implements Log {
   readonly #pino: pino.Logger;
+  readonly #summed: SummedLog;
   readonly #secrets = new Set<string>();
+  #forms: readonly string[] = [];
   readonly #listeners = new Set<(line: string) => void>();
 
-  constructor(options: { readonly level: LogLevel; readonly sink?: LogSink }) {
-    const sink = options.sink ?? stdoutSink();
+  constructor(options: {
+    readonly level: LogLevel;
+    readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'after'>;
+    readonly sink?: LogSink;
+  }) {
+    const { clock, sink = stdoutSink() } = options;
+    const timestamp = (): string => `,"time":"${new Date(clock.wallMs()).toISOString()}"`;
     this.#pino = pino(
-      { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+      { level: options.level, base: null, timestamp, formatters: { level: (label) => ({ level: label }) } },
       {
         write: (line: string) => {
           const shown = this.redact(line);
@@ -40,25 +50,34 @@ export class AgentLog implements Log {
         },
       },
     );
+    const tell =
+      (level: LogLevel) =>
+      (fields: object, message: string): void =>
+        this.#pino[level](fields, message);
+    this.#summed = new SummedLog({ clock, log: { debug: tell('debug'), info: tell('info'), warn: tell('warn'), error: tell('error') } });
   }
 
-  /** Adds a secret that no line may show from now on; forms in which JSON or a URL would write it are covered too. */
+  /** Adds a secret that no line may show from now on, in none of the forms that secret-forms.ts knows. */
   hide(secret: string): void {
-    if (secret.length < SHORTEST_SECRET) return;
-    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) this.#secrets.add(form);
+    if (secret.length < SHORTEST_SECRET || this.#secrets.has(secret)) return;
+    this.#secrets.add(secret);
+    this.#forms = secretForms(this.#secrets);
   }
 
   /** The text with every known secret replaced. */
   redact(text: string): string {
-    let redacted = text;
-    for (const secret of this.#secrets) redacted = redacted.replaceAll(secret, '[secret]');
-    return redacted;
+    return withoutSecrets(text, this.#forms, '[secret]');
   }
 
   /** Calls back with every line as it is written, secrets already replaced; the returned function ends it. */
   onLine(listener: (line: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells the numbers of what was not told. Idempotent. */
+  close(): void {
+    this.#summed.close();
   }
 
   get level(): LogLevel {
@@ -70,19 +89,19 @@ export class AgentLog implements Log {
   }
 
   debug(fields: object, message: string): void {
-    this.#pino.debug(fields, message);
+    if (this.#pino.isLevelEnabled('debug')) this.#summed.debug(fields, message);
   }
 
   info(fields: object, message: string): void {
-    this.#pino.info(fields, message);
+    if (this.#pino.isLevelEnabled('info')) this.#summed.info(fields, message);
   }
 
   warn(fields: object, message: string): void {
-    this.#pino.warn(fields, message);
+    if (this.#pino.isLevelEnabled('warn')) this.#summed.warn(fields, message);
   }
 
   error(fields: object, message: string): void {
-    this.#pino.error(fields, message);
+    if (this.#pino.isLevelEnabled('error')) this.#summed.error(fields, message);
   }
 }
 

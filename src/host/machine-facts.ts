@@ -45,6 +45,8 @@ export interface MountFacts {
 
 const UNIT_PROPERTIES = ['LoadState', 'ActiveState', 'UnitFileState', 'Result', 'NRestarts', 'ExecMainStatus', 'WatchdogUSec', 'User'];
 const UNIT_DEADLINE_MS = 3_000;
+/** Enough to meet what a command of root's left in a state folder. */
+const MOST_LISTED = 2_000;
 const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6, min: 60e6, h: 3_600e6 };
 
 export class MachineFacts {
@@ -74,6 +76,21 @@ export class MachineFacts {
     if (found === undefined) return undefined;
     const group = (await this.#lines('etc/group')).map((line) => line.split(':')).find(([, , id]) => Number(id) === found.gid);
     return { uid: found.uid, gid: found.gid, mode: found.mode & 0o7777, group: group?.[0] ?? String(found.gid) };
+  }
+
+  /** What lies in a folder and in its folders, a part of it where it is more than anybody looks through. */
+  async under(folder: string): Promise<readonly string[]> {
+    const found: string[] = [];
+    const folders = [folder];
+    for (let next = folders.shift(); next !== undefined && found.length < MOST_LISTED; next = folders.shift()) {
+      const entries = await readdir(join(this.#root, next), { withFileTypes: true }).catch(() => []);
+      for (const entry of entries.slice(0, MOST_LISTED - found.length)) {
+        const path = join(next, entry.name);
+        found.push(path);
+        if (entry.isDirectory()) folders.push(path);
+      }
+    }
+    return found;
   }
 
   async disk(

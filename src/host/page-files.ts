@@ -1,17 +1,25 @@
 /**
- * The files of the pages that browsers get. They are read from the disk when somebody asks, so that an agent nobody looks at holds none of
- * them in memory. A page has its own folder and two that all share: `shared`, and `uplot`.
+ * The files of the pages that browsers get. They are read when somebody asks for them first, so that an agent nobody looks at holds none of
+ * them in memory, and kept compressed from then on (some 60 kB). A page has its own folder and two that all share: `shared`, and `uplot`.
  */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 export interface PageFile {
   readonly bytes: Buffer;
+  /** Made smaller for a browser that takes it so. */
+  readonly encoding?: 'gzip';
   readonly contentType: string;
   readonly etag: string;
+}
+
+interface Packed {
+  /** Of the file when it was read. */
+  readonly state: string;
+  readonly content: Promise<{ readonly etag: string; readonly packed: Buffer }>;
 }
 
 export type PageName = 'status' | 'platform';
@@ -41,25 +49,50 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** The file behind a path: `/` or `/page/<folder>/<file>`; undefined for anything else. */
-export async function readPageFile(page: PageName, path: string): Promise<PageFile | undefined> {
-  if (path === '/') return load(join(FOLDER, page, 'index.html'), 'html');
+/** One page's files, for as long as its server lives. */
+export class PageFiles {
+  readonly #page: PageName;
+  /** By path: there are as many as the page has files. */
+  readonly #packed = new Map<string, Packed>();
+
+  constructor(page: PageName) {
+    this.#page = page;
+  }
+
+  /** The file behind a path: `/` or `/page/<folder>/<file>`; undefined for anything else. */
+  async read(path: string, acceptEncoding: string | undefined): Promise<PageFile | undefined> {
+    const place = placeOf(this.#page, path);
+    const found = place === undefined ? undefined : await stat(place.file).catch(() => undefined);
+    if (place === undefined || found === undefined) return undefined;
+    const { file, kind } = place;
+    const contentType = CONTENT_TYPE[kind] ?? 'application/octet-stream';
+    const { etag, packed } = await this.#pack(file, `${found.mtimeMs} ${found.size}`);
+    if (acceptEncoding?.includes('gzip') === true) return { bytes: packed, encoding: 'gzip', contentType, etag };
+    return { bytes: await readFile(file), contentType, etag };
+  }
+
+  /** Once for all who ask: a browser opens many at a time, and anybody may ask without end. */
+  #pack(file: string, state: string): Packed['content'] {
+    const known = this.#packed.get(file);
+    if (known?.state === state) return known.content;
+    const content = pack(file);
+    this.#packed.set(file, { state, content });
+    content.catch(() => this.#packed.delete(file));
+    return content;
+  }
+}
+
+function placeOf(page: PageName, path: string): { readonly file: string; readonly kind: string } | undefined {
+  if (path === '/') return { file: join(FOLDER, page, 'index.html'), kind: 'html' };
   const [, root, folder = '', name = '', ...rest] = path.split('/');
   const kind = FILE_NAME.exec(name)?.[1];
   if (root !== 'page' || kind === undefined || rest.length > 0) return undefined;
-  if (folder === 'uplot') return load(join(UPLOT, name), kind);
-  return folder === page || folder === 'shared' ? load(join(FOLDER, folder, name), kind) : undefined;
+  if (folder === 'uplot') return { file: join(UPLOT, name), kind };
+  return folder === page || folder === 'shared' ? { file: join(FOLDER, folder, name), kind } : undefined;
 }
 
-/** The file's bytes, made smaller for a browser that takes it so. */
-export async function encoded(file: PageFile, acceptEncoding: string | undefined): Promise<{ bytes: Buffer; encoding?: 'gzip' }> {
-  if (acceptEncoding?.includes('gzip') !== true) return { bytes: file.bytes };
-  return { bytes: await promisify(gzip)(file.bytes), encoding: 'gzip' };
-}
-
-async function load(path: string, kind: string): Promise<PageFile | undefined> {
-  const bytes = await readFile(path).catch(() => undefined);
-  if (bytes === undefined) return undefined;
+async function pack(file: string): Promise<{ readonly etag: string; readonly packed: Buffer }> {
+  const bytes = await readFile(file);
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"`;
-  return { bytes, contentType: CONTENT_TYPE[kind] ?? 'application/octet-stream', etag };
+  return { etag, packed: await promisify(gzip)(bytes) };
 }

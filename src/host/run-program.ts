@@ -1,6 +1,7 @@
 /**
  * Runs a program with a fixed argument list: never through a shell, bounded in time and output, with an environment that holds
- * none of the agent's own variables (secrets arrive in them). It and its children end with their process group.
+ * none of the agent's own variables (secrets arrive in them). It and its children end with their process group; what left the group, as daemons
+ * do, or cannot be killed, is not waited for.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { AgentError, systemCode } from '../errors.ts';
@@ -15,8 +16,10 @@ export interface Program {
   readonly environment?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is closed after it. */
   readonly input?: string | Uint8Array;
-  /** What is read of each output stream; what comes after is thrown away. Default 64 KiB. */
+  /** What is kept of each output stream; the rest is thrown away. Default 64 KiB. */
   readonly mostOutputBytes?: number;
+  /** Which part of it. Default `first`. */
+  readonly keeps?: 'first' | 'last';
 }
 
 export interface ProgramOutcome {
@@ -29,12 +32,19 @@ export interface ProgramOutcome {
   readonly cut: boolean;
 }
 
+/** Runs programs: the machine's door to them. @throws as `runProgram`. */
+export type RunProgram = (program: Program, clock: Clock, signal: AbortSignal) => Promise<ProgramOutcome>;
+
 /** Where programs named without a folder are looked for. */
 const PROGRAM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const DEFAULT_OUTPUT_BYTES = 64 * 1024;
+/** `exit` may come before the last output. A child that holds the pipes for longer has other things to do. */
+const LAST_OUTPUT_MS = 1_000;
+/** Killed is ended, but for a system call that does not come back. */
+const KILLED_WITHIN_MS = 500;
 
 /**
- * Resolves when the program has ended, whatever its exit code.
+ * Resolves when the program has ended, whatever its exit code; settles half a second after the deadline at the latest.
  * @throws AgentError `host/program-not-started` (hold), `host/program-deadline` (retry) when it was killed for taking too long or because
  * `signal` aborted.
  */
@@ -46,50 +56,78 @@ export async function runProgram(program: Program, clock: Clock, signal: AbortSi
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: PROGRAM_PATH, LANG: 'C.UTF-8', ...program.environment },
   });
+  const running = follow(child, program);
   let early: string | undefined;
+  let cancelLetGo = (): void => {};
+  const letGoIn = (ms: number): void => {
+    cancelLetGo();
+    cancelLetGo = clock.after(ms, running.letGo);
+  };
   const endEarly = (why: string): void => {
-    early ??= why;
+    const hasExited = child.exitCode !== null || child.signalCode !== null;
+    if (!hasExited) early ??= why;
     killGroup(child);
+    letGoIn(hasExited ? 0 : KILLED_WITHIN_MS);
   };
   const abort = (): void => endEarly('the agent gave up waiting');
   const cancelDeadline = clock.after(program.deadlineMs, () => endEarly(`it took more than ${program.deadlineMs} ms`));
   signal.addEventListener('abort', abort, { once: true });
+  child.once('exit', () => early === undefined && letGoIn(LAST_OUTPUT_MS));
   try {
-    const outcome = await outcomeOf(child, program);
+    await running.ended;
     if (early !== undefined) throw endedEarly(program, early);
-    return outcome;
+    return running.outcome();
   } finally {
     cancelDeadline();
+    cancelLetGo();
     signal.removeEventListener('abort', abort);
   }
 }
 
-function outcomeOf(child: ChildProcess, program: Program): Promise<ProgramOutcome> {
+interface Running {
+  /** It and its output have, or it was let go. @throws AgentError `host/program-not-started`. */
+  readonly ended: Promise<void>;
+  /** Ends what of its group still holds the pipes, and waits for nothing more. */
+  readonly letGo: () => void;
+  readonly outcome: () => ProgramOutcome;
+}
+
+function follow(child: ChildProcess, program: Program): Running {
   const mostBytes = program.mostOutputBytes ?? DEFAULT_OUTPUT_BYTES;
+  const collect = program.keeps === 'last' ? collectLast : collectFirst;
   const stdout = collect(child.stdout, mostBytes);
   const stderr = collect(child.stderr, mostBytes);
   // A program that does not read its input is no fault of ours.
   child.stdin?.on('error', () => {});
   child.stdin?.end(program.input ?? '');
-  return new Promise((resolve, reject) => {
-    child.once('error', (cause) => {
-      const why = systemCode(cause) ?? 'unknown fault';
-      reject(new AgentError('host/program-not-started', `cannot start ${program.file}: ${why}`, { recovery: 'hold', cause }));
-    });
-    // `exit` may come before the last output; `close` may never come while a grandchild holds the pipe, which killGroup ends.
-    child.once('close', (exitCode, endedBySignal) => {
-      resolve({
-        ...(exitCode === null ? {} : { exitCode }),
-        ...(endedBySignal === null ? {} : { endedBySignal }),
-        stdout: stdout.text(),
-        stderr: stderr.text(),
-        cut: stdout.cut() || stderr.cut(),
-      });
-    });
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  child.once('error', (cause) => {
+    const why = systemCode(cause) ?? 'unknown fault';
+    reject(new AgentError('host/program-not-started', `cannot start ${program.file}: ${why}`, { recovery: 'hold', cause }));
   });
+  child.once('close', () => resolve());
+  const letGo = (): void => {
+    killGroup(child);
+    for (const pipe of child.stdio) pipe?.destroy();
+    child.unref();
+    resolve();
+  };
+  const outcome = (): ProgramOutcome => ({
+    ...(child.exitCode === null ? {} : { exitCode: child.exitCode }),
+    ...(child.signalCode === null ? {} : { endedBySignal: child.signalCode }),
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    cut: stdout.cut() || stderr.cut(),
+  });
+  return { ended, letGo, outcome };
 }
 
-function collect(stream: NodeJS.ReadableStream | null, mostBytes: number): { text: () => string; cut: () => boolean } {
+interface Collected {
+  readonly text: () => string;
+  readonly cut: () => boolean;
+}
+
+function collectFirst(stream: NodeJS.ReadableStream | null, mostBytes: number): Collected {
   const pieces: Buffer[] = [];
   let bytes = 0;
   let cut = false;
@@ -101,6 +139,22 @@ function collect(stream: NodeJS.ReadableStream | null, mostBytes: number): { tex
     bytes += Math.min(piece.length, room);
   });
   return { text: () => Buffer.concat(pieces).toString('utf8'), cut: () => cut };
+}
+
+function collectLast(stream: NodeJS.ReadableStream | null, mostBytes: number): Collected {
+  let kept: Buffer[] = [];
+  let bytes = 0;
+  let cut = false;
+  const end = (): Buffer => Buffer.concat(kept).subarray(-mostBytes);
+  stream?.on('data', (piece: Buffer) => {
+    kept.push(piece);
+    bytes += piece.length;
+    if (bytes > mostBytes) cut = true;
+    if (bytes <= 2 * mostBytes) return;
+    kept = [Buffer.from(end())];
+    bytes = mostBytes;
+  });
+  return { text: () => end().toString('utf8'), cut: () => cut };
 }
 
 function killGroup(child: ChildProcess): void {

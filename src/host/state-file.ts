@@ -1,10 +1,14 @@
 /**
- * A small JSON file that follows a value in memory: the latest state is written soon, whole, and never in the caller's way.
- * A file that cannot be understood is set aside as `*.corrupt`, never overwritten.
+ * A small JSON file that follows a value in memory: the latest state is written soon, whole, and never in the caller's way. A write that fails
+ * is tried again until it is on disk. Content that is no state is set aside as `*.corrupt`, and so is, before anything is written in its place,
+ * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
-import { messageOf } from '../errors.ts';
-import { readWhole, setAside, writeDurably } from './durable-file.ts';
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from './json.ts';
+import { AgentError, messageOf } from '../errors.ts';
+import { Backoff } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { behindPath, disown, readWhole, removeDurably, setAside, writeDurably } from './durable-file.ts';
+import { type Files, undefinedWhenMissing } from './files.ts';
+import { isJsonObject, type JsonObject, OWN_JSON, parseJson, stringifyJson } from './json.ts';
 import type { Log } from './log.ts';
 
 export interface StateFileDeps {
@@ -14,32 +18,75 @@ export interface StateFileDeps {
   /** Versions up to this one are understood. */
   readonly version: number;
   readonly log: Log;
-  /** Default: the durable write of the host. */
-  readonly write?: (path: string, content: string) => Promise<void>;
+  readonly files: Files;
+  readonly clock: Clock;
+  /**
+   * A path in the run folder. It is there while the disk holds less than this process knows: whoever reads the file after it finds it whole,
+   * and must not believe it. What is to outlive a boot too is the file's own name.
+   */
+  readonly behindMark?: string;
 }
+
+/** A lack of descriptors or memory passes in this time; a start waits no longer. */
+const READ_AGAIN_AFTER_MS: readonly number[] = [50, 200, 750];
+/** A start does without a state that a disk does not give in this time. */
+const READ_WITHIN_MS = 10_000;
+/** Written and read alike. An answer of the platform, of which a part may be kept, has at most half of it. */
+const LARGEST_BYTES = 8 * 1024 * 1024;
+/** A write that takes longer may never end. */
+const BEHIND_AFTER_MS = 1_000;
+const WRITE_AGAIN = { firstMs: 1_000, maxMs: 60_000 };
 
 export class StateFile {
   readonly #deps: StateFileDeps;
+  readonly #backoff: Backoff;
   #next: JsonObject | undefined;
   #writing: Promise<void> | undefined;
+  #cancelRetry: (() => void) | undefined;
+  #closed = false;
+  #isLost = false;
+  /** What could not be read lies there still, and may be whole. */
+  #liesUnread = false;
+  /** Whether the mark is there; undefined while nobody has looked. */
+  #isMarked: boolean | undefined;
+  /** Whether the file has the name of one that is not believed. */
+  #isDisowned = false;
 
   constructor(deps: StateFileDeps) {
     this.#deps = deps;
+    this.#backoff = new Backoff(WRITE_AGAIN, deps.clock);
+  }
+
+  /** Whether an earlier run left a state and `read` could not tell it, or not the last one: nothing may be concluded from what is missing. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whether what was saved last is durable. */
+  get isSaved(): boolean {
+    return this.#next === undefined && this.#writing === undefined;
   }
 
   /** The state of an earlier run; undefined when there is none, or none that can be read and understood. Never rejects. */
   async read(): Promise<JsonObject | undefined> {
-    const { path, format, version, log } = this.#deps;
+    const { path, log, files, behindMark } = this.#deps;
+    if (behindMark !== undefined) {
+      this.#isMarked = isThere(files, behindMark);
+      this.#isLost = this.#isMarked;
+    }
     try {
-      const bytes = await readWhole(path);
-      if (bytes === undefined) return undefined;
-      const json = parseJson(bytes.toString('utf8'));
-      if (!isJsonObject(json) || json.format !== format) throw new Error(`not a file of format ${format}`);
-      if (typeof json.version !== 'number' || json.version > version) throw new Error(`version ${String(json.version)} is not known`);
-      return isJsonObject(json.state) ? json.state : {};
+      const bytes = await this.#readInTime();
+      if (this.#isLost) log.warn({ file: path }, 'a state file does not hold what was known last');
+      return bytes === undefined ? undefined : this.#stateIn(bytes);
     } catch (error) {
+      this.#isLost = true;
+      if (isPassing(error)) {
+        this.#liesUnread = true;
+        log.error({ file: path, error: messageOf(error) }, 'a state file cannot be read now');
+        return undefined;
+      }
       log.error({ file: path, error: messageOf(error) }, 'a state file cannot be used and is set aside');
-      await setAside(path).catch(() => {});
+      await setAside(files, path).catch(() => {});
       return undefined;
     }
   }
@@ -50,26 +97,146 @@ export class StateFile {
     this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves when the last saved state is durable, or its write has failed and was logged. */
+  /** Resolves when the last saved state is durable, or was tried once more. */
   async flush(): Promise<void> {
+    await this.#writing;
+    if (this.#next === undefined) return;
+    this.#writing ??= this.#writeAll();
     await this.#writing;
   }
 
-  async #writeAll(): Promise<void> {
-    const { path, format, version, log, write = writeDurably } = this.#deps;
-    for (let state = this.#take(); state !== undefined; state = this.#take()) {
+  /** Flushes, and tries nothing later. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.flush();
+    this.#cancelRetry?.();
+  }
+
+  async #readInTime(): Promise<Buffer | undefined> {
+    const { path, clock } = this.#deps;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const hangs = new AgentError('host/read-failed', `cannot read ${path}: no answer`, { recovery: 'retry' });
+    const cancel = clock.after(READ_WITHIN_MS, () => reject(hangs));
+    try {
+      return await Promise.race([this.#readEither(), late]);
+    } finally {
+      cancel();
+    }
+  }
+
+  async #readEither(): Promise<Buffer | undefined> {
+    const { path, behindMark } = this.#deps;
+    const believed = await this.#readPatiently(path);
+    if (believed !== undefined || behindMark === undefined) return believed;
+    // Also one that cannot be read shows that there was more.
+    this.#isDisowned = true;
+    const behind = await this.#readPatiently(behindPath(path));
+    this.#isDisowned = behind !== undefined;
+    this.#isLost ||= this.#isDisowned;
+    return behind;
+  }
+
+  async #readPatiently(path: string): Promise<Buffer | undefined> {
+    const { files, clock } = this.#deps;
+    for (const againAfterMs of READ_AGAIN_AFTER_MS) {
       try {
-        await write(path, stringifyJson({ format, version, state }));
+        return await readWhole(files, path, { limitBytes: LARGEST_BYTES });
       } catch (error) {
-        log.warn({ file: path, error: messageOf(error) }, 'a state file was not written');
+        if (!isPassing(error)) throw error;
+        await clock.sleep(againAfterMs, new AbortController().signal);
+      }
+    }
+    return await readWhole(files, path, { limitBytes: LARGEST_BYTES });
+  }
+
+  #stateIn(bytes: Buffer): JsonObject {
+    const { format, version } = this.#deps;
+    const json = parseJson(bytes.toString('utf8'), OWN_JSON);
+    if (!isJsonObject(json) || json.format !== format) throw new Error(`not a file of format ${format}`);
+    if (typeof json.version !== 'number' || json.version > version) throw new Error(`version ${String(json.version)} is not known`);
+    return isJsonObject(json.state) ? json.state : {};
+  }
+
+  async #writeAll(): Promise<void> {
+    const { path, format, version, log, files } = this.#deps;
+    this.#cancelRetry?.();
+    while (this.#next !== undefined) {
+      const state = this.#next;
+      this.#next = undefined;
+      const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => this.#mark(true));
+      try {
+        const content = Buffer.from(stringifyJson({ format, version, state }));
+        if (content.length > LARGEST_BYTES) {
+          log.error({ file: path, bytes: content.length }, 'a state is too large to be kept; the file stays as it was');
+          await this.#fallBehind();
+          continue;
+        }
+        if (this.#liesUnread) await setAside(files, path).catch(undefinedWhenMissing);
+        this.#liesUnread = false;
+        await writeDurably(files, path, content);
+        if (this.#backoff.attempts > 0) log.info({ file: path }, 'a state file is written again');
+        this.#backoff.reset();
+        // Beside what is believed it says nothing.
+        if (this.#isDisowned) await removeDurably(files, behindPath(path)).catch(() => {});
+        this.#isDisowned = false;
+        if (this.#next === undefined) this.#mark(false);
+      } catch (error) {
+        await this.#fallBehind();
+        // What came meanwhile is newer.
+        this.#next ??= state;
+        this.#writeLater(error);
+        break;
+      } finally {
+        cancel();
       }
     }
     this.#writing = undefined;
   }
 
-  #take(): JsonObject | undefined {
-    const next = this.#next;
-    this.#next = undefined;
-    return next;
+  async #fallBehind(): Promise<void> {
+    const { path, files, behindMark, log } = this.#deps;
+    this.#mark(true);
+    if (behindMark === undefined || this.#isDisowned) return;
+    try {
+      await disown(files, path);
+      this.#isDisowned = true;
+    } catch (error) {
+      log.warn({ file: path, error: messageOf(error) }, 'a state file that is behind could not be renamed');
+    }
+  }
+
+  #mark(isBehind: boolean): void {
+    const { behindMark, files, log } = this.#deps;
+    if (behindMark === undefined || this.#isMarked === isBehind) return;
+    try {
+      if (isBehind) files.writeNow(behindMark, '');
+      else files.unlinkNow(behindMark);
+      this.#isMarked = isBehind;
+    } catch (error) {
+      log.warn({ file: behindMark, error: messageOf(error) }, 'whether a state file is behind could not be noted');
+    }
+  }
+
+  #writeLater(error: unknown): void {
+    const { path, log, clock } = this.#deps;
+    if (this.#backoff.attempts === 0) log.warn({ file: path, error: messageOf(error) }, 'a state file was not written and is tried again');
+    if (this.#closed) return;
+    this.#cancelRetry = clock.after(this.#backoff.nextMs(), () => {
+      if (this.#next !== undefined) this.#writing ??= this.#writeAll();
+    });
+  }
+}
+
+/** A fault of the machine, not of the content. */
+function isPassing(error: unknown): boolean {
+  return error instanceof AgentError && error.recovery === 'retry';
+}
+
+/** What cannot be told counts as there. */
+function isThere(files: Files, path: string): boolean {
+  try {
+    return files.isThereNow(path);
+  } catch {
+    return true;
   }
 }

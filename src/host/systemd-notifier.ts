@@ -1,4 +1,6 @@
 /** Talks to systemd: readiness, status, watchdog. Without systemd (NOTIFY_SOCKET not set) every call does nothing. */
+import type { Clock } from './clock.ts';
+import type { Environment } from './environment.ts';
 import { nativeAddon } from './native-addon.ts';
 
 interface NotifyAddon {
@@ -8,13 +10,14 @@ interface NotifyAddon {
 export class SystemdNotifier {
   readonly #socketPath: string | undefined;
   /** How often systemd expects a ping, ms; undefined when no watchdog is set. */
-  readonly watchdogMs: number | undefined;
+  readonly #watchdogMs: number | undefined;
+  #isStopping = false;
 
-  constructor(environment: Readonly<Record<string, string | undefined>> = process.env) {
+  constructor(environment: Environment) {
     this.#socketPath = environment.NOTIFY_SOCKET;
     const watchdogUs = Number(environment.WATCHDOG_USEC);
     const mine = environment.WATCHDOG_PID === undefined || environment.WATCHDOG_PID === String(process.pid);
-    this.watchdogMs = mine && Number.isFinite(watchdogUs) && watchdogUs > 0 ? watchdogUs / 1000 : undefined;
+    this.#watchdogMs = mine && Number.isFinite(watchdogUs) && watchdogUs > 0 ? watchdogUs / 1000 : undefined;
   }
 
   /** Start-up has finished; sd_notify(3) READY=1. */
@@ -32,12 +35,15 @@ export class SystemdNotifier {
 
   /** Shutting down; `extendMs` asks for that much more time than TimeoutStopSec. */
   stopping(extendMs?: number): void {
+    this.#isStopping = true;
     this.#send(extendMs === undefined ? 'STOPPING=1' : `STOPPING=1\nEXTEND_TIMEOUT_USEC=${Math.round(extendMs * 1000)}`);
   }
 
-  /** The loop still turns. */
-  alive(): void {
+  /** Tells systemd that the loop turns, at half the time it allows, until the agent stops. */
+  keepAlive(clock: Pick<Clock, 'after'>): void {
+    if (this.#watchdogMs === undefined || this.#isStopping) return;
     this.#send('WATCHDOG=1');
+    clock.after(this.#watchdogMs / 2, () => this.keepAlive(clock));
   }
 
   #send(message: string): void {

@@ -1,5 +1,5 @@
 /** Points of an interval made into one: MIN, MAX, AVG, SUM, COUNT, as the platform's read side and its reports need it. */
-import type { StoredValue } from './payload.ts';
+import { numberIn, type StoredValue } from './stored-value.ts';
 import type { Point } from './telemetry-store.ts';
 
 export const AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT'] as const;
@@ -31,7 +31,7 @@ export function aggregate(points: Iterable<Point>, aggregation: Exclude<Aggregat
 /** One value out of many; undefined when none of them has a part in it. */
 export function summarise(values: readonly StoredValue[], aggregation: Exclude<Aggregation, 'NONE'>): StoredValue | undefined {
   if (aggregation === 'COUNT') return values.length;
-  const numbers = values.filter((value) => typeof value === 'number' || typeof value === 'bigint');
+  const numbers = values.flatMap((value) => numberIn(value) ?? []);
   if (numbers.length === 0) return undefined;
   switch (aggregation) {
     case 'MIN':

@@ -1,4 +1,4 @@
-/** The analytics side: `buildReport` of the contract (report-api.md), and where people save and list views. */
+/** The analytics side: `buildReport` (wire-facts.md, "Analytics"), and where people save and list views. */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
@@ -17,7 +17,8 @@ import { objectIn } from './entities.ts';
 import type { ExecutionPool } from './execution-pool.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 import type { Call, Route } from './http-service.ts';
-import { PayloadFault, readDocument } from './payload.ts';
+import { readDocument } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';
 

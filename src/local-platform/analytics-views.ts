@@ -1,9 +1,9 @@
 /**
  * Saved table views of the analytics side: which fields make a row, over which time, with which filters. The contract leaves the shape of
- * a view open (report-api.md); this one is made of as little as reports need.
+ * a view open (wire-facts.md, "Analytics"); this one is made of as little as reports need.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import { PayloadFault } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 
 const REPORT_AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT', 'FIRST', 'LAST'] as const;
 export type ReportAggregation = (typeof REPORT_AGGREGATIONS)[number];

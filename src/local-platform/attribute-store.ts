@@ -1,6 +1,6 @@
 /** The three scopes of a device's attributes, kept apart, and who waits for a change of the shared ones. */
 import type { JsonObject } from '../host/json.ts';
-import type { StoredValue } from './payload.ts';
+import type { StoredValue } from './stored-value.ts';
 
 const SCOPES = ['CLIENT_SCOPE', 'SHARED_SCOPE', 'SERVER_SCOPE'] as const;
 export type Scope = (typeof SCOPES)[number];

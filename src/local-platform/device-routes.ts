@@ -1,15 +1,20 @@
-/** Endpoints 1 to 7: telemetry, attributes and RPC, seen by the device (device-http-api.md; how the real server answers: wire-facts.md). */
+/** Endpoints 1 to 7: telemetry, attributes and RPC, seen by the device (wire-facts.md). */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import type { Arrivals } from './arrivals.ts';
 import { type Attribute, asObject } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { errorReply, type Reply } from './http-reply.ts';
+import { type Reply, textReply } from './http-reply.ts';
 import type { Call, Handler, Route } from './http-service.ts';
 import type { LongPolls, PollEnd } from './long-polls.ts';
-import { documentReply, PayloadFault, readAttributes, readDocument, readTelemetry, type ValueRules } from './payload.ts';
+import { documentReply, readAttributes, readDocument, readTelemetry } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { PlatformState } from './platform-state.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { wholeNumberOf } from './request-faults.ts';
 import type { RpcBroker } from './rpc-broker.ts';
+import { replyIn } from './rpc-reply-body.ts';
+import { deviceForm, type StoredValue, type ValueRules } from './stored-value.ts';
 
 /** What the rule chain answers to a client-side RPC; undefined: nothing within its time. */
 export type ClientRpcHandler = (device: PlatformDevice, method: string, params: JsonValue) => Promise<JsonValue | undefined>;
@@ -21,6 +26,7 @@ export interface DeviceRoutesDeps {
   readonly rateLimit: RateLimit;
   readonly clientRpc: ClientRpcHandler;
   readonly clock: Clock;
+  readonly arrivals: Arrivals;
   readonly rules: ValueRules;
 }
 
@@ -29,40 +35,47 @@ export type DeviceHandler = (device: PlatformDevice, call: Call) => ReturnType<H
 const PREFIX = '/api/v1/:token';
 const RPC_BODY_LIMIT = 64 * 1024;
 const DONE: Reply = { status: 200 };
+const OVER_LIMIT: Reply = { status: 500 };
 
 export function deviceRoutes(deps: DeviceRoutesDeps): readonly Route[] {
-  const { state, rpc, clock, rules } = deps;
+  const { arrivals, rateLimit, rpc, clock, rules } = deps;
   const of = (handler: DeviceHandler): Handler => forDevice(deps, handler);
   return [
     {
       method: 'POST',
       path: `${PREFIX}/telemetry`,
-      handler: of((device, call) => {
+      needsBody: true,
+      handler: withToken(deps, (device, call) => {
         const records = readTelemetry(call.body, call.headers['content-type'], clock.wallMs(), rules);
+        const points = records.reduce((sum, { values }) => sum + Object.keys(values).length, 0);
+        if (!rateLimit.admits(device.id, points)) return OVER_LIMIT;
         if (records.length === 0) return 'unanswered';
-        for (const record of records) state.saveTelemetry(device, record);
-        return DONE;
+        return { status: 200, whenDone: () => arrivals.telemetry(device, records) };
       }),
     },
     {
       method: 'POST',
       path: `${PREFIX}/attributes`,
-      handler: of((device, call) => {
-        state.setAttributes(device.id, 'CLIENT_SCOPE', readAttributes(call.body, call.headers['content-type'], rules));
-        return DONE;
+      needsBody: true,
+      handler: withToken(deps, (device, call) => {
+        const values = readAttributes(call.body, call.headers['content-type'], rules);
+        if (!rateLimit.admits(device.id, Object.keys(values).length)) return OVER_LIMIT;
+        return { status: 200, whenDone: () => arrivals.attributes(device, values) };
       }),
     },
-    { method: 'GET', path: `${PREFIX}/attributes`, handler: of((device, call) => requestedAttributes(state, device, call)) },
+    { method: 'GET', path: `${PREFIX}/attributes`, handler: of((device, call) => requestedAttributes(deps.state, device, call)) },
     {
       method: 'GET',
       path: `${PREFIX}/attributes/updates`,
-      handler: of(async (device, call) => pollReply(await deps.attributePolls.wait(device.id, timeoutOf(call), call.gone), call)),
+      handler: polling(deps, async (device, timeoutMs, call) =>
+        pollReply(await deps.attributePolls.wait(device.id, timeoutMs, call.gone), call, deviceForms),
+      ),
     },
     {
       method: 'GET',
       path: `${PREFIX}/rpc`,
-      handler: of(async (device, call) => {
-        const end = await rpc.poll(device.id, timeoutOf(call), call.gone);
+      handler: polling(deps, async (device, timeoutMs, call) => {
+        const end = await rpc.poll(device.id, timeoutMs, call.gone);
         return pollReply(end.kind === 'message' ? { kind: 'message', message: { ...end.message } } : end, call);
       }),
     },
@@ -70,21 +83,25 @@ export function deviceRoutes(deps: DeviceRoutesDeps): readonly Route[] {
       method: 'POST',
       path: `${PREFIX}/rpc/:id`,
       bodyLimit: RPC_BODY_LIMIT,
-      handler: of((device, call) => {
-        const { id = '' } = call.params;
-        if (!/^-?\d+$/.test(id)) return errorReply(400, 'requestId must be an integer', clock, 2);
-        rpc.reply(device.id, Number(id), call.body.length === 0 ? null : readDocument(call.body, call.headers['content-type']));
-        return DONE;
-      }),
+      needsBody: true,
+      handler: (call) => {
+        const id = wholeNumberOf(call.params.id, 'requestId', 'java.lang.Integer');
+        return of((device) => {
+          rpc.reply(device.id, id, replyIn(call.body, call.headers['content-type']));
+          return DONE;
+        })(call);
+      },
     },
     {
       method: 'POST',
       path: `${PREFIX}/rpc`,
       bodyLimit: RPC_BODY_LIMIT,
-      handler: of(async (device, call) => {
+      needsBody: true,
+      handler: withToken(deps, async (device, call) => {
         const request = readDocument(call.body, call.headers['content-type']);
         if (!isJsonObject(request) || typeof request.method !== 'string' || !Object.hasOwn(request, 'params'))
-          throw new PayloadFault('Invalid RPC request: method and params are required');
+          throw new PayloadFault('method and params are required', { silent: true });
+        if (!rateLimit.admits(device.id)) return 'unanswered';
         const answer = await deps.clientRpc(device, request.method, request.params ?? null);
         return documentReply(answer === undefined ? { error: 'timeout' } : answer, call.headers.accept);
       }),
@@ -92,51 +109,71 @@ export function deviceRoutes(deps: DeviceRoutesDeps): readonly Route[] {
   ];
 }
 
-/** Looks the token up, applies the rate limit and words a bad payload, for every route of a device. */
-export function forDevice(deps: Pick<DeviceRoutesDeps, 'state' | 'rateLimit'>, handler: DeviceHandler): Handler {
+/** Looks the token up and words a bad payload. */
+function withToken(deps: Pick<DeviceRoutesDeps, 'state'>, handler: DeviceHandler): Handler {
   return async (call) => {
     const device = deps.state.registry.byToken(call.params.token ?? '');
     if (device === undefined) return { status: 401 };
-    // The real server fails a POST without a word, and lets a GET hang until its limit.
-    if (!deps.rateLimit.admits(device.id)) return call.method === 'GET' ? 'unanswered' : { status: 500 };
     try {
       return await handler(device, call);
     } catch (error) {
-      if (error instanceof PayloadFault) return { status: 500, body: error.message, contentType: 'text/plain' };
+      if (error instanceof PayloadFault) return error.silent ? { status: 500 } : textReply(500, error.message);
       throw error;
     }
   };
 }
 
+/** For every route that counts as one message, whatever it brings; `over` is how the limit looks there. */
+export function forDevice(
+  deps: Pick<DeviceRoutesDeps, 'state' | 'rateLimit'>,
+  handler: DeviceHandler,
+  over: 'by-method' | 'empty' = 'by-method',
+): Handler {
+  return withToken(deps, (device, call) => {
+    if (deps.rateLimit.admits(device.id)) return handler(device, call);
+    // The real server fails a POST without a word, and lets a GET hang until its limit.
+    return call.method === 'GET' && over === 'by-method' ? 'unanswered' : OVER_LIMIT;
+  });
+}
+
+function polling(deps: DeviceRoutesDeps, poll: (device: PlatformDevice, timeoutMs: number, call: Call) => Promise<Reply>): Handler {
+  return (call) => {
+    const timeoutMs = wholeNumberOf(call.query.get('timeout'), 'timeout', 'long');
+    return forDevice(deps, (device) => (timeoutMs < 0 ? { status: 408 } : poll(device, timeoutMs, call)))(call);
+  };
+}
+
 function requestedAttributes(state: PlatformState, device: PlatformDevice, call: Call): Reply {
-  // Not trimmed: ` b` of `a, b` is a key that nobody has.
-  const list = (name: string): string[] | undefined => call.query.get(name)?.split(',');
+  // Not trimmed: ` b` of `a, b` is a key that nobody has. Of `,` nothing is left, and nothing asks for everything.
+  const list = (name: string): readonly string[] => {
+    const text = call.query.get(name)?.replace(/,+$/, '') ?? '';
+    return text === '' ? [] : text.split(',');
+  };
   const clientKeys = list('clientKeys');
   const sharedKeys = list('sharedKeys');
-  const all = clientKeys === undefined && sharedKeys === undefined;
+  const all = clientKeys.length === 0 && sharedKeys.length === 0;
   const found: Record<string, JsonValue> = {};
   const add = (name: string, attributes: readonly Attribute[]): void => {
-    if (attributes.length > 0) found[name] = asObject(attributes);
+    if (attributes.length > 0) found[name] = deviceForms(asObject(attributes));
   };
-  if (all || clientKeys !== undefined) add('client', state.attributes.read(device.id, 'CLIENT_SCOPE', clientKeys));
-  if (all || sharedKeys !== undefined) add('shared', state.attributes.read(device.id, 'SHARED_SCOPE', sharedKeys));
+  if (all || clientKeys.length > 0) add('client', state.attributes.read(device.id, 'CLIENT_SCOPE', all ? undefined : clientKeys));
+  if (all || sharedKeys.length > 0) add('shared', state.attributes.read(device.id, 'SHARED_SCOPE', all ? undefined : sharedKeys));
   return documentReply(found, call.headers.accept);
 }
 
-function timeoutOf(call: Call): number {
-  const timeoutMs = Number(call.query.get('timeout') ?? 0);
-  return Number.isFinite(timeoutMs) ? timeoutMs : 0;
+function deviceForms(values: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, deviceForm(value as StoredValue)]));
 }
 
-function pollReply(end: PollEnd<JsonObject>, call: Call): Reply {
+function pollReply(end: PollEnd<JsonObject>, call: Call, form: (message: JsonObject) => JsonObject = (message) => message): Reply {
   switch (end.kind) {
     case 'message':
-      return documentReply(end.message, call.headers.accept);
+      return documentReply(form(end.message), call.headers.accept);
     case 'timeout':
       return { status: 408 };
     case 'cut':
       return { status: 503 };
     case 'deleted':
-      return { status: 403, body: 'Device was deleted!', contentType: 'text/plain' };
+      return textReply(403, 'Device was deleted!');
   }
 }

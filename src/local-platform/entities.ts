@@ -1,10 +1,14 @@
 /** The forms that all of the REST API's bodies share: ids with their type, pages of lists, objects. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { Call } from './http-service.ts';
-import { PayloadFault, readDocument } from './payload.ts';
+import { readDocument } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 
 /** All entities belong to one tenant. */
 export const TENANT_ID = '13814000-1dd2-11b2-8080-808080808080';
+
+/** In place of a customer where there is none. */
+export const NOBODY_ID = '13814000-1dd2-11b2-8080-808080808080';
 
 /** `{id, entityType}`, the form of every id inside a body. */
 export function entityId(entityType: string, id: string): JsonObject {

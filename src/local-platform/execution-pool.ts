@@ -1,6 +1,6 @@
 /**
  * The analytics service's limiter: so many executions at a time, so many more waiting, and a refusal at once for whoever comes on top
- * (report-api.md, "Limits").
+ * (wire-facts.md, "Analytics").
  */
 
 export interface ExecutionPoolOptions {

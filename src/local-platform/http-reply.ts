@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../host/clock.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { escapeAstral } from './stored-value.ts';
 
 export interface Reply {
   readonly status: number;
@@ -13,7 +14,12 @@ export interface Reply {
 }
 
 export function jsonReply(value: JsonValue, status = 200): Reply {
-  return { status, body: stringifyJson(value), contentType: 'application/json' };
+  return { status, body: escapeAstral(stringifyJson(value)), contentType: 'application/json' };
+}
+
+/** A bare text, as some of the REST side's faults are. */
+export function textReply(status: number, body: string): Reply {
+  return { status, body, contentType: 'text/plain' };
 }
 
 /** A fault as the platform's REST side words it. */

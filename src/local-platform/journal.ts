@@ -4,7 +4,8 @@
  */
 import { closeSync, createReadStream, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, parseJsonNumbers, stringifyJson } from '../host/json.ts';
+import { spelledNumber } from './stored-value.ts';
 
 const FILE = 'platform.jsonl';
 const HEAD: JsonObject = { t: 'format', format: 'turnstone-local-platform', version: 1 };
@@ -82,7 +83,7 @@ async function readLines(path: string, onLine: (line: string) => void): Promise<
 /** A damaged line costs only itself. */
 function recordIn(line: string): JsonObject | undefined {
   try {
-    const record = parseJson(line, { depth: 512 });
+    const record = parseJsonNumbers(line, spelledNumber, { depth: 512 });
     return isJsonObject(record) ? record : undefined;
   } catch {
     return undefined;

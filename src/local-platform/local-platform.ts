@@ -6,16 +6,20 @@ import { type Clock, systemClock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import { analyticsRoutes } from './analytics-routes.ts';
 import { AnalyticsViews } from './analytics-views.ts';
+import { Arrivals } from './arrivals.ts';
 import { claimRoutes } from './claims.ts';
 import { type ClientRpcHandler, deviceRoutes } from './device-routes.ts';
 import { ExecutionPool } from './execution-pool.ts';
 import { Faults } from './faults.ts';
-import { HttpService } from './http-service.ts';
+import type { Reply } from './http-reply.ts';
+import { type BareRequest, HttpService } from './http-service.ts';
+import type { LocalPlatformOptions } from './local-platform-options.ts';
 import { LongPolls } from './long-polls.ts';
 import { OtaPackages } from './ota-packages.ts';
 import { otaRoutes } from './ota-routes.ts';
 import { pageRoutes } from './page/page-routes.ts';
-import { People, type User } from './people.ts';
+import { People } from './people.ts';
+import { PersistentRpcs } from './persistent-rpcs.ts';
 import { PlatformState } from './platform-state.ts';
 import { provisionRoutes } from './provision-routes.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -26,48 +30,7 @@ import { restTelemetryRoutes } from './rest-telemetry.ts';
 import { RpcBroker } from './rpc-broker.ts';
 import { makeCertificate, type SelfSignedCertificate } from './self-signed-certificate.ts';
 
-export interface LocalPlatformOptions {
-  /** 0, the default: any free port. */
-  readonly port?: number;
-  /** Default 127.0.0.1. */
-  readonly host?: string;
-  readonly dataFolder?: string;
-  /** Default 1,000,000. */
-  readonly mostPointsPerKey?: number;
-  /** The server's own limit for requests that wait. Default 30 s, as on a stock server. */
-  readonly asyncLimitMs?: number;
-  /** How long a poll whose client is gone still takes messages. Default 1 s. */
-  readonly stalePollMs?: number;
-  /** Default 5 s, as on a stock server. */
-  readonly leastRpcTimeoutMs?: number;
-  /** Requests per device and second. Default: no limit. */
-  readonly rateLimitPerSecond?: number;
-  /** Refuse what the default mode stores as another type. */
-  readonly strictTypes?: boolean;
-  readonly users?: readonly User[];
-  /** The system parameter `device.claim.duration`. Default 24 h. */
-  readonly claimDurationMs?: number;
-  /** Provisioning that knows only the contract's fields and makes every token itself. */
-  readonly legacyProvisioning?: boolean;
-  /** Firmware as the contract alone has it: no chunks, no `fw_size`. */
-  readonly wholeFileFirmware?: boolean;
-  /** HTTPS on this port (0: any free one), with a certificate made at start. Default: none. */
-  readonly tlsPort?: number;
-  /** Default 9000 s. */
-  readonly tokenLifetimeMs?: number;
-  readonly clientRpc?: ClientRpcHandler;
-  readonly analytics?: {
-    /** SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE. Default 4. */
-    readonly threadPoolSize?: number;
-    /** SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY. Default 10. */
-    readonly queueCapacity?: number;
-    /** Default `/apiAnalytics`. */
-    readonly basePath?: string;
-    /** How much longer each report takes. */
-    readonly delayMs?: number;
-  };
-  readonly clock?: Clock;
-}
+export type { LocalPlatformOptions } from './local-platform-options.ts';
 
 const HOST = '127.0.0.1';
 const MOST_POINTS_PER_KEY = 1_000_000;
@@ -88,6 +51,9 @@ export class LocalPlatform {
   readonly faults: Faults;
   readonly rateLimit: RateLimit;
   readonly attributePolls: LongPolls<JsonObject>;
+  /** What devices sent and is not stored yet, and how much of it was lost. */
+  readonly arrivals: Arrivals;
+  readonly persistentRpcs: PersistentRpcs;
   readonly packages: OtaPackages;
   readonly views: AnalyticsViews;
   readonly reportPool: ExecutionPool;
@@ -101,13 +67,12 @@ export class LocalPlatform {
     const polls = { clock, asyncLimitMs: options.asyncLimitMs ?? ASYNC_LIMIT_MS, stalePollMs: options.stalePollMs ?? STALE_POLL_MS };
     this.#clock = clock;
     this.state = state;
-    this.rpc = new RpcBroker(polls);
+    this.persistentRpcs = new PersistentRpcs((record) => state.record(record));
+    this.rpc = new RpcBroker({ ...polls, persistent: this.persistentRpcs });
+    this.arrivals = new Arrivals({ state, clock, storeDelayMs: options.storeDelayMs ?? 0 });
     this.attributePolls = new LongPolls(polls);
     this.faults = new Faults(clock);
-    this.rateLimit = new RateLimit({
-      clock,
-      ...(options.rateLimitPerSecond === undefined ? {} : { perSecond: options.rateLimitPerSecond }),
-    });
+    this.rateLimit = new RateLimit({ clock, ...(options.rateLimits === undefined ? {} : { limits: options.rateLimits }) });
     const people = new People({
       clock,
       ...(options.users === undefined ? {} : { users: options.users }),
@@ -116,6 +81,7 @@ export class LocalPlatform {
     const wholeFileOnly = options.wholeFileFirmware === true;
     this.packages = new OtaPackages({
       state,
+      clock,
       wholeFileOnly,
       ...(options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder }),
     });
@@ -148,6 +114,7 @@ export class LocalPlatform {
           state,
           clock,
           rpc: this.rpc,
+          arrivals: this.arrivals,
           attributePolls: this.attributePolls,
           rateLimit: this.rateLimit,
           rules: { castStrings: options.strictTypes !== true },
@@ -181,8 +148,10 @@ export class LocalPlatform {
     const platform = new LocalPlatform(state, options);
     for (const record of others) {
       platform.packages.replay(record);
+      platform.persistentRpcs.replay(record);
       platform.views.replay(record);
     }
+    platform.rpc.requeue();
     try {
       await platform.#service.listen();
     } catch (error) {
@@ -190,6 +159,11 @@ export class LocalPlatform {
       throw error;
     }
     return platform;
+  }
+
+  /** Answers a request that came over no connection. */
+  answer(request: BareRequest, gone: AbortSignal): Promise<Reply> {
+    return this.#service.answer(request, gone);
   }
 
   get url(): string {
@@ -214,12 +188,14 @@ export class LocalPlatform {
   /** Stops listening and cuts every connection; what is stored stays. */
   async goAway(): Promise<void> {
     await this.#service.close();
-    this.rpc.restart();
+    this.arrivals.flush();
+    this.rpc.stop();
     this.attributePolls.close();
   }
 
-  /** Listens again on the same ports; RPC ids start from 0, as after a restart. */
+  /** Listens again on the same ports; RPC ids start from 0, as after a restart, and queued persistent RPC come again. */
   async comeBack(): Promise<void> {
+    this.rpc.requeue();
     await this.#service.listen();
   }
 

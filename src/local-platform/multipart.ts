@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FilePart } from './package-checksum.ts';
-import { PayloadFault } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 
 export interface UploadedFile extends FilePart {
   readonly fileName: string;

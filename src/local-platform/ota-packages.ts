@@ -2,13 +2,15 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import { idIn } from './entities.ts';
 import type { UploadedFile } from './multipart.ts';
 import type { ChecksumAlgorithm } from './package-checksum.ts';
-import { PayloadFault, type StoredValue } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { PlatformState } from './platform-state.ts';
+import type { StoredValue } from './stored-value.ts';
 
 export type OtaKind = 'FIRMWARE' | 'SOFTWARE';
 
@@ -29,6 +31,7 @@ export interface OtaPackage {
 
 export interface OtaPackagesDeps {
   readonly state: PlatformState;
+  readonly clock: Clock;
   readonly dataFolder?: string;
   /** Knows only the contract: no size among the attributes, no chunks. */
   readonly wholeFileOnly: boolean;
@@ -101,9 +104,18 @@ export class OtaPackages {
     return id === undefined ? undefined : this.#packages.get(id);
   }
 
-  /** Tells a device of its package, in the real server's order: the deletions first, then the new values. */
+  /** Who is to have a package, so that it must stay; undefined when nobody is. */
+  holderOf(id: string): 'devices' | 'device profile' | undefined {
+    const { devices, profiles } = this.#deps.state.registry;
+    const holds = ({ firmwareId, softwareId }: { readonly firmwareId?: string; readonly softwareId?: string }): boolean =>
+      firmwareId === id || softwareId === id;
+    if (devices.some(holds)) return 'devices';
+    return profiles.some(holds) ? 'device profile' : undefined;
+  }
+
+  /** Tells a device of its package, in the real server's order: telemetry of the state, the deletions, then the new values. */
   announce(device: PlatformDevice, kind: OtaKind): void {
-    const { state } = this.#deps;
+    const { state, clock } = this.#deps;
     const { prefix } = OTA_KINDS[kind];
     const ota = this.assigned(device, kind);
     if (ota === undefined) {
@@ -114,6 +126,11 @@ export class OtaPackages {
       );
       return;
     }
+    const ts = clock.wallMs();
+    const tag: Record<string, StoredValue> = ota.tag === undefined ? {} : { [`target_${prefix}_tag`]: ota.tag };
+    const target = { [`target_${prefix}_title`]: ota.title, [`target_${prefix}_version`]: ota.version, [`target_${prefix}_ts`]: ts };
+    state.saveTelemetry(device, { ts, values: { ...target, ...tag, [`${prefix}_state`]: 'QUEUED' } });
+    state.saveTelemetry(device, { ts: ts + 1, values: { [`${prefix}_state`]: 'INITIATED' } });
     const values = this.#attributes(ota, prefix);
     const gone = SUFFIXES.map((suffix) => `${prefix}_${suffix}`).filter((key) => !Object.hasOwn(values, key));
     state.removeAttributes(device.id, 'SHARED_SCOPE', gone);

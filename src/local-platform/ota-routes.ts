@@ -1,17 +1,19 @@
-/** Endpoint 10 and its software twin for devices, and the REST side that makes, fills and assigns packages (platform-rest.md). */
+/** Endpoint 10 and its software twin for devices, and the REST side that makes, fills and assigns packages (wire-facts.md, "The people's side"). */
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import { type DeviceRoutesDeps, forDevice } from './device-routes.ts';
 import { entityId, idIn, objectIn, page, TENANT_ID } from './entities.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
-import type { Call, Route } from './http-service.ts';
+import type { Call, Handler, Route } from './http-service.ts';
 import { receiveFile } from './multipart.ts';
 import type { OtaKind, OtaPackage, OtaPackages } from './ota-packages.ts';
 import { CHECKSUM_ALGORITHMS, checksumOf, readPart } from './package-checksum.ts';
-import { PayloadFault } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { People } from './people.ts';
+import { requiredText, wholeNumberOf } from './request-faults.ts';
 
 export interface OtaRoutesDeps extends Pick<DeviceRoutesDeps, 'state' | 'rateLimit'> {
   readonly packages: OtaPackages;
@@ -27,12 +29,12 @@ export function otaRoutes(deps: OtaRoutesDeps): readonly Route[] {
     {
       method: 'GET',
       path: '/api/v1/:token/firmware',
-      handler: forDevice(deps, (device, call) => sendPart(deps, device, 'FIRMWARE', call)),
+      handler: (call) => sendPart(deps, 'FIRMWARE', call),
     },
     {
       method: 'GET',
       path: '/api/v1/:token/software',
-      handler: forDevice(deps, (device, call) => sendPart(deps, device, 'SOFTWARE', call)),
+      handler: (call) => sendPart(deps, 'SOFTWARE', call),
     },
     {
       method: 'POST',
@@ -65,35 +67,47 @@ export function otaRoutes(deps: OtaRoutesDeps): readonly Route[] {
       method: 'DELETE',
       path: '/api/otaPackage/:id',
       handler: people.only(async (_user, call) => {
-        await packages.remove(call.params.id ?? '');
+        const { id = '' } = call.params;
+        if (packages.byId(id) === undefined) return notFound();
+        const holder = packages.holderOf(id);
+        if (holder !== undefined) throw new PayloadFault(`The otaPackage referenced by the ${holder} cannot be deleted!`);
+        await packages.remove(id);
         return { status: 200 };
       }, 'TENANT_ADMIN'),
     },
   ];
 }
 
-/** Bytes [size × chunk, + size) of the assigned file; size 0 is all of it, past the end is nothing. */
-function sendPart(deps: OtaRoutesDeps, device: PlatformDevice, kind: OtaKind, call: Call): Reply {
+/** Bytes [size × chunk, + size) of the assigned file; size below 1 is all of it, past the end is nothing. */
+function sendPart(deps: OtaRoutesDeps, kind: OtaKind, call: Call): ReturnType<Handler> {
   const { query } = call;
-  const ota = deps.packages.assigned(device, kind);
-  const file = ota?.file;
-  if (ota === undefined || file === undefined) return { status: 404 };
-  if (query.get('title') !== ota.title || query.get('version') !== ota.version) return { status: 400 };
-  const size = deps.wholeFileOnly ? 0 : wholeNumber(query, 'size');
-  const chunk = deps.wholeFileOnly ? 0 : wholeNumber(query, 'chunk');
-  if (size === undefined || chunk === undefined || size * chunk >= 2 ** 31) return { status: 400 };
-  const from = Math.min(file.from + size * chunk, file.until);
-  const until = size === 0 ? file.until : Math.min(from + size, file.until);
-  return {
-    status: 200,
-    body: readPart({ path: file.path, from, until }),
-    contentType: 'application/octet-stream',
-    headers: {
-      'content-length': String(until - from),
-      'x-filename': file.fileName,
-      'content-disposition': `attachment;filename=${encodeURIComponent(file.fileName)}`,
-    },
+  const title = requiredText(query, 'title');
+  const version = requiredText(query, 'version');
+  const size = wholeNumberOf(query.get('size'), 'size', 'int');
+  const chunk = wholeNumberOf(query.get('chunk'), 'chunk', 'int');
+  const send = (device: PlatformDevice): Reply => {
+    const ota = deps.packages.assigned(device, kind);
+    const file = ota?.file;
+    if (ota === undefined || file === undefined) return { status: 404 };
+    if (title !== ota.title || version !== ota.version) return { status: 400 };
+    const isWhole = size < 1 || deps.wholeFileOnly;
+    // The real server multiplies in 32 bits, and fails without a word before the beginning.
+    const start = isWhole ? 0 : Math.imul(size, chunk);
+    if (start < 0) return { status: 500 };
+    const from = Math.min(file.from + start, file.until);
+    const until = isWhole ? file.until : Math.min(from + size, file.until);
+    return {
+      status: 200,
+      body: readPart({ path: file.path, from, until }),
+      contentType: 'application/octet-stream',
+      headers: {
+        'content-length': String(until - from),
+        'x-filename': file.fileName,
+        'content-disposition': `attachment;filename=${encodeURIComponent(file.fileName)}`,
+      },
+    };
   };
+  return forDevice(deps, send, 'empty')(call);
 }
 
 function savePackage(deps: OtaRoutesDeps, call: Call): OtaPackage {
@@ -127,7 +141,12 @@ async function fillPackage(deps: OtaRoutesDeps, ota: OtaPackage, call: Call): Pr
   const given = checksumIn(call.query.get('checksum') ?? undefined, call.query.get('checksumAlgorithm') ?? 'SHA256');
   const { checksumAlgorithm } = given;
   if (checksumAlgorithm === undefined) throw new PayloadFault('Unknown checksum algorithm');
-  const filled: OtaPackage = { ...ota, file, checksumAlgorithm, checksum: given.checksum ?? (await checksumOf(file, checksumAlgorithm)) };
+  const checksum = await checksumOf(file, checksumAlgorithm);
+  if (given.checksum !== undefined && given.checksum !== checksum) {
+    await rm(file.path, { force: true });
+    throw new PayloadFault('Wrong otaPackage checksum!');
+  }
+  const filled: OtaPackage = { ...ota, file, checksumAlgorithm, checksum };
   deps.packages.put(filled);
   return filled;
 }
@@ -138,11 +157,6 @@ function checksumIn(checksum: unknown, algorithm: unknown): Pick<OtaPackage, 'ch
     ...(typeof checksum === 'string' && checksum !== '' ? { checksum } : {}),
     ...(checksumAlgorithm === undefined ? {} : { checksumAlgorithm }),
   };
-}
-
-function wholeNumber(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name) ?? '0';
-  return /^\d{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
 function packageJson(ota: OtaPackage): JsonObject {

@@ -1,46 +1,30 @@
 /**
- * Payloads as the real platform's transport reads them (wire-facts.md, "Values"): the same types, the same silent losses, the same
+ * Payloads as the real platform's transport reads them (wire-facts.md, "Values" and "Malformed requests"): as leniently, and with the same
  * complaints. JSON, or CBOR by content type.
  */
 import { Decoder, Encoder } from 'cbor-x';
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonNumbers, stringifyJson } from '../host/json.ts';
 import type { Reply } from './http-reply.ts';
-
-/** Boolean, string, long (number, or bigint past 2^53), double (number), or JSON. */
-export type StoredValue = Exclude<JsonValue, null>;
+import { parseLenient } from './lenient-json.ts';
+import { PayloadFault } from './payload-fault.ts';
+import { receivedValue, SpelledNumber, type StoredValue, savedValue, spelledNumber, unspelled, type ValueRules } from './stored-value.ts';
 
 export interface TimedValues {
+  /** As the device gave it: past the year 9999, or before 1970, is possible. */
   readonly ts: number;
   readonly values: Readonly<Record<string, StoredValue>>;
 }
 
-/** A payload that the platform answers with 500 and this text. */
-export class PayloadFault extends Error {}
-
-export interface ValueRules {
-  /** Strings that look like numbers become numbers; the server's default. Off is its strict mode. */
-  readonly castStrings: boolean;
-}
-
-/** A number still in its own spelling: the type depends on it. */
-class WireNumber {
-  readonly source: string;
-  constructor(source: string) {
-    this.source = source;
-  }
-}
-
-const LONGEST_KEY = 255;
-const MARKUP = /<[A-Za-z/!?]/;
-const CASTABLE = /^-?(\d+(\.\d+)?|\.\d+)$/;
-const MOST_DECIMALS = 16;
+/** The parser's own limit. */
+const DEEPEST = 255;
+const MOST_SHOWN = 200;
 const CBOR = 'application/cbor';
 
 const cborEncoder = (): Encoder => new Encoder({ useRecords: false, mapsAsObjects: true, tagUint8Array: false });
 
 /** A body as a plain value, for everything but telemetry and attributes. @throws PayloadFault when it is malformed. */
 export function readDocument(body: Buffer, contentType: string | undefined): JsonValue {
-  return plain(readWire(body, contentType)) as JsonValue;
+  return unspelled(readWire(body, contentType) as JsonValue);
 }
 
 /** Telemetry in any of its three forms; empty for `[]`. @throws PayloadFault when it is malformed or none of the forms. */
@@ -50,73 +34,53 @@ export function readTelemetry(body: Buffer, contentType: string | undefined, now
   return [readRecord(wire, nowMs, rules)];
 }
 
-/** Attribute values by key. @throws PayloadFault for anything but an object. */
+/** Attribute values by key, as a device sends them. @throws PayloadFault for anything but an object. */
 export function readAttributes(body: Buffer, contentType: string | undefined, rules: ValueRules): Readonly<Record<string, StoredValue>> {
-  const wire = readWire(body, contentType);
-  if (!isPlainObject(wire)) throw new PayloadFault(`Can't parse value: ${stringifyJson(plain(wire) as JsonValue).slice(0, 200)}`);
-  return readValues(wire, rules);
+  return readValues(objectOf(readWire(body, contentType)), (item) => savedValue(item, rules));
+}
+
+/** Attribute values by key, as people set them: read once, and null is refused. @throws PayloadFault for anything but an object. */
+export function readSetAttributes(body: Buffer): Readonly<Record<string, StoredValue>> {
+  return readValues(objectOf(readWire(body, undefined)), (item) => {
+    if (item === null) throw new PayloadFault("Can't parse value: null");
+    return receivedValue(item, { castStrings: true });
+  });
 }
 
 /** An answer in the format the client accepts. */
 export function documentReply(value: JsonValue, accept: string | undefined): Reply {
   if (accept?.startsWith(CBOR) !== true) return { status: 200, body: stringifyJson(value), contentType: 'application/json' };
-  return { status: 200, body: cborEncoder().encode(value), contentType: CBOR };
+  return { status: 200, body: cborEncoder().encode(unspelled(value)), contentType: CBOR };
 }
 
 function readRecord(wire: unknown, nowMs: number, rules: ValueRules): TimedValues {
-  if (!isPlainObject(wire)) throw new PayloadFault(`Can't parse value: ${stringifyJson(plain(wire) as JsonValue).slice(0, 200)}`);
-  if (!Object.hasOwn(wire, 'ts') || !Object.hasOwn(wire, 'values')) return { ts: nowMs, values: readValues(wire, rules) };
-  const ts = Number(plain(wire.ts));
-  if (!Number.isSafeInteger(ts)) throw new PayloadFault('Invalid timestamp');
-  if (!isPlainObject(wire.values)) throw new PayloadFault("Can't parse values: not a JSON object");
-  return { ts, values: readValues(wire.values, rules) };
+  const record = objectOf(wire);
+  const read = (values: Readonly<Record<string, unknown>>): Record<string, StoredValue> =>
+    readValues(values, (item) => savedValue(item, rules));
+  if (!Object.hasOwn(record, 'ts') || !Object.hasOwn(record, 'values')) return { ts: nowMs, values: read(record) };
+  const ts = readInstant(record.ts);
+  if (!isPlainObject(record.values)) throw new PayloadFault('values is no object', { silent: true });
+  return { ts, values: read(record.values) };
 }
 
-/** Values that will be kept: null is skipped, and a bad key is accepted and then lost. */
-function readValues(wire: Readonly<Record<string, unknown>>, rules: ValueRules): Record<string, StoredValue> {
+/** A fraction is cut off, and what is past 64 bits wraps. */
+function readInstant(wire: unknown): number {
+  const source = wire instanceof SpelledNumber ? wire.source : typeof wire === 'bigint' || typeof wire === 'number' ? String(wire) : wire;
+  const whole = typeof source === 'string' ? /^[+-]?\d+(?=$|\.\d*$)/.exec(source)?.[0] : undefined;
+  if (whole === undefined) throw new PayloadFault('ts is no number', { silent: true });
+  return Number(BigInt.asIntN(64, BigInt(whole)));
+}
+
+function readValues(
+  wire: Readonly<Record<string, unknown>>,
+  read: (item: unknown) => StoredValue | undefined,
+): Record<string, StoredValue> {
   const values: Record<string, StoredValue> = {};
   for (const [key, item] of Object.entries(wire)) {
-    if (item === null) continue;
-    const value = readValue(item, rules);
-    if (key.trim() !== '' && key.length <= LONGEST_KEY && !MARKUP.test(key)) values[key] = value;
+    const value = read(item);
+    if (value !== undefined) values[key] = value;
   }
   return values;
-}
-
-function readValue(wire: unknown, rules: ValueRules): StoredValue {
-  if (wire instanceof WireNumber) return readNumber(wire.source, rules);
-  if (typeof wire === 'string') return rules.castStrings && CASTABLE.test(wire) ? readNumber(wire, rules) : wire;
-  return plain(wire) as StoredValue;
-}
-
-/** Long, double or, for what fits neither, the digits as a string; a whole number without point or exponent is a long. */
-function readNumber(source: string, rules: ValueRules): StoredValue {
-  const simpleDouble = source.includes('.') && !/e/i.test(source);
-  const whole = simpleDouble ? undefined : wholeOf(source);
-  if (whole !== undefined) {
-    if (whole === BigInt.asIntN(64, whole)) return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
-    if (!rules.castStrings) throw new PayloadFault('Big integer values are not supported!');
-    return whole.toString();
-  }
-  if (decimalsOf(source) <= MOST_DECIMALS) return Number(source);
-  if (!rules.castStrings) throw new PayloadFault('Double values with more than 16 decimals are not supported!');
-  return source;
-}
-
-/** The integer that a spelling means (`5`, `5e3`), or undefined for a fraction. */
-function wholeOf(source: string): bigint | undefined {
-  const [mantissa = '', exponent] = source.toLowerCase().split('e');
-  if (exponent === undefined) return mantissa.includes('.') ? undefined : BigInt(mantissa);
-  const [digits = '', fraction = ''] = mantissa.split('.');
-  const shift = Number(exponent) - fraction.length;
-  if (shift > 400) throw new PayloadFault('Number out of range');
-  if (shift >= 0) return BigInt(digits + fraction) * 10n ** BigInt(shift);
-  return undefined;
-}
-
-function decimalsOf(source: string): number {
-  const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e');
-  return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent));
 }
 
 function readWire(body: Buffer, contentType: string | undefined): unknown {
@@ -124,38 +88,36 @@ function readWire(body: Buffer, contentType: string | undefined): unknown {
     if (contentType?.startsWith(CBOR) === true) {
       return fromCbor(new Decoder({ useRecords: false, mapsAsObjects: true }).decode(body));
     }
-    return parseJsonNumbers(body.toString('utf8'), (source) => new WireNumber(source), { depth: 512 });
   } catch {
     throw new PayloadFault('Malformed payload');
   }
+  const text = body.toString('utf8');
+  try {
+    return parseJsonNumbers(text, spelledNumber, { depth: DEEPEST });
+  } catch {
+    return readLeniently(text);
+  }
 }
 
-/** In CBOR integer and float are told apart by the library's answer only past 32 bits; for whole numbers it makes no difference. */
+function readLeniently(text: string): unknown {
+  try {
+    return parseLenient(text, spelledNumber);
+  } catch (error) {
+    throw new PayloadFault(error instanceof Error ? error.message : 'Malformed payload');
+  }
+}
+
 function fromCbor(value: unknown): unknown {
-  if (typeof value === 'number') return new WireNumber(Number.isSafeInteger(value) ? String(value) : decimalText(value));
-  if (typeof value === 'bigint') return new WireNumber(value.toString());
   if (Array.isArray(value)) return value.map(fromCbor);
   if (!isPlainObject(value)) return value ?? null;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromCbor(item)]));
 }
 
-/** A double without exponent and within 16 decimals, as CBOR's doubles need no rounding. */
-function decimalText(value: number): string {
-  return Number.isInteger(value) ? `${BigInt(value)}.0` : value.toFixed(MOST_DECIMALS);
+function objectOf(wire: unknown): Readonly<Record<string, unknown>> {
+  if (isPlainObject(wire)) return wire;
+  throw new PayloadFault(`Can't parse value: ${stringifyJson(wire as JsonValue).slice(0, MOST_SHOWN)}`);
 }
 
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isJsonObject(value) && !(value instanceof WireNumber);
-}
-
-/** Numbers inside of JSON values and documents: exact integers, doubles otherwise. */
-function plain(value: unknown): unknown {
-  if (value instanceof WireNumber) {
-    const number = Number(value.source);
-    return Number.isSafeInteger(number) || !/^-?\d+$/.test(value.source) ? number : BigInt(value.source);
-  }
-  if (Array.isArray(value)) return value.map(plain);
-  if (!isPlainObject(value)) return value;
-  const entries: [string, unknown][] = Object.entries(value).map(([key, item]) => [key, plain(item)]);
-  return Object.fromEntries(entries) as JsonObject;
+function isPlainObject(value: unknown): value is JsonObject {
+  return isJsonObject(value) && !(value instanceof SpelledNumber);
 }

@@ -1,10 +1,11 @@
-/** The people's side of the door: users, login, and who may call the REST API (platform-rest.md). */
+/** The people's side of the door: users, login, and who may call the REST API (wire-facts.md, "The people's side"). */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 import type { Call, Handler, Route } from './http-service.ts';
 import { type Authority, TokenIssuer } from './json-web-token.ts';
-import { PayloadFault, readDocument } from './payload.ts';
+import { readDocument } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 
 export interface User {
   readonly username: string;

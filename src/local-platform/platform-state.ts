@@ -5,7 +5,8 @@ import type { JsonObject, JsonValue } from '../host/json.ts';
 import { AttributeStore, isScope, type Scope } from './attribute-store.ts';
 import { type DeviceProfile, DeviceRegistry, type PlatformDevice } from './device-registry.ts';
 import { Journal } from './journal.ts';
-import type { StoredValue, TimedValues } from './payload.ts';
+import type { TimedValues } from './payload.ts';
+import type { StoredValue } from './stored-value.ts';
 import { TelemetryStore } from './telemetry-store.ts';
 
 export interface PlatformStateOptions {

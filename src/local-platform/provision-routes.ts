@@ -1,10 +1,12 @@
 /** Endpoint 9: devices that provision themselves by a profile's key and secret. Refusals come with status 200 (wire-facts.md). */
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonObject } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
-import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import { errorReply, type Reply, textReply } from './http-reply.ts';
 import type { Route } from './http-service.ts';
-import { PayloadFault, readDocument } from './payload.ts';
+import { readDocument } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { PlatformState } from './platform-state.ts';
 
 export interface ProvisionRoutesDeps {
@@ -16,17 +18,17 @@ export interface ProvisionRoutesDeps {
 
 /** Server-side attribute by which the real platform remembers that a device was provisioned. */
 const PROVISION_STATE = 'provisionState';
+const CREDENTIALS_TYPES: readonly string[] = ['ACCESS_TOKEN', 'X509_CERTIFICATE', 'MQTT_BASIC', 'LWM2M_CREDENTIALS'];
 
 export function provisionRoutes(deps: ProvisionRoutesDeps): readonly Route[] {
   return [
     {
       method: 'POST',
       path: '/api/v1/provision',
+      needsBody: true,
       handler: (call) => {
         try {
-          const body = readDocument(call.body, call.headers['content-type']);
-          if (!isJsonObject(body)) throw new PayloadFault('Invalid provision request: not a JSON object');
-          return provision(body, deps);
+          return provision(requestIn(readDocument(call.body, call.headers['content-type'])), deps);
         } catch (error) {
           if (error instanceof PayloadFault) return errorReply(500, error.message, deps.clock, 2);
           throw error;
@@ -36,24 +38,24 @@ export function provisionRoutes(deps: ProvisionRoutesDeps): readonly Route[] {
   ];
 }
 
-function provision(body: JsonObject, deps: ProvisionRoutesDeps): Reply {
+function provision(request: ProvisionRequest, deps: ProvisionRoutesDeps): Reply {
   const { state } = deps;
-  const deviceName = text(body, 'deviceName');
-  const profile = state.registry.profileByKey(text(body, 'provisionDeviceKey'));
-  const secret = text(body, 'provisionDeviceSecret');
-  if (profile === undefined || profile.provisionType === 'DISABLED' || profile.provisionDeviceSecret !== secret)
-    return refusal('NOT_FOUND', 'Provision data was not found!');
+  const deviceName = request.deviceName.trim();
+  if (request.deviceName !== '' && deviceName === '') return refusal('FAILURE');
+  const profile = request.key === '' ? undefined : state.registry.profileByKey(request.key);
+  if (profile === undefined || profile.provisionType === 'DISABLED' || profile.provisionDeviceSecret !== request.secret)
+    return refusal('NOT_FOUND');
   const known = state.registry.byName(deviceName);
   if (profile.provisionType === 'CHECK_PRE_PROVISIONED_DEVICES') return checkPreProvisioned(known, profile, deps);
-  if (known !== undefined) return refusal('FAILURE', 'Failed to provision device!');
-  const proposed = deps.legacy || body.credentialsType !== 'ACCESS_TOKEN' ? undefined : text(body, 'token');
-  if (proposed !== undefined && state.registry.byToken(proposed) !== undefined) return refusal('FAILURE', 'Failed to provision device!');
+  if (known !== undefined) return refusal('FAILURE');
+  const proposed = deps.legacy || request.credentialsType !== 'ACCESS_TOKEN' || request.token === '' ? undefined : request.token;
+  if (proposed !== undefined && state.registry.byToken(proposed) !== undefined) return refusal('FAILURE');
   const device = state.registry.draft(
     {
-      name: deviceName,
+      name: deviceName === '' ? randomBytes(10).toString('hex') : deviceName,
       profileId: profile.id,
       type: profile.name,
-      gateway: !deps.legacy && body.gateway === true,
+      gateway: !deps.legacy && request.gateway,
       ...(proposed === undefined ? {} : { accessToken: proposed }),
     },
     deps.clock.wallMs(),
@@ -64,23 +66,54 @@ function provision(body: JsonObject, deps: ProvisionRoutesDeps): Reply {
 
 /** A device that exists already, once: its token is the one that it has. */
 function checkPreProvisioned(known: PlatformDevice | undefined, profile: DeviceProfile, deps: ProvisionRoutesDeps): Reply {
-  if (known === undefined || known.profileId !== profile.id) return refusal('FAILURE', 'Failed to provision device!');
+  if (known === undefined || known.profileId !== profile.id) return refusal('FAILURE');
   const [provisioned] = deps.state.attributes.read(known.id, 'SERVER_SCOPE', [PROVISION_STATE]);
-  if (provisioned?.value === 'provisioned') return refusal('FAILURE', 'Failed to provision device!');
+  if (provisioned?.value === 'provisioned') return refusal('FAILURE');
   return success(known, deps);
 }
 
 function success(device: PlatformDevice, deps: ProvisionRoutesDeps): Reply {
   deps.state.setAttributes(device.id, 'SERVER_SCOPE', { [PROVISION_STATE]: 'provisioned' });
-  return jsonReply({ credentialsType: 'ACCESS_TOKEN', credentialsValue: device.accessToken, status: 'SUCCESS' });
+  return asText({ credentialsValue: device.accessToken, credentialsType: 'ACCESS_TOKEN', status: 'SUCCESS' });
 }
 
-function refusal(status: 'NOT_FOUND' | 'FAILURE', errorMsg: string): Reply {
-  return jsonReply({ errorMsg, status });
+function refusal(status: 'NOT_FOUND' | 'FAILURE'): Reply {
+  return asText({ errorMsg: status === 'NOT_FOUND' ? 'Provision data was not found!' : 'Failed to provision device!', status });
 }
 
-function text(body: JsonObject, name: string): string {
-  const value = body[name];
-  if (typeof value !== 'string' || value === '') throw new PayloadFault(`Invalid provision request: ${name} is required`);
-  return value;
+/** JSON that does not say so, as the real server's is. */
+function asText(answer: JsonObject): Reply {
+  return textReply(200, stringifyJson(answer));
+}
+
+interface ProvisionRequest {
+  /** Empty: the server makes one up. */
+  readonly deviceName: string;
+  readonly key: string;
+  readonly secret: string;
+  readonly credentialsType: string;
+  readonly token: string;
+  readonly gateway: boolean;
+}
+
+/** @throws PayloadFault in the real server's words. */
+function requestIn(body: JsonValue): ProvisionRequest {
+  if (!isJsonObject(body)) throw new PayloadFault(`Can't parse value: ${stringifyJson(body)}`);
+  const text = (name: string, isRequired = false): string => {
+    const value = body[name];
+    if (value === undefined && isRequired) throw new PayloadFault(`Failed to find the field ${name} in JSON body ${stringifyJson(body)}!`);
+    if (typeof value === 'object') throw new PayloadFault(value === null ? 'JsonNull' : 'JsonObject');
+    return String(value ?? '');
+  };
+  const credentialsType = body.credentialsType === undefined ? 'ACCESS_TOKEN' : text('credentialsType');
+  if (!CREDENTIALS_TYPES.includes(credentialsType))
+    throw new PayloadFault(`No enum constant org.thingsboard.server.gen.transport.TransportProtos.CredentialsType.${credentialsType}`);
+  return {
+    deviceName: text('deviceName'),
+    key: text('provisionDeviceKey', true),
+    secret: text('provisionDeviceSecret', true),
+    credentialsType,
+    token: text('token'),
+    gateway: body.gateway === true,
+  };
 }

@@ -1,12 +1,12 @@
-/** REST: devices and their credentials (platform-rest.md). Shapes and spellings are the real platform's. */
+/** REST: devices and their credentials (wire-facts.md, "The people's side"). Shapes and spellings are the real platform's. */
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { entityId, idIn, objectIn, page, TENANT_ID } from './entities.ts';
+import { entityId, idIn, NOBODY_ID, objectIn, page, TENANT_ID } from './entities.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 import type { Call, Route } from './http-service.ts';
 import { assignedIn, OTA_KIND_NAMES, OTA_KINDS, type OtaPackages } from './ota-packages.ts';
-import { PayloadFault } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';
 
@@ -75,7 +75,7 @@ export function deviceJson(device: PlatformDevice): JsonObject {
     id: entityId('DEVICE', device.id),
     createdTime: device.createdMs,
     tenantId: entityId('TENANT', TENANT_ID),
-    customerId: device.customer === undefined ? null : entityId('CUSTOMER', device.customer),
+    customerId: entityId('CUSTOMER', device.customer ?? NOBODY_ID),
     name: device.name,
     type: device.type,
     label: device.label,

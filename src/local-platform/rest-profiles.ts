@@ -1,4 +1,4 @@
-/** REST: device profiles with their provisioning and packages (platform-rest.md). */
+/** REST: device profiles with their provisioning and packages (wire-facts.md, "The people's side"). */
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { DeviceProfile, ProvisionType } from './device-registry.ts';
@@ -6,7 +6,7 @@ import { entityId, idIn, objectIn, page, TENANT_ID } from './entities.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 import type { Call, Route } from './http-service.ts';
 import { assignedIn, OTA_KIND_NAMES, OTA_KINDS } from './ota-packages.ts';
-import { PayloadFault } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { RestDevicesDeps } from './rest-devices.ts';
 
 const PROVISION_TYPES: readonly ProvisionType[] = ['DISABLED', 'ALLOW_CREATE_NEW_DEVICES', 'CHECK_PRE_PROVISIONED_DEVICES'];

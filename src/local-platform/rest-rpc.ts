@@ -1,13 +1,14 @@
-/** REST: RPC to devices, one-way, two-way and persistent (platform-rest.md). */
+/** REST: RPC to devices, one-way, two-way and persistent (wire-facts.md, "The people's side"). */
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
+import { type JsonObject, stringifyJson } from '../host/json.ts';
 import { entityId, objectIn } from './entities.ts';
-import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import { errorReply, jsonReply, type Reply, textReply } from './http-reply.ts';
 import type { Call, Route } from './http-service.ts';
-import { PayloadFault } from './payload.ts';
 import type { People } from './people.ts';
+import type { PersistentRpc } from './persistent-rpcs.ts';
 import type { PlatformState } from './platform-state.ts';
-import type { PersistentRpc, RpcBroker } from './rpc-broker.ts';
+import type { RpcBroker } from './rpc-broker.ts';
+import { RawReply } from './rpc-reply-body.ts';
 
 export interface RestRpcDeps {
   readonly state: PlatformState;
@@ -18,6 +19,15 @@ export interface RestRpcDeps {
   readonly leastTimeoutMs: number;
 }
 
+/** The older path of the plugin is still in use by dashboards, and has another word for a time-out. */
+const PATHS = [
+  { path: '/api/rpc', timeOutStatus: 504 },
+  { path: '/api/plugins/rpc', timeOutStatus: 408 },
+] as const;
+
+const NO_METHOD =
+  'Cannot invoke "com.fasterxml.jackson.databind.JsonNode.asText()" because the return value of "com.fasterxml.jackson.databind.JsonNode.get(String)" is null';
+
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** How long a persistent request waits for its device when nothing else is said. */
 const DEFAULT_EXPIRY_MS = 7 * 24 * 60 * 60 * 1000;
@@ -27,9 +37,12 @@ export function restRpcRoutes(deps: RestRpcDeps): readonly Route[] {
   const notFound = (): Reply => errorReply(404, "Requested item wasn't found!", clock, 32);
   return [
     ...(['oneway', 'twoway'] as const).flatMap((way) =>
-      // The older path of the plugin is still in use by dashboards.
-      [`/api/rpc/${way}/:id`, `/api/plugins/rpc/${way}/:id`].map(
-        (path): Route => ({ method: 'POST', path, handler: people.only((_user, call) => callDevice(deps, call, way === 'oneway')) }),
+      PATHS.map(
+        ({ path, timeOutStatus }): Route => ({
+          method: 'POST',
+          path: `${path}/${way}/:id`,
+          handler: people.only((_user, call) => callDevice(deps, call, { oneway: way === 'oneway', timeOutStatus })),
+        }),
       ),
     ),
     {
@@ -48,23 +61,29 @@ export function restRpcRoutes(deps: RestRpcDeps): readonly Route[] {
   ];
 }
 
-async function callDevice(deps: RestRpcDeps, call: Call, oneway: boolean): Promise<Reply> {
+async function callDevice(
+  deps: RestRpcDeps,
+  call: Call,
+  { oneway, timeOutStatus }: { readonly oneway: boolean; readonly timeOutStatus: number },
+): Promise<Reply> {
   const { rpc, clock, leastTimeoutMs } = deps;
   const device = deps.state.registry.byId(call.params.id ?? '');
-  if (device === undefined) return errorReply(404, "Device with requested id wasn't found!", clock, 32);
+  if (device === undefined) return textReply(404, "Device with requested id wasn't found!");
   const body = objectIn(call);
   const { method, params = null } = body;
-  if (typeof method !== 'string' || method === '') throw new PayloadFault('Invalid request body: method is missing');
+  if (method === undefined) return errorReply(500, NO_METHOD, clock, 2);
   const timeoutMs = Math.max(leastTimeoutMs, numberIn(body, 'timeout') ?? DEFAULT_TIMEOUT_MS);
+  const expirationMs = numberIn(body, 'expirationTime');
+  const request = { method: typeof method === 'string' ? method : stringifyJson(method), params, oneway };
+  const lifetimeMs = expirationMs === undefined ? undefined : Math.max(0, expirationMs - clock.wallMs());
   if (body.persistent === true) {
-    const expirationMs = numberIn(body, 'expirationTime') ?? clock.wallMs() + DEFAULT_EXPIRY_MS;
-    const record = rpc.callPersistently(device.id, { method, params, oneway, timeoutMs: Math.max(0, expirationMs - clock.wallMs()) });
+    const record = rpc.callPersistently(device.id, { ...request, timeoutMs: lifetimeMs ?? DEFAULT_EXPIRY_MS });
     return jsonReply({ rpcId: record.rpcId });
   }
-  const reply = rpc.call(device.id, { method, params, oneway, timeoutMs });
-  if (oneway) return { status: 200 };
-  const answer = await reply;
-  return answer === undefined ? { status: 504 } : jsonReply(answer);
+  const answer = await rpc.call(device.id, { ...request, timeoutMs: lifetimeMs ?? timeoutMs });
+  if (answer === undefined) return { status: timeOutStatus };
+  if (answer instanceof RawReply) return { status: 406 };
+  return oneway ? { status: 200 } : jsonReply(answer);
 }
 
 function numberIn(body: JsonObject, name: string): number | undefined {

@@ -1,14 +1,16 @@
-/** REST: time series and attributes as people, dashboards and tests read and set them (platform-rest.md). */
+/** REST: time series and attributes as people, dashboards and tests read and set them (wire-facts.md, "The people's side"). */
 import type { Clock } from '../host/clock.ts';
-import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
 import { AGGREGATIONS, aggregate } from './aggregation.ts';
 import { isScope, type Scope } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { errorReply, jsonReply, type Reply } from './http-reply.ts';
+import { errorReply, jsonReply, type Reply, textReply } from './http-reply.ts';
 import type { Call, Handler, Route } from './http-service.ts';
-import { PayloadFault, readAttributes, type StoredValue } from './payload.ts';
+import { readSetAttributes } from './payload.ts';
+import { PayloadFault } from './payload-fault.ts';
 import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';
+import { plainForm, type StoredValue, strictForm } from './stored-value.ts';
 import type { Point } from './telemetry-store.ts';
 
 export interface RestTelemetryDeps {
@@ -27,22 +29,27 @@ export function restTelemetryRoutes(deps: RestTelemetryDeps): readonly Route[] {
   const of = (handler: (device: PlatformDevice, call: Call) => Reply): Handler =>
     people.only((_user, call) => {
       const device = state.registry.byId(call.params.id ?? '');
-      return device === undefined ? errorReply(404, "Device with requested id wasn't found!", clock, 32) : handler(device, call);
+      return device === undefined ? textReply(404, "Device with requested id wasn't found!") : handler(device, call);
     });
   const set = of((device, call) => {
-    // The REST side never casts: a person who writes a string means one.
-    state.setAttributes(device.id, scopeOf(call), readAttributes(call.body, 'application/json', { castStrings: false }));
+    const scope = scopeOf(call);
+    const given = setAttributesIn(call, clock);
+    if ('status' in given) return given;
+    if (Object.keys(given.values).length === 0) return textReply(400, 'No attributes data found in request body!');
+    state.setAttributes(device.id, scope, given.values);
     return { status: 200 };
   });
   const remove = of((device, call) => {
-    state.removeAttributes(device.id, scopeOf(call), listOf(call, 'keys') ?? []);
+    const keys = listOf(call, 'keys') ?? [];
+    if (keys.length === 0) return textReply(400, 'Empty keys: []');
+    state.removeAttributes(device.id, scopeOf(call), keys);
     return { status: 200 };
   });
   const readAll = of((device, call) => {
     const scopes: readonly Scope[] = call.params.scope === undefined ? ['CLIENT_SCOPE', 'SHARED_SCOPE', 'SERVER_SCOPE'] : [scopeOf(call)];
     const keys = listOf(call, 'keys');
     const found = scopes.flatMap((scope) => state.attributes.read(device.id, scope, keys));
-    return jsonReply(found.map(({ key, value, lastUpdateTs }) => ({ key, value, lastUpdateTs })));
+    return jsonReply(found.map(({ key, value, lastUpdateTs }) => ({ key, value: strictForm(value), lastUpdateTs })));
   });
   return [
     { method: 'GET', path: `${PREFIX}/DEVICE/:id/values/timeseries`, handler: of((device, call) => readSeries(state, device, call)) },
@@ -99,11 +106,17 @@ function readRange(
 }
 
 function pointJson({ ts, value }: Point, strict: boolean): JsonObject {
-  return { ts, value: strict ? value : textOf(value) };
+  return { ts, value: strict ? strictForm(value) : plainForm(value) };
 }
 
-function textOf(value: StoredValue): string {
-  return typeof value === 'object' ? stringifyJson(value) : String(value);
+/** What a person sets, or how the real server refuses it. */
+function setAttributesIn(call: Call, clock: Clock): Reply | { readonly values: Readonly<Record<string, StoredValue>> } {
+  try {
+    return { values: readSetAttributes(call.body) };
+  } catch (error) {
+    if (error instanceof PayloadFault) return errorReply(500, error.message, clock, 2);
+    throw error;
+  }
 }
 
 function scopeOf(call: Call): Scope {

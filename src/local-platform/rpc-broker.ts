@@ -1,12 +1,14 @@
 /**
  * RPC from the server to devices. Ids count from 0 per device and start again with the server. A two-way request is handed out on every
  * poll until it is answered or its time is over, and those behind it wait; a one-way request is handed out once, to whoever polls, even
- * to a poll whose client is gone.
+ * to a poll whose client is gone. Persistent ones that were never handed out outlive a restart, under new ids.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../host/json.ts';
 import { LongPolls, type LongPollsOptions, type PollEnd } from './long-polls.ts';
+import { isQueued, type PersistentRpc, type PersistentRpcs } from './persistent-rpcs.ts';
+import { RawReply } from './rpc-reply-body.ts';
 
 export interface RpcMessage {
   readonly id: number;
@@ -21,34 +23,27 @@ export interface RpcCall {
   readonly timeoutMs: number;
 }
 
-export type PersistentStatus = 'QUEUED' | 'SENT' | 'DELIVERED' | 'SUCCESSFUL' | 'TIMEOUT' | 'EXPIRED' | 'DELETED';
-
-export interface PersistentRpc {
-  readonly rpcId: string;
-  readonly deviceId: string;
-  readonly createdMs: number;
-  readonly expirationMs: number;
-  readonly request: JsonObject;
-  status: PersistentStatus;
-  response: JsonValue;
-}
+/** Undefined when the time is over; null for a one-way request that was handed out. */
+export type RpcResult = JsonValue | RawReply | undefined;
 
 interface Pending {
   readonly message: RpcMessage;
   readonly oneway: boolean;
-  readonly settle: (reply: JsonValue | undefined) => void;
-  readonly onHanded: () => void;
+  /** Of a persistent request, whose state is told. */
+  readonly record: PersistentRpc | undefined;
+  readonly settle: (result: RpcResult) => void;
 }
 
 export class RpcBroker {
   readonly #clock: Clock;
   readonly #polls: LongPolls<RpcMessage>;
+  readonly #persistent: PersistentRpcs;
   readonly #pending = new Map<string, Pending[]>();
   readonly #nextIds = new Map<string, number>();
-  readonly #persistent = new Map<string, PersistentRpc>();
 
-  constructor(options: LongPollsOptions) {
+  constructor(options: LongPollsOptions & { readonly persistent: PersistentRpcs }) {
     this.#clock = options.clock;
+    this.#persistent = options.persistent;
     this.#polls = new LongPolls(options);
   }
 
@@ -59,51 +54,41 @@ export class RpcBroker {
 
   /** The oldest request that is pending, or the next that comes. */
   async poll(deviceId: string, timeoutMs: number, gone: AbortSignal): Promise<PollEnd<RpcMessage>> {
-    const queue = this.#pending.get(deviceId);
-    const first = queue?.[0];
-    if (queue === undefined || first === undefined) return await this.#polls.wait(deviceId, timeoutMs, gone);
-    if (first.oneway) {
-      queue.shift();
-      first.settle(null);
-    }
-    first.onHanded();
+    const first = this.#pending.get(deviceId)?.[0];
+    if (first === undefined) return await this.#polls.wait(deviceId, timeoutMs, gone);
+    this.#handedOut(first);
     return { kind: 'message', message: first.message };
   }
 
-  /** Resolves with a device's reply, at once with null for a one-way request, or with undefined when the time is over. */
-  call(deviceId: string, call: RpcCall, onHanded: () => void = () => {}): Promise<JsonValue | undefined> {
+  /** Resolves with a device's reply, with null for a one-way request once somebody took it, or with undefined when the time is over. */
+  call(deviceId: string, call: RpcCall, record?: PersistentRpc): Promise<RpcResult> {
     const id = this.#nextIds.get(deviceId) ?? 0;
     this.#nextIds.set(deviceId, id + 1);
     const message: RpcMessage = { id, method: call.method, params: call.params };
     return new Promise((resolve) => {
       const queue = this.#pending.get(deviceId) ?? [];
       this.#pending.set(deviceId, queue);
-      const pending: Pending = {
-        message,
-        oneway: call.oneway,
-        settle: (reply) => {
-          cancel();
-          resolve(reply);
-        },
-        onHanded,
-      };
-      const cancel = this.#clock.after(call.timeoutMs, () => {
+      const settle = (result: RpcResult): void => {
+        cancel();
         remove(queue, pending);
-        resolve(undefined);
+        resolve(result);
+      };
+      const pending: Pending = { message, oneway: call.oneway, record, settle };
+      const cancel = this.#clock.after(call.timeoutMs, () => {
+        if (record !== undefined) this.#persistent.change(record, { status: 'EXPIRED' });
+        settle(undefined);
       });
-      const taken = this.#polls.tell(deviceId, message);
-      if (taken > 0) onHanded();
-      if (call.oneway && taken > 0) pending.settle(null);
-      else queue.push(pending);
+      queue.push(pending);
+      if (this.#polls.tell(deviceId, message) > 0) this.#handedOut(pending);
     });
   }
 
   /** A device's reply; one to a request that nobody remembers is accepted and lost. */
-  reply(deviceId: string, id: number, reply: JsonValue): void {
-    const queue = this.#pending.get(deviceId) ?? [];
-    const pending = queue.find(({ message, oneway }) => message.id === id && !oneway);
+  reply(deviceId: string, id: number, reply: JsonValue | RawReply): void {
+    const pending = this.#pending.get(deviceId)?.find(({ message }) => message.id === id);
     if (pending === undefined) return;
-    remove(queue, pending);
+    const response = reply instanceof RawReply ? { error: reply.text } : reply;
+    if (pending.record !== undefined) this.#persistent.change(pending.record, { status: 'SUCCESSFUL', response });
     pending.settle(reply);
   }
 
@@ -119,40 +104,56 @@ export class RpcBroker {
       status: 'QUEUED',
       response: null,
     };
-    this.#persistent.set(record.rpcId, record);
-    void this.call(deviceId, call, () => {
-      record.status = 'DELIVERED';
-    }).then((reply) => {
-      if (reply === undefined) record.status = 'EXPIRED';
-      else {
-        record.status = 'SUCCESSFUL';
-        record.response = reply;
-      }
-    });
-    return record;
+    this.#persistent.add(record);
+    void this.call(deviceId, call, record);
+    return this.#persistent.byId(record.rpcId) ?? record;
   }
 
   persistent(rpcId: string): PersistentRpc | undefined {
-    return this.#persistent.get(rpcId);
+    return this.#persistent.byId(rpcId);
   }
 
   forgetPersistent(rpcId: string): boolean {
-    return this.#persistent.delete(rpcId);
+    for (const queue of this.#pending.values()) queue.find(({ record }) => record?.rpcId === rpcId)?.settle(undefined);
+    return this.#persistent.remove(rpcId);
   }
 
-  /** As a server that restarts: ids from 0 again, pending requests forgotten, polls cut. */
-  restart(): void {
-    for (const queue of this.#pending.values()) for (const pending of queue) pending.settle(undefined);
+  /** As a server that stops: pending requests forgotten, polls cut. */
+  stop(): void {
+    for (const queue of this.#pending.values()) for (const pending of [...queue]) pending.settle(undefined);
     this.#pending.clear();
-    this.#nextIds.clear();
     this.#polls.close();
   }
 
+  /** As a server that starts: ids from 0 again, and what is persistent and was never handed out waits once more. */
+  requeue(): void {
+    this.#nextIds.clear();
+    for (const record of this.#persistent.all.filter(isQueued)) {
+      const timeoutMs = record.expirationMs - this.#clock.wallMs();
+      const { method, params = null, oneway } = record.request;
+      if (timeoutMs <= 0) this.#persistent.change(record, { status: 'EXPIRED' });
+      else void this.call(record.deviceId, { method: String(method), params, oneway: oneway === true, timeoutMs }, record);
+    }
+  }
+
+  /** A server that stops and starts at once. */
+  restart(): void {
+    this.stop();
+    this.requeue();
+  }
+
   forget(deviceId: string): void {
-    for (const pending of this.#pending.get(deviceId) ?? []) pending.settle(undefined);
+    for (const pending of [...(this.#pending.get(deviceId) ?? [])]) pending.settle(undefined);
     this.#pending.delete(deviceId);
     this.#nextIds.delete(deviceId);
+    this.#persistent.forget(deviceId);
     this.#polls.forget(deviceId);
+  }
+
+  /** One-way requests are over with that; two-way ones wait for their reply, and are handed out again until it comes. */
+  #handedOut(pending: Pending): void {
+    if (pending.record !== undefined) this.#persistent.change(pending.record, { status: 'DELIVERED' });
+    if (pending.oneway) pending.settle(null);
   }
 }
 

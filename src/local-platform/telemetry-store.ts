@@ -2,7 +2,7 @@
  * Time series by device and key. A second value of one instant replaces the first, as in the real database, which is what makes a
  * retried upload harmless. Bounded: past the greatest number of points a key loses its oldest.
  */
-import type { StoredValue } from './payload.ts';
+import type { StoredValue } from './stored-value.ts';
 
 export interface Point {
   readonly ts: number;

@@ -2,12 +2,15 @@
 import { hasCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { type FramedBlock, unpackBlock } from './block-frame.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
-import { freezeEntries } from './entry-resolver.ts';
+import { canGiveOut, freezeEntries } from './entry-resolver.ts';
 import type { Lanes } from './lanes.ts';
-import { type BatchLimits, EntryColumns, jsonBytesOf, type Lane, type OutboxBatch } from './outbox-batch.ts';
-import type { PlacedBlock, SegmentShelf } from './segment-shelf.ts';
+import { type BatchLimits, EntryColumns, type Lane, type OutboxBatch } from './outbox-batch.ts';
+import { heldInBlock } from './segment-count.ts';
+import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
+import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 
 /** Alarms do not wait longer for a disk that hangs. */
 const SAVE_WITHIN_MS = 2_000;
@@ -18,13 +21,15 @@ export interface BatchReaderDeps {
   readonly lanes: Lanes;
   readonly shelf: SegmentShelf;
   readonly state: DeliveryState;
+  readonly aside: SequenceRanges;
   readonly boots: BootTimes;
   readonly order: 'newest-first' | 'oldest-first';
 }
 
 interface Part {
   readonly entries: EntryColumns;
-  readonly range: readonly [first: number, last: number];
+  readonly first: number;
+  readonly ranges: readonly SequenceRange[];
 }
 
 export class BatchReader {
@@ -46,6 +51,53 @@ export class BatchReader {
     }
   }
 
+  /** One entry with its mark, whether it stands aside or not; undefined when it was delivered, dropped or damaged. */
+  async only(sequence: number): Promise<OutboxBatch | 'unreadable' | undefined> {
+    const { shelf, state } = this.#deps;
+    const segment = shelf.segmentAtOrAfter(sequence);
+    if (segment === undefined || state.acknowledged.has(sequence)) return undefined;
+    if (!shelf.isReadable(segment)) return 'unreadable';
+    try {
+      return await this.#onlyOf(segment, sequence);
+    } catch (error) {
+      if (hasCode(error, 'outbox/unreadable')) return 'unreadable';
+      throw error;
+    }
+  }
+
+  async #onlyOf(segment: Segment, sequence: number): Promise<OutboxBatch | undefined> {
+    const { shelf, boots } = this.#deps;
+    const info = (await shelf.blocksOf(segment)).find(
+      ({ firstSequence, lastSequence }) => firstSequence <= sequence && sequence <= lastSequence,
+    );
+    if (info === undefined) return undefined;
+    const [columns] = await shelf.read([{ segment, info }]);
+    if (columns === undefined) return undefined;
+    const all = freezeEntries(boots, info, columns);
+    const entries = all.where((row) => all.sequences[row] === sequence);
+    await this.#keepTimes();
+    if (entries.length === 0) return undefined;
+    return { lane: info.alarm ? 'alarm' : 'backlog', entries, ranges: [[sequence, sequence]], bytes: entries.jsonBytes() };
+  }
+
+  /** The first of some blocks in memory that still waits, not for its time, and is not on its way: `beyond`. */
+  async unwritten(blocks: readonly FramedBlock[], beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    const { state, boots, aside } = this.#deps;
+    const onTheirWay = new SequenceRanges(beyond?.ranges ?? []);
+    for (const { bytes, info } of blocks) {
+      const { firstSequence, lastSequence } = info;
+      if (state.acknowledged.coversWith(aside, firstSequence, lastSequence) || !canGiveOut(boots, info)) continue;
+      if (onTheirWay.coversWith(aside, firstSequence, lastSequence)) continue;
+      const all = freezeEntries(boots, info, unpackBlock(bytes, 0, info));
+      const isWaiting = (sequence: number): boolean => !state.acknowledged.has(sequence) && !aside.has(sequence);
+      const entries = all.where((row) => isWaiting(all.sequences[row] as number));
+      if (entries.length === 0) continue;
+      await this.#keepTimes();
+      return { lane: 'alarm', entries, ranges: aside.without([[firstSequence, lastSequence]]), bytes: entries.jsonBytes() };
+    }
+    return undefined;
+  }
+
   async #next(lane: Lane, limits: BatchLimits, beyond: OutboxBatch | undefined): Promise<OutboxBatch | undefined> {
     for (;;) {
       const placed = await this.#deps.lanes.select(lane, limits.maxEntries, beyond?.ranges);
@@ -55,33 +107,42 @@ export class BatchReader {
       const { parts, bytes } = await this.#read(placed, limits.maxBytes, newestFirst);
       await this.#keepTimes();
       if (parts.length === 0) continue;
-      parts.sort((a, b) => a.range[0] - b.range[0]);
-      return { lane, entries: EntryColumns.joined(parts.map(({ entries }) => entries)), ranges: parts.map(({ range }) => range), bytes };
+      parts.sort((a, b) => a.first - b.first);
+      return {
+        lane,
+        entries: EntryColumns.joined(parts.map(({ entries }) => entries)),
+        ranges: parts.flatMap(({ ranges }) => ranges),
+        bytes,
+      };
     }
   }
 
   async #read(placed: readonly PlacedBlock[], maxBytes: number, newestFirst: boolean): Promise<{ parts: Part[]; bytes: number }> {
-    const { shelf, state, boots } = this.#deps;
+    const { shelf, state, boots, aside } = this.#deps;
+    const { acknowledged } = state;
     const read = await shelf.read(placed);
     const parts: Part[] = [];
     let bytes = 0;
     for (let step = 0; step < placed.length; step += 1) {
       const at = newestFirst ? placed.length - 1 - step : step;
       const block = placed[at] as PlacedBlock;
-      const { firstSequence, lastSequence, count } = block.info;
+      const { firstSequence, lastSequence } = block.info;
       const columns = read[at];
       if (columns === undefined) {
-        state.acknowledged.add(firstSequence, lastSequence);
-        state.count('damaged', count);
+        state.count('damaged', heldInBlock(block.info, acknowledged));
+        acknowledged.add(firstSequence, lastSequence);
         continue;
       }
-      const all = freezeEntries(boots, block, columns);
-      const isPartial = state.acknowledged.touches(firstSequence, lastSequence);
-      const entries = isPartial ? all.where((row) => !state.acknowledged.has(all.sequences[row] as number)) : all;
-      const size = jsonBytesOf(entries);
+      const all = freezeEntries(boots, block.info, columns);
+      const isPartial = acknowledged.touches(firstSequence, lastSequence) || aside.touches(firstSequence, lastSequence);
+      const whole: SequenceRange = [firstSequence, lastSequence];
+      const isWaiting = (sequence: number): boolean => !acknowledged.has(sequence) && !aside.has(sequence);
+      const entries = isPartial ? all.where((row) => isWaiting(all.sequences[row] as number)) : all;
+      const size = entries.jsonBytes();
       if (parts.length > 0 && bytes + size > maxBytes) break;
       bytes += size;
-      parts.push({ entries, range: [firstSequence, lastSequence] });
+      // An acknowledgement must not reach what stands aside.
+      parts.push({ entries, first: firstSequence, ranges: isPartial ? aside.without([whole]) : [whole] });
     }
     return { parts, bytes };
   }

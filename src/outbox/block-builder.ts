@@ -2,7 +2,8 @@
 import type { FramedBlock } from './block-frame.ts';
 import { frameBlock } from './block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from './block-payload.ts';
-import { InstantSpacing } from './instant-spacing.ts';
+import type { BootTimes } from './boot-times.ts';
+import { EntrySpacing } from './entry-spacing.ts';
 import type { TelemetryEntry } from './telemetry-entry.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
@@ -16,21 +17,19 @@ interface Group {
 /** Farther from 1970 than this no date of the platform goes (JavaScript's own limit), and a double still tells ms apart. */
 const LAST_DATE_MS = 8.64e15;
 
+type Times = Pick<BootTimes, 'refresh' | 'stretchAt' | 'hold'>;
+
 export class BlockBuilder {
   readonly #encoder = new PayloadEncoder();
-  readonly #spacing = new InstantSpacing();
+  readonly #boots: Times | undefined;
+  /** Instants of keys that are taken; what an earlier process wrote is to be told. */
+  readonly spacing: EntrySpacing;
   #nextSequence: number;
 
-  constructor(nextSequence: number) {
+  constructor(nextSequence: number, boots?: Times) {
     this.#nextSequence = nextSequence;
-  }
-
-  /** Takes note of entries that an earlier process of this boot wrote ahead of `nowMs`, when many came in one ms. */
-  occupy(entries: BlockEntries, nowMs: number): void {
-    entries.keys.forEach((key, row) => {
-      const ms = entries.monotonicMs[row] as number;
-      if (ms >= nowMs) this.#spacing.occupy(nameOf(entries.devices[row] as string, key), nowMs, ms);
-    });
+    this.#boots = boots;
+    this.spacing = new EntrySpacing(boots);
   }
 
   get nextSequence(): number {
@@ -41,8 +40,12 @@ export class BlockBuilder {
   build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] {
     const groups: Group[] = [];
     let current: Group | undefined;
+    let bootId: string | undefined;
+    this.#boots?.refresh();
     for (const entries of appended) {
       for (const entry of entries) {
+        if (entry.bootId !== bootId) this.spacing.begin(entry.bootId);
+        bootId = entry.bootId;
         const ownTime = hasOwnTime(entry);
         const alarm = entry.class === 'alarm';
         if (current === undefined || !fits(current, entry, alarm, ownTime) || current.entries.keys.length >= largest) {
@@ -66,8 +69,9 @@ export class BlockBuilder {
     const monotonicMs = Math.floor(entry.monotonicMs);
     if (ownTime) {
       entries.monotonicMs.push(monotonicMs);
-      entries.takenAtMs.push(this.#spacing.place(`@${name}`, Math.floor(entry.takenAtMs as number)));
-    } else entries.monotonicMs.push(this.#spacing.place(name, monotonicMs));
+      const takenAtMs = Math.floor(entry.takenAtMs as number);
+      entries.takenAtMs.push(entry.isAgain === true ? takenAtMs : this.spacing.placeOwn(name, takenAtMs));
+    } else entries.monotonicMs.push(this.spacing.place(name, monotonicMs));
   }
 
   #frame(group: Group): FramedBlock {
@@ -75,11 +79,14 @@ export class BlockBuilder {
     const firstSequence = this.#nextSequence;
     this.#nextSequence += rest.keys.length;
     const { alarm, bootId } = group;
-    return frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, { alarm, bootId, firstSequence });
+    const framed = frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, { alarm, bootId, firstSequence });
+    // By the times that it has now its entries were told apart.
+    if (!group.ownTime) this.#boots?.hold(bootId, framed.info.lastMs);
+    return framed;
   }
 }
 
-function nameOf(device: string, key: string): string {
+export function nameOf(device: string, key: string): string {
   return device === 'self' ? key : `${device}\0${key}`;
 }
 

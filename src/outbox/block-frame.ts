@@ -13,7 +13,6 @@ import { ByteReader } from './byte-reader.ts';
 export const BLOCK_MAGIC = 0x424f5354;
 export const BLOCK_VERSION = 1;
 const FIXED_HEADER_BYTES = 46;
-const LONGEST_BOOT_ID = 255;
 /** No block of ours comes near; a damaged length must not make us ask for gigabytes. */
 const LARGEST_BLOCK_BYTES = 64 * 1024 * 1024;
 /** A smaller block lies in one page of the disk either way, and zstd's set-up would be most of what packing it costs. */
@@ -72,7 +71,7 @@ export function frameBlock(encoder: PayloadEncoder, entries: BlockEntries, label
   const compressed = packed.length < raw.length;
   const stored = compressed ? packed : raw;
   const uuid = UUID.test(label.bootId);
-  const boot = uuid ? Buffer.from(label.bootId.replaceAll('-', ''), 'hex') : Buffer.from(label.bootId).subarray(0, LONGEST_BOOT_ID);
+  const boot = uuid ? Buffer.from(label.bootId.replaceAll('-', ''), 'hex') : Buffer.from(label.bootId);
   const headerLength = FIXED_HEADER_BYTES + boot.length;
   const count = entries.keys.length;
   const times = entries.takenAtMs ?? entries.monotonicMs;

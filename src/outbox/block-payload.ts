@@ -59,22 +59,26 @@ export class PayloadEncoder {
   }
 
   #group({ devices, keys, values }: BlockEntries): Column[] {
-    const own = new Map<string, Column>();
+    const byDevice = new Map<string, Map<string, Column>>();
+    let own = new Map<string, Column>();
+    let before: string | undefined;
     const columns: Column[] = [];
     const order = this.#order;
     order.clear();
     for (let at = 0; at < keys.length; at += 1) {
       const key = keys[at] as string;
       const device = devices[at] as string;
-      const name = device === SELF ? key : `${device}\0${key}`;
-      let column = own.get(name);
-      if (column === undefined || column.device !== device || column.key !== key) {
-        column = columns.find((other) => other.device === device && other.key === key);
-        if (column === undefined) {
-          column = { index: columns.length, device, key, values: [] };
-          columns.push(column);
-        }
-        own.set(name, column);
+      // Most follow one of the same device.
+      if (device !== before) {
+        own = byDevice.get(device) ?? new Map<string, Column>();
+        byDevice.set(device, own);
+        before = device;
+      }
+      let column = own.get(key);
+      if (column === undefined) {
+        column = { index: columns.length, device, key, values: [] };
+        columns.push(column);
+        own.set(key, column);
       }
       column.values.push(values[at] as JsonValue);
       order.varint(column.index);
@@ -144,7 +148,7 @@ function scratch(count: number): { readonly order: Uint32Array; readonly rows: U
 }
 
 /** Blocks that follow each other mostly have the same keys. */
-let lastNames: { readonly bytes: Buffer; readonly names: readonly Name[] } = { bytes: Buffer.alloc(0), names: [] };
+let lastNames: { readonly bytes: Buffer; readonly names: readonly Name[] } | undefined;
 
 interface Name {
   readonly device: string;
@@ -152,7 +156,7 @@ interface Name {
 }
 
 function readNames(from: ByteReader): readonly Name[] {
-  if (lastNames.bytes.length > 0 && from.skip(lastNames.bytes)) return lastNames.names;
+  if (lastNames !== undefined && from.skip(lastNames.bytes)) return lastNames.names;
   const start = from.position;
   const names = Array.from({ length: from.varint() }, () => ({ device: nameOf(from.text(), SELF), key: nameOf(from.text(), '') }));
   lastNames = { bytes: from.copySince(start), names };

@@ -1,115 +1,116 @@
 /**
  * From ms since a boot to UTC. Each boot has a table of offsets (wall minus monotonic), each good from some moment on. The one in use
- * is frozen at its first use and synced before that, so that a retry, a restart or a step of the clock changes no time that was sent.
+ * is frozen at its first use and synced before that, so that a retry, a restart or a step of the clock changes no time that was sent; after a
+ * step another one follows it.
  *
  *   boot-1  never synchronised     ?────────?        decided between its neighbours when they leave little room
  *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries taken before 12:03
  */
 
 import type { Clock } from '../host/clock.ts';
-import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
-import { decideBetween } from './boot-order.ts';
-import { type FileLayer, readAll, replaceDurably } from './file-layer.ts';
+import { type Look, MOST_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, type TimeStretch, withSpan } from './boot-offsets.ts';
+import { ranSince } from './boot-order.ts';
+import { type BootRecord, readBoots, writeBoots } from './boot-table.ts';
+import { KnownBoots } from './known-boots.ts';
 import { SerialQueue } from './serial-queue.ts';
-
-/** How far an offset can be trusted. `synchronised`: the clock was. `bounded`: its neighbours leave little room. `guessed`: nothing is known. */
-export type Certainty = 'synchronised' | 'bounded' | 'guessed';
-
-export interface BootOffset {
-  /** Ms since boot from which it holds. */
-  readonly fromMs: number;
-  /** UTC epoch ms minus ms since boot; whole. */
-  readonly offsetMs: number;
-  readonly certainty: Certainty;
-  /** A time was given out with it. */
-  readonly frozen: boolean;
-}
-
-export interface BootRecord {
-  readonly bootId: string;
-  /** Latest entry seen of it, ms since boot. */
-  readonly lastMs: number;
-  /** What its clock said before anyone could vouch for it. */
-  readonly guessMs: number;
-  readonly offsets: readonly BootOffset[];
-}
-
-/** Part of a boot, `[fromMs, untilMs)` since it began, whose wall times are its own plus an offset. */
-export interface TimeStretch {
-  readonly fromMs: number;
-  readonly untilMs: number;
-  readonly offsetMs: number;
-  /** They have to be called a guess. */
-  readonly uncertain: boolean;
-}
+import type { UnreadFiles } from './unread-files.ts';
 
 export interface TimeSource {
   isSynchronised(): boolean;
   onChange(listener: () => void): () => void;
 }
 
-const NAME = 'boots.json';
-const FORMAT = 'turnstone-outbox-boots';
-const VERSION = 1;
-/** More than a boot a day for as long as entries are kept. */
-const MOST_BOOTS = 256;
-/** A change of a not yet frozen offset below this is measuring noise. */
-const SAME_OFFSET_MS = 20;
+/** Two clocks read with more than this between them tell nothing. */
+const READ_WITHIN_MS = 5;
 
 export interface BootTimesDeps {
-  readonly files: FileLayer;
+  readonly files: Files;
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly timeSync: TimeSource;
   readonly timeUncertain: 'hold' | 'send';
+  readonly unread: UnreadFiles;
 }
 
 export class BootTimes {
   readonly #deps: BootTimesDeps;
-  #boots: BootRecord[];
+  readonly #boots: KnownBoots;
   #dirty = false;
+  /** Up to here no step of the clock moves what was taken in this boot. */
+  #heldMs = 0;
+  /** When the clock was last seen to agree with what is known of it. */
+  #agreedMs = 0;
+  /** When this process began to look. */
+  readonly #sinceMs: number;
+  /** What this process gave out of this boot while it could only guess. */
+  #guessed: readonly Span[] = [];
   readonly #saving = new SerialQueue();
 
   private constructor(deps: BootTimesDeps, boots: BootRecord[]) {
     this.#deps = deps;
-    this.#boots = boots;
+    this.#boots = new KnownBoots(boots);
+    this.#sinceMs = Math.floor(deps.clock.monotonicMs());
+    this.#begin();
+    const last = this.#current().offsets.at(-1);
+    // Which of it an earlier process gave out is not known.
+    if (last?.certainty === 'guessed') this.#guessed = [[0, this.#sinceMs]];
   }
 
-  /** Reads the table; a broken one is set aside by the caller's `setAside`, and boots of before are then undecided. */
-  static async open(deps: BootTimesDeps, setAside: (name: string) => Promise<void>): Promise<BootTimes> {
-    const bytes = await readAll(deps.files, `${deps.folder}/${NAME}`);
-    const boots = bytes === undefined ? [] : readTable(bytes);
-    if (boots === undefined) await setAside(NAME);
-    const times = new BootTimes(deps, boots ?? []);
-    times.#begin();
+  /** Knows nothing but this boot, and looks at its clock while the table cannot be read: `takeOver` is to follow. */
+  static watching(deps: BootTimesDeps): BootTimes {
+    return new BootTimes(deps, []);
+  }
+
+  /** Reads the table; where none is left, boots of before are undecided. `refresh` is to follow. @throws as `readBoots`. */
+  static async open(deps: BootTimesDeps, setAside: (name: string) => Promise<unknown>): Promise<BootTimes> {
+    const { boots, isWhole } = await readBoots(deps, setAside);
+    const times = new BootTimes(deps, boots);
+    times.#dirty ||= !isWhole;
     return times;
   }
 
-  /** An entry of a boot was seen at this ms: how long a boot ran bounds when it began. */
-  observe(bootId: string, lastMs: number): void {
-    const boot = this.#boots.find((record) => record.bootId === bootId);
-    if (boot === undefined) {
-      // Older than all that is known: the table was lost, and this boot's log was not.
-      this.#boots.unshift({ bootId, lastMs, guessMs: 0, offsets: [] });
-    } else if (lastMs > boot.lastMs) this.#replace(boot, { ...boot, lastMs });
+  /** What was seen of this boot's clock before the table could be read, as if it had been seen now that its entries of before are observed. */
+  takeOver(seen: BootTimes): void {
+    const heldMs = Math.min(this.#heldMs, seen.#sinceMs);
+    for (const { fromMs, offsetMs } of seen.#current().offsets)
+      this.#follow({ offsetMs, sinceMs: fromMs, heldMs: Math.max(heldMs, fromMs - 1) });
+    this.#heldMs = Math.max(this.#heldMs, seen.#heldMs);
+    this.#agreedMs = seen.#agreedMs;
   }
 
-  /** Takes over what the clock says now, when it can be believed and no time was given out yet. Call it when the clock changes. */
+  /**
+   * An entry of a boot was seen at this ms: how long a boot ran bounds when it began, and no step of the clock moves what was taken before. One
+   * that is not known, as the table was lost or has no room for it, came after the one whose entries lie before.
+   */
+  observe(bootId: string, lastMs: number, afterId?: string): void {
+    const boot = this.#boots.find(bootId);
+    if (boot === undefined) this.#boots.insert({ bootId, lastMs, guessMs: 0, offsets: [] }, afterId);
+    else if (lastMs > boot.lastMs) this.#replace({ ...boot, lastMs });
+  }
+
+  /** Keeps no more boots than are needed: from this one on something waits for its times, or nothing does. */
+  forgetOld(neededId: string | undefined): void {
+    const boots = this.#boots.forgetOld(neededId);
+    if (boots > 0)
+      this.#deps.log.warn({ boots }, 'readings of too many starts wait: what the oldest of them took waits for a time until it is too old');
+  }
+
+  /** Takes over what the clock says now, when it can be believed. Times that were given out stay. Call it when the clock changes. */
   refresh(): void {
-    const { clock, timeSync } = this.#deps;
-    if (!timeSync.isSynchronised()) return;
-    const boot = this.#current();
-    const now = clock.monotonicMs();
-    const offsetMs = Math.round(clock.wallMs() - now);
-    const last = boot.offsets.at(-1);
-    if (last?.frozen === true && last.certainty !== 'guessed') return;
-    if (last?.certainty === 'synchronised' && Math.abs(last.offsetMs - offsetMs) < SAME_OFFSET_MS) return;
-    // Times that were sent as guesses stay as they are; those from now on are known.
-    const kept = boot.offsets.filter((offset) => offset.frozen);
-    const fromMs = kept.length === 0 ? 0 : Math.ceil(now);
-    this.#replace(boot, { ...boot, offsets: [...kept, { fromMs, offsetMs, certainty: 'synchronised', frozen: false }] });
+    const { clock, timeSync, log } = this.#deps;
+    const offsetMs = timeSync.isSynchronised() ? measureOffset(clock) : undefined;
+    if (offsetMs === undefined) return;
+    const nowMs = Math.floor(clock.monotonicMs());
+    const known = this.#current().offsets.at(-1);
+    const isNew = this.#follow({ offsetMs, sinceMs: this.#agreedMs, heldMs: this.#heldMs });
+    this.#agreedMs = nowMs;
+    if (!isNew || known === undefined || known.certainty === 'guessed') return;
+    log.info({ stepMs: offsetMs - known.offsetMs }, 'the clock has stepped; readings from now on follow it');
+    if (this.#current().offsets.length === MOST_OFFSETS)
+      log.warn({}, 'the clock has stepped too often in this boot: readings of before its oldest steps are sent as uncertain');
   }
 
   /** Whether times of a boot can be given out, under the policy for uncertain ones. */
@@ -120,9 +121,14 @@ export class BootTimes {
   /** Whether times of a boot are known. */
   isDecided(bootId: string): boolean {
     this.refresh();
-    const boot = this.#boots.find((record) => record.bootId === bootId);
+    const boot = this.#boots.find(bootId);
     if (boot === undefined) return false;
-    return boot.offsets.some((offset) => offset.certainty !== 'guessed') || decideBetween(this.#boots, boot) !== undefined;
+    return boot.offsets.some((offset) => offset.certainty !== 'guessed') || this.#boots.decide(boot) !== undefined;
+  }
+
+  /** Whether it has a place among the others. */
+  isKnown(bootId: string): boolean {
+    return this.#boots.find(bootId) !== undefined;
   }
 
   /** The wall time of a moment of a boot, for reading: UTC epoch ms; freezes nothing. */
@@ -133,24 +139,43 @@ export class BootTimes {
 
   /** What is known of the times around a moment of a boot; undefined when nothing is. */
   stretchAt(bootId: string, ms: number): TimeStretch | undefined {
-    const boot = this.#boots.find((record) => record.bootId === bootId);
-    const offset = boot === undefined ? undefined : (offsetAt(boot, ms) ?? this.#decide(boot));
+    const boot = this.#boots.find(bootId);
+    const offset = boot === undefined ? undefined : (offsetAt(boot, ms) ?? this.#boots.decide(boot));
     return boot === undefined || offset === undefined ? undefined : stretchOf(boot, offset);
+  }
+
+  /** For how long machines ran since a moment of a boot, ms: no less has passed for certain, whatever a clock says. */
+  ranSince(bootId: string, ms: number): number {
+    return ranSince(this.#boots.list, { bootId, ms }, { bootId: this.#deps.clock.bootId, ms: this.#deps.clock.monotonicMs() });
   }
 
   /** Like `stretchAt`, but what it answers will never change: a batch is about to carry it. `save` must follow before it leaves. */
   freeze(bootId: string, ms: number): TimeStretch {
-    const boot = this.#boots.find((record) => record.bootId === bootId) ?? this.#adopt(bootId, ms);
+    this.give(bootId, ms, ms);
+    const boot = this.#boots.find(bootId) ?? this.#adopt(bootId, ms);
     const known = offsetAt(boot, ms);
     if (known?.frozen === true) return stretchOf(boot, known);
     const offset = {
-      ...(known ?? this.#decide(boot) ?? { fromMs: 0, offsetMs: this.#guess(boot), certainty: 'guessed' as const }),
+      ...(known ?? this.#boots.decide(boot) ?? { fromMs: 0, offsetMs: this.#guess(boot), certainty: 'guessed' as const }),
       frozen: true,
     };
     const others = boot.offsets.filter((other) => other !== known);
     const frozen = { ...boot, offsets: [...others, offset].sort((a, b) => a.fromMs - b.fromMs) };
-    this.#replace(boot, frozen);
+    this.#replace(frozen);
     return stretchOf(frozen, offset);
+  }
+
+  /** What was taken up to this moment of a boot is committed or given out: no step of the clock from now on moves it. */
+  hold(bootId: string, lastMs: number): void {
+    if (bootId === this.#deps.clock.bootId) this.#heldMs = Math.max(this.#heldMs, lastMs);
+  }
+
+  /** Times of these moments of a boot are about to be given out: no step of the clock moves them, and a guess stays one. */
+  give(bootId: string, firstMs: number, lastMs: number): void {
+    this.hold(bootId, lastMs);
+    const isOfThis = bootId === this.#deps.clock.bootId;
+    const { certainty = 'guessed' } = (isOfThis ? this.#current().offsets.at(-1) : undefined) ?? {};
+    if (isOfThis && certainty === 'guessed') this.#guessed = withSpan(this.#guessed, [firstMs, lastMs]);
   }
 
   /** Makes the table durable when something in it changed. */
@@ -165,39 +190,41 @@ export class BootTimes {
   async #save(): Promise<void> {
     if (!this.#dirty) return;
     this.#dirty = false;
-    const table = stringifyJson({ format: FORMAT, version: VERSION, boots: this.#boots } as unknown as JsonValue);
     try {
-      await replaceDurably(this.#deps.files, this.#deps.folder, NAME, Buffer.from(`${table}\n`));
+      await writeBoots(this.#deps, this.#boots.list);
     } catch (error) {
       this.#dirty = true;
       throw error;
     }
   }
 
+  /** Whether it says anything new. */
+  #follow(look: Omit<Look, 'guessed'>): boolean {
+    const boot = this.#current();
+    // What lies on the disk from before this process may all have been given out.
+    const guessed = this.#guessed[0]?.[0] === 0 ? withSpan(this.#guessed, [0, boot.lastMs]) : this.#guessed;
+    const offsets = offsetsAfter(boot, { ...look, guessed });
+    if (offsets !== undefined) this.#replace({ ...boot, offsets });
+    return offsets !== undefined;
+  }
+
   #begin(): void {
     const { clock } = this.#deps;
-    if (!this.#boots.some((boot) => boot.bootId === clock.bootId)) {
-      const guessMs = Math.round(clock.wallMs() - clock.monotonicMs());
-      this.#boots = [...this.#boots, { bootId: clock.bootId, lastMs: 0, guessMs, offsets: [] }].slice(-MOST_BOOTS);
-      this.#dirty = true;
-    }
-    this.refresh();
+    if (this.#boots.find(clock.bootId) !== undefined) return;
+    const guessMs = Math.round(clock.wallMs() - clock.monotonicMs());
+    this.#boots.push({ bootId: clock.bootId, lastMs: 0, guessMs, offsets: [] });
+    this.#dirty = true;
   }
 
   #current(): BootRecord {
-    return this.#boots.find((boot) => boot.bootId === this.#deps.clock.bootId) ?? this.#adopt(this.#deps.clock.bootId, 0);
+    return this.#boots.find(this.#deps.clock.bootId) ?? this.#adopt(this.#deps.clock.bootId, 0);
   }
 
   #adopt(bootId: string, lastMs: number): BootRecord {
     const boot = { bootId, lastMs, guessMs: 0, offsets: [] };
-    this.#boots.unshift(boot);
+    this.#boots.insert(boot);
     this.#dirty = true;
     return boot;
-  }
-
-  #decide(boot: BootRecord): BootOffset | undefined {
-    const offsetMs = boot.offsets.length === 0 ? decideBetween(this.#boots, boot) : undefined;
-    return offsetMs === undefined ? undefined : { fromMs: 0, offsetMs, certainty: 'bounded', frozen: false };
   }
 
   /** The boot's own clock, or, for a boot that nothing is known of, as if it had ended when this one began. */
@@ -206,36 +233,16 @@ export class BootTimes {
     return Math.round(this.#deps.clock.wallMs() - this.#deps.clock.monotonicMs() - boot.lastMs);
   }
 
-  #replace(boot: BootRecord, by: BootRecord): void {
-    this.#boots = this.#boots.map((record) => (record.bootId === boot.bootId ? by : record));
+  #replace(by: BootRecord): void {
+    this.#boots.replace(by);
     this.#dirty = true;
   }
 }
 
-/** The offset that holds at a moment; the first one also serves what came before it. */
-function offsetAt(boot: BootRecord, ms: number): BootOffset | undefined {
-  return boot.offsets.findLast((offset) => offset.fromMs <= ms) ?? boot.offsets[0];
-}
-
-function stretchOf({ offsets }: BootRecord, offset: BootOffset): TimeStretch {
-  const at = offsets.indexOf(offset);
-  return {
-    fromMs: at <= 0 ? Number.NEGATIVE_INFINITY : offset.fromMs,
-    untilMs: offsets[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY,
-    offsetMs: offset.offsetMs,
-    uncertain: offset.certainty === 'guessed',
-  };
-}
-
-function readTable(bytes: Uint8Array): BootRecord[] | undefined {
-  try {
-    const table = parseJson(Buffer.from(bytes).toString()) as { format?: string; version?: number; boots?: BootRecord[] };
-    if (table.format !== FORMAT || !Array.isArray(table.boots)) return undefined;
-    const whole = table.boots.every(
-      (boot) => typeof boot.bootId === 'string' && Number.isFinite(boot.lastMs) && Array.isArray(boot.offsets),
-    );
-    return whole ? table.boots : undefined;
-  } catch {
-    return undefined;
-  }
+/** UTC epoch ms minus ms since boot, now; undefined when something came between the two looks. */
+function measureOffset(clock: Clock): number | undefined {
+  const before = clock.monotonicMs();
+  const wallMs = clock.wallMs();
+  const after = clock.monotonicMs();
+  return after - before > READ_WITHIN_MS ? undefined : Math.round(wallMs - (before + after) / 2);
 }

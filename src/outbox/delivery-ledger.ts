@@ -2,12 +2,12 @@
  * What was delivered, per key and hour: count, sum, first, last. The audit holds it against what the platform has. Cells gather in memory
  * (and in the delivery state, so that a crash loses none) and are added to a file of JSON lines; a reader adds up the lines of a cell.
  */
-import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { type JsonValue, OWN_JSON, parseJson, stringifyJson } from '../host/json.ts';
 import type { EntryColumns } from './outbox-batch.ts';
 import type { TelemetryValue } from './telemetry-entry.ts';
 
-/** `[UTC epoch ms, value]`. */
-export type LedgerPoint = readonly [ts: number, value: TelemetryValue];
+/** `[UTC epoch ms, value]`; without the value when that is long. */
+export type LedgerPoint = readonly [ts: number, value?: TelemetryValue];
 
 export interface LedgerCell {
   readonly device: string;
@@ -22,6 +22,8 @@ export interface LedgerCell {
 }
 
 export const LEDGER_HOUR_MS = 3_600_000;
+/** Of text: a cell has two values, and the files that hold cells are read whole. */
+const LONGEST_VALUE = 200;
 
 /** Adds delivered entries up; cells are looked up by key, and mostly the one of this hour. */
 export class LedgerCells {
@@ -48,23 +50,22 @@ export class LedgerCells {
       const name = nameOf(device, key, hourMs);
       cell = this.#cells.get(name);
       if (cell === undefined) {
-        cell = { device, key, hourMs, count: 0, sum: 0, first: [ts, value], last: [ts, value] };
+        cell = { device, key, hourMs, count: 0, sum: 0, first: pointOf(ts, value), last: pointOf(ts, value) };
         this.#cells.set(name, cell);
       }
       this.#recent.set(key, cell);
     }
     cell.count += 1;
-    if (typeof value === 'number' && Number.isFinite(value)) cell.sum += value;
-    if (ts < cell.first[0]) cell.first = [ts, value];
-    if (ts >= cell.last[0]) cell.last = [ts, value];
+    cell.sum += numberOf(value);
+    if (ts < cell.first[0]) cell.first = pointOf(ts, value);
+    if (ts >= cell.last[0]) cell.last = pointOf(ts, value);
   }
 
   /** Counts an entry no longer; the ends stay, as the next delivery of it brings them again. */
   take(entry: { readonly device: string; readonly key: string; readonly ts: number; readonly value: TelemetryValue }): void {
     const { device, key, ts, value } = entry;
     const hourMs = Math.floor(ts / LEDGER_HOUR_MS) * LEDGER_HOUR_MS;
-    const number = typeof value === 'number' && Number.isFinite(value) ? value : 0;
-    this.merge({ device, key, hourMs, count: -1, sum: -number, first: [ts, value], last: [ts, value] });
+    this.merge({ device, key, hourMs, count: -1, sum: -numberOf(value), first: pointOf(ts, value), last: pointOf(ts, value) });
   }
 
   merge(other: LedgerCell): void {
@@ -84,6 +85,14 @@ export class LedgerCells {
     return [...this.#cells.values()];
   }
 
+  /** Keeps no more than so many; those of the oldest hours go. Returns how many went. */
+  forgetOldest(most: number): number {
+    const gone = [...this.#cells].sort(([, a], [, b]) => b.hourMs - a.hourMs).slice(most);
+    for (const [name] of gone) this.#cells.delete(name);
+    this.#recent.clear();
+    return gone.length;
+  }
+
   clear(): void {
     this.#cells.clear();
     this.#recent.clear();
@@ -98,13 +107,24 @@ export function ledgerLines(flush: number, cells: readonly LedgerCell[]): string
 /** A line's cell; undefined for a torn or foreign line. */
 export function parseLedgerLine(line: string): { readonly flush: number; readonly cell: LedgerCell } | undefined {
   try {
-    const { flush, ...cell } = parseJson(line) as unknown as LedgerCell & { flush: number };
+    const { flush, ...cell } = parseJson(line, OWN_JSON) as unknown as LedgerCell & { flush: number };
     const whole =
       typeof cell.key === 'string' && typeof cell.hourMs === 'number' && typeof cell.count === 'number' && Array.isArray(cell.last);
     return whole && typeof flush === 'number' ? { flush, cell } : undefined;
   } catch {
     return undefined;
   }
+}
+
+function pointOf(ts: number, value: TelemetryValue): LedgerPoint {
+  if (typeof value === 'string') return value.length > LONGEST_VALUE ? [ts] : [ts, value];
+  if (typeof value !== 'object' || value === null) return [ts, value];
+  return stringifyJson(value as JsonValue).length > LONGEST_VALUE ? [ts] : [ts, value];
+}
+
+/** What a value adds to a sum; nothing when it is no number, or none that can be added up. */
+function numberOf(value: TelemetryValue): number {
+  return Number.isFinite(value) ? (value as number) : 0;
 }
 
 function nameOf(device: string, key: string, hourMs: number): string {

@@ -1,6 +1,8 @@
 /** From the columns of a block to entries with wall times: frozen for a batch, or merely looked up for a reader. */
+import type { BlockInfo } from './block-frame.ts';
 import type { BlockEntries } from './block-payload.ts';
-import type { BootTimes, TimeStretch } from './boot-times.ts';
+import type { TimeStretch } from './boot-offsets.ts';
+import type { BootTimes } from './boot-times.ts';
 import { EntryColumns } from './outbox-batch.ts';
 import type { PlacedBlock } from './segment-shelf.ts';
 import type { EntryClass } from './telemetry-entry.ts';
@@ -8,8 +10,14 @@ import type { EntryClass } from './telemetry-entry.ts';
 /** Says that the `ts` of the key it belongs to is a guess. */
 const UNCERTAIN_SUFFIX = '_timeUncertain';
 
+/** Whether the times of a block can be given out: those that wait for theirs must not be frozen, nor make the others of their boot a guess. */
+export function canGiveOut(boots: BootTimes, info: BlockInfo): boolean {
+  return info.ownTime || boots.canResolve(info.bootId);
+}
+
 /** Entries of a block whose times are given out now and never change again; each uncertain one is followed by its mark. */
-export function freezeEntries(boots: BootTimes, { info }: PlacedBlock, entries: BlockEntries): EntryColumns {
+export function freezeEntries(boots: BootTimes, info: BlockInfo, entries: BlockEntries): EntryColumns {
+  if (!info.ownTime) boots.give(info.bootId, info.firstMs, info.lastMs);
   return resolve(info, entries, (ms) => boots.freeze(info.bootId, ms));
 }
 

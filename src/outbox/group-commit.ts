@@ -3,14 +3,14 @@
  * and each `append` resolves when its block is synced. While the disk fails, what waits is a bounded ring: sampling goes
  * on, the oldest regular entries give way, and the same commit is tried again until the disk takes it.
  */
-import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { BlockBuilder } from './block-builder.ts';
 import type { FramedBlock } from './block-frame.ts';
 import type { SequenceRange } from './sequence-ranges.ts';
 import type { TelemetryEntry } from './telemetry-entry.ts';
-import { type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
+import { closedError, MEMORY_RING_BYTES, settle, type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
 
 export interface GroupCommitDeps {
   readonly clock: Clock;
@@ -20,8 +20,8 @@ export interface GroupCommitDeps {
   readonly commitEntries: number;
   /** What may wait while the disk fails, in entries. */
   readonly memoryEntries: number;
-  /** Makes blocks durable; rejects when the disk does not take them. `isOldest`: nothing before them waits. */
-  readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<void>;
+  /** Makes blocks durable, but those that give way, which it resolves to; rejects when the disk takes none. `isOldest`: nothing before them waits. */
+  readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<readonly FramedBlock[]>;
   readonly onCommitted: (blocks: readonly FramedBlock[]) => void;
   /** Entries that gave way in memory; the sequences of those that had some already. */
   readonly onDropped: (count: number, ranges: readonly SequenceRange[]) => void;
@@ -31,13 +31,12 @@ interface Commit {
   readonly blocks: readonly FramedBlock[];
   readonly appends: readonly WaitingAppend[];
   readonly bytes: number;
+  readonly packedAtMs: number;
   isWriting: boolean;
 }
 
 /** A block closes at this size, so that a commit stays a few pages. */
 const COMMIT_BYTES = 64 * 1024;
-/** What may wait while the disk fails, however few entries it is. */
-const MEMORY_RING_BYTES = 4 * 1024 * 1024;
 /** Syncs of neighbouring commits run into each other in the device; a third would only take a thread from everyone else. */
 const COMMITS_IN_FLIGHT = 2;
 /** Those, and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
@@ -49,6 +48,9 @@ const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
 const CLOSING_SHARE = 0.96;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
+/** A disk that has not taken a commit for so long may never do so; alarms do not wait for that, but for so many that have not arrived. */
+const STUCK_AFTER_MS = 5_000;
+const MOST_PACKED = 64;
 
 export class GroupCommit {
   readonly #deps: GroupCommitDeps;
@@ -77,7 +79,7 @@ export class GroupCommit {
   }
 
   get waitingEntries(): number {
-    return this.#waiting.entries + this.#packed.reduce((sum, commit) => sum + countOf(commit), 0);
+    return this.#waiting.entries + this.#packed.reduce((sum, commit) => sum + countOf(commit.blocks), 0);
   }
 
   get waitingBytes(): number {
@@ -92,11 +94,33 @@ export class GroupCommit {
       if (alarm || this.#waiting.entries >= this.#deps.commitEntries || this.#waiting.bytes >= COMMIT_BYTES) this.#due = true;
       this.#boundMemory();
       if (this.#due) this.#pump();
-      else this.#cancelTimer ??= this.#deps.clock.after(this.commitAgeMs * CLOSING_SHARE, () => this.#onAge());
+      else
+        this.#cancelTimer ??= this.#deps.clock.after(this.commitAgeMs * CLOSING_SHARE, () => {
+          this.#due = true;
+          this.#pump();
+        });
     });
   }
 
-  /** Closes the open block now; resolves when nothing waits any more, which on a failing disk may be never. */
+  /** Blocks of alarms that a disk which is stuck, or fails, does not take. */
+  stuckAlarms(): readonly FramedBlock[] {
+    const [oldest] = this.#packed;
+    if (oldest === undefined || this.#deps.clock.monotonicMs() - oldest.packedAtMs < STUCK_AFTER_MS) return [];
+    if (this.#packed.length < MOST_PACKED) this.#pack(this.#waiting.takeAlarms());
+    return this.#packed.flatMap(({ blocks }) => blocks.filter(({ info }) => info.alarm));
+  }
+
+  /** What has arrived without the disk needs it no more. */
+  arrived(hasArrived: (first: number, last: number) => boolean): void {
+    for (const commit of this.#packed) {
+      if (commit.isWriting || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence))) continue;
+      this.#unpack(commit);
+      for (const append of commit.appends) append.resolve();
+    }
+    for (const wake of this.#watchers.splice(0)) wake();
+  }
+
+  /** Closes the open block now; resolves when nothing waits any more: on a failing disk, perhaps never. */
   async flush(): Promise<void> {
     while (this.waitingEntries > 0 && !this.#closing.signal.aborted) {
       this.#due = true;
@@ -129,15 +153,14 @@ export class GroupCommit {
     return new Promise((resolve) => this.#watchers.push(resolve));
   }
 
-  #onAge(): void {
-    this.#cancelTimer = undefined;
-    this.#due = true;
-    this.#pump();
-  }
-
   /** Packs what is due, as far ahead as makes sense, and begins to write what is packed. */
   #pump(): void {
-    if (this.#due && this.#waiting.entries > 0 && this.#packed.length < PACKED_COMMITS) this.#pack();
+    if (this.#due && this.#waiting.entries > 0 && this.#packed.length < PACKED_COMMITS) {
+      this.#pack(this.#waiting.takeAll());
+      this.#due = false;
+      this.#cancelTimer?.();
+      this.#cancelTimer = undefined;
+    }
     if (this.#isRetrying) return;
     for (const commit of this.#packed) {
       if (this.#inFlight >= COMMITS_IN_FLIGHT) return;
@@ -145,43 +168,40 @@ export class GroupCommit {
       this.#inFlight += 1;
       commit.isWriting = true;
       this.#deps.write(commit.blocks, commit === this.#packed[0]).then(
-        () => this.#onWritten(commit),
+        (refused) => this.#onWritten(commit, refused),
         (error: unknown) => this.#onFailed(commit, error),
       );
     }
   }
 
-  #pack(): void {
-    const { bytes } = this.#waiting;
-    const appends = this.#waiting.takeAll();
+  #pack(appends: readonly WaitingAppend[]): void {
+    if (appends.length === 0) return;
+    const bytes = appends.reduce((sum, append) => sum + append.bytes, 0);
     const entries = appends.map((append) => append.entries);
     const blocks = this.#deps.builder.build(entries, this.#deps.commitEntries);
-    this.#packed.push({ blocks, appends, bytes, isWriting: false });
+    this.#packed.push({ blocks, appends, bytes, packedAtMs: this.#deps.clock.monotonicMs(), isWriting: false });
     this.#packedBytes += bytes;
-    this.#due = false;
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
   }
 
-  #onWritten(commit: Commit): void {
+  #onWritten(commit: Commit, refused: readonly FramedBlock[]): void {
     this.#unpack(commit);
-    if (this.#fault !== undefined) this.#deps.log.info({ code: this.#fault.code }, 'outbox can write again');
-    this.#fault = undefined;
-    this.#retryMs = FIRST_RETRY_MS;
-    this.#deps.onCommitted(commit.blocks);
-    for (const append of commit.appends) append.resolve();
+    const written = commit.blocks.filter((block) => !refused.includes(block));
+    if (written.length > 0) {
+      if (this.#fault !== undefined) this.#deps.log.info({ code: this.#fault.code }, 'outbox can write again');
+      this.#fault = undefined;
+      this.#retryMs = FIRST_RETRY_MS;
+      this.#deps.onCommitted(written);
+    }
+    const ranges = refused.map(({ info }) => [info.firstSequence, info.lastSequence] as const);
+    if (refused.length > 0) this.#deps.onDropped(countOf(refused), ranges);
+    for (const append of commit.appends) settle(append, { isFull: refused.length > 0 });
     this.#settled();
   }
 
   /** The commits stay packed, with the sequences they have, and go again together when all that was in flight has ended. */
   #onFailed(commit: Commit, error: unknown): void {
     commit.isWriting = false;
-    if (error instanceof AgentError && error.recovery === 'drop') {
-      this.#unpack(commit);
-      const ranges = commit.blocks.map(({ info }) => [info.firstSequence, info.lastSequence] as const);
-      this.#deps.onDropped(countOf(commit), ranges);
-      for (const append of commit.appends) append.reject(error);
-    } else if (!this.#isRetrying) {
+    if (!this.#isRetrying) {
       this.#isRetrying = true;
       this.#onFault(error);
     }
@@ -225,10 +245,6 @@ export class GroupCommit {
   }
 }
 
-function countOf(commit: Commit): number {
-  return commit.blocks.reduce((sum, block) => sum + block.info.count, 0);
-}
-
-function closedError(): AgentError {
-  return new AgentError('outbox/closed', 'the outbox is closed', { recovery: 'stop' });
+function countOf(blocks: readonly FramedBlock[]): number {
+  return blocks.reduce((sum, block) => sum + block.info.count, 0);
 }

@@ -1,6 +1,7 @@
 /** What happens in the background: the delivery state is written soon after it changed, the ledger each hour, and old segments go. */
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
 import type { OutboxParts } from './outbox-parts.ts';
 import type { SerialQueue } from './serial-queue.ts';
 
@@ -17,13 +18,16 @@ const MAINTAIN_EVERY_MS = 60_000;
 /** The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them. */
 const FLUSH_AFTER_MS = 3_600_000;
 const MOST_CELLS = 256;
+/** A disk that takes the delivery state but no ledger writes all of these again each time, some 100 bytes a cell. */
+const MOST_UNFLUSHED_CELLS = 1_024;
+/** What is being let go is counted before the last write, unless the disk hangs. */
+const LAST_READS_WITHIN_MS = 1_000;
 
 export interface HousekeepingDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly parts: OutboxParts;
   readonly writing: SerialQueue;
-  readonly reading: SerialQueue;
   /** Told when it has looked after everything, about once a minute. */
   readonly onMaintained: () => void;
 }
@@ -31,18 +35,15 @@ export interface HousekeepingDeps {
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
   #cancelSave: (() => void) | undefined;
-  #cancelShare: () => void = () => {};
   #unsavedEntries = 0;
-  /** The last save is long enough ago to write another with the next commit. */
-  #maySave = false;
+  #savedMs: number;
   #cancelMaintenance: () => void = () => {};
   #flushedMs: number;
   #closed = false;
 
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
-    this.#flushedMs = deps.clock.monotonicMs();
-    this.#saveLater();
+    this.#flushedMs = this.#savedMs = deps.clock.monotonicMs();
     this.#maintainLater();
   }
 
@@ -58,7 +59,8 @@ export class Housekeeping {
 
   /** Entries were committed: a good moment to write the delivery state, too. */
   committed(): void {
-    if (this.#maySave && this.#deps.parts.state.dirty) this.#saveNow();
+    const isDue = this.#deps.clock.monotonicMs() - this.#savedMs >= SAVE_WITH_COMMIT_AFTER_MS;
+    if (isDue && this.#deps.parts.state.dirty) this.#saveNow();
   }
 
   /** Writes the boot table when something in it changed; a disk that does not take it is tried again later. */
@@ -71,10 +73,14 @@ export class Housekeeping {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSave?.();
-    this.#cancelShare();
     this.#cancelMaintenance();
-    const { state, writer, shelf } = this.#deps.parts;
-    const { writing, reading } = this.#deps;
+    const { state, writer, shelf, reading } = this.#deps.parts;
+    const { clock, writing } = this.#deps;
+    await endedWithin(
+      clock,
+      LAST_READS_WITHIN_MS,
+      reading.run(async () => {}),
+    );
     await writing.run(async () => {
       await this.keepTimes();
       await state.save({ durable: true }).catch(() => {});
@@ -92,37 +98,37 @@ export class Housekeeping {
   #saveNow(): void {
     this.#cancelSave?.();
     this.#cancelSave = undefined;
-    this.#saveLater();
+    this.#savedMs = this.#deps.clock.monotonicMs();
     void this.#deps.writing.run(() => this.#save());
-  }
-
-  /** Not with every commit, but with the first one after a while. */
-  #saveLater(): void {
-    this.#maySave = false;
-    this.#cancelShare();
-    this.#cancelShare = this.#deps.clock.after(SAVE_WITH_COMMIT_AFTER_MS, () => {
-      this.#maySave = true;
-    });
   }
 
   async #save(): Promise<void> {
     this.#unsavedEntries = 0;
+    const { parts, log } = this.#deps;
+    await this.#flush();
+    await parts.state.save().catch((error: unknown) => {
+      log.warn({ err: error }, 'delivery state cannot be written; some entries may be sent again after a crash');
+    });
+  }
+
+  /** What the ledger does not take stays in the delivery state, as far as that can carry it. */
+  async #flush(): Promise<void> {
     const { parts, clock, log } = this.#deps;
     const { state, ledger } = parts;
-    const elapsedMs = clock.monotonicMs() - this.#flushedMs;
+    const isDue = state.cells.size > MOST_CELLS || (state.cells.size > 0 && clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
+    if (!isDue) return;
     try {
-      if (state.cells.size > MOST_CELLS || (state.cells.size > 0 && elapsedMs > FLUSH_AFTER_MS)) {
-        // The lines first: a state that knows of a flush must find its lines.
-        await ledger.add(state.flush + 1, state.cells.list());
-        state.flush += 1;
-        state.cells.clear();
-        state.touch();
-        this.#flushedMs = clock.monotonicMs();
-      }
-      await state.save();
+      // The lines first: a state that knows of a flush must find its lines.
+      await ledger.add(state.flush + 1, state.cells.list());
     } catch (error) {
-      log.warn({ err: error }, 'delivery state cannot be written; some entries may be sent again after a crash');
+      const forgotten = state.cells.forgetOldest(MOST_UNFLUSHED_CELLS);
+      log.warn({ err: error, forgotten }, 'ledger of what was delivered cannot be written');
+      return;
     }
+    state.flush += 1;
+    state.cells.clear();
+    state.touch();
+    this.#flushedMs = clock.monotonicMs();
   }
 
   #maintainLater(): void {
@@ -131,15 +137,19 @@ export class Housekeeping {
   }
 
   async #maintain(): Promise<void> {
-    const { parts, writing, reading, log, onMaintained } = this.#deps;
+    const { parts, writing, log, onMaintained } = this.#deps;
+    const failed = (error: unknown): void => log.warn({ err: error }, 'outbox housekeeping failed');
     parts.boots.refresh();
+    await parts.reading.soon(() => parts.retention.expire()).catch(failed);
     await writing
       .run(async () => {
         await this.keepTimes();
-        await reading.run(() => parts.retention.expire());
+        const [oldest] = parts.shelf.segments;
+        // What is in no segment any more is not sent again, asked or unasked.
+        if (oldest !== undefined) parts.state.undelivered.forgetBelow(oldest.firstSequence);
         await this.#save();
       })
-      .catch((error: unknown) => log.warn({ err: error }, 'outbox housekeeping failed'));
-    if (!this.#closed) onMaintained();
+      .catch(failed);
+    onMaintained();
   }
 }

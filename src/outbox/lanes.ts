@@ -7,6 +7,7 @@
 import type { Clock } from '../host/clock.ts';
 import type { BlockInfo } from './block-frame.ts';
 import type { BootTimes } from './boot-times.ts';
+import { canGiveOut } from './entry-resolver.ts';
 import type { Lane } from './outbox-batch.ts';
 import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
 import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
@@ -22,6 +23,8 @@ export interface LanesDeps {
   readonly clock: Clock;
   readonly shelf: SegmentShelf;
   readonly acknowledged: SequenceRanges;
+  /** What stands aside: as good as acknowledged, to a lane. */
+  readonly aside: SequenceRanges;
   readonly boots: BootTimes;
   readonly order: 'newest-first' | 'oldest-first';
   readonly commitAgeMs: number;
@@ -82,7 +85,8 @@ export class Lanes {
       // Thinning makes one block of several, which then is part of more than one stretch.
       if (seen.has(firstSequence)) return true;
       seen.add(firstSequence);
-      if (onTheirWay.covers(firstSequence, lastSequence)) return true;
+      // What stands aside is on no way, and must not make its neighbours go twice.
+      if (onTheirWay.coversWith(this.#deps.aside, firstSequence, lastSequence)) return true;
       if (taken.length > 0 && entries + count > maxEntries) return false;
       taken.push(placed);
       entries += count;
@@ -99,7 +103,7 @@ export class Lanes {
   async #visitAlarms(visit: Visit): Promise<void> {
     await this.#survey();
     for (const [first, last] of this.#alarms.list()) {
-      if (this.#deps.acknowledged.covers(first, last)) continue;
+      if (this.#isSettled(first, last)) continue;
       if (!(await this.#visitWithin(first, last, visit))) return;
     }
     const [oldest] = this.#deps.shelf.segments;
@@ -118,21 +122,20 @@ export class Lanes {
 
   async #visitBacklog(visit: Visit): Promise<boolean> {
     this.#forgetOld();
-    const { shelf, acknowledged, boots, order } = this.#deps;
+    const { shelf, acknowledged, order } = this.#deps;
     const liveFrom = this.#recent[0]?.first ?? Number.POSITIVE_INFINITY;
     const newestFirst = order === 'newest-first';
     for (const segment of newestFirst ? shelf.segments.toReversed() : [...shelf.segments]) {
-      const { firstSequence, lastSequence, bootIds, ownTimes } = segment;
-      if (!shelf.isReadable(segment) || firstSequence >= liveFrom || acknowledged.covers(firstSequence, lastSequence)) continue;
-      if (bootIds?.every((bootId) => !boots.canResolve(bootId)) === true && !ownTimes) continue;
-      const blocks = await shelf.blocksOf(segment);
+      const { firstSequence, lastSequence } = segment;
+      if (firstSequence >= liveFrom || this.#isSettled(firstSequence, lastSequence)) continue;
+      const blocks = await this.#blocksOf(segment);
       for (let at = newestFirst ? blocks.length - 1 : 0; at >= 0 && at < blocks.length; ) {
         const info = blocks[at] as BlockInfo;
         const done = acknowledged.rangeOf(info.firstSequence, info.lastSequence);
         // Most of a segment may be delivered: one step takes the visit past all of it.
         if (done !== undefined)
           at = newestFirst ? Math.min(at - 1, firstEndingAtOrAfter(blocks, done[0])) : firstEndingAtOrAfter(blocks, done[1] + 1);
-        else if (info.firstSequence < liveFrom && this.#canGo(info) && !visit({ segment, info })) return false;
+        else if (info.firstSequence < liveFrom && this.#isDue(info) && !visit({ segment, info })) return false;
         else at += newestFirst ? -1 : 1;
       }
     }
@@ -144,7 +147,7 @@ export class Lanes {
       // What was there may be gone; what follows need not be.
       const segment = this.#deps.shelf.segmentAtOrAfter(sequence);
       if (segment === undefined || segment.firstSequence > last) return true;
-      const blocks = this.#deps.shelf.isReadable(segment) ? await this.#deps.shelf.blocksOf(segment) : [];
+      const blocks = await this.#blocksOf(segment);
       for (let at = firstEndingAtOrAfter(blocks, sequence); at < blocks.length; at += 1) {
         const info = blocks[at] as BlockInfo;
         if (info.firstSequence > last) return true;
@@ -155,21 +158,30 @@ export class Lanes {
     return true;
   }
 
-  #isDue(info: BlockInfo): boolean {
-    return !this.#deps.acknowledged.covers(info.firstSequence, info.lastSequence) && this.#canGo(info);
+  /** None of a segment that cannot be read now, and of one whose boots have no time yet: it would be read through at each look. */
+  async #blocksOf(segment: Segment): Promise<readonly BlockInfo[]> {
+    const { shelf, boots } = this.#deps;
+    const { bootIds, ownTimes } = segment;
+    if (!shelf.isReadable(segment)) return [];
+    if (bootIds?.every((bootId) => !boots.canResolve(bootId)) === true && !ownTimes) return [];
+    return await shelf.blocksOf(segment);
   }
 
-  /** Whether the times of a block can be given out. */
-  #canGo(info: BlockInfo): boolean {
-    return info.ownTime || this.#deps.boots.canResolve(info.bootId);
+  #isDue(info: BlockInfo): boolean {
+    return !this.#isSettled(info.firstSequence, info.lastSequence) && canGiveOut(this.#deps.boots, info);
+  }
+
+  /** Whether nothing of a range is to be given out. */
+  #isSettled(first: number, last: number): boolean {
+    return this.#deps.acknowledged.coversWith(this.#deps.aside, first, last);
   }
 
   /** Looks for alarms in a few of the segments that an earlier process wrote, newest first; each call gets on with it. */
   async #survey(): Promise<void> {
     for (let read = 0; read < SURVEYED_AT_ONCE; ) {
-      const segment = this.#unsurveyed.at(-1);
-      if (segment === undefined || !this.#deps.shelf.isReadable(segment)) return;
-      this.#unsurveyed.pop();
+      const at = this.#unsurveyed.findLastIndex((one) => this.#deps.shelf.isReadable(one));
+      const [segment] = at === -1 ? [] : this.#unsurveyed.splice(at, 1);
+      if (segment === undefined) return;
       if (!this.#deps.shelf.segments.includes(segment)) continue;
       if (this.#deps.acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
       const blocks = await this.#deps.shelf.blocksOf(segment).catch((error: unknown) => {

@@ -1,32 +1,44 @@
 /**
- * What was lost is telemetry: totals of entries that were thinned, dropped or damaged, whenever they have grown. Alarms, so that a full outbox
- * takes them too, and they are the first to arrive.
+ * What was lost is telemetry: totals of entries that were thinned, dropped or damaged, whenever they have grown, over restarts. Alarms, so that a
+ * full outbox takes them too, and they are the first to arrive.
  */
 import type { Clock } from '../host/clock.ts';
-import type { DeliveryState, OutboxCounters } from './delivery-state.ts';
+import { type DeliveryState, REPORTED } from './delivery-state.ts';
 import type { TelemetryEntry } from './telemetry-entry.ts';
 
 const KEYS = { thinned: 'outboxThinned', dropped: 'outboxDropped', damaged: 'outboxDamaged' } as const;
 
-export class LossReport {
-  readonly #clock: Clock;
-  readonly #state: DeliveryState;
-  #reported: Readonly<OutboxCounters>;
+export interface LossReportDeps {
+  readonly clock: Clock;
+  readonly state: Pick<DeliveryState, 'counters' | 'reported' | 'noteReported'>;
+  readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
+}
 
-  constructor(deps: { readonly clock: Clock; readonly state: DeliveryState }) {
-    this.#clock = deps.clock;
-    this.#state = deps.state;
-    this.#reported = deps.state.countersAtOpen;
+export class LossReport {
+  readonly #deps: LossReportDeps;
+  #isUnderWay = false;
+
+  constructor(deps: LossReportDeps) {
+    this.#deps = deps;
   }
 
-  /** Entries that say what was lost since the last call; none when nothing was. */
-  next(): TelemetryEntry[] {
-    const before = this.#reported;
-    const now = { ...this.#state.counters };
-    this.#reported = now;
-    const taken = { device: 'self', bootId: this.#clock.bootId, monotonicMs: this.#clock.monotonicMs(), class: 'alarm' } as const;
-    return (Object.keys(KEYS) as (keyof typeof KEYS)[])
-      .filter((counter) => now[counter] > before[counter])
-      .map((counter) => ({ ...taken, key: KEYS[counter], value: now[counter] }));
+  /** Appends what was lost since the last report; one that is not taken is made again the next time. */
+  async make(): Promise<void> {
+    if (this.#isUnderWay) return;
+    const { clock, state, append } = this.#deps;
+    const now = { ...state.counters };
+    const taken = { device: 'self', bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' } as const;
+    const entries = REPORTED.filter((loss) => now[loss] > state.reported[loss]).map((loss) => ({
+      ...taken,
+      key: KEYS[loss],
+      value: now[loss],
+    }));
+    if (entries.length === 0) return;
+    this.#isUnderWay = true;
+    await append(entries).then(
+      () => state.noteReported(now),
+      () => {},
+    );
+    this.#isUnderWay = false;
   }
 }

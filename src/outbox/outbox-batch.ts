@@ -16,6 +16,11 @@ export interface ResolvedEntry {
   readonly class: EntryClass;
 }
 
+/** `{"ts":1780000000000,"values":{}},`: once for each instant. */
+const RECORD_BYTES = 34;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
 /** Entries side by side, a column for each of their parts: thousands of them go through a batch without an object for each. */
 export class EntryColumns implements Iterable<ResolvedEntry> {
   readonly sequences: readonly number[];
@@ -73,6 +78,17 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
     return this.#with((column) => column.filter((_value, row) => isWanted(row)));
   }
 
+  /** Roughly what they take as JSON: `"key":value,` each. */
+  jsonBytes(): number {
+    const { keys, values, ts } = this;
+    let bytes = 0;
+    for (let row = 0; row < keys.length; row += 1) {
+      bytes += textBytes(keys[row] as string) + 2 + valueBytes(values[row] as TelemetryValue);
+      if (row === 0 || ts[row] !== ts[row - 1]) bytes += RECORD_BYTES;
+    }
+    return bytes;
+  }
+
   at(row: number): ResolvedEntry | undefined {
     if (row < 0 || row >= this.length) return undefined;
     return {
@@ -123,15 +139,14 @@ export interface BatchLimits {
   readonly maxBytes: number;
 }
 
-/** `{"ts":1780000000000,"values":{}},`: once for each instant. */
-const RECORD_BYTES = 34;
-
-/** Roughly what entries take as JSON: `"key":value,` each. */
-export function jsonBytesOf({ keys, values, ts }: EntryColumns): number {
-  let bytes = 0;
-  for (let row = 0; row < keys.length; row += 1) {
-    bytes += (keys[row] as string).length + 4 + valueBytes(values[row] as TelemetryValue);
-    if (row === 0 || ts[row] !== ts[row - 1]) bytes += RECORD_BYTES;
+/** With its quotes, in UTF-8: a text of 60,000 characters may be 180,000 bytes. */
+function textBytes(text: string): number {
+  let bytes = 2;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x80) bytes += code < 0x20 ? 6 : code === QUOTE || code === BACKSLASH ? 2 : 1;
+    else if (code < 0x800 || (code & 0xf800) === 0xd800) bytes += 2;
+    else bytes += 3;
   }
   return bytes;
 }
@@ -141,7 +156,7 @@ function valueBytes(value: TelemetryValue): number {
     case 'number':
       return Math.abs(value) < 1e6 && Math.floor(value) === value ? 6 : 10;
     case 'string':
-      return value.length + 2;
+      return textBytes(value);
     case 'bigint':
       return 20;
     case 'boolean':
@@ -149,7 +164,7 @@ function valueBytes(value: TelemetryValue): number {
     default: {
       if (value === null) return 4;
       let bytes = 2;
-      for (const [key, part] of Object.entries(value)) bytes += key.length + 4 + valueBytes(part as TelemetryValue);
+      for (const [key, part] of Object.entries(value)) bytes += textBytes(key) + 2 + valueBytes(part as TelemetryValue);
       return bytes;
     }
   }

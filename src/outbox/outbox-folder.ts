@@ -1,25 +1,35 @@
 /**
  * Opens the outbox's folder whatever is in it: takes the segments on the shelf, clears what a crash left, and moves to `set-aside` what
- * is not ours to read. Only the newest segment is read through; the rest waits until it is needed.
+ * is not ours to read. Only the newest segment is read through; the rest waits until it is needed. When the disk does not give the newest, it
+ * waits like the others, and so many sequences are left to it that no new entry gets one of them.
  */
+
+import { AgentError } from '../errors.ts';
+import { readWhole } from '../host/durable-file.ts';
+import { type Files, isLost } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
-import { readBlockInfo } from './block-frame.ts';
+import { type BlockInfo, readBlockInfo } from './block-frame.ts';
 import type { BootTimes } from './boot-times.ts';
-import { type FileLayer, readAll } from './file-layer.ts';
-import { parseSegmentName, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentScan } from './segment-file.ts';
+import { farthestEnd, parseSegmentName, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentScan } from './segment-file.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
+import type { UnreadFiles } from './unread-files.ts';
 
 const SET_ASIDE = 'set-aside';
 /** A segment is a megabyte; what is far larger was not written by us, and is not to be read into memory. */
-const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
+export const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
+/** A sector may read well at the second try. */
+const TRIES = 3;
 /** The header and the first block's. */
 const HEAD_BYTES = 512;
-const OURS = /^(boots\.json|delivered-[01]\.state|ledger-\d{10}\.jsonl|rejected(\.old)?\.jsonl|set-aside|lost\+found)$/;
+/** As if nothing had been written there: what cannot be read may be ours. */
+const UNKNOWN = Buffer.alloc(HEAD_BYTES);
+const OURS = /^(boots(\.twin)?\.json|delivered-[01]\.state|ledger-\d{10}\.jsonl|rejected(\.old)?\.jsonl|set-aside|lost\+found)$/;
 
 export interface FolderDeps {
-  readonly files: FileLayer;
+  readonly files: Files;
   readonly folder: string;
   readonly log: Log;
+  readonly unread: UnreadFiles;
   /** What `set-aside` may hold; beyond it the oldest in it go. */
   readonly setAsideBytes: number;
   readonly onSetAside: () => void;
@@ -49,13 +59,16 @@ export class OutboxFolder {
       await files.rename(`${folder}/${name}`, `${folder}/${SET_ASIDE}/${target}`);
       log.warn({ file: name }, 'outbox file set aside');
       onSetAside();
-      await this.#boundSetAside();
+      await this.#boundSetAside().catch(() => {});
     } catch (error) {
       log.warn({ file: name, err: error }, 'outbox file cannot be set aside');
     }
   }
 
-  /** Fills the shelf; returns the newest segment with what it holds, when there is one. */
+  /**
+   * Fills the shelf; returns the newest segment with what it holds, when there is one that can be read now.
+   * @throws what the disk says when it does not tell the size of a file yet.
+   */
   async load(shelf: SegmentShelf): Promise<NewestSegment | undefined> {
     const { files, folder } = this.#deps;
     const found: Segment[] = [];
@@ -78,8 +91,13 @@ export class OutboxFolder {
   }
 
   /** Notes how long each boot ran, as far as the newest segment shows it. */
-  static observeBoots(boots: BootTimes, scan: SegmentScan): void {
-    for (const { bootId, lastMs, ownTime } of scan.blocks) if (!ownTime) boots.observe(bootId, lastMs);
+  static observeBoots(boots: BootTimes, blocks: readonly BlockInfo[]): void {
+    let before: string | undefined;
+    for (const { bootId, lastMs, ownTime } of blocks) {
+      if (ownTime) continue;
+      boots.observe(bootId, lastMs, before);
+      before = bootId;
+    }
   }
 
   async #scanNewest(shelf: SegmentShelf): Promise<NewestSegment | undefined> {
@@ -87,23 +105,45 @@ export class OutboxFolder {
       const segment = shelf.segments.at(-1);
       if (segment === undefined) return undefined;
       segment.lastSequence = Number.MAX_SAFE_INTEGER;
-      const scan = await shelf.scan(segment);
-      const last = scan.blocks.at(-1);
-      if (last !== undefined) {
-        segment.lastSequence = last.lastSequence;
-        return { segment, scan };
+      if (segment.thinned === 0) segment.count = 0;
+      const scan = await this.#scan(shelf, segment);
+      if (scan === undefined) {
+        segment.lastSequence = farthestEnd(segment.firstSequence);
+        return undefined;
       }
+      if (scan.blocks.length > 0) return { segment, scan };
       // A first commit that never became durable, or damage from end to end.
-      await shelf.forget(segment);
+      shelf.forget(segment);
       if (scan.cleanTail && scan.damaged.length === 0) await this.#clear(segment.name);
       else await this.setAside(segment.name);
     }
   }
 
+  /** Undefined when the disk does not give it now. */
+  async #scan(shelf: SegmentShelf, segment: Segment): Promise<SegmentScan | undefined> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      try {
+        return await shelf.scan(segment);
+      } catch (error) {
+        if (!(error instanceof AgentError) || !isLost(error.cause)) throw error;
+      }
+    }
+    return undefined;
+  }
+
   async #look(name: string, firstSequence: number): Promise<Segment | undefined> {
-    const { files, folder } = this.#deps;
+    const { files, folder, unread } = this.#deps;
     const path = `${folder}/${name}`;
-    const bytes = await files.size(path);
+    const facts = await files.facts(path).catch((error: unknown) => {
+      if (!isLost(error) || !unread.wasRefused(name)) throw error;
+      return undefined;
+    });
+    if (facts !== undefined) unread.wasRead(name);
+    if (facts === undefined || facts.bytes > LARGEST_FILE_BYTES) {
+      await this.setAside(name);
+      return undefined;
+    }
+    const { bytes } = facts;
     if (bytes === 0) {
       await this.#clear(name);
       return undefined;
@@ -113,14 +153,13 @@ export class OutboxFolder {
     await file?.read(head, 0).catch(() => 0);
     await file?.close();
     let header = readSegmentHeader(head);
-    if (header.kind === 'foreign' && bytes <= LARGEST_FILE_BYTES)
-      header = readSegmentHeader(Buffer.from((await readAll(files, path).catch(() => undefined)) ?? []));
-    if (header.kind === 'foreign' || header.kind === 'newer' || bytes > LARGEST_FILE_BYTES) {
+    if (header.kind === 'foreign')
+      header = readSegmentHeader((await readWhole(files, path, { limitBytes: LARGEST_FILE_BYTES }).catch(() => UNKNOWN)) ?? head);
+    if (!('thinned' in header)) {
       await this.setAside(name);
       return undefined;
     }
-    const thinned = header.kind === 'ours' ? header.thinned : 0;
-    const count = header.kind === 'ours' ? header.count : 0;
+    const { thinned, count } = header;
     const first = readBlockInfo(head, SEGMENT_HEADER_BYTES, { headerOnly: true });
     const segment: Segment = { name, firstSequence, lastSequence: firstSequence, bytes, thinned, count, damagedBytes: 0 };
     if (first !== undefined) segment.first = { bootId: first.bootId, ms: first.firstMs, ownTime: first.ownTime };
@@ -152,7 +191,7 @@ export class OutboxFolder {
     const names = await files.list(`${folder}/${SET_ASIDE}`).catch(() => []);
     let sum = 0;
     for (const name of [...names].sort().reverse()) {
-      sum += await files.size(`${folder}/${SET_ASIDE}/${name}`);
+      sum += (await files.facts(`${folder}/${SET_ASIDE}/${name}`))?.bytes ?? 0;
       if (sum > setAsideBytes) await files.unlink(`${folder}/${SET_ASIDE}/${name}`).catch(() => {});
     }
   }

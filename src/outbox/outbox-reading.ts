@@ -5,8 +5,8 @@ import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import { lookAtEntries } from './entry-resolver.ts';
 import type { ResolvedEntry } from './outbox-batch.ts';
-import type { Segment, SegmentShelf } from './segment-shelf.ts';
-import type { SerialQueue } from './serial-queue.ts';
+import type { ReadingTurns } from './reading-turns.ts';
+import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
 
 export interface EntryQuery {
   readonly device?: string;
@@ -18,31 +18,39 @@ export interface EntryQuery {
   readonly heldOnly?: boolean;
 }
 
+/** Entries with a time of their own need none of a boot's. */
+const ITS_OWN = { untilMs: Number.POSITIVE_INFINITY, offsetMs: 0 } as const;
+
 export interface ReadingParts {
   readonly shelf: SegmentShelf;
   readonly boots: BootTimes;
   readonly state: DeliveryState;
-  readonly reading: SerialQueue;
+  readonly reading: ReadingTurns;
 }
 
 export async function* readEntries(parts: ReadingParts, query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
   const { shelf, boots, state, reading } = parts;
   for (const segment of [...shelf.segments]) {
     if (query.heldOnly === true && state.acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
-    const blocks = await reading.run(async () => (isThere(shelf, segment) ? [...(await shelf.blocksOf(segment))] : [])).catch(passOver);
-    for (const info of blocks) {
+    for (const placed of await blocksInTurn(parts, segment)) {
       signal.throwIfAborted();
-      if (!mayMatch(info, query, parts)) continue;
+      if (!mayMatch(placed.info, query, parts)) continue;
       // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
-      const [columns] = await reading.run(async () => (isThere(shelf, segment) ? shelf.read([{ segment, info }]) : [])).catch(passOver);
+      const [columns] = await reading.run(async () => (isThere(shelf, segment) ? shelf.read([placed]) : [])).catch(passOver);
       if (columns === undefined) continue;
-      for (const entry of lookAtEntries(boots, { segment, info }, columns)) if (matchesEntry(entry, query, state)) yield entry;
+      for (const entry of lookAtEntries(boots, placed, columns)) if (matchesEntry(entry, query, state)) yield entry;
     }
   }
 }
 
+/** Where the blocks of a segment lie; none when it went, or cannot be read now. */
+export async function blocksInTurn({ shelf, reading }: Pick<ReadingParts, 'shelf' | 'reading'>, segment: Segment): Promise<PlacedBlock[]> {
+  const blocks = await reading.run(async () => (isThere(shelf, segment) ? shelf.blocksOf(segment) : [])).catch(passOver);
+  return blocks.map((info) => ({ segment, info }));
+}
+
 /** One segment that cannot be read must not hide the others. */
-function passOver(error: unknown): never[] {
+export function passOver(error: unknown): never[] {
   if (hasCode(error, 'outbox/unreadable')) return [];
   throw error;
 }
@@ -53,10 +61,11 @@ function isThere(shelf: SegmentShelf, segment: Segment): boolean {
 
 function mayMatch(info: BlockInfo, query: EntryQuery, { boots, state }: ReadingParts): boolean {
   if (query.heldOnly === true && state.acknowledged.covers(info.firstSequence, info.lastSequence)) return false;
-  if (query.fromMs === undefined && query.toMs === undefined) return true;
-  const first = info.ownTime ? info.firstMs : boots.look(info.bootId, info.firstMs);
-  const last = info.ownTime ? info.lastMs : boots.look(info.bootId, info.lastMs);
-  if (first === undefined || last === undefined) return false;
+  const stretch = info.ownTime ? ITS_OWN : boots.stretchAt(info.bootId, info.firstMs);
+  if (stretch === undefined) return false;
+  // The clock stepped between its entries: their order says nothing about their times.
+  if (info.lastMs >= stretch.untilMs) return true;
+  const [first, last] = [info.firstMs + stretch.offsetMs, info.lastMs + stretch.offsetMs];
   return last >= (query.fromMs ?? Number.NEGATIVE_INFINITY) && first < (query.toMs ?? Number.POSITIVE_INFINITY);
 }
 

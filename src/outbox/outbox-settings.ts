@@ -29,24 +29,6 @@ export interface OutboxSettings {
   readonly memoryEntries: number;
 }
 
-const MB = 1_000_000;
-const HOUR_MS = 3_600_000;
-
-export const DEFAULT_OUTBOX_SETTINGS: OutboxSettings = {
-  commitAgeMs: 5_000,
-  commitEntries: 1_000,
-  maxBytes: 256 * MB,
-  maxAgeMs: 90 * 24 * HOUR_MS,
-  minFreeBytes: 100 * MB,
-  whenFull: 'thin',
-  retainForMs: 24 * HOUR_MS,
-  retainBytes: 16 * MB,
-  order: 'newest-first',
-  backlogRatePerS: 200,
-  timeUncertain: 'hold',
-  memoryEntries: 10_000,
-};
-
 /** A segment is the unit of unlinking: small enough that space returns soon, large enough that hundreds of them hold everything. */
 const LARGEST_SEGMENT_BYTES = 1024 * 1024;
 /** Space is written ahead as zeros, so that a commit changes data only and no file size: its sync then needs no file-system journal. */

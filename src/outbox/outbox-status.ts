@@ -1,20 +1,26 @@
 /** What people and dashboards want to know: how much is held, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
 import type { BootTimes } from './boot-times.ts';
-import type { DeliveryState, OutboxCounters } from './delivery-state.ts';
+import type { DeliveryState, LastLost, OutboxCounters } from './delivery-state.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Lanes } from './lanes.ts';
+import type { OutboxSettings } from './outbox-settings.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 import type { Retention } from './retention.ts';
 import { heldIn } from './segment-count.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 
 export interface OutboxStatus extends OutboxCounters {
-  /** Entries that wait for delivery, on disk and in memory. */
+  /** Entries that wait for delivery, on disk and in memory; at least, while the end of a segment cannot be read. */
   readonly heldEntries: number;
   /** Of these, entries not yet durable. */
   readonly inMemoryEntries: number;
   /** Of these, entries of boots whose wall time cannot be known, or not yet: held back, or sent as uncertain, by policy. */
   readonly undecidedEntries: number;
+  /** Present while so many of these are held although the clock is right now: of earlier boots, whose time nobody may ever know. */
+  readonly untimedEntries?: number;
+  /** While the outbox has not been opened it is not known. */
+  readonly lastLost?: LastLost;
   /** Size of all segments, and of those that hold something undelivered. */
   readonly bytes: number;
   readonly heldBytes: number;
@@ -32,6 +38,12 @@ export interface OutboxStatus extends OutboxCounters {
   readonly diskBytesPerYear: number;
   /** Present while the disk does not take entries: the system's code. */
   readonly fault?: string;
+  /** Present while the disk does not give so many segments of what waits, which are tried again. */
+  readonly unreadSegments?: number;
+  /** Present while the disk has not come back from a read for a minute: for so long. What is stored does not leave meanwhile. */
+  readonly hangingReadMs?: number;
+  /** Present while the disk has less free space than it is to have: by so many bytes. The outbox then does not grow. */
+  readonly missingBytes?: number;
   readonly timeSynchronised: boolean;
 }
 
@@ -47,6 +59,8 @@ const RATE_WINDOW_MS = 600_000;
 /** Before anything was stored: what a block of ten keys takes per entry. */
 const USUAL_ENTRY_BYTES = 8;
 const SAMPLE_BYTES = 4096;
+/** One read of a slow card takes a second or two, of a failing one half of this. */
+const HANGS_AFTER_MS = 60_000;
 
 /** Measures how many entries come in, over the last minutes. */
 export class AppendRate {
@@ -82,31 +96,38 @@ export interface StatusDeps {
   readonly retention: Retention;
   readonly commit: GroupCommit;
   readonly rate: AppendRate;
-  readonly minFreeBytes: number;
+  readonly reading: ReadingTurns;
+  readonly settings: Pick<OutboxSettings, 'minFreeBytes' | 'timeUncertain'>;
   readonly lanes: Lanes;
   readonly opened: { readonly atMs: number; readonly diskBytes: number };
 }
 
 export function readStatus(deps: StatusDeps): OutboxStatus {
-  const { clock, shelf, state, boots, retention, commit, rate, opened } = deps;
+  const { clock, shelf, state, boots, retention, commit, rate, reading, opened } = deps;
   const held = shelf.segments
     .map((segment) => ({ segment, entries: heldIn(segment, shelf.knownBlocksOf(segment), state.acknowledged) }))
     .filter(({ entries }) => entries > 0);
   const onDisk = held.reduce((sum, { entries }) => sum + entries, 0);
   const heldBytes = held.reduce((sum, { segment }) => sum + segment.bytes, 0);
+  const unread = held.filter(({ segment }) => segment.unreadable !== undefined).length;
   const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, boots);
   const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs());
   const { alarm, live } = deps.lanes.counts();
   const ratePerS = rate.perSecond();
-  const room = Math.min(retention.budgetBytes - heldBytes, retention.freeBytes - deps.minFreeBytes + shelf.bytes - heldBytes);
+  const room = Math.min(retention.budgetBytes - heldBytes, retention.freeBytes - deps.settings.minFreeBytes + shelf.bytes - heldBytes);
   const hours = Math.max(0, room) / (ratePerS * entryBytes(shelf) * 3600);
   const runMs = Math.max(1, clock.monotonicMs() - opened.atMs);
   const perDay = ((state.counters.diskBytes - opened.diskBytes) * DAY_MS) / Math.max(runMs, HOUR_MS / 60);
+  const undecidedEntries = held.reduce((sum, { segment }) => sum + undecidedIn(segment, shelf, state, boots), 0);
+  const timeSynchronised = boots.isDecided(clock.bootId);
+  const isUntimed = timeSynchronised && undecidedEntries > 0 && deps.settings.timeUncertain === 'hold';
   return {
     ...state.counters,
+    lastLost: state.lastLost,
     heldEntries: onDisk + commit.waitingEntries,
     inMemoryEntries: commit.waitingEntries,
-    undecidedEntries: held.reduce((sum, { segment }) => sum + undecidedIn(segment, shelf, state, boots), 0),
+    undecidedEntries,
+    ...(isUntimed ? { untimedEntries: undecidedEntries } : {}),
     bytes: shelf.bytes,
     heldBytes,
     segments: shelf.segments.length,
@@ -118,7 +139,26 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     diskBytesPerDay: Math.round(perDay),
     diskBytesPerYear: Math.round(perDay * 365),
     ...(commit.fault === undefined ? {} : { fault: commit.fault.code }),
-    timeSynchronised: boots.isDecided(clock.bootId),
+    ...(unread === 0 ? {} : { unreadSegments: unread }),
+    ...(reading.stillForMs < HANGS_AFTER_MS ? {} : { hangingReadMs: reading.stillForMs }),
+    ...(retention.missingBytes === 0 ? {} : { missingBytes: retention.missingBytes }),
+    timeSynchronised,
+  };
+}
+
+/** While the folder has not been opened: what it holds nobody knows. */
+export function statusBeforeOpening(known: {
+  readonly waitingEntries: number;
+  readonly dropped: number;
+  readonly fault: string;
+  readonly timeSynchronised: boolean;
+}): OutboxStatus {
+  const { waitingEntries, dropped, fault, timeSynchronised } = known;
+  return {
+    ...{ rejected: 0, thinned: 0, dropped, damaged: 0, setAside: 0, diskBytes: 0 },
+    ...{ heldEntries: waitingEntries, inMemoryEntries: waitingEntries, undecidedEntries: 0 },
+    ...{ bytes: 0, heldBytes: 0, segments: 0, lanes: { alarm: 0, live: 0, backlog: 0 } },
+    ...{ ratePerS: 0, diskBytesPerDay: 0, diskBytesPerYear: 0, fault, timeSynchronised },
   };
 }
 
@@ -138,6 +178,6 @@ function startOf({ first }: Segment, boots: BootTimes): number | undefined {
 
 /** What an entry takes on disk, by the newest segment that has some. */
 function entryBytes(shelf: SegmentShelf): number {
-  const segment = shelf.segments.findLast(({ count, bytes }) => count > 0 && bytes > SAMPLE_BYTES);
+  const segment = shelf.segments.findLast((one) => one.count > 0 && shelf.usedBytes(one) > SAMPLE_BYTES);
   return segment === undefined ? USUAL_ENTRY_BYTES : shelf.usedBytes(segment) / segment.count;
 }

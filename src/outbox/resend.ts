@@ -6,8 +6,10 @@ import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import { lookAtEntries } from './entry-resolver.ts';
 import type { EntryColumns, ResolvedEntry } from './outbox-batch.ts';
-import type { Segment, SegmentShelf } from './segment-shelf.ts';
-import type { SerialQueue } from './serial-queue.ts';
+import { blocksInTurn, passOver } from './outbox-reading.ts';
+import type { ReadingTurns } from './reading-turns.ts';
+import type { RejectedFile } from './rejected-file.ts';
+import type { PlacedBlock, SegmentShelf } from './segment-shelf.ts';
 
 export interface ResendQuery {
   readonly key: string;
@@ -20,44 +22,56 @@ export interface ResendParts {
   readonly shelf: SegmentShelf;
   readonly boots: BootTimes;
   readonly state: DeliveryState;
-  readonly reading: SerialQueue;
-  /** Refused entries: acknowledged, but never counted. */
-  readonly rejected: ReadonlySet<number>;
+  readonly rejected: Pick<RejectedFile, 'list'>;
+  readonly reading: ReadingTurns;
+}
+
+interface BlockParts extends Omit<ResendParts, 'rejected' | 'reading'> {
+  /** Whether an entry arrived, and was not refused or given up. */
+  readonly wasDelivered: (entry: ResolvedEntry) => boolean;
 }
 
 /** Resolves to how many entries of the query wait again; their neighbours in the same blocks go along. */
 export async function resendDelivered(parts: ResendParts, query: ResendQuery, signal: AbortSignal): Promise<number> {
+  const { shelf, state, rejected, reading } = parts;
+  // Of what an earlier release refused nothing else is noted; a number may be given again on a disk that lost all but this.
+  const refused = new Set((await rejected.list()).map(nameOf));
+  const wasDelivered = (entry: ResolvedEntry): boolean =>
+    state.acknowledged.has(entry.sequence) && !state.undelivered.has(entry.sequence) && !refused.has(nameOf(entry));
   let matched = 0;
-  for (const segment of [...parts.shelf.segments]) {
+  for (const segment of [...shelf.segments]) {
     signal.throwIfAborted();
-    matched += await parts.reading.run(() => resendFrom(parts, segment, query));
+    // A turn for each block: who holds up commits waits for one of them at most.
+    for (const placed of await blocksInTurn(parts, segment))
+      matched += await reading.run(() => resendBlock({ ...parts, wasDelivered }, placed, query));
   }
   return matched;
 }
 
-async function resendFrom(parts: ResendParts, segment: Segment, query: ResendQuery): Promise<number> {
-  const { shelf, boots } = parts;
-  if (!shelf.segments.includes(segment) || !shelf.isReadable(segment)) return 0;
-  let matched = 0;
-  for (const info of await shelf.blocksOf(segment)) {
-    const [columns] = await shelf.read([{ segment, info }]);
-    if (columns === undefined) continue;
-    const entries = lookAtEntries(boots, { segment, info }, columns);
-    const wanted = [...entries].filter((entry) => isWanted(entry, query, parts)).length;
-    if (wanted > 0) giveUp(entries, parts);
-    matched += wanted;
-  }
-  return matched;
+async function resendBlock(parts: BlockParts, { segment, info }: PlacedBlock, query: ResendQuery): Promise<number> {
+  const { shelf, boots, wasDelivered } = parts;
+  // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
+  if (!shelf.segments.includes(segment)) return 0;
+  const [columns] = await shelf.read([{ segment, info }]).catch(passOver);
+  if (columns === undefined) return 0;
+  const entries = lookAtEntries(boots, { segment, info }, columns);
+  const wanted = [...entries].filter((entry) => isMeant(entry, query) && wasDelivered(entry)).length;
+  if (wanted > 0) putBack(entries, parts);
+  return wanted;
 }
 
-function isWanted({ key, ts, sequence }: ResolvedEntry, query: ResendQuery, { state, rejected }: ResendParts): boolean {
-  return key === query.key && ts >= query.fromMs && ts < query.toMs && state.acknowledged.has(sequence) && !rejected.has(sequence);
+function isMeant({ key, ts }: ResolvedEntry, query: ResendQuery): boolean {
+  return key === query.key && ts >= query.fromMs && ts < query.toMs;
+}
+
+function nameOf({ sequence, ts }: ResolvedEntry): string {
+  return `${sequence} ${ts}`;
 }
 
 /** No wait in here: acknowledgements and the ledger change together. */
-function giveUp(entries: EntryColumns, { state, rejected }: ResendParts): void {
+function putBack(entries: EntryColumns, { state, wasDelivered }: BlockParts): void {
   for (const [row, entry] of [...entries].entries()) {
-    if (entries.isMark(row) || !state.acknowledged.has(entry.sequence) || rejected.has(entry.sequence)) continue;
+    if (entries.isMark(row) || !wasDelivered(entry)) continue;
     state.cells.take(entry);
     state.acknowledged.remove(entry.sequence, entry.sequence);
   }

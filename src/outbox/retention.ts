@@ -1,179 +1,250 @@
 /**
  * What stays and what gives way. Delivered segments stay a while; entries past their age go; and when the bound or the disk's free
  * space leaves no room for the next commit, delivered segments go first, then the oldest are thinned, then dropped. Every entry that
- * goes undelivered is counted.
+ * goes undelivered is counted. No commit waits for a disk that does not come back from a read: what gives way then goes unread, by segments.
+ *
+ * A disk that others fill cannot be mended from here. While it is short of space the outbox stays as large as it was when that began: what is
+ * new takes the place of the oldest, byte for byte, and what others take costs no entry of ours.
  */
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 import type { BootTimes } from './boot-times.ts';
 import type { DeliveryState } from './delivery-state.ts';
-import type { FileLayer } from './file-layer.ts';
+import { FreeSpace } from './free-space.ts';
 import type { OutboxSettings } from './outbox-settings.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 import { heldIn } from './segment-count.ts';
+import { isOpenEnded } from './segment-file.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 import { thinSegment } from './thinning.ts';
 
 export interface RetentionDeps {
-  readonly files: FileLayer;
+  readonly files: Files;
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly shelf: SegmentShelf;
   readonly boots: BootTimes;
   readonly state: DeliveryState;
+  readonly reading: ReadingTurns;
   readonly settings: OutboxSettings;
   /** Keeps a damaged file for a person to look at. */
   readonly setAside: (name: string) => Promise<void>;
 }
 
-/** Asking the file system costs a call; the space of others does not vanish faster than this. */
-const FREE_SPACE_AGE_MS = 10_000;
+/** `refusable`: it is for the newest, which is to give way itself; `unread`: by nothing that needs a read. */
+type GivingWay = Record<'refusable' | 'unread', boolean>;
+
 /** A sixteenth is left for the ledger, the rejected, what is set aside and the small files. */
 const SEGMENTS_SHARE = 15 / 16;
+/** Where what is new gives way, the rest of that is for alarms; when they fill it, too, the oldest gives way to them. */
+const REGULAR_SHARE = 15 / 16;
 /** After so many halvings one sample in 32 is left; thinner than that is noise. */
 const MOST_THINNINGS = 5;
+/** One that cannot be read must not make others be dropped that can be thinned. */
+const TRIED_AT_ONCE = 3;
 /** What thinning must save to be worth another rewrite. */
 const WORTHWHILE_SAVING = 0.1;
 
 export class Retention {
   readonly #deps: RetentionDeps;
-  #freeBytes = Number.POSITIVE_INFINITY;
-  #freeReadMs = Number.NEGATIVE_INFINITY;
+  readonly #free: FreeSpace;
+  /** While space is short: what the segments took when that began. */
+  #ceilingBytes: number | undefined;
+  /** Where the oldest went for alarms: what was left. What is regular does not grow beyond it before something is delivered. */
+  #leftBytes = Number.POSITIVE_INFINITY;
+  /** One whose thinner copy is being written, which may take as long as the disk does. */
+  #rewriting: Segment | undefined;
+  /** The disk took no more: nobody has any left, or, whatever it says of that, this user has not. */
+  #refusedBy: 'ENOSPC' | 'EDQUOT' | undefined;
 
   constructor(deps: RetentionDeps) {
     this.#deps = deps;
+    this.#free = new FreeSpace(deps);
   }
 
   /** What the disk had left when last asked. */
   get freeBytes(): number {
-    return this.#freeBytes;
+    return this.#free.bytes;
   }
 
-  /** What the segments may take. */
+  /** What the segments may take for what is regular. */
   get budgetBytes(): number {
-    return Math.floor(this.#deps.settings.maxBytes * SEGMENTS_SHARE);
+    const { maxBytes, whenFull } = this.#deps.settings;
+    return Math.floor(maxBytes * SEGMENTS_SHARE * (whenFull === 'drop-newest' ? REGULAR_SHARE : 1));
   }
 
-  /** Lets go of delivered segments past their time, and of all that is past its age. */
+  /** By how much the disk has less free space than it is to have; 0 when all is well. */
+  get missingBytes(): number {
+    return Math.max(0, this.#deps.settings.minFreeBytes - this.freeBytes);
+  }
+
+  /** Lets go of delivered segments past their time, and of all that is past its age. One that cannot be unlinked keeps no other. */
   async expire(): Promise<void> {
     const { settings } = this.#deps;
-    const delivered = this.#sealed().filter((segment) => this.#isDelivered(segment));
+    const delivered = this.#delivered();
     let retained = delivered.reduce((sum, segment) => sum + segment.bytes, 0);
     for (const segment of delivered) {
       const tooMuch = retained > settings.retainBytes;
-      if (!tooMuch && !(this.#ageMs(segment) > settings.retainForMs)) continue;
+      if (!tooMuch && !this.#isOlder(segment, settings.retainForMs)) continue;
       retained -= segment.bytes;
       await this.#remove(segment);
     }
-    for (const segment of this.#sealed()) {
-      if (!(this.#ageMs(segment) > settings.maxAgeMs)) break;
-      await this.#drop(segment, 'age');
-    }
+    for (const segment of this.#sealed())
+      if (this.#isOlder(segment, settings.maxAgeMs)) await this.#drop(segment, { reason: 'age', unread: false });
   }
 
-  /** Makes room for a commit; false when it is the newest that must give way. `whileUnread` keeps readers off segments that go. */
-  async makeRoom(bytes: number, whileUnread: <T>(work: () => Promise<T>) => Promise<T>): Promise<boolean> {
-    await this.#readFreeSpace();
-    const isFull = this.#deps.shelf.bytes + bytes > this.budgetBytes;
-    const isShort = this.#freeBytes < this.#deps.settings.minFreeBytes;
-    if (!isFull && !isShort) return true;
-    return whileUnread(() => this.#makeRoom(bytes, isShort));
+  /**
+   * Makes room for a commit that lets the files grow by so much; false when it is the newest that must give way, which no alarm does.
+   * Nobody reads segments that go, unless a read hangs.
+   */
+  async makeRoom(growth: number, { alarms }: { readonly alarms: boolean }): Promise<boolean> {
+    await this.#free.refresh();
+    const { shelf, settings, reading } = this.#deps;
+    const isFull = this.#refusedBy === 'EDQUOT' || (this.#refusedBy === 'ENOSPC' && this.freeBytes < growth);
+    if (this.missingBytes === 0 && !isFull) this.#ceilingBytes = undefined;
+    else this.#ceilingBytes ??= shelf.bytes;
+    if (this.missingBytes > 0) await reading.soon(() => this.#giveBack());
+    const refusable = settings.whenFull === 'drop-newest' && !alarms;
+    // Space that was taken for alarms is not for others.
+    if ((growth === 0 && !refusable) || shelf.bytes + growth <= this.#mostBytes(refusable)) return true;
+    const hasRoom = await reading.soon((late) => this.#makeRoom(growth, { refusable, unread: false }, late));
+    return hasRoom === 'late' ? this.#makeRoom(growth, { refusable, unread: true }) : hasRoom;
   }
 
-  /** On a disk that is full: lets go of all that was delivered. */
-  async freeDelivered(): Promise<void> {
-    for (const segment of this.#sealed()) if (this.#isDelivered(segment)) await this.#deps.shelf.remove(segment);
-  }
-
-  async #makeRoom(bytes: number, isShort: boolean): Promise<boolean> {
-    const { shelf, settings } = this.#deps;
-    const before = shelf.bytes;
-    // Space that others took is not won back from our entries; we only stop growing.
-    const least = isShort ? Math.min(this.budgetBytes, before) : this.budgetBytes;
-    while (shelf.bytes + bytes > least) if (!(await this.#giveWay())) return settings.whenFull !== 'drop-newest';
-    if (isShort) this.#freeReadMs = Number.NEGATIVE_INFINITY;
-    return true;
-  }
-
-  /** Frees some space; false when nothing may go. */
-  async #giveWay(): Promise<boolean> {
-    const { settings } = this.#deps;
-    const sealed = this.#sealed();
-    const delivered = sealed.find((segment) => this.#isDelivered(segment));
-    if (delivered !== undefined) {
-      await this.#remove(delivered);
-      return true;
-    }
-    const [oldest] = sealed;
-    if (oldest === undefined || settings.whenFull === 'drop-newest') return false;
-    if (settings.whenFull === 'thin' && (await this.#thin(sealed))) return true;
-    await this.#drop(oldest, 'full');
-    return true;
-  }
-
-  /** Thins the least thinned of the older half, the oldest first; false when all of it is as thin as can be. */
-  async #thin(sealed: readonly Segment[]): Promise<boolean> {
-    const { state, log } = this.#deps;
-    const older = sealed.slice(0, Math.ceil(sealed.length / 2));
-    const fewest = Math.min(...older.map((segment) => segment.thinned));
-    const segment = older.find((candidate) => candidate.thinned === fewest);
-    if (segment === undefined || fewest >= MOST_THINNINGS) return false;
-    const result = await thinSegment({ ...this.#deps, acknowledged: state.acknowledged }, segment).catch((error: unknown) => {
-      log.warn({ segment: segment.name, err: error }, 'outbox segment cannot be thinned');
-      return undefined;
+  /** The disk took no more: lets go of all that was delivered, and, while that does not help, of what the next commit needs. */
+  async onRefused(code: 'ENOSPC' | 'EDQUOT'): Promise<void> {
+    this.#refusedBy = code;
+    this.#free.forget();
+    await this.#deps.reading.soon(async () => {
+      for (const segment of this.#delivered()) await this.#letGo(segment);
     });
-    if (result === undefined) return false;
-    const { removed, bytesBefore, bytesAfter } = result;
-    state.count('thinned', removed);
-    log.warn({ segment: segment.name, removed, bytesBefore, bytesAfter }, 'outbox is full: oldest entries thinned');
-    // What does not shrink (alarms, few samples) is not tried again.
-    if (bytesBefore - bytesAfter < bytesBefore * WORTHWHILE_SAVING) segment.thinned = MOST_THINNINGS;
-    return true;
   }
 
-  async #drop(segment: Segment, reason: 'age' | 'full'): Promise<void> {
+  /** The disk took a commit. */
+  onTaken(): void {
+    this.#refusedBy = undefined;
+  }
+
+  /** What the segments may take now. */
+  #mostBytes(refusable: boolean): number {
+    const most = refusable ? Math.min(this.budgetBytes, this.#leftBytes) : this.#deps.settings.maxBytes * SEGMENTS_SHARE;
+    return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Delivered segments are a convenience: they go as far as others lack their space. */
+  async #giveBack(): Promise<void> {
+    let missing = this.missingBytes;
+    for (const segment of this.#delivered()) {
+      if (missing <= 0) break;
+      const { bytes } = this.#deps.shelf;
+      await this.#letGo(segment);
+      missing -= bytes - this.#deps.shelf.bytes;
+    }
+  }
+
+  /** Removes a delivered segment for others' sake: its space is not taken again. */
+  async #letGo(segment: Segment): Promise<void> {
+    if (!(await this.#remove(segment))) return;
+    if (this.#ceilingBytes !== undefined) this.#ceilingBytes -= segment.bytes;
+    this.#free.forget();
+  }
+
+  /** Once it is late somebody else makes the room: nothing more goes here. */
+  async #makeRoom(growth: number, how: GivingWay, late?: AbortSignal): Promise<boolean> {
+    const { shelf } = this.#deps;
+    let gave = true;
+    while (gave && late?.aborted !== true && shelf.bytes + growth > this.#mostBytes(how.refusable)) gave = await this.#giveWay(how, late);
+    return gave || !how.refusable;
+  }
+
+  /** Frees some space; false when nothing may or can go. */
+  async #giveWay({ refusable, unread }: GivingWay, late?: AbortSignal): Promise<boolean> {
+    const { settings, shelf } = this.#deps;
+    const isDone = (segment: Segment): boolean => late?.aborted === true || !shelf.segments.includes(segment);
+    for (const segment of this.#delivered()) if ((await this.#remove(segment)) || isDone(segment)) return true;
+    if (refusable) return false;
+    const sealed = this.#sealed();
+    if (settings.whenFull === 'thin' && !unread && (await this.#thin(sealed, late))) return true;
+    for (const segment of sealed) if ((await this.#drop(segment, { reason: 'full', unread }, late)) || isDone(segment)) return true;
+    return false;
+  }
+
+  /** Thins the least thinned of the older half, the oldest first; false when all of it is as thin as can be, or cannot be rewritten. */
+  async #thin(sealed: readonly Segment[], late?: AbortSignal): Promise<boolean> {
+    const older = sealed.slice(0, Math.ceil(sealed.length / 2)).filter(({ thinned }) => thinned < MOST_THINNINGS);
+    for (const segment of older.sort((a, b) => a.thinned - b.thinned).slice(0, TRIED_AT_ONCE))
+      if ((await this.#thinOne(segment)) || late?.aborted === true) return true;
+    return false;
+  }
+
+  async #thinOne(segment: Segment): Promise<boolean> {
+    const { state, log } = this.#deps;
+    this.#rewriting = segment;
+    try {
+      const { removed, bytesBefore, bytesAfter } = await thinSegment(this.#deps, segment);
+      state.count('thinned', removed);
+      log.warn({ segment: segment.name, removed, bytesBefore, bytesAfter }, 'outbox has no room: oldest entries thinned');
+      // What does not shrink (alarms, few samples) is not tried again.
+      if (bytesBefore - bytesAfter < bytesBefore * WORTHWHILE_SAVING) segment.thinned = MOST_THINNINGS;
+      return true;
+    } catch (error) {
+      log.warn({ segment: segment.name, err: error }, 'outbox segment cannot be thinned');
+      return false;
+    } finally {
+      this.#rewriting = undefined;
+    }
+  }
+
+  /** False when it is not needed any more, or its file cannot be taken off the disk: then nothing changed. What arrives until then does not count. */
+  async #drop(segment: Segment, how: { readonly reason: 'age' | 'full'; readonly unread: boolean }, late?: AbortSignal): Promise<boolean> {
     const { shelf, state, log } = this.#deps;
-    const blocks = await shelf.blocksOf(segment).catch(() => undefined);
+    const blocks = how.unread ? shelf.knownBlocksOf(segment) : await shelf.blocksOf(segment).catch(() => undefined);
+    if (late?.aborted === true || !(await this.#remove(segment))) return false;
     const entries = heldIn(segment, blocks, state.acknowledged);
-    await this.#remove(segment);
+    if (how.reason === 'full') this.#leftBytes = shelf.bytes;
     state.acknowledged.add(segment.firstSequence, segment.lastSequence);
     state.count('dropped', entries);
-    if (entries > 0) log.warn({ segment: segment.name, entries, reason }, 'outbox entries dropped undelivered');
+    const atLeast = blocks === undefined && isOpenEnded(segment) ? ', at least so many: its end was never read' : '';
+    if (entries > 0) log.warn({ segment: segment.name, entries, reason: how.reason }, `outbox entries dropped undelivered${atLeast}`);
+    return true;
   }
 
-  /** What is damaged in it was never read: the file is kept, out of the way. */
-  async #remove(segment: Segment): Promise<void> {
-    const { shelf, setAside } = this.#deps;
-    if (segment.damagedBytes === 0) return shelf.remove(segment);
-    await shelf.forget(segment);
-    await setAside(segment.name);
+  /** Takes a segment off the disk, or out of the way where damage in it was never read; false when that cannot be done now, or others did. */
+  async #remove(segment: Segment): Promise<boolean> {
+    const { shelf, state, setAside, log } = this.#deps;
+    await state.settle();
+    if (!shelf.segments.includes(segment)) return false;
+    try {
+      if (segment.damagedBytes > 0) await setAside(segment.name);
+      if (!(await shelf.remove(segment))) return false;
+      this.#leftBytes = Number.POSITIVE_INFINITY;
+      return true;
+    } catch (error) {
+      log.warn({ segment: segment.name, err: error }, 'outbox segment cannot be removed');
+      return false;
+    }
   }
 
   #sealed(): Segment[] {
-    return this.#deps.shelf.segments.filter((segment) => segment !== this.#deps.shelf.active);
+    const { active, segments } = this.#deps.shelf;
+    return segments.filter((segment) => segment !== active && segment !== this.#rewriting);
   }
 
-  #isDelivered(segment: Segment): boolean {
-    return this.#deps.state.acknowledged.covers(segment.firstSequence, segment.lastSequence);
+  #delivered(): Segment[] {
+    const { state } = this.#deps;
+    return this.#sealed().filter(({ firstSequence, lastSequence }) => state.acknowledged.covers(firstSequence, lastSequence));
   }
 
-  /** Since a segment's last entry was taken, which is when the next one begins; NaN where that cannot be known, and then nothing goes for its age. */
-  #ageMs(segment: Segment): number {
-    const { clock, boots, shelf } = this.#deps;
-    const first = shelf.segments[shelf.segments.indexOf(segment) + 1]?.first ?? segment.first;
-    if (first === undefined) return Number.NaN;
-    if (!first.ownTime && first.bootId === clock.bootId) return clock.monotonicMs() - first.ms;
-    if (!boots.isDecided(clock.bootId)) return Number.NaN;
-    const now = boots.look(clock.bootId, clock.monotonicMs()) ?? Number.NaN;
-    if (first.ownTime) return now - first.ms;
-    const stretch = boots.stretchAt(first.bootId, first.ms);
-    return stretch === undefined || stretch.uncertain ? Number.NaN : now - (first.ms + stretch.offsetMs);
-  }
-
-  async #readFreeSpace(): Promise<void> {
-    const { clock, files, folder } = this.#deps;
-    if (clock.monotonicMs() - this.#freeReadMs < FREE_SPACE_AGE_MS) return;
-    this.#freeReadMs = clock.monotonicMs();
-    this.#freeBytes = await files.freeBytes(folder);
+  /** Whether all in it was certainly taken longer ago than that: by time that ran, never by what a clock says. */
+  #isOlder(segment: Segment, ms: number): boolean {
+    const { boots, shelf } = this.#deps;
+    const later = shelf.segments.slice(shelf.segments.indexOf(segment) + 1);
+    // Of a boot that is forgotten, the next one that is not says how long ago it was at least.
+    const next = later.find(({ first }) => first !== undefined && boots.isKnown(first.bootId))?.first;
+    return [segment.last, next].some(
+      (moment) => moment !== undefined && boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,
+    );
   }
 }

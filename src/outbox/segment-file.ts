@@ -8,6 +8,8 @@ export const SEGMENT_HEADER_BYTES = 96;
 const FORMAT = 'turnstone-outbox-segment';
 const VERSION = 1;
 const BLOCKS_A_STEP = 256;
+/** More entries than any segment holds: what follows one whose end cannot be read begins so far behind its first. */
+const SPARED_SEQUENCES = 2 ** 32;
 const NAME = /^(\d{16})-(\d{1,6})\.seg$/;
 
 export interface SegmentName {
@@ -24,6 +26,16 @@ export interface SegmentScan {
   readonly end: number;
   /** Only zeros follow the last block; otherwise a commit was cut off there. */
   readonly cleanTail: boolean;
+}
+
+/** The last sequence that a segment whose end cannot be read may hold. */
+export function farthestEnd(firstSequence: number): number {
+  return firstSequence + SPARED_SEQUENCES - 1;
+}
+
+/** Whether the end of a segment was never read: its last sequence is then a bound, and no entry is missed for being below it. */
+export function isOpenEnded({ firstSequence, lastSequence }: { readonly firstSequence: number; readonly lastSequence: number }): boolean {
+  return lastSequence >= farthestEnd(firstSequence);
 }
 
 export function segmentFileName({ firstSequence, generation }: SegmentName): string {
@@ -43,19 +55,21 @@ export function segmentHeader(thinned = 0, count = 0): Buffer {
 
 /** `damaged`: not readable, but blocks may follow. `newer` and `foreign`: not ours to read. */
 export type HeaderReading =
-  | { readonly kind: 'ours'; readonly thinned: number; readonly count: number }
-  | { readonly kind: 'damaged' | 'newer' | 'foreign' };
+  | { readonly kind: 'ours' | 'damaged'; readonly thinned: number; readonly count: number }
+  | { readonly kind: 'newer' | 'foreign' };
+
+/** A flipped bit in the header says nothing about the blocks behind it. */
+const DAMAGED: HeaderReading = { kind: 'damaged', thinned: 0, count: 0 };
 
 export function readSegmentHeader(bytes: Buffer): HeaderReading {
   const line = bytes.subarray(0, SEGMENT_HEADER_BYTES).toString('latin1');
   try {
     const header = JSON.parse(line) as { format?: unknown; version?: unknown; thinned?: unknown; count?: unknown } | null;
-    if (header?.format !== FORMAT || typeof header.version !== 'number') return { kind: hasBlock(bytes) ? 'damaged' : 'foreign' };
+    if (header?.format !== FORMAT || typeof header.version !== 'number') return hasBlock(bytes) ? DAMAGED : { kind: 'foreign' };
     if (header.version > VERSION) return { kind: 'newer' };
     return { kind: 'ours', thinned: wholeOr0(header.thinned), count: wholeOr0(header.count) };
   } catch {
-    // A flipped bit in the header says nothing about the blocks behind it.
-    return { kind: hasBlock(bytes) || bytes.every((byte) => byte === 0) ? 'damaged' : 'foreign' };
+    return hasBlock(bytes) || bytes.every((byte) => byte === 0) ? DAMAGED : { kind: 'foreign' };
   }
 }
 

@@ -2,28 +2,39 @@
  * The segments on disk, in the order of their sequences, and the way to read them. Only names and sizes are kept in memory;
  * where the blocks of a segment lie is read when it is needed and kept for the few segments in use.
  */
+import type { Clock } from '../host/clock.ts';
+import { type Files, undefinedWhenMissing } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
+import { nextTurn } from '../host/next-turn.ts';
 import { type BlockInfo, isWholeBlock, unpackBlock } from './block-frame.ts';
 import type { BlockEntries } from './block-payload.ts';
-import type { FileLayer } from './file-layer.ts';
-import { type SegmentScan, scanSteps } from './segment-file.ts';
+import { isOpenEnded, type SegmentScan, scanSteps } from './segment-file.ts';
 import { type ReadableSegment, SegmentReader, type SegmentReaderDeps } from './segment-reader.ts';
+
+/** When an entry was taken: ms since its boot, or UTC epoch ms with a time of its own, which says nothing about its age. */
+export interface TakenMoment {
+  readonly bootId: string;
+  readonly ms: number;
+  readonly ownTime: boolean;
+}
 
 export interface Segment extends ReadableSegment {
   readonly firstSequence: number;
-  /** The last that it holds, or may hold when it was not read yet. */
+  /** The last that it holds, or may hold when it was not read yet; far beyond, while its end cannot be read. */
   lastSequence: number;
   /** Size of the file. */
   bytes: number;
   /** How often it was decimated. */
   thinned: number;
-  /** Entries in it; until it has been read, the width of its sequences. */
+  /** Entries in it; until it has been read, the width of its sequences, and while its end cannot be read, what is known of that. */
   count: number;
   /** Bytes found in it that are no block. */
   damagedBytes: number;
-  /** The boots of its entries, and whether some bring their own time; undefined until it was read. */
   /** When its first entry was taken; undefined when its head is damaged. */
-  first?: { readonly bootId: string; readonly ms: number; readonly ownTime: boolean };
+  first?: TakenMoment;
+  /** No entry in it was taken after this; undefined until it was read or written. */
+  last?: TakenMoment;
+  /** The boots of its entries, and whether some bring their own time; undefined until it was read. */
   bootIds?: readonly string[];
   ownTimes?: boolean;
 }
@@ -45,8 +56,9 @@ export interface SegmentShelfDeps extends SegmentReaderDeps {
 }
 
 export class SegmentShelf {
-  readonly #files: FileLayer;
+  readonly #files: Files;
   readonly #folder: string;
+  readonly #clock: Clock;
   readonly #log: Log;
   readonly #onScanned: (segment: Segment, blocks: readonly BlockInfo[]) => void;
   readonly #segments: Segment[] = [];
@@ -59,6 +71,7 @@ export class SegmentShelf {
   constructor(deps: SegmentShelfDeps) {
     this.#files = deps.files;
     this.#folder = deps.folder;
+    this.#clock = deps.clock;
     this.#log = deps.log;
     this.#onScanned = deps.onScanned;
     this.#reader = new SegmentReader(deps);
@@ -90,23 +103,28 @@ export class SegmentShelf {
 
   /** From now on `committed` adds to this segment. */
   activate(segment: Segment, blocks: readonly BlockInfo[]): void {
-    this.#retire();
+    this.retire();
     this.#active = { segment, blocks: [...blocks] };
   }
 
   committed(blocks: readonly BlockInfo[]): void {
-    const active = this.#active;
-    if (active === undefined) return;
+    if (this.#active === undefined) return;
+    const { segment, blocks: known } = this.#active;
     for (const block of blocks) {
-      active.blocks.push(block);
-      active.segment.lastSequence = Math.max(active.segment.lastSequence, block.lastSequence);
-      active.segment.count += block.count;
+      known.push(block);
+      segment.lastSequence = Math.max(segment.lastSequence, block.lastSequence);
+      segment.count += block.count;
+      // What an earlier run left of the segment says nothing of what comes.
+      if (block.ownTime) segment.ownTimes = true;
+      else if (segment.bootIds?.includes(block.bootId) === false) segment.bootIds = [...segment.bootIds, block.bootId];
     }
+    segment.last = { bootId: this.#clock.bootId, ms: this.#clock.monotonicMs(), ownTime: false };
   }
 
   /** Nothing is added to the active segment any more. */
   retire(): void {
-    this.#retire();
+    if (this.#active !== undefined) this.#keep(this.#active.segment, this.#active.blocks);
+    this.#active = undefined;
   }
 
   /** Whether a segment may be read now; one that could not be is left alone for a while. */
@@ -143,10 +161,15 @@ export class SegmentShelf {
     const scan = await inSteps(scanSteps(await this.#reader.read(segment, 0, segment.bytes)));
     // What a failed commit left behind was written again at the beginning of the next segment.
     const blocks = scan.blocks.filter((block) => block.firstSequence <= segment.lastSequence);
-    segment.damagedBytes = scan.damaged.reduce((sum, [from, to]) => sum + to - from, 0);
-    segment.count = blocks.reduce((sum, block) => sum + block.count, 0);
+    const damagedBytes = scan.damaged.reduce((sum, [from, to]) => sum + to - from, 0);
+    // What was given up may be zeros in place of anything.
+    segment.damagedBytes = segment.unreadable === undefined ? damagedBytes : Math.max(1, damagedBytes);
     segment.bootIds = [...new Set(blocks.map((block) => block.bootId))];
     segment.ownTimes = blocks.some((block) => block.ownTime);
+    const last = blocks.at(-1);
+    if (isOpenEnded(segment)) segment.lastSequence = Math.max(last?.lastSequence ?? 0, segment.firstSequence + segment.count - 1);
+    segment.count = blocks.reduce((sum, block) => sum + block.count, 0);
+    if (last !== undefined) segment.last = { bootId: last.bootId, ms: last.lastMs, ownTime: last.ownTime };
     this.#onScanned(segment, blocks);
     if (segment.damagedBytes > 0)
       this.#log.warn(
@@ -175,23 +198,24 @@ export class SegmentShelf {
     return entries;
   }
 
-  /** Takes a segment off the shelf and its file off the disk. */
-  async remove(segment: Segment): Promise<void> {
-    await this.forget(segment);
-    await this.#files.unlink(`${this.#folder}/${segment.name}`);
+  /** Takes a segment's file off the disk and then the segment off the shelf, as `forget`; what cannot be unlinked stays on both. */
+  async remove(segment: Segment): Promise<boolean> {
+    await this.#files.unlink(`${this.#folder}/${segment.name}`).catch(undefinedWhenMissing);
+    return this.forget(segment);
   }
 
-  /** Takes a segment off the shelf; the file stays. */
-  async forget(segment: Segment): Promise<void> {
+  /** Takes a segment off the shelf; the file stays. False when somebody else did. */
+  forget(segment: Segment): boolean {
     const at = this.#segments.indexOf(segment);
     if (at !== -1) this.#segments.splice(at, 1);
-    await this.refresh(segment);
+    this.refresh(segment);
+    return at !== -1;
   }
 
   /** Forgets what is known of a segment whose file was replaced. */
-  async refresh(segment: Segment): Promise<void> {
+  refresh(segment: Segment): void {
     this.#indexes.delete(segment);
-    await this.#reader.forget(segment);
+    this.#reader.forget(segment);
   }
 
   close(): Promise<void> {
@@ -215,17 +239,12 @@ export class SegmentShelf {
       this.#indexes.delete(oldest);
     }
   }
-
-  #retire(): void {
-    if (this.#active !== undefined) this.#keep(this.#active.segment, this.#active.blocks);
-    this.#active = undefined;
-  }
 }
 
 /** Runs steps to their end, with a turn of the loop for others between them. */
 async function inSteps<T>(steps: Generator<undefined, T>): Promise<T> {
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return step.value;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
 }

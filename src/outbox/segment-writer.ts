@@ -5,19 +5,21 @@
  */
 import { systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files, OpenFile } from '../host/files.ts';
 import type { BlockInfo, FramedBlock } from './block-frame.ts';
-import type { FileLayer, OpenFile } from './file-layer.ts';
 import { SEGMENT_HEADER_BYTES, segmentFileName, segmentHeader } from './segment-file.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 
 const PAGE_BYTES = 4096;
+/** Each is a file that an earlier try left and nobody could remove. */
+const MOST_GENERATIONS = 1_000;
 /** When the file has not grown for so long, nobody waits for the few ms that taking space by pages costs. */
 const QUIET_MS = 10_000;
 /** A commit is one call for a thread of the pool: a third faster than a write and a sync. */
 const SYNCED = { synced: true };
 
 export interface SegmentWriterDeps {
-  readonly files: FileLayer;
+  readonly files: Files;
   readonly folder: string;
   readonly shelf: SegmentShelf;
   readonly clock: Clock;
@@ -64,6 +66,15 @@ export class SegmentWriter {
     const file = await this.#deps.files.open(`${this.#deps.folder}/${segment.name}`, 'update', SYNCED);
     this.#open = { segment, file, at: end, allocated: segment.bytes, isNew: false, failed: false };
     this.#deps.shelf.activate(segment, blocks);
+  }
+
+  /** By how much the files will grow with a commit of so many bytes. */
+  growthOf(size: number): number {
+    const { segmentBytes, preallocationBytes } = this.#deps;
+    const open = this.#open;
+    const goesOn = open !== undefined && open.at + size <= Math.max(open.allocated, segmentBytes);
+    const end = goesOn ? open.at + size : SEGMENT_HEADER_BYTES + size;
+    return Math.max(0, Math.ceil(end / preallocationBytes) * preallocationBytes - (goesOn ? open.allocated : 0));
   }
 
   /**
@@ -201,7 +212,7 @@ export class SegmentWriter {
 
   async #create(firstSequence: number): Promise<OpenSegment> {
     const { files, folder } = this.#deps;
-    for (let generation = 0; ; generation += 1) {
+    for (let generation = 0; generation < MOST_GENERATIONS; generation += 1) {
       const name = segmentFileName({ firstSequence, generation });
       const file = await files.open(`${folder}/${name}`, 'create', SYNCED).catch((error: unknown) => {
         if (systemCode(error) === 'EEXIST') return undefined;
@@ -212,6 +223,7 @@ export class SegmentWriter {
       this.#open = { segment, file, at: SEGMENT_HEADER_BYTES, allocated: 0, isNew: true, failed: false };
       return this.#open;
     }
+    throw new Error(`no free name is left for a segment that begins with ${firstSequence}`);
   }
 
   async #abandon(open: OpenSegment): Promise<void> {

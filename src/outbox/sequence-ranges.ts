@@ -34,6 +34,16 @@ export class SequenceRanges {
     return this.rangeOf(first, last) !== undefined;
   }
 
+  /** Whether every number of the range is in this set or in the other. */
+  coversWith(other: SequenceRanges, first: number, last: number): boolean {
+    for (let at = first; at <= last; ) {
+      const range = this.rangeOf(at, at) ?? other.rangeOf(at, at);
+      if (range === undefined) return false;
+      at = range[1] + 1;
+    }
+    return true;
+  }
+
   /** The range of the set that covers a range. */
   rangeOf(first: number, last: number): SequenceRange | undefined {
     const range = this.#ranges[this.#firstEndingAtOrAfter(first)];
@@ -56,6 +66,13 @@ export class SequenceRanges {
     }
   }
 
+  /** The greatest number of the set up to one. */
+  lastUpTo(sequence: number): number | undefined {
+    const at = this.#firstEndingAtOrAfter(sequence);
+    const range = this.#ranges[at];
+    return range !== undefined && range[0] <= sequence ? sequence : this.#ranges[at - 1]?.[1];
+  }
+
   /** Takes a range out of the set. */
   remove(first: number, last: number): void {
     const at = this.#firstEndingAtOrAfter(first);
@@ -67,6 +84,16 @@ export class SequenceRanges {
       until += 1;
     }
     this.#ranges.splice(at, until - at, ...kept);
+  }
+
+  /** What is left of some ranges where this set takes from them, ascending. */
+  without(ranges: readonly SequenceRange[]): readonly SequenceRange[] {
+    const left = new SequenceRanges(ranges);
+    for (const [first, last] of ranges) {
+      let at = this.#firstEndingAtOrAfter(first);
+      for (let own = this.#ranges[at]; own !== undefined && own[0] <= last; own = this.#ranges[++at]) left.remove(own[0], own[1]);
+    }
+    return left.list();
   }
 
   /** Forgets everything below a number. */

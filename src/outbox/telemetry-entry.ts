@@ -18,5 +18,7 @@ export interface TelemetryEntry {
   readonly monotonicMs: number;
   /** UTC epoch ms, only when the source itself knows the time (a GPS, a logger with its own clock). */
   readonly takenAtMs?: number;
+  /** It was given out with `takenAtMs` before, and goes out with it again, even though the instant is taken: by itself. */
+  readonly isAgain?: boolean;
   readonly class: EntryClass;
 }

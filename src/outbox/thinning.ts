@@ -2,16 +2,28 @@
  * Decimates a segment: of each key every second sample stays, and of each stretch the first, last, least and greatest, so that a long
  * outage keeps a coarse history. The thinner copy is written beside the segment, synced, and renamed over it.
  */
+
+import type { Files } from '../host/files.ts';
 import type { JsonValue } from '../host/json.ts';
-import { frameBlock } from './block-frame.ts';
+import { type BlockInfo, frameBlock } from './block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from './block-payload.ts';
-import type { FileLayer } from './file-layer.ts';
+import type { DeliveryState } from './delivery-state.ts';
+import type { ReadingTurns } from './reading-turns.ts';
+import { heldInBlock } from './segment-count.ts';
 import { SEGMENT_HEADER_BYTES, segmentHeader } from './segment-file.ts';
 import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
-import type { SequenceRanges } from './sequence-ranges.ts';
 
 /** Entries decimated together: a few hundred of each key, and a bounded part of memory. */
 const STRETCH_ENTRIES = 4_000;
+
+export interface ThinningDeps {
+  readonly files: Files;
+  readonly folder: string;
+  readonly shelf: SegmentShelf;
+  readonly state: DeliveryState;
+  /** It writes in a turn to read. */
+  readonly reading: Pick<ReadingTurns, 'advanced'>;
+}
 
 export interface Thinned {
   /** Entries that were taken away. */
@@ -21,22 +33,55 @@ export interface Thinned {
 }
 
 /** Rewrites one segment that nothing is written to any more. Entries that were delivered go too, alarms stay whole. */
-export async function thinSegment(
-  deps: { readonly files: FileLayer; readonly folder: string; readonly shelf: SegmentShelf; readonly acknowledged: SequenceRanges },
-  segment: Segment,
-): Promise<Thinned> {
-  const { files, folder, shelf, acknowledged } = deps;
+export async function thinSegment(deps: ThinningDeps, segment: Segment): Promise<Thinned> {
+  const { files, folder, shelf, state, reading } = deps;
   const path = `${folder}/${segment.name}`;
   const bytesBefore = segment.bytes;
+  try {
+    const { had, kept, lost, bytesAfter } = await writeThinner(deps, segment, `${path}.tmp`);
+    await state.settle();
+    await files.rename(`${path}.tmp`, path);
+    reading.advanced();
+    // From here on the file is another: what is known of it must be, too, whatever else fails.
+    segment.bytes = bytesAfter;
+    segment.count = kept;
+    segment.thinned += 1;
+    delete segment.unreadable;
+    // Blocks that are no longer whole went with the rewriting.
+    for (const info of lost) {
+      state.count('damaged', heldInBlock(info, state.acknowledged));
+      state.acknowledged.add(info.firstSequence, info.lastSequence);
+    }
+    shelf.refresh(segment);
+    // Should a power cut bring the thicker one back, nothing is lost by it.
+    await files.syncFolder(folder).catch(() => {});
+    return { removed: had - kept, bytesBefore, bytesAfter };
+  } catch (error) {
+    await files.unlink(`${path}.tmp`).catch(() => {});
+    throw error;
+  }
+}
+
+async function writeThinner(
+  { files, shelf, state, reading }: ThinningDeps,
+  segment: Segment,
+  path: string,
+): Promise<{ readonly had: number; readonly kept: number; readonly lost: readonly BlockInfo[]; readonly bytesAfter: number }> {
+  const { acknowledged } = state;
   const encoder = new PayloadEncoder();
   const blocks = (await shelf.blocksOf(segment)).filter((info) => !acknowledged.covers(info.firstSequence, info.lastSequence));
   let at = SEGMENT_HEADER_BYTES;
   let kept = 0;
   let had = 0;
-  const target = await files.open(`${path}.tmp`, 'replace');
+  const lost: BlockInfo[] = [];
+  const target = await files.open(path, 'replace');
   try {
     for (const stretch of stretches(blocks.map((info) => ({ segment, info })))) {
-      const entries = joined(stretch, await shelf.read(stretch));
+      const read = await shelf.read(stretch);
+      read.forEach((one, row) => {
+        if (one === undefined) lost.push((stretch[row] as PlacedBlock).info);
+      });
+      const entries = joined(stretch, read);
       had += entries.keys.length;
       const { alarm, bootId, firstSequence } = (stretch[0] as PlacedBlock).info;
       const thinner = alarm ? entries : decimate(entries);
@@ -45,20 +90,17 @@ export async function thinSegment(
       const lastSequence = (stretch.at(-1) as PlacedBlock).info.lastSequence;
       const { bytes } = frameBlock(encoder, thinner, { alarm, bootId, firstSequence, lastSequence });
       await target.write(bytes, at);
+      reading.advanced();
       at += bytes.length;
     }
     await target.write(segmentHeader(segment.thinned + 1, kept), 0);
+    reading.advanced();
     await target.datasync();
+    reading.advanced();
   } finally {
     await target.close();
   }
-  await files.rename(`${path}.tmp`, path);
-  await files.syncFolder(folder);
-  await shelf.refresh(segment);
-  segment.bytes = at;
-  segment.count = kept;
-  segment.thinned += 1;
-  return { removed: had - kept, bytesBefore, bytesAfter: at };
+  return { had, kept, lost, bytesAfter: at };
 }
 
 /** Every second sample of each key, and its first, last, least and greatest. */

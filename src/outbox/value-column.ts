@@ -3,7 +3,7 @@
  * differences wherever that gives back the very same doubles; anything else has a form of its own, and none changes a value:
  * longs stay longs, -0 stays -0, JSON stays equal.
  */
-import { type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { type JsonValue, OWN_JSON, parseJson, stringifyJson } from '../host/json.ts';
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';
 
@@ -24,8 +24,6 @@ const JSON_TEXT = 7;
 /** Differences of two numbers within this stay safe integers when zigzagged. */
 const LARGEST_WHOLE = 2 ** 51;
 const POWERS_OF_TEN = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
-/** What was taken by `append` comes back whatever its depth; the wire has limits of its own. */
-const OWN_JSON = { depth: 5_000, length: 1 << 29 };
 
 export function writeColumn(to: ByteWriter, values: readonly JsonValue[]): void {
   const places = decimalPlaces(values);
@@ -77,24 +75,18 @@ export function readColumn(from: ByteReader, into: JsonValue[], rows: Uint32Arra
 function decimalPlaces(values: readonly JsonValue[]): number | undefined {
   let places = 0;
   for (const value of values) {
-    if (typeof value !== 'number') return undefined;
-    for (; ; places += 1) {
-      const power = POWERS_OF_TEN[places];
-      if (power === undefined) return undefined;
-      const whole = Math.round(value * power);
-      // Written as "not less", so that NaN fails it too.
-      if (!(Math.abs(whole) < LARGEST_WHOLE)) return undefined;
-      if (whole / power === value) break;
-    }
-    if (value === 0 && Object.is(value, -0)) return undefined;
+    if (typeof value !== 'number' || Object.is(value, -0)) return undefined;
+    while (places < POWERS_OF_TEN.length && !isWholeAt(value, places)) places += 1;
   }
   // More places later in the column also hold for the values before: but only if they still divide back to the same double.
-  const power = POWERS_OF_TEN[places] as number;
-  for (const value of values as readonly number[]) {
-    const whole = Math.round(value * power);
-    if (!(Math.abs(whole) < LARGEST_WHOLE) || whole / power !== value) return undefined;
-  }
-  return places;
+  return values.every((value) => isWholeAt(value as number, places)) ? places : undefined;
+}
+
+function isWholeAt(value: number, places: number): boolean {
+  // Past the last power there is NaN, which no comparison takes.
+  const power = POWERS_OF_TEN[places] ?? Number.NaN;
+  const whole = Math.round(value * power);
+  return Math.abs(whole) < LARGEST_WHOLE && whole / power === value;
 }
 
 function writeMixed(to: ByteWriter, value: JsonValue): void {

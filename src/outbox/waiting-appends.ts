@@ -11,6 +11,8 @@ export interface WaitingAppend {
   readonly reject: (error: AgentError) => void;
 }
 
+/** What may wait while the disk takes nothing, however few entries it is. */
+export const MEMORY_RING_BYTES = 4 * 1024 * 1024;
 /** An entry in memory without its key and value: the object, its numbers, its place in arrays. */
 const ENTRY_BYTES = 64;
 
@@ -29,15 +31,8 @@ export class WaitingAppends {
 
   /** Adds one; tells whether it holds an alarm. */
   add(entries: readonly TelemetryEntry[], resolve: () => void, reject: (error: AgentError) => void): boolean {
-    let bytes = 0;
-    let alarm = false;
-    for (const entry of entries) {
-      bytes += ENTRY_BYTES + entry.key.length + sizeOf(entry.value);
-      alarm ||= entry.class === 'alarm';
-    }
-    this.#appends.push({ entries, bytes, alarm, resolve, reject });
-    this.#entries += entries.length;
-    this.#bytes += bytes;
+    const alarm = entries.some((entry) => entry.class === 'alarm');
+    this.#push({ entries, bytes: bytesOf(entries), alarm, resolve, reject });
     return alarm;
   }
 
@@ -47,6 +42,14 @@ export class WaitingAppends {
     this.#entries = 0;
     this.#bytes = 0;
     return appends;
+  }
+
+  /** The alarms alone; what was appended with one waits on like any other. */
+  takeAlarms(): WaitingAppend[] {
+    if (!this.#appends.some(({ alarm }) => alarm)) return [];
+    const parts = this.takeAll().flatMap(apart);
+    for (const part of parts) if (!part.alarm) this.#push(part);
+    return parts.filter(({ alarm }) => alarm);
   }
 
   /** Refuses the oldest regular append, or the oldest alarm when nothing else is left, but never the last one; returns how many entries went. */
@@ -59,6 +62,45 @@ export class WaitingAppends {
     append.reject(new AgentError('outbox/dropped', 'the disk does not take entries, and memory is full of them', { recovery: 'drop' }));
     return append.entries.length;
   }
+
+  #push(append: WaitingAppend): void {
+    this.#appends.push(append);
+    this.#entries += append.entries.length;
+    this.#bytes += append.bytes;
+  }
+}
+
+/** Alarms and what is regular, each by itself: one append all the same, which is done when both are. */
+function apart(append: WaitingAppend): readonly WaitingAppend[] {
+  const alarms = append.entries.filter((entry) => entry.class === 'alarm');
+  const regular = append.entries.filter((entry) => entry.class !== 'alarm');
+  if (alarms.length === 0 || regular.length === 0) return [append];
+  let isHalfDone = false;
+  const resolve = (): void => {
+    if (isHalfDone) append.resolve();
+    isHalfDone = true;
+  };
+  return [alarms, regular].map((entries) => ({
+    entries,
+    bytes: bytesOf(entries),
+    alarm: entries === alarms,
+    resolve,
+    reject: append.reject,
+  }));
+}
+
+function bytesOf(entries: readonly TelemetryEntry[]): number {
+  return entries.reduce((bytes, { key, value }) => bytes + ENTRY_BYTES + key.length + sizeOf(value), 0);
+}
+
+export function closedError(): AgentError {
+  return new AgentError('outbox/closed', 'the outbox is closed', { recovery: 'stop' });
+}
+
+/** Its entries were taken; of a full outbox that drops the newest, its alarms alone. */
+export function settle({ entries, resolve, reject }: WaitingAppend, { isFull }: { readonly isFull: boolean }): void {
+  if (!isFull || entries.every((entry) => entry.class === 'alarm')) resolve();
+  else reject(new AgentError('outbox/full', 'the outbox is full, and set to drop the newest', { recovery: 'drop' }));
 }
 
 function sizeOf(value: TelemetryValue): number {

@@ -1,7 +1,7 @@
-/** What an answer of the platform means: architecture.md's table, in one place, for uploads and for every other call. */
+/** What an answer of the platform means: the table of wire-facts.md ("Answers to an upload"), for uploads and for every other call. */
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { UploadAnswer } from './device-api.ts';
-import { DEEPEST_ANSWER, type PayloadCodec } from './payload-codec.ts';
+import { DEEPEST_ANSWER, MOST_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
 import { PlatformError, safeText } from './platform-error.ts';
 
 /** An answer as it came, its body bounded. */
@@ -114,7 +114,7 @@ function judgeSuccess(answer: Answer, text: string, deps: JudgeDeps): Verdict {
 /** By the codec when the answer names its type; as JSON otherwise, which proxies and error pages of the platform use whatever was asked for. */
 function decodeBody(answer: Answer, codec: PayloadCodec): JsonValue {
   if (answer.contentType === codec.contentType) return codec.decode(answer.body);
-  return parseJson(textOf(answer.body), { depth: DEEPEST_ANSWER });
+  return parseJson(textOf(answer.body), { depth: DEEPEST_ANSWER, values: MOST_ANSWER_VALUES });
 }
 
 function isHtml(answer: Answer): boolean {

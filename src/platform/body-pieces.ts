@@ -3,9 +3,20 @@
  * image is copied once more and collected twice as often; on a heap of 64 MB that doubled the time of a download.
  */
 import type { Readable } from 'node:stream';
+import type { Clock } from '../host/clock.ts';
+import { PlatformError } from './platform-error.ts';
 
-/** Ends with the body, and ends the body when the caller ends early. @throws whatever the body fails with. */
-export async function* piecesOf(body: Readable): AsyncGenerator<Uint8Array> {
+export interface Silence {
+  readonly clock: Clock;
+  /** For so long nothing may come while it is waited for: the time that the caller takes does not count. */
+  readonly longestMs: number;
+}
+
+/**
+ * Ends with the body, and ends the body when the caller ends early.
+ * @throws PlatformError `platform/busy` (retry) when nothing comes for too long, and whatever the body fails with.
+ */
+export async function* piecesOf(body: Readable, { clock, longestMs }: Silence): AsyncGenerator<Uint8Array> {
   const waiting: Uint8Array[] = [];
   let wake = (): void => {};
   let failure: unknown;
@@ -34,11 +45,15 @@ export async function* piecesOf(body: Readable): AsyncGenerator<Uint8Array> {
         const woken = new Promise<void>((resolve) => {
           wake = resolve;
         });
+        const seconds = Math.round(longestMs / 1_000);
+        const silent = new PlatformError('busy', `the file stopped half way: nothing came for ${seconds} s`, { cut: true });
+        const cancel = clock.after(longestMs, () => over(silent));
         body.resume();
         await woken;
+        cancel();
       }
     }
   } finally {
-    if (!isOver) body.destroy();
+    if (!body.readableEnded) body.destroy();
   }
 }

@@ -5,12 +5,14 @@
 import { Decoder, Encoder, setSizeLimits } from 'cbor-x';
 import { AgentError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
+import { checkCborBounds } from './cbor-bounds.ts';
 import type { TelemetryRows } from './device-api.ts';
-import { DEEPEST_ANSWER, type PayloadCodec } from './payload-codec.ts';
+import { DEEPEST_ANSWER, MOST_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
+import { apartFrom } from './telemetry-json.ts';
 import { fitsInt64 } from './wire-values.ts';
 
-/** A header of five bytes can announce four thousand million members; more than this is an attack, not an answer. */
-const MOST_MEMBERS = 1_000_000;
+/** A header of five bytes can announce four thousand million members; no answer may hold more than this. */
+const MOST_MEMBERS = 2 * MOST_ANSWER_VALUES;
 
 /** cbor-x renames a `__proto__` key to this, and keeps it. */
 const RENAMED_PROTO = '__proto_';
@@ -31,6 +33,8 @@ export function cborCodec(): PayloadCodec {
     encodeAttributes: encode,
     encode,
     decode: (bytes) => {
+      // What is counted are heads: a key of a map is one too.
+      checkCborBounds(bytes, MOST_MEMBERS);
       let decoded: unknown;
       try {
         decoded = decoder.decode(bytes);
@@ -43,15 +47,19 @@ export function cborCodec(): PayloadCodec {
   };
 }
 
-/** One record for each instant, rows without a time as one record without one. */
+/** The records that the JSON codec makes; rows without a time are one record without one. */
 function recordsOf({ keys, values, ts }: TelemetryRows): JsonObject[] {
   const records: JsonObject[] = [];
   for (let row = 0; row < keys.length; ) {
-    const from = row;
     const at = ts?.[row];
-    while (row < keys.length && ts?.[row] === at) row += 1;
-    const own = Object.fromEntries(keys.slice(from, row).map((key, next) => [key, values[from + next] as JsonValue]));
-    records.push(at === undefined ? own : { ts: at, values: own });
+    const own = new Map<string, JsonValue>();
+    for (; row < keys.length && ts?.[row] === at; row += 1) {
+      const key = keys[row] as string;
+      const apart = apartFrom(key);
+      if (at !== undefined && (own.has(key) || (apart !== undefined && own.has(apart)))) break;
+      own.set(key, values[row] as JsonValue);
+    }
+    records.push(at === undefined ? Object.fromEntries(own) : { ts: at, values: Object.fromEntries(own) });
   }
   return records;
 }

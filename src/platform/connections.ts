@@ -5,11 +5,12 @@
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { PlatformError, safeText } from './platform-error.ts';
+import { trusting } from './trusted-authorities.ts';
 
 export interface ConnectionSettings {
   /** `http://` or `https://`, host, optional port and path prefix. */
   readonly url: string;
-  /** PEM of the authorities to trust instead of the system's. */
+  /** PEM of authorities to trust beside the public ones. */
   readonly ca?: string | Buffer;
   /** PEM of the client certificate and its key. */
   readonly clientCertificate?: string | Buffer;
@@ -21,6 +22,27 @@ export interface ConnectionSettings {
 
 /** One socket each, but `calls`, where a reply must not wait for another call that hangs. */
 export type Lane = 'upload' | 'calls' | 'attribute-poll' | 'rpc-poll' | 'download';
+
+/** How the platform is reached; the agent's only way out to it. */
+export interface PlatformConnections {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** The path prefix of the address, without a slash at its end. */
+  readonly prefix: string;
+  /** Who carries a lane's requests; made on first use. */
+  lane(lane: Lane): Pick<Dispatcher, 'request'>;
+  readonly traffic: Traffic;
+  /** What no text for people may hold, nor any part of it that is secret. */
+  readonly secrets: readonly string[];
+  /** Ends every connection at once; calls under way fail. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Opens nothing yet. @throws PlatformError `platform/settings` (stop) for an address that is none. */
+export type Connect = (settings: ConnectionSettings) => PlatformConnections;
+
+/** Over this machine's network. */
+export const connectOverNetwork: Connect = (settings) => new Connections(settings);
 
 /** HTTP bytes (headers and bodies, without TLS's framing) over all lanes since start. */
 export interface Traffic {
@@ -36,12 +58,17 @@ const KEEP_ALIVE_MS = 50_000;
 /** Sockets of the `calls` lane, opened as they are needed: a reply, attributes out, attributes in. */
 const CALL_SOCKETS = 3;
 
+/**
+ * Of everything that comes between two requests of a socket: the largest answer that is read (4 MiB), in small pieces. What is no body
+ * (extensions of chunks, 1xx answers without end) passes the parser without being counted there, and costs a core.
+ */
+const LARGEST_RECEIVED = 16 * 1024 * 1024;
+
 /** Headers of an honest server are a few hundred bytes. */
 const LARGEST_HEADERS = 16 * 1024;
 
-export class Connections {
+class Connections implements PlatformConnections {
   readonly origin: string;
-  /** The path prefix of the address, without a slash at its end. */
   readonly prefix: string;
   readonly #settings: ConnectionSettings;
   readonly #lanes = new Map<Lane, Dispatcher>();
@@ -49,7 +76,6 @@ export class Connections {
   #sentBefore = 0;
   #receivedBefore = 0;
 
-  /** Opens nothing yet. @throws PlatformError `platform/settings` (stop) for an address that is none. */
   constructor(settings: ConnectionSettings) {
     const url = parseAddress(settings.url, 'the platform address');
     if (settings.proxy !== undefined) parseAddress(settings.proxy, 'the proxy address');
@@ -58,11 +84,11 @@ export class Connections {
     this.#settings = settings;
   }
 
-  /** The dispatcher of a lane; made on first use. */
   lane(lane: Lane): Dispatcher {
     const known = this.#lanes.get(lane);
     if (known !== undefined) return known;
-    const made = this.#open(lane === 'calls' ? CALL_SOCKETS : 1);
+    // A file may be as large as its offer says; its own deadline and hours end it.
+    const made = this.#open(lane === 'calls' ? CALL_SOCKETS : 1, lane === 'download' ? Number.POSITIVE_INFINITY : LARGEST_RECEIVED);
     this.#lanes.set(lane, made);
     return made;
   }
@@ -77,29 +103,28 @@ export class Connections {
     return { sentBytes, receivedBytes };
   }
 
-  /** What no text for people may hold: the proxy's address with its password. */
+  /** The proxy's address, with its password: secret-forms.ts knows what is secret in it. */
   get secrets(): readonly string[] {
     return this.#settings.proxy === undefined ? [] : [this.#settings.proxy];
   }
 
-  /** Ends every connection at once; calls under way fail. Idempotent. */
   async close(): Promise<void> {
     const lanes = [...this.#lanes.values()];
     this.#lanes.clear();
     await Promise.all(lanes.map((lane) => lane.destroy()));
   }
 
-  #open(connections: number): Dispatcher {
+  #open(connections: number, limitBytes: number): Dispatcher {
     const { ca, clientCertificate, clientKey, proxy, connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#settings;
     const identity = {
-      ...(ca === undefined ? {} : { ca }),
+      ...trusting(ca),
       ...(clientCertificate === undefined ? {} : { cert: clientCertificate }),
       ...(clientKey === undefined ? {} : { key: clientKey }),
     };
     const shared = { connections, pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: LARGEST_HEADERS, allowH2: false };
     try {
       if (proxy === undefined) {
-        const connect = this.#counted(buildConnector({ ...identity, timeout: connectTimeoutMs, allowH2: false }));
+        const connect = this.#watched(buildConnector({ ...identity, timeout: connectTimeoutMs, allowH2: false }), limitBytes);
         return new Pool(this.origin, { ...shared, connect });
       }
       return new ProxyAgent({
@@ -108,9 +133,9 @@ export class Connections {
         connectTimeout: connectTimeoutMs,
         requestTls: { ...identity, allowH2: false },
         // The proxy may stand behind the same private authority as the platform, but gets no client certificate.
-        proxyTls: { ...(ca === undefined ? {} : { ca }), allowH2: false },
-        clientFactory: (origin, options) => new Pool(origin, this.#countedOptions(options)),
-        factory: (origin, options) => new Pool(origin, { ...shared, ...this.#countedOptions(options) }),
+        proxyTls: { ...trusting(ca), allowH2: false },
+        clientFactory: (origin, options) => new Pool(origin, this.#watchedOptions(options, limitBytes)),
+        factory: (origin, options) => new Pool(origin, { ...shared, ...this.#watchedOptions(options, limitBytes) }),
       });
     } catch (cause) {
       const said = safeText(cause instanceof Error ? cause.message : '', this.secrets);
@@ -118,19 +143,20 @@ export class Connections {
     }
   }
 
-  #countedOptions(options: object): Pool.Options {
+  #watchedOptions(options: object, limitBytes: number): Pool.Options {
     const connect =
       'connect' in options && typeof options.connect === 'function' ? (options.connect as buildConnector.connector) : undefined;
-    return connect === undefined ? options : { ...options, connect: this.#counted(connect) };
+    return connect === undefined ? options : { ...options, connect: this.#watched(connect, limitBytes) };
   }
 
   /** A tunnelled socket passes here twice, as the tunnel and as TLS inside it; only the outer one is counted. */
-  #counted(connect: buildConnector.connector): buildConnector.connector {
+  #watched(connect: buildConnector.connector, limitBytes: number): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...result) => {
         // Undefined, not null, when connecting failed.
         const socket: Socket | null | undefined = result[1];
         if (socket && options.httpSocket === undefined && !isInside(socket, this.#sockets)) this.#count(socket);
+        if (socket) boundAnswer(socket, limitBytes);
         callback(...result);
       });
   }
@@ -143,6 +169,20 @@ export class Connections {
       this.#receivedBefore += socket.bytesRead;
     });
   }
+}
+
+/** Ends a socket that brings more than `limitBytes` without having been asked anything new. */
+function boundAnswer(socket: Socket, limitBytes: number): void {
+  let askedBytes = socket.bytesWritten;
+  let sinceBytes = socket.bytesRead;
+  socket.on('readable', () => {
+    if (socket.bytesWritten !== askedBytes) {
+      askedBytes = socket.bytesWritten;
+      sinceBytes = socket.bytesRead;
+    } else if (socket.bytesRead - sinceBytes > limitBytes) {
+      socket.destroy(new Error('the answer does not end'));
+    }
+  });
 }
 
 /** Whether a socket is counted already, or is TLS inside of one that is. */

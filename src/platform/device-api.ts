@@ -1,4 +1,4 @@
-/** The door to the platform's device HTTP API (device-http-api.md); http-device-api.ts is the one that speaks it. */
+/** The door to the platform's device HTTP API (wire-facts.md, "Endpoints"); http-device-api.ts is the one that speaks it. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 
 /** Values and their instants side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
@@ -9,15 +9,26 @@ export interface TelemetryRows {
   readonly ts?: readonly number[];
 }
 
-/** What an upload's answer means (architecture.md, "platform's answers to an upload"); refusals are values, because the caller acts on each. */
+/** A row that the server would take with a 200 and then lose, with everything else of its instant. */
+export interface UnsendableRow {
+  /** Its place among the rows of the upload. */
+  readonly row: number;
+  /** In words. */
+  readonly reason: string;
+}
+
+/** What an upload's answer means (wire-facts.md, "Answers to an upload"); refusals are values, because the caller acts on each. */
 export type UploadAnswer =
   | { readonly kind: 'accepted' }
-  /** 400, or 500 with text: an entry in it is at fault; halve. `status` 0: the client itself refused it, as the server would have lost it silently. */
-  | { readonly kind: 'refused'; readonly status: number; readonly text: string }
+  /**
+   * 400, or 500 with text: an entry in it is at fault; halve. `status` 0: the client itself refused it and sent nothing, and `unsendable`
+   * are the rows at fault, the first in `text`: the others can be sent without them.
+   */
+  | { readonly kind: 'refused'; readonly status: number; readonly text: string; readonly unsendable?: readonly UnsendableRow[] }
   /** 413: halve. */
   | { readonly kind: 'too-large'; readonly status: number }
-  /** 500 empty, 408, 429, 502, 503, 504 and every network fault: back off. */
-  | { readonly kind: 'busy'; readonly status?: number; readonly text: string; readonly retryAfterMs?: number }
+  /** 500 empty, 408, 429, 502, 503, 504 and every network fault: back off. `cut`: it had begun and took too long, or the connection broke. */
+  | { readonly kind: 'busy'; readonly status?: number; readonly text: string; readonly retryAfterMs?: number; readonly cut?: boolean }
   /** A portal in between (200 with HTML, any 3xx, 511): hold. */
   | { readonly kind: 'portal'; readonly status: number }
   /** 401, 403, 404 and every 4xx that has no other meaning: hold, alert, retry slowly. */
@@ -55,8 +66,18 @@ export interface ProvisionRequest {
   readonly token?: string;
 }
 
+/** The beginning of a file that is here already, and the server's strong ETag of the file that it is of. */
+export interface FileBeginning {
+  readonly bytes: number;
+  readonly validator: string;
+}
+
 /** Part of a firmware file, streamed; the caller reads it to the end or destroys it. */
 export interface FirmwareBody {
+  /** How much of the file comes before it, where the rest of a beginning was asked for and is given. */
+  readonly startsAt?: number;
+  /** By which the rest can be asked for when it is cut. */
+  readonly validator?: string;
   /** `Content-Length`, when the server gave one. */
   readonly lengthBytes?: number;
   readonly stream: AsyncIterable<Uint8Array>;
@@ -70,11 +91,11 @@ export interface FirmwareBody {
  * polls that end early (before half of `timeoutMs`) and bring nothing.
  */
 export interface DeviceApi {
-  /** Endpoint 1. Never sends an empty list: the server would not answer. */
+  /** Endpoint 1. Never sends an empty list: the server would not answer. Keys that the server would lose go under another name. */
   postTelemetry(rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer>;
   /** Encodes what is to be posted next while an earlier post is on its way. Only ever saves time: nothing depends on it. */
   prepareTelemetry(rows: TelemetryRows): void;
-  /** Endpoint 2. */
+  /** Endpoint 2. What the server would lose is refused here, as `platform/refused`. */
   postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void>;
   /** Endpoint 3. No list at all asks for every client and shared key; empty lists ask for nothing. */
   getAttributes(

@@ -2,24 +2,33 @@
  * A firmware file that the platform does not keep itself but points to (`fw_url`). It comes from anywhere, so: https only, at every step of
  * a bounded number of redirects, without the token and without anything else that is the platform's. What it brings is verified later.
  */
+
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import type { Clock } from '../host/clock.ts';
 import { piecesOf } from './body-pieces.ts';
-import type { FirmwareBody } from './device-api.ts';
+import type { FileBeginning, FirmwareBody } from './device-api.ts';
 import { networkError, PlatformError } from './platform-error.ts';
+import { trusting } from './trusted-authorities.ts';
 
 export interface ExternalFileSettings {
-  /** PEM of authorities to trust instead of the system's. */
+  readonly clock: Clock;
+  /** PEM of authorities to trust beside the public ones. */
   readonly ca?: string | Buffer;
   readonly proxy?: string;
-  /** For the whole file. Default 30 min. */
-  readonly deadlineMs?: number;
+  /** The file begins within this time, and then nothing stays away for longer; the whole has no time of its own. Default 1 min. */
+  readonly silenceMs?: number;
+  /** What is here already: only the rest is asked for, and taken where the host says that it is the rest of the same file. */
+  readonly beginning?: FileBeginning;
 }
 
 const MOST_REDIRECTS = 5;
-const DEADLINE_MS = 30 * 60_000;
+const SILENCE_MS = 60_000;
+const HOST = "the host of the file's own address";
 const CONNECT_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 30_000;
+/** A weak one stands for files that differ. */
+const STRONG_ETAG = /^"[\x21\x23-\x7e]{1,200}"$/;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
@@ -29,30 +38,78 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  */
 export async function openExternalFile(address: string, settings: ExternalFileSettings, signal: AbortSignal): Promise<FirmwareBody> {
   const dispatcher = dispatcherFor(settings);
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(settings.deadlineMs ?? DEADLINE_MS)]);
+  const { clock, silenceMs = SILENCE_MS, proxy = '' } = settings;
+  const late = new AbortController();
+  const cancel = clock.after(silenceMs, () => {
+    late.abort(new PlatformError('busy', `no answer from ${HOST} within ${silenceMs} ms`, { cut: true }));
+  });
+  const end = async (): Promise<void> => {
+    cancel();
+    await dispatcher.destroy();
+  };
   try {
     let url = httpsUrl(address);
+    let { beginning } = settings;
     for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
       const { origin, pathname, search } = url;
       const target = { origin, path: `${pathname}${search}`, method: 'GET' } as const;
       const response = await dispatcher.request({
         ...target,
-        signal: ended,
+        signal: AbortSignal.any([signal, late.signal]),
         headersTimeout: HEADERS_TIMEOUT_MS,
-        headers: { accept: '*/*' },
+        headers: {
+          accept: '*/*',
+          ...(beginning === undefined ? {} : { range: `bytes=${beginning.bytes}-`, 'if-range': beginning.validator }),
+        },
       });
-      if (response.statusCode === 200) return bodyOf(response, dispatcher);
+      if (response.statusCode === 200) return bodyOf(response, 0);
+      if (beginning !== undefined && isRestOf(beginning, response)) return bodyOf(response, beginning.bytes);
       const { location } = response.headers;
       await response.body.dump();
+      if (beginning !== undefined && (response.statusCode === 206 || response.statusCode === 416)) {
+        beginning = undefined;
+        continue;
+      }
       if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string')
         throw new PlatformError('busy', `the file's own address answers ${response.statusCode}`, { status: response.statusCode });
       url = httpsUrl(new URL(location, url).href);
     }
     throw new PlatformError('settings', `the file's own address redirects more than ${MOST_REDIRECTS} times`);
   } catch (error) {
-    await dispatcher.destroy();
-    throw error instanceof PlatformError ? error : networkError(error, [address]);
+    await end();
+    throw faultOf(error);
   }
+
+  function bodyOf({ headers, body }: Dispatcher.ResponseData, startsAt: number): FirmwareBody {
+    const { 'content-length': length, etag } = headers;
+    return {
+      startsAt,
+      ...(typeof length === 'string' && /^\d+$/.test(length) ? { lengthBytes: Number(length) } : {}),
+      ...(typeof etag === 'string' && STRONG_ETAG.test(etag) ? { validator: etag } : {}),
+      stream: read(body),
+    };
+  }
+
+  async function* read(body: Readable): AsyncGenerator<Uint8Array> {
+    cancel();
+    try {
+      yield* piecesOf(body, { clock, longestMs: silenceMs });
+    } catch (error) {
+      throw faultOf(error);
+    } finally {
+      await end();
+    }
+  }
+
+  function faultOf(error: unknown): PlatformError {
+    const fault: unknown = late.signal.aborted ? late.signal.reason : error;
+    return fault instanceof PlatformError ? fault : networkError(fault, [address, proxy], HOST);
+  }
+}
+
+function isRestOf({ bytes, validator }: FileBeginning, { statusCode, headers }: Dispatcher.ResponseData): boolean {
+  const range = headers['content-range'];
+  return statusCode === 206 && headers.etag === validator && typeof range === 'string' && range.startsWith(`bytes ${bytes}-`);
 }
 
 function httpsUrl(address: string): URL {
@@ -64,24 +121,6 @@ function httpsUrl(address: string): URL {
 }
 
 function dispatcherFor({ ca, proxy }: ExternalFileSettings): Dispatcher {
-  const connect = { timeout: CONNECT_TIMEOUT_MS, ...(ca === undefined ? {} : { ca }) };
-  return proxy === undefined ? new Agent({ connect }) : new ProxyAgent({ uri: proxy, requestTls: connect });
-}
-
-function bodyOf(response: Dispatcher.ResponseData, dispatcher: Dispatcher): FirmwareBody {
-  const length = response.headers['content-length'];
-  return {
-    ...(typeof length === 'string' && /^\d+$/.test(length) ? { lengthBytes: Number(length) } : {}),
-    stream: read(response.body, dispatcher),
-  };
-}
-
-async function* read(body: Readable, dispatcher: Dispatcher): AsyncGenerator<Uint8Array> {
-  try {
-    yield* piecesOf(body);
-  } catch (error) {
-    throw networkError(error, []);
-  } finally {
-    await dispatcher.destroy();
-  }
+  const connect = { timeout: CONNECT_TIMEOUT_MS, ...trusting(ca) };
+  return proxy === undefined ? new Agent({ connect }) : new ProxyAgent({ uri: proxy, requestTls: connect, proxyTls: trusting(ca) });
 }

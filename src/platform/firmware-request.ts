@@ -1,5 +1,4 @@
 /** Endpoint 10: part of a firmware file, or the whole, as a stream that nobody holds in memory. */
-import type { Readable } from 'node:stream';
 import { type Answer, expectValue, type Verdict } from './answer.ts';
 import { piecesOf } from './body-pieces.ts';
 import type { FirmwareBody } from './device-api.ts';
@@ -10,7 +9,8 @@ export interface FirmwareRequest {
   /** P/firmware, without a query. */
   readonly path: string;
   readonly image: { readonly title: string; readonly version: string; readonly sizeBytes?: number; readonly chunk?: number };
-  readonly deadlineMs: number;
+  /** The answer begins within this time, and then nothing stays away for longer; the whole has no time of its own. */
+  readonly silenceMs: number;
 }
 
 export interface FirmwareRequestDeps extends ExchangeDeps {
@@ -21,7 +21,7 @@ export interface FirmwareRequestDeps extends ExchangeDeps {
 const LARGEST_FAULT = 64 * 1024;
 
 /**
- * Asks for the file or a chunk of it. The deadline covers the whole stream, read or not.
+ * Asks for the file or a chunk of it. A stream that nobody begins to read is ended as one that is silent.
  * @throws PlatformError `platform/refused` (400: another image is assigned now), `platform/not-found` (404: none is, or it lives at
  * `fw_url`), `platform/portal` and the rest of answer.ts.
  */
@@ -32,13 +32,13 @@ export async function openFirmware(request: FirmwareRequest, deps: FirmwareReque
     query.set('size', String(sizeBytes));
     query.set('chunk', String(chunk ?? 0));
   }
-  const { response, release } = await openExchange(
+  const { response, release, watched } = await openExchange(
     {
       lane: 'download',
       method: 'GET',
       path: `${request.path}?${query}`,
       contentType: '*/*',
-      deadlineMs: request.deadlineMs,
+      deadlineMs: request.silenceMs,
       limitBytes: 0,
     },
     deps,
@@ -60,16 +60,17 @@ export async function openFirmware(request: FirmwareRequest, deps: FirmwareReque
   const length = header(response, 'content-length');
   return {
     ...(length === undefined || !/^\d+$/.test(length) ? {} : { lengthBytes: Number(length) }),
-    stream: read(response.body, release, (error) => faultOf(error, deps, signal)),
+    stream: read(),
   };
-}
 
-async function* read(body: Readable, release: () => void, fault: (error: unknown) => PlatformError): AsyncGenerator<Uint8Array> {
-  try {
-    yield* piecesOf(body);
-  } catch (error) {
-    throw fault(error);
-  } finally {
-    release();
+  async function* read(): AsyncGenerator<Uint8Array> {
+    watched();
+    try {
+      yield* piecesOf(response.body, { clock: deps.clock, longestMs: request.silenceMs });
+    } catch (error) {
+      throw faultOf(error, deps, signal);
+    } finally {
+      release();
+    }
   }
 }

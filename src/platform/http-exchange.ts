@@ -1,15 +1,16 @@
 /**
- * One request and its answer, bounded in time and size whatever the server does: a deadline for the whole, a limit on the body, no
- * redirect followed. Every fault comes out as a PlatformError without address and token.
+ * One request and its answer, bounded in time and size whatever the server does: a deadline for the whole, which only an answer that keeps
+ * arriving puts off, a limit on the body, no redirect followed. Every fault comes out as a PlatformError without address and token.
  */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../host/clock.ts';
 import type { Answer } from './answer.ts';
-import type { Connections, Lane } from './connections.ts';
+import type { Lane, PlatformConnections } from './connections.ts';
+import { earnedMs } from './line-speed.ts';
 import { networkError, PlatformError } from './platform-error.ts';
 
 export interface ExchangeDeps {
-  readonly connections: Connections;
+  readonly connections: PlatformConnections;
   readonly clock: Clock;
   /** What no error may show; asked for at each fault, because the token can change. */
   readonly secrets: () => readonly string[];
@@ -23,7 +24,7 @@ export interface Exchange {
   readonly body?: string | Uint8Array;
   /** Of the body, and asked for in the answer. */
   readonly contentType: string;
-  /** For everything, from the connection to the last byte of the answer. */
+  /** For everything, from the connection to the last byte of the answer; a long answer earns itself more, up to five minutes. */
   readonly deadlineMs: number;
   /** The answer's body is cut after this many bytes. */
   readonly limitBytes: number;
@@ -33,16 +34,22 @@ export interface Exchange {
 export interface OpenAnswer {
   readonly response: Dispatcher.ResponseData;
   readonly release: () => void;
+  /** So much of the answer has come: its end may be later. */
+  readonly arrived: (bytes: number) => void;
+  /** Ends the deadline: whoever reads the body watches it from now on. */
+  readonly watched: () => void;
 }
 
 /** The parser's own time limits lie above the deadline: they only matter should an abort ever get lost. */
 const PARSER_MARGIN_MS = 5_000;
+/** However steadily an answer comes. */
+const MAX_EARNED_MS = 5 * 60 * 1000;
 
 /** Sends a request and reads its whole answer. @throws PlatformError `platform/busy` (retry) or `platform/aborted` (retry). */
 export async function exchange(request: Exchange, deps: ExchangeDeps, signal: AbortSignal): Promise<Answer> {
-  const { response, release } = await openExchange(request, deps, signal);
+  const { response, release, arrived } = await openExchange(request, deps, signal);
   try {
-    const { body, cut } = await readBody(response.body, request.limitBytes);
+    const { body, cut } = await readBody(response.body, request.limitBytes, arrived);
     return answerOf(response, body, cut);
   } catch (error) {
     throw faultOf(error, deps, signal);
@@ -57,9 +64,24 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
   const controller = new AbortController();
   const abort = (): void => controller.abort(aborted());
   signal.addEventListener('abort', abort, { once: true });
-  const cancelDeadline = deps.clock.after(request.deadlineMs, () =>
-    controller.abort(new PlatformError('busy', `no answer from the platform within ${request.deadlineMs} ms`)),
-  );
+  const { clock } = deps;
+  const untilMs = clock.monotonicMs() + request.deadlineMs;
+  let earned = 0;
+  let cancelDeadline = (): void => {};
+  const watch = (ms: number): void => {
+    cancelDeadline = clock.after(ms, () => {
+      const leftMs = untilMs + Math.min(earned, MAX_EARNED_MS) - clock.monotonicMs();
+      if (leftMs > 0) watch(leftMs);
+      else
+        controller.abort(
+          new PlatformError('busy', `no answer from the platform within ${Math.round(request.deadlineMs)} ms`, { cut: true }),
+        );
+    });
+  };
+  const arrived = (bytes: number): void => {
+    earned += earnedMs(bytes);
+  };
+  watch(request.deadlineMs);
   let response: Dispatcher.ResponseData | undefined;
   const release = (): void => {
     cancelDeadline();
@@ -80,7 +102,7 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
       bodyTimeout: request.deadlineMs + PARSER_MARGIN_MS,
       signal: controller.signal,
     });
-    return { response, release };
+    return { response, release, arrived, watched: () => cancelDeadline() };
   } catch (error) {
     release();
     throw faultOf(controller.signal.aborted ? controller.signal.reason : error, deps, signal);
@@ -105,12 +127,14 @@ export function answerOf(response: Dispatcher.ResponseData, body: Uint8Array, cu
 export async function readBody(
   stream: AsyncIterable<unknown>,
   limitBytes: number,
+  arrived: (bytes: number) => void = () => {},
 ): Promise<{ readonly body: Uint8Array; readonly cut: boolean }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream) {
     const buffer = chunk as Buffer;
     bytes += buffer.byteLength;
+    arrived(buffer.byteLength);
     chunks.push(buffer);
     if (bytes > limitBytes) return { body: Buffer.concat(chunks).subarray(0, limitBytes), cut: true };
   }

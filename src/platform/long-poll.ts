@@ -6,6 +6,7 @@ import { hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { askedDelayMs, PlatformError } from './platform-error.ts';
 
 /** What the handler made of a message; `worthless` ones (repeats, nonsense) slow the loop down. */
 export type MessageWorth = 'worthy' | 'worthless';
@@ -22,8 +23,6 @@ export interface LongPollDeps<Message> {
   readonly log: Log;
   /** The shortest poll; default 20 s. */
   readonly pollTimeoutMs?: number;
-  /** Evenly distributed in [0, 1). */
-  readonly random?: () => number;
 }
 
 /** The server cuts any request at 30 s; the spread keeps a thousand gateways from polling in step. */
@@ -31,8 +30,8 @@ const SHORTEST_POLL_MS = 20_000;
 /** Share of the poll's time. */
 const POLL_SPREAD = 0.25;
 const LONGEST_POLL_MS = 25_000;
-/** A connection that is silent for this long after the poll's own time is dead. */
-const DEAD_AFTER_MS = 10_000;
+/** The client itself ends a poll whose connection is silent 10 s after its time; this is for one that does not, after it has waited for its turn. */
+const DEAD_AFTER_MS = 30_000;
 /** A command that waits for the link to be noticed again waits this long at worst. */
 const FAILURE_BACKOFF = { firstMs: 1_000, maxMs: 20_000 };
 /** A poll that stood this long before it failed had a connection: its end says nothing about the next one. */
@@ -48,37 +47,49 @@ const MOST_AT_ONCE = 200;
 
 /** Polls until the signal aborts; never rejects. */
 export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: AbortSignal): Promise<void> {
-  const { clock, log, random = Math.random } = deps;
-  const failures = new Backoff({ ...FAILURE_BACKOFF, random });
-  const idling = new Backoff({ ...IDLE_BACKOFF, random });
+  const { clock, log } = deps;
+  const failures = new Backoff(FAILURE_BACKOFF, clock);
+  const idling = new Backoff(IDLE_BACKOFF, clock);
   const throttle = new Throttle(clock);
+  let failedAtMs = Number.NEGATIVE_INFINITY;
+  /** An answer now and then, between faults, is no recovery. */
+  const recovered = (): void => {
+    if (failures.attempts > 0) log.info({ kind: deps.kind }, 'the long poll works again');
+    failures.reset();
+  };
   while (!signal.aborted) {
     const startedMs = clock.monotonicMs();
     if (failures.attempts + idling.attempts > 0) deps.onGap?.();
     try {
       const shortestMs = deps.pollTimeoutMs ?? SHORTEST_POLL_MS;
-      const timeoutMs = Math.min(LONGEST_POLL_MS, Math.floor(shortestMs * (1 + POLL_SPREAD * random())));
+      const timeoutMs = Math.min(LONGEST_POLL_MS, Math.floor(shortestMs * (1 + POLL_SPREAD * clock.jitter())));
       const message = await pollOnce(deps, timeoutMs, signal);
-      if (failures.attempts > 0) log.info({ kind: deps.kind }, 'the long poll works again');
-      failures.reset();
+      const tookMs = clock.monotonicMs() - startedMs;
       if (message === undefined) {
-        if (clock.monotonicMs() - startedMs >= CUT_SHORT_BELOW_MS) idling.reset();
+        if (tookMs >= Math.min(STOOD_MS, timeoutMs / 2)) recovered();
+        if (tookMs >= CUT_SHORT_BELOW_MS) idling.reset();
         else {
           deps.onGap?.();
           await clock.sleep(idling.nextMs(), signal);
         }
         continue;
       }
-      if ((await deps.onMessage(message, signal)) === 'worthy') idling.reset();
-      else await clock.sleep(idling.nextMs(), signal);
+      if ((await deps.onMessage(message, signal)) === 'worthy') {
+        if (clock.monotonicMs() - failedAtMs >= FAILURE_BACKOFF.maxMs) recovered();
+        idling.reset();
+      } else await clock.sleep(idling.nextMs(), signal);
       const delayMs = throttle.delayMs();
       if (delayMs > 0) await clock.sleep(delayMs, signal);
     } catch (error) {
       if (signal.aborted) return;
       deps.onGap?.();
-      if (clock.monotonicMs() - startedMs >= STOOD_MS) failures.reset();
+      // A wait for a turn, because others have failed, is no connection that stood.
+      const stoodMs = error instanceof PlatformError ? error.stoodMs : undefined;
+      if ((stoodMs ?? clock.monotonicMs() - startedMs) >= STOOD_MS) failures.reset();
       if (failures.attempts === 0) log.warn({ kind: deps.kind, error: messageOf(error) }, 'the long poll failed');
-      await clock.sleep(failures.nextMs(hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_AT_LEAST_MS : 0), signal);
+      const atLeastMs = hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_AT_LEAST_MS : askedDelayMs(error);
+      failedAtMs = clock.monotonicMs();
+      await clock.sleep(failures.nextMs(atLeastMs), signal);
     }
   }
 }

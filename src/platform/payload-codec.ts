@@ -25,6 +25,10 @@ export interface PayloadCodec {
 
 /** Deepest nesting that an answer may have. */
 export const DEEPEST_ANSWER = 32;
+/** Of an answer: a year of hours and more, in an attribute or in the params of a command. */
+export const MOST_ANSWER_VALUES = 20_000;
+
+const ANSWER_LIMITS = { depth: DEEPEST_ANSWER, values: MOST_ANSWER_VALUES };
 
 const telemetryJson = new TelemetryJson();
 
@@ -34,7 +38,7 @@ export const jsonCodec: PayloadCodec = {
   encodeTelemetry: (rows) => telemetryJson.encode(rows),
   encodeAttributes: valuesJson,
   encode: stringifyJson,
-  decode: (bytes) => parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), { depth: DEEPEST_ANSWER }),
+  decode: (bytes) => parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), ANSWER_LIMITS),
 };
 
 function valuesJson(values: Readonly<Record<string, JsonValue>>): string {

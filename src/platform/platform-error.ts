@@ -1,5 +1,6 @@
 /** What a call to the platform fails with, and how a fault of the network is told without its address: the token is in every path. */
 import { AgentError, type ErrorCode, type Recovery, systemCode } from '../errors.ts';
+import { beginningWithoutSecrets, secretForms } from '../host/secret-forms.ts';
 
 export type PlatformFault =
   | 'unauthorised'
@@ -49,6 +50,12 @@ const NETWORK_WORDS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
 
+/** Faults of a connection that stood. */
+const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_SOCKET']);
+
+/** A server may say how long it wants to be left alone; commands and settings of people do not wait for it longer than this. */
+const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
+
 /** Longest part of an answer's text that is kept for people. */
 const LONGEST_TEXT = 300;
 
@@ -56,36 +63,43 @@ export class PlatformError extends AgentError {
   readonly status: number | undefined;
   /** What the server asked for with Retry-After. */
   readonly retryAfterMs: number | undefined;
+  /** The exchange had begun, and was ended by time or by the network: a smaller one might have passed. */
+  readonly cut: boolean;
+  /** Of a poll that failed: how long it had stood, without its wait for a turn. */
+  stoodMs: number | undefined;
 
   constructor(
     fault: PlatformFault,
     message: string,
-    details: { readonly status?: number; readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+    details: { readonly status?: number; readonly retryAfterMs?: number; readonly cut?: boolean; readonly cause?: unknown } = {},
   ) {
     super(`platform/${fault}` satisfies ErrorCode, message, { recovery: RECOVERIES[fault], cause: details.cause });
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
+    this.cut = details.cut ?? false;
   }
 }
 
 /** A fault of the connection, as `platform/busy`; its cause keeps name and code of the original, but no address and no token. */
-export function networkError(error: unknown, secrets: readonly string[]): PlatformError {
+export function networkError(error: unknown, secrets: readonly string[], host = 'the platform'): PlatformError {
   const code = systemCode(error) ?? systemCode(innerError(error));
   const said = safeText(error instanceof Error ? `${error.name}: ${error.message}` : String(error), secrets);
   const cause = new Error(`${code ?? 'no code'}: ${said}`);
   cause.stack = cause.message;
   // Without a code it is no fault of the network that anybody foresaw, so it speaks for itself.
   const words = code === undefined ? said : `${NETWORK_WORDS[code] ?? 'the connection failed'} (${code})`;
-  return new PlatformError('busy', `cannot reach the platform: ${words}`, { cause });
+  return new PlatformError('busy', `cannot reach ${host}: ${words}`, { cause, cut: code !== undefined && CUT.has(code) });
+}
+
+/** How long to leave the platform alone after a fault of a call or a poll, as it asked for and within bounds; 0 when it did not. */
+export function askedDelayMs(error: unknown): number {
+  return error instanceof PlatformError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
 }
 
 /** Text of others made fit for a log: no address, no secret, one line, cut. */
 export function safeText(text: string, secrets: readonly string[]): string {
   if (text === '') return text;
-  let safe = text.slice(0, LONGEST_TEXT * 8);
-  for (const secret of secrets)
-    if (secret !== '') safe = safe.replaceAll(secret, '[token]').replaceAll(encodeURIComponent(secret), '[token]');
-  safe = safe
+  const safe = beginningWithoutSecrets(text, LONGEST_TEXT * 8, secretForms(secrets), '[token]')
     .replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]*/gi, '[address]')
     .replace(/\/api\/v1\/[^\s/"'<>]+/g, '/api/v1/[token]')
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')

@@ -2,15 +2,17 @@
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import { expectObject, expectValue, judge } from './answer.ts';
-import { type ConnectionSettings, Connections } from './connections.ts';
+import { type Connect, type ConnectionSettings, connectOverNetwork } from './connections.ts';
 import type { ProvisionAnswer, ProvisionRequest } from './device-api.ts';
 import { exchange } from './http-exchange.ts';
 import { jsonCodec } from './payload-codec.ts';
-import { PlatformError } from './platform-error.ts';
+import { PlatformError, safeText } from './platform-error.ts';
 
 export interface ProvisionDeps {
   readonly settings: ConnectionSettings & { readonly requestTimeoutMs?: number };
   readonly clock: Clock;
+  /** Default: over this machine's network. */
+  readonly connect?: Connect;
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -21,7 +23,7 @@ const LARGEST_ANSWER = 64 * 1024;
  * @throws PlatformError as the calls of DeviceApi.
  */
 export async function provisionDevice(request: ProvisionRequest, deps: ProvisionDeps, signal: AbortSignal): Promise<ProvisionAnswer> {
-  const connections = new Connections(deps.settings);
+  const connections = (deps.connect ?? connectOverNetwork)(deps.settings);
   const secrets = [request.provisionDeviceSecret, request.provisionDeviceKey, request.token ?? '', ...connections.secrets];
   try {
     const answer = await exchange(
@@ -39,7 +41,7 @@ export async function provisionDevice(request: ProvisionRequest, deps: Provision
       signal,
     );
     const verdict = judge(answer, { codec: jsonCodec, secrets, wallMs: deps.clock.wallMs() });
-    return provisionAnswer(expectObject(expectValue(verdict, 'provisioning'), 'provisioning'));
+    return provisionAnswer(expectObject(expectValue(verdict, 'provisioning'), 'provisioning'), secrets);
   } finally {
     await connections.close();
   }
@@ -50,11 +52,11 @@ function payloadOf({ deviceName, provisionDeviceKey, provisionDeviceSecret, toke
   return token === undefined ? required : { ...required, credentialsType: 'ACCESS_TOKEN', token };
 }
 
-function provisionAnswer(body: JsonObject): ProvisionAnswer {
+function provisionAnswer(body: JsonObject, secrets: readonly string[]): ProvisionAnswer {
   // Older servers spell the fields `provisionDeviceStatus` and `accessToken`.
   const status = body.status ?? body.provisionDeviceStatus;
   if (status === 'NOT_FOUND' || status === 'FAILURE')
-    return { status, errorMsg: typeof body.errorMsg === 'string' ? body.errorMsg.slice(0, 300) : '' };
+    return { status, errorMsg: typeof body.errorMsg === 'string' ? safeText(body.errorMsg, secrets) : '' };
   const credentialsValue = body.credentialsValue ?? body.accessToken;
   if (status !== 'SUCCESS' || typeof credentialsValue !== 'string' || credentialsValue === '')
     throw new PlatformError('bad-answer', 'provisioning: the answer holds neither credentials nor a refusal');

@@ -25,6 +25,8 @@ const POINT = 0x2e;
 interface Name {
   /** `"key":` */
   readonly bytes: Buffer;
+  /** A key that may not be in one record with this one. */
+  readonly apart: string | undefined;
   /** Decimals of its last value: the next one mostly has as many. */
   places: number;
 }
@@ -36,7 +38,7 @@ export class TelemetryJson {
 
   /**
    * Rows of one instant become one record where they are neighbours; a key that comes again there begins another, and the server keeps the
-   * later value. At least one row.
+   * later value. So does `ts` beside `values`, which together the server takes for a record within the record. At least one row.
    */
   encode({ keys, values, ts }: TelemetryRows): Uint8Array {
     this.#at = 0;
@@ -48,7 +50,7 @@ export class TelemetryJson {
       const key = keys[row] as string;
       const name = this.#nameOf(key);
       this.#reserve(name.bytes.length + LONGEST_PIECE);
-      if (row > 0 && (ts === undefined || (ts[row] === ts[recordFrom] && !isAmong(key, keys, recordFrom, row)))) this.#byte(COMMA);
+      if (row > 0 && (ts === undefined || (ts[row] === ts[recordFrom] && fits(key, name.apart, keys, recordFrom, row)))) this.#byte(COMMA);
       else if (ts !== undefined) {
         if (row > 0) {
           this.#ascii('}},{');
@@ -121,7 +123,7 @@ export class TelemetryJson {
     const known = this.#names.get(key);
     if (known !== undefined) return known;
     if (this.#names.size >= MOST_KNOWN_KEYS) this.#names.clear();
-    const name = { bytes: Buffer.from(`${JSON.stringify(key)}:`), places: 0 };
+    const name = { bytes: Buffer.from(`${JSON.stringify(key)}:`), apart: apartFrom(key), places: 0 };
     this.#names.set(key, name);
     return name;
   }
@@ -154,9 +156,14 @@ export class TelemetryJson {
   }
 }
 
-function isAmong(key: string, keys: readonly string[], from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) if (keys[at] === key) return true;
-  return false;
+/** The key that may not be in one record with this one: the server takes `ts` beside `values` for a record within the record. */
+export function apartFrom(key: string): string | undefined {
+  return key === 'ts' ? 'values' : key === 'values' ? 'ts' : undefined;
+}
+
+function fits(key: string, apart: string | undefined, keys: readonly string[], from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if (keys[at] === key || (apart !== undefined && keys[at] === apart)) return false;
+  return true;
 }
 
 /** Whether these are the fewest decimals with which a number is exactly itself, and few enough that nothing shorter spells it. */

@@ -1,46 +1,89 @@
 /**
- * What may go on the wire and how it is spelled there (wire-facts.md, "Values"). The server accepts some keys and values with a 200
- * and loses them on saving, so they are refused here, where someone can still be told.
+ * What may go on the wire and how it is spelled there (wire-facts.md, "Values"). The server accepts some keys, times and values with a 200
+ * and loses them on saving, with everything of the same instant: keys get another name here, the rest is refused, where someone can still
+ * be told. Numbers are spelled so that what is stored is the number it was; those for which there is no such spelling go as text.
  */
+import { crc32 } from 'node:zlib';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
 
-/** Longest key the server's database takes, in characters. */
-const LONGEST_KEY = 255;
+/** In UTF-16 units, as the server counts. */
+const MAX_KEY_LENGTH = 255;
+/** The server's check against markup takes keys of these kinds for an attack. */
+const MARKUP = /</;
+const TEMPLATE = /\{\{.*\}\}/s;
+const CONTROL = /\p{Cc}/u;
+/** Java counts some control characters among blanks, JavaScript the no-break space: neither makes a key. */
+const BLANK = /^[\p{Cc}\p{Cf}\p{Z}\s]*$/u;
+/** What cannot stay in a renamed key. */
+const UNSENDABLE = /[<\p{Cc}\ufffd]|\{\{|\}\}/gu;
+const SPLIT_PAIR = /[\ud800-\udbff]$/;
 
-/** The server runs keys through a sanitiser that rejects anything that opens like a tag. */
-const MARKUP = /<[A-Za-z/!?]/;
+/** The server's database writes years with four digits. */
+export const MAX_TIME_MS = Date.UTC(10_000, 0, 1) - 1;
+
+/** The column that strings go to. */
+const MAX_STRING_LENGTH = 10_000_000;
+/** The server's parser ends at 255; the envelope takes a few. */
+const MAX_VALUE_DEPTH = 240;
 
 /** More digits than this after the point, and the server stores a string. */
-const MOST_DECIMALS = 16;
+const MAX_DECIMALS = 16;
+/** A single digit in the last of these places becomes a string too: the server writes it `2.0E-16` to itself, which has one place more. */
+const MIN_SIZE = 1e-15;
+/** What rounding to so many decimals may take from a number: half the last place of single precision, more than any sensor has. */
+const MAX_RELATIVE_ERROR = 2 ** -24;
 
 const LEAST_INT64 = -(2n ** 63n);
 const GREATEST_INT64 = 2n ** 63n - 1n;
-
-const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const TOO_GREAT = 2 ** 63;
 
 /** Why the server would lose a value with this key, or undefined when it would not. */
 export function keyFault(key: string): string | undefined {
-  if (key.trim() === '') return 'the key is blank';
-  if (key.length > LONGEST_KEY) return `the key has ${key.length} characters, at most ${LONGEST_KEY} are stored`;
-  if (MARKUP.test(key)) return 'the key holds markup';
+  if (BLANK.test(key)) return 'the key is blank';
+  if (key.length > MAX_KEY_LENGTH) return `the key has ${key.length} characters, at most ${MAX_KEY_LENGTH} are stored`;
+  if (MARKUP.test(key)) return 'the key holds <, which the server takes for markup';
+  if (TEMPLATE.test(key)) return 'the key holds {{…}}, which the server takes for a template';
+  if (CONTROL.test(key)) return 'the key holds a control character';
+  if (!key.isWellFormed()) return 'the key holds half a character';
   return undefined;
+}
+
+/** The key under which the server keeps a value: the key itself, or one that is as like it as can be, always the same and no other key's. */
+export function sendableKey(key: string): string {
+  if (keyFault(key) === undefined) return key;
+  const mark = `_${crc32(Buffer.from(key, 'utf16le')).toString(16).padStart(8, '0')}`;
+  const readable = key.toWellFormed().replace(UNSENDABLE, '_').trim();
+  const cut = readable.slice(0, MAX_KEY_LENGTH - mark.length).replace(SPLIT_PAIR, '');
+  return `${BLANK.test(cut) ? 'key' : cut}${mark}`;
+}
+
+/** Why the server would lose what was taken at this time (UTC epoch ms), with everything else of the same instant; undefined when it would not. */
+export function timeFault(ts: number): string | undefined {
+  if (!Number.isInteger(ts) || ts < 0) return `ts ${ts} is no UTC epoch in ms`;
+  return ts > MAX_TIME_MS ? `ts ${ts} is in the year 10000 or later` : undefined;
 }
 
 /** Why the server would lose this value, or undefined when it would not. */
 export function valueFault(value: JsonValue): string | undefined {
-  if (value === null) return 'null is not stored';
-  if (typeof value === 'number' && !Number.isFinite(value)) return `${value} is not a number that can be sent`;
-  return undefined;
-}
-
-/** Whether a server with type casting on (the default) would store this string as a number. */
-export function looksNumeric(text: string): boolean {
-  return NUMERIC.test(text);
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? undefined : `${value} is not a number that can be sent`;
+    case 'string':
+      return value.length > MAX_STRING_LENGTH ? `a text of ${value.length} characters, at most ${MAX_STRING_LENGTH} are stored` : undefined;
+    case 'boolean':
+    case 'bigint':
+      return undefined;
+    case 'object':
+      if (value === null) return 'null is not stored';
+      return isDeeper(value, MAX_VALUE_DEPTH) ? `it is nested deeper than ${MAX_VALUE_DEPTH} levels` : undefined;
+    default:
+      return `${typeof value} is no value`;
+  }
 }
 
 /**
- * The JSON text of a telemetry or attribute value. Numbers never carry an exponent nor more than 16 decimals; a double past 2^53 ends in
- * `.0`, so that it stays a double; an integer past int64 becomes a string of digits, as the server itself would make of it.
+ * The JSON text of a telemetry or attribute value. Whole numbers within int64 are written digit for digit, fractions without exponent and
+ * with at most 16 decimals. What the server would store as text however it is spelled is sent as text, see `isSentAsText`.
  */
 export function wireValue(value: JsonValue): string {
   if (typeof value === 'number') return wireNumber(value);
@@ -49,16 +92,40 @@ export function wireValue(value: JsonValue): string {
   return JSON.stringify(value);
 }
 
+/**
+ * Whether the server has no room for this number: whole ones outside int64, and fractions of which 16 decimals would leave less than single
+ * precision. They arrive as text that reads back as the very number. Within JSON objects and arrays every number stays one.
+ */
+export function isSentAsText(value: JsonValue): boolean {
+  if (typeof value === 'bigint') return !fitsInt64(value);
+  if (typeof value !== 'number' || !Number.isFinite(value)) return false;
+  return Number.isInteger(value) ? value >= TOO_GREAT || value < -TOO_GREAT : decimalOf(value) === undefined;
+}
+
 export function fitsInt64(value: bigint): boolean {
   return value >= LEAST_INT64 && value <= GREATEST_INT64;
 }
 
 function wireNumber(value: number): string {
-  if (Number.isInteger(value)) return Number.isSafeInteger(value) ? String(value) : `${BigInt(value)}.0`;
   if (!Number.isFinite(value)) return 'null';
+  if (isSentAsText(value)) return `"${value}"`;
+  if (!Number.isInteger(value)) return decimalOf(value) as string;
+  return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
+}
+
+/** A fraction with at most 16 decimals; undefined when that would be another number. */
+function decimalOf(value: number): string | undefined {
+  const size = Math.abs(value);
+  if (size < MIN_SIZE) return undefined;
   const shortest = String(value);
-  const point = shortest.indexOf('.');
-  if (!shortest.includes('e') && shortest.length - point - 1 <= MOST_DECIMALS) return shortest;
-  const rounded = value.toFixed(MOST_DECIMALS).replace(/0+$/, '');
+  if (!shortest.includes('e') && shortest.length - shortest.indexOf('.') - 1 <= MAX_DECIMALS) return shortest;
+  const rounded = value.toFixed(MAX_DECIMALS).replace(/0+$/, '');
+  if (Math.abs(Number(rounded) - value) > size * MAX_RELATIVE_ERROR) return undefined;
   return rounded.endsWith('.') ? `${rounded}0` : rounded;
+}
+
+function isDeeper(value: JsonValue, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (depth === 0) return true;
+  return Object.values(value).some((item) => isDeeper(item as JsonValue, depth - 1));
 }

@@ -1,5 +1,6 @@
 /** Access tokens the device makes for itself, and what it accepts as one from others. */
-import { createHash, randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { type RandomBytes, randomText } from '../host/random.ts';
 
 /** Letters and digits only: safe in a path, in YAML, in a shell and on a label. */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -9,13 +10,14 @@ const TOKEN_LENGTH = 32;
 const LONGEST_TOKEN = 255;
 
 /** A new token that nobody can guess. */
-export function makeAccessToken(length = TOKEN_LENGTH): string {
-  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+export function makeAccessToken(random: RandomBytes, length = TOKEN_LENGTH): string {
+  return randomText(random, ALPHABET, length);
 }
 
 /** Whether a text can be an access token: printable, without spaces, not too long. */
 export function isAccessToken(text: string): boolean {
-  return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text);
+  // One or two dots would be taken for a step in the path.
+  return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text) && !/^\.{1,2}$/.test(text);
 }
 
 /** Names a token without telling it. */

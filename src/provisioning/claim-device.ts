@@ -2,12 +2,15 @@
  * Claiming (endpoint 8): the device names a secret, and whoever tells the platform the same one becomes its owner. The platform keeps the
  * first claim until it expires and ignores a second one, so an open claim is remembered, and shown again rather than replaced.
  */
-import { randomInt } from 'node:crypto';
+
 import { join } from 'node:path';
 import type { Clock } from '../host/clock.ts';
-import { readWhole, writeDurably } from '../host/durable-file.ts';
-import { isJsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import { readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
+import type { Files } from '../host/files.ts';
+import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import { type RandomBytes, randomText } from '../host/random.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { PlatformError } from '../platform/platform-error.ts';
 
 export interface ClaimRequest {
   /** Made here when it is not given. */
@@ -32,6 +35,8 @@ export interface ClaimDeps {
   readonly deviceName?: string;
   readonly clock: Clock;
   readonly hide: (secret: string) => void;
+  readonly files: Files;
+  readonly randomBytes: RandomBytes;
 }
 
 /** No 0, O, 1, I, L: it may be read out over a telephone. */
@@ -41,32 +46,46 @@ const GROUPS = 4;
 const GROUP_LENGTH = 5;
 /** `device.claim.duration` of a stock platform (wire-facts.md, "Claim and provision"). */
 const STOCK_DURATION_MS = 86_400_000;
+const REFUSALS: ReadonlySet<string> = new Set(['platform/refused', 'platform/too-large', 'platform/unauthorised', 'platform/not-found']);
 export const CLAIM_FILE = 'claim.json';
 const FORMAT = 'turnstone/claim';
 
-/** @throws AgentError as DeviceApi.claim, `host/write-failed` (retry). */
+/** @throws AgentError as DeviceApi.claim, `host/write-failed` (retry), `host/read-failed` (retry) when it cannot be seen whether a claim is open. */
 export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal: AbortSignal): Promise<OpenClaim> {
   const name = deps.deviceName === undefined ? {} : { deviceName: deps.deviceName };
   const open = await openClaim(deps);
   if (open !== undefined && (request.secretKey === undefined || request.secretKey !== open.secretKey)) {
     // Sent again, in case the platform was restarted and has forgotten it.
-    await deps.deviceApi.claim({ secretKey: open.secretKey, durationMs: open.untilMs - deps.clock.wallMs() }, signal);
+    await deps.deviceApi.claim({ secretKey: open.secretKey, durationMs: Math.ceil(open.untilMs - deps.clock.wallMs()) }, signal);
     return { ...open, ...name, alreadyOpen: true };
   }
-  const secretKey = request.secretKey ?? makeClaimSecret();
+  const secretKey = request.secretKey ?? makeClaimSecret(deps.randomBytes);
   deps.hide(secretKey);
-  const untilMs = deps.clock.wallMs() + (request.durationMs ?? STOCK_DURATION_MS);
-  const claim = { secretKey, untilMs, untilIsEstimate: request.durationMs === undefined };
+  const { clock } = deps;
+  const durationMs = request.durationMs ?? STOCK_DURATION_MS;
+  const claim = { secretKey, untilMs: clock.wallMs() + durationMs, untilIsEstimate: request.durationMs === undefined };
+  const kept = { ...claim, durationMs, bootId: clock.bootId, untilMonotonicMs: Math.round(clock.monotonicMs() + durationMs) };
   // Kept first: a claim that the platform has and we forgot could not be shown again.
-  await writeDurably(join(deps.stateFolder, CLAIM_FILE), `${stringifyJson({ format: FORMAT, version: 1, state: claim })}\n`);
-  await deps.deviceApi.claim({ secretKey, ...(request.durationMs === undefined ? {} : { durationMs: request.durationMs }) }, signal);
+  const path = join(deps.stateFolder, CLAIM_FILE);
+  await writeDurably(deps.files, path, `${stringifyJson({ format: FORMAT, version: 1, state: kept })}\n`);
+  try {
+    await deps.deviceApi.claim({ secretKey, ...(request.durationMs === undefined ? {} : { durationMs: request.durationMs }) }, signal);
+  } catch (error) {
+    // The platform has none: it would be shown as open, and stand in the way of the next.
+    if (open === undefined && isRefused(error)) await removeDurably(deps.files, path).catch(() => {});
+    throw error;
+  }
   return { ...claim, ...name, alreadyOpen: false };
 }
 
+/** By the platform's own word; of any other fault nobody knows whether the claim was taken before it. */
+function isRefused(error: unknown): boolean {
+  return error instanceof PlatformError && REFUSALS.has(error.code) && (error.status ?? 0) < 500;
+}
+
 /** A secret that nobody guesses and anybody can type. */
-export function makeClaimSecret(): string {
-  const group = (): string => Array.from({ length: GROUP_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
-  return Array.from({ length: GROUPS }, group).join('-');
+export function makeClaimSecret(random: RandomBytes): string {
+  return Array.from({ length: GROUPS }, () => randomText(random, ALPHABET, GROUP_LENGTH)).join('-');
 }
 
 /** What the QR code says: the two things a claim form asks for. */
@@ -74,22 +93,31 @@ export function claimText(claim: Pick<OpenClaim, 'deviceName' | 'secretKey'>): s
   return stringifyJson({ ...(claim.deviceName === undefined ? {} : { deviceName: claim.deviceName }), secretKey: claim.secretKey });
 }
 
-/** The claim of an earlier call that has not expired yet; anything unreadable counts as none. */
+/** The claim of an earlier call that has not expired yet; nonsense counts as none. @throws AgentError `host/read-failed`. */
 export async function openClaim({
   stateFolder,
   clock,
   hide,
-}: Pick<ClaimDeps, 'stateFolder' | 'clock' | 'hide'>): Promise<Omit<OpenClaim, 'alreadyOpen' | 'deviceName'> | undefined> {
-  const text = (await readWhole(join(stateFolder, CLAIM_FILE)).catch(() => undefined))?.toString('utf8');
+  files,
+}: Pick<ClaimDeps, 'stateFolder' | 'clock' | 'hide' | 'files'>): Promise<Omit<OpenClaim, 'alreadyOpen' | 'deviceName'> | undefined> {
+  const text = (await readWhole(files, join(stateFolder, CLAIM_FILE)))?.toString('utf8');
   if (text === undefined) return undefined;
   try {
     const json = parseJson(text);
     const state = isJsonObject(json) && json.format === FORMAT && isJsonObject(json.state) ? json.state : {};
-    const { secretKey, untilMs, untilIsEstimate } = state;
-    if (typeof secretKey !== 'string' || typeof untilMs !== 'number' || untilMs <= clock.wallMs()) return undefined;
+    const { secretKey, untilIsEstimate } = state;
+    const leftMs = leftOf(state, clock);
+    if (typeof secretKey !== 'string' || leftMs <= 0) return undefined;
     hide(secretKey);
-    return { secretKey, untilMs, untilIsEstimate: untilIsEstimate === true };
+    return { secretKey, untilMs: clock.wallMs() + leftMs, untilIsEstimate: untilIsEstimate === true };
   } catch {
     return undefined;
   }
+}
+
+/** In the boot in which it was opened, by the clock that never steps; in another by the wall clock, and never longer than it was opened for. */
+function leftOf({ untilMs, durationMs, bootId, untilMonotonicMs }: JsonObject, clock: Clock): number {
+  if (bootId === clock.bootId && typeof untilMonotonicMs === 'number') return untilMonotonicMs - clock.monotonicMs();
+  if (typeof untilMs !== 'number') return 0;
+  return Math.min(untilMs - clock.wallMs(), typeof durationMs === 'number' ? durationMs : STOCK_DURATION_MS);
 }

@@ -1,5 +1,6 @@
 /** What the credentials file holds, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
 import { AgentError } from '../errors.ts';
+import { LARGEST_SMALL_FILE_BYTES } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
 import { misfitOf, type ValueShape } from '../host/value-shape.ts';
@@ -26,6 +27,10 @@ export interface CredentialsRecord {
   readonly generation: number;
   /** The generation of another board that was found to be this device: this one stands back, at the next start too. */
   readonly replacedBy?: number;
+  /** The platform was told once which board this is: a later answer that names none is a doubt. */
+  readonly ownerTold?: boolean;
+  /** A person made this board the device, by an import or by adopting the card, and the platform has not been told yet. */
+  readonly takesOver?: boolean;
 }
 
 /** Rotated provisioning credentials, which go before those of the configuration. */
@@ -37,16 +42,31 @@ export interface ProvisionSecret {
 export interface CredentialsState {
   readonly own?: CredentialsRecord;
   readonly configured?: CredentialsRecord;
+  /** Of tokens that the configuration named before, newest first: one that comes back, as after a slip, comes back with its rotations. */
+  readonly formerlyConfigured?: readonly CredentialsRecord[];
   readonly provisionSecret?: ProvisionSecret;
+  /** What waits for delivery was measured as another device: it is set aside before anything is sent, and this is taken away. */
+  readonly setsQueueAside?: boolean;
 }
 
+/** Each is a question to the platform when the present one is refused. */
+const MOST_EARLIER_TOKENS = 8;
+const MOST_FORMERLY_CONFIGURED = 4;
 const FORMAT = 'turnstone/credentials';
 const VERSION = 1;
 
-const TOKEN: ValueShape = { type: 'string', minLength: 1, maxLength: 255 };
+/** Of a token or a provisioning secret. */
+export const LONGEST_SECRET = 255;
+const TOKEN: ValueShape = { type: 'string', minLength: 1, maxLength: LONGEST_SECRET };
 const BOARD: ValueShape = {
   type: 'object',
-  properties: { serial: { type: 'string' }, mac: { type: 'string' }, machineId: { type: 'string' }, hostname: { type: 'string' } },
+  properties: {
+    serial: { type: 'string' },
+    mac: { type: 'string' },
+    otherMacs: { type: 'array', items: { type: 'string' } },
+    machineId: { type: 'string' },
+    hostname: { type: 'string' },
+  },
 };
 const RECORD: ValueShape = {
   type: 'object',
@@ -62,6 +82,8 @@ const RECORD: ValueShape = {
     board: BOARD,
     generation: { type: 'integer', minimum: 1 },
     replacedBy: { type: 'integer', minimum: 1 },
+    ownerTold: { type: 'boolean' },
+    takesOver: { type: 'boolean' },
   },
 };
 const STATE: ValueShape = {
@@ -69,13 +91,49 @@ const STATE: ValueShape = {
   properties: {
     own: RECORD,
     configured: RECORD,
+    formerlyConfigured: { type: 'array', items: RECORD },
     provisionSecret: { type: 'object', required: ['deviceKey', 'deviceSecret'], properties: { deviceKey: TOKEN, deviceSecret: TOKEN } },
+    setsQueueAside: { type: 'boolean' },
   },
 };
 
-/** The text of the file. */
+/** The field for tokens that may still be right: newest first, each once, the present one not among them, a bounded number. */
+export function earlierTokens(present: string, tokens: readonly (string | undefined)[]): Pick<CredentialsRecord, 'previousTokens'> {
+  const others = new Set(tokens.filter((token) => token !== undefined && token !== present));
+  const previousTokens = [...others].filter((token) => token !== undefined).slice(0, MOST_EARLIER_TOKENS);
+  return previousTokens.length === 0 ? {} : { previousTokens };
+}
+
+/** Every record of the state. */
+export function recordsOf({ own, configured, formerlyConfigured = [] }: CredentialsState): readonly CredentialsRecord[] {
+  return [own, configured, ...formerlyConfigured].filter((record) => record !== undefined);
+}
+
+/** Every token and secret of the state. */
+export function secretsIn(state: CredentialsState): readonly string[] {
+  const tokens = recordsOf(state).flatMap(({ accessToken, nextToken, previousTokens = [] }) => [accessToken, nextToken, ...previousTokens]);
+  const { deviceKey, deviceSecret } = state.provisionSecret ?? {};
+  return [...tokens, deviceKey, deviceSecret].filter((secret) => secret !== undefined);
+}
+
+/** With this record. A token that the configuration named before is as it was kept then; nothing of another is taken for it. */
+export function withRecord(state: CredentialsState, place: CredentialsPlace, record: CredentialsRecord): CredentialsState {
+  const { configured, formerlyConfigured = [] } = state;
+  if (place === 'own' || configured === undefined || configured.configuredToken === record.configuredToken) {
+    return { ...state, [place]: record };
+  }
+  const known = formerlyConfigured.find(({ configuredToken }) => configuredToken === record.configuredToken);
+  const former = [configured, ...formerlyConfigured.filter((other) => other !== known)].slice(0, MOST_FORMERLY_CONFIGURED);
+  return { ...state, configured: known ?? record, formerlyConfigured: former };
+}
+
+/** The text of the file. What the next start could not read would cost the device its identity. @throws AgentError `provisioning/unreadable` (drop). */
 export function formatCredentials(state: CredentialsState): string {
-  return `${stringifyJson({ format: FORMAT, version: VERSION, state: state as unknown as JsonObject })}\n`;
+  const text = `${stringifyJson({ format: FORMAT, version: VERSION, state: state as unknown as JsonObject })}\n`;
+  if (Buffer.byteLength(text) <= LARGEST_SMALL_FILE_BYTES && isReadable(text)) return text;
+  throw new AgentError('provisioning/unreadable', 'the credentials cannot be kept like this: they could not be read again', {
+    recovery: 'drop',
+  });
 }
 
 /**
@@ -94,6 +152,15 @@ export function parseCredentials(text: string): CredentialsState {
   // The misfit quotes the value, which may be a token.
   if (json.version !== VERSION || state === undefined || misfitOf(STATE, state, 'state') !== undefined) throw corrupt('a field is wrong');
   return state as unknown as CredentialsState;
+}
+
+function isReadable(text: string): boolean {
+  try {
+    parseCredentials(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function parsed(text: string): unknown {

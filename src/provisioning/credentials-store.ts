@@ -1,20 +1,25 @@
 /**
  * The device's credentials on disk: `credentials.json` and its twin `credentials.backup.json` in the state folder, mode 0600, each
- * written whole and synced before a save resolves. One of them may be lost or spoilt; a spoilt one is set aside as `*.corrupt`.
+ * written whole and synced. One of them may be lost, spoilt or unreadable; what cannot be understood is set aside as `*.corrupt`. A save
+ * counts once the first is durable; a twin that cannot be written is an alert, and written as soon as the disk lets it.
  */
-import { chmod, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode, messageOf } from '../errors.ts';
-import { PRIVATE_MODE, readWhole, setAside, syncFolder, writeDurably } from '../host/durable-file.ts';
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import { writeDurably } from '../host/durable-file.ts';
+import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
+import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
 import type { Alerts } from './alerts.ts';
+import { CREDENTIALS_FILES, mayBeLost, readCredentialsFiles, removeAsides, setUnreadAside } from './credentials-files.ts';
 import {
   type CredentialsPlace,
   type CredentialsRecord,
   type CredentialsState,
   formatCredentials,
   type ProvisionSecret,
-  parseCredentials,
+  secretsIn,
+  withRecord,
 } from './credentials-record.ts';
 
 export interface CredentialsStoreDeps {
@@ -23,45 +28,97 @@ export interface CredentialsStoreDeps {
   readonly alerts: Alerts;
   /** Told every secret that is read or saved, before anything else happens to it. */
   readonly hide: (secret: string) => void;
-  /** Default: the durable write of the host. */
-  readonly write?: (path: string, content: string) => Promise<void>;
+  readonly files: Files;
+  readonly clock: Clock;
 }
 
-/** In order of trust: the second is written after the first. */
-export const CREDENTIALS_FILES = ['credentials.json', 'credentials.backup.json'] as const;
-const CORRUPT_ALERT = 'credentials-corrupt';
-const OTHERS_MAY_READ = 0o077;
+const TWIN_ALERT = 'credentials-not-kept';
+const HEAL_EVERY_MS = 60_000;
+/** A disk that does not give the first file for so long has lost it: until then its twin, which may be older, is not believed. */
+const UNREAD_FOR_MS = 10 * 60_000;
 
 export class CredentialsStore {
   readonly #deps: CredentialsStoreDeps;
   #state: CredentialsState = {};
+  #isRead = false;
+  /** A disk that hangs is asked once: what it says late must not go over what was changed since. */
+  readonly #loadOnce = joinedWhileUnderWay(() => this.#load());
+  #unreadSinceMs: number | undefined;
+  /** What the disk did not give lies there still, and may be the newer of the two. */
+  #liesUnread: string | undefined;
+  #timesReplaced = 0;
+  /** Both files say what is in memory; so they do while nothing was read. */
+  #isWhole = true;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(deps: CredentialsStoreDeps) {
+  /** Knows nothing until `read`. */
+  constructor(deps: CredentialsStoreDeps) {
     this.#deps = deps;
   }
 
-  /**
-   * Reads what is kept, heals a lost or spoilt twin, and closes permissions that are too wide.
-   * @throws AgentError `provisioning/newer-format` (stop), `host/read-failed`, `host/write-failed`.
-   */
+  /** A store that has been read. @throws as `read`. */
   static async open(deps: CredentialsStoreDeps): Promise<CredentialsStore> {
     const store = new CredentialsStore(deps);
-    await store.#load();
+    await store.read();
     return store;
+  }
+
+  /**
+   * Reads what is kept, heals a lost or spoilt twin where the disk lets it, and closes permissions that are too wide. Does nothing once it
+   * has succeeded; until then nothing is saved, as it would go over what could not be read.
+   * @throws AgentError `provisioning/newer-format` (stop), `host/read-failed` (retry).
+   */
+  async read(): Promise<void> {
+    if (this.#isRead) return;
+    await this.#loadOnce();
+    if (!this.#isWhole) await this.#heal();
+  }
+
+  /** Writes what the disk refused again, now and then, until it takes it; runs as long as the agent does. */
+  async keepWhole(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#deps.clock.sleep(HEAL_EVERY_MS, signal);
+      if (!signal.aborted && !this.#isWhole) await this.#heal();
+    }
   }
 
   record(place: CredentialsPlace): CredentialsRecord | undefined {
     return this.#state[place];
   }
 
+  /** How often another identity came in the place of this one, or none: whoever began with the one before is to end with it. */
+  get timesReplaced(): number {
+    return this.#timesReplaced;
+  }
+
+  /** Whether the disk has taken all that is in memory. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
   get provisionSecret(): ProvisionSecret | undefined {
     return this.#state.provisionSecret;
   }
 
-  /** Replaces one record; once this resolves it survives a power cut. @throws AgentError `host/write-failed` (retry). */
-  async save(place: CredentialsPlace, record: CredentialsRecord): Promise<void> {
-    await this.#change((state) => ({ ...state, [place]: record }));
+  /**
+   * Uses a changed record at once, and writes it as soon as the disk takes it: only for what a restart without it would find out again.
+   * @throws as `read`; never for a disk that takes no writes.
+   */
+  async adopt(place: CredentialsPlace, change: (record: CredentialsRecord | undefined) => CredentialsRecord | undefined): Promise<void> {
+    await this.read();
+    await this.#inTurn(async () => {
+      const record = change(this.#state[place]);
+      if (record !== undefined) this.#state = withRecord(this.#state, place, record);
+    });
+    await this.#heal();
+  }
+
+  /** Replaces one record, or what it is by then; once this resolves it survives a power cut. @throws AgentError `host/write-failed` (retry), `provisioning/unreadable` (drop). */
+  async save(
+    place: CredentialsPlace,
+    record: CredentialsRecord | ((now: CredentialsRecord | undefined) => CredentialsRecord),
+  ): Promise<void> {
+    await this.#change((state) => ({ ...state, [place]: typeof record === 'function' ? record(state[place]) : record }));
   }
 
   /** Changes the record as it is when its turn comes, so that two who change it at once both have their way. @throws as `save`. */
@@ -72,77 +129,122 @@ export class CredentialsStore {
     });
   }
 
+  /** Takes another identity's place, all of it or nothing. @throws as `save`. */
+  async replaceOwn(record: CredentialsRecord, more: Pick<CredentialsState, 'provisionSecret' | 'setsQueueAside'> = {}): Promise<void> {
+    await this.#replace((state) => ({ ...state, own: record, ...more }));
+  }
+
+  /** Whether what waits for delivery was measured as another device, and has not been set aside. */
+  get setsQueueAside(): boolean {
+    return this.#state.setsQueueAside === true;
+  }
+
+  /** @throws as `save`. */
+  async queueIsAside(): Promise<void> {
+    await this.#change(({ setsQueueAside: _done, ...state }) => state);
+  }
+
   /** Keeps rotated provisioning credentials. @throws AgentError `host/write-failed` (retry). */
   async saveProvisionSecret(provisionSecret: ProvisionSecret): Promise<void> {
     await this.#change((state) => ({ ...state, provisionSecret }));
   }
 
   /** Forgets who this device is, in set-aside files too, so that the next start provisions anew. @throws AgentError `host/write-failed` (retry). */
-  async forget(): Promise<void> {
-    await this.#change(({ provisionSecret }) => (provisionSecret === undefined ? {} : { provisionSecret }));
-    for (const file of CREDENTIALS_FILES) await rm(join(this.#deps.stateFolder, `${file}.corrupt`), { force: true });
+  async forget(options: { readonly setsQueueAside: boolean }): Promise<void> {
+    // The copies first: once the credentials are gone nothing may fail any more.
+    await setUnreadAside(this.#deps.files, this.#liesUnread);
+    await removeAsides(this.#deps);
+    await this.#replace(({ provisionSecret, setsQueueAside = false }) => ({
+      ...(provisionSecret === undefined ? {} : { provisionSecret }),
+      ...(setsQueueAside || options.setsQueueAside ? { setsQueueAside: true } : {}),
+    }));
   }
 
   async #load(): Promise<void> {
-    const { stateFolder } = this.#deps;
-    let found: { readonly state: CredentialsState; readonly text: string } | undefined;
-    let healthy = 0;
-    for (const file of CREDENTIALS_FILES) {
-      const one = await this.#readOne(join(stateFolder, file));
-      if (one === undefined) continue;
-      found ??= one;
-      if (one.text === found.text) healthy += 1;
-    }
+    if (this.#isRead) return;
+    const nowMs = this.#deps.clock.monotonicMs();
+    const withoutUnread = nowMs - (this.#unreadSinceMs ?? nowMs) >= UNREAD_FOR_MS;
+    const found = await readCredentialsFiles(this.#deps, { withoutUnread }).catch((error: unknown) => {
+      this.#unreadSinceMs = mayBeLost(error) ? (this.#unreadSinceMs ?? nowMs) : undefined;
+      throw error;
+    });
+    this.#isRead = true;
     if (found === undefined) return;
     this.#hideAll(found.state);
     this.#state = found.state;
-    if (healthy < CREDENTIALS_FILES.length) await this.#write(found.state);
+    this.#isWhole = found.isWhole;
+    this.#liesUnread = found.unread;
   }
 
-  async #readOne(path: string): Promise<{ readonly state: CredentialsState; readonly text: string } | undefined> {
-    const text = (await readWhole(path))?.toString('utf8');
-    if (text === undefined) return undefined;
-    await this.#closePermissions(path);
-    try {
-      return { state: parseCredentials(text), text };
-    } catch (error) {
-      if (!hasCode(error, 'provisioning/corrupt')) throw error;
-      const aside = await setAside(path);
-      await syncFolder(this.#deps.stateFolder);
-      const message = `${messageOf(error)}; it was set aside as ${aside}, from which the access token may be read by hand`;
-      this.#deps.alerts.raise(CORRUPT_ALERT, message);
-      return undefined;
-    }
-  }
-
-  async #closePermissions(path: string): Promise<void> {
-    const { mode } = await stat(path);
-    if ((mode & OTHERS_MAY_READ) === 0) return;
-    await chmod(path, PRIVATE_MODE);
-    this.#deps.log.warn(
-      { file: path, mode: (mode & 0o777).toString(8) },
-      'the credentials could be read by others; rotate the access token',
-    );
+  #replace(change: (state: CredentialsState) => CredentialsState): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#loadOnce();
+      await this.#write(change(this.#state), () => {
+        this.#timesReplaced += 1;
+      });
+    });
   }
 
   #change(change: (state: CredentialsState) => CredentialsState): Promise<void> {
-    const turn = this.#writing.then(() => this.#write(change(this.#state)));
+    return this.#inTurn(async () => {
+      await this.#loadOnce();
+      await this.#write(change(this.#state));
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#writing.then(work);
     this.#writing = turn.catch(() => {});
     return turn;
   }
 
-  async #write(state: CredentialsState): Promise<void> {
-    const { stateFolder, write = writeDurably } = this.#deps;
+  async #write(state: CredentialsState, onTaken: () => void = () => {}): Promise<void> {
+    const { stateFolder } = this.#deps;
     this.#hideAll(state);
     const text = formatCredentials(state);
-    for (const file of CREDENTIALS_FILES) await write(join(stateFolder, file), text);
+    const [first, twin] = CREDENTIALS_FILES;
+    await setUnreadAside(this.#deps.files, this.#liesUnread);
+    this.#liesUnread = undefined;
+    try {
+      await writeDurably(this.#deps.files, join(stateFolder, first), text);
+    } catch (error) {
+      await this.#putBack();
+      throw error;
+    }
+    // From here on the next start reads the new state, so this one has to know it too.
     this.#state = state;
+    this.#isWhole = false;
+    onTaken();
+    await this.#writeTwin(join(stateFolder, twin), text);
+  }
+
+  /** A write that failed late may lie on the disk all the same: what was told to have failed must not have happened at the next start. */
+  async #putBack(): Promise<void> {
+    this.#isWhole = false;
+    const path = join(this.#deps.stateFolder, CREDENTIALS_FILES[0]);
+    await writeDurably(this.#deps.files, path, formatCredentials(this.#state)).catch(() => {});
+  }
+
+  async #writeTwin(path: string, text: string): Promise<void> {
+    const { alerts } = this.#deps;
+    try {
+      await writeDurably(this.#deps.files, path, text);
+      this.#isWhole = true;
+      alerts.clear(TWIN_ALERT);
+    } catch (error) {
+      alerts.raise(TWIN_ALERT, `the credentials are not kept twice: ${messageOf(error)}; it is tried again`);
+    }
+  }
+
+  /** Never rejects: what is not written now is written later. */
+  async #heal(): Promise<void> {
+    this.#isWhole = false;
+    await this.#change((state) => state).catch((error: unknown) =>
+      this.#deps.alerts.raise(TWIN_ALERT, `the credentials cannot be kept: ${messageOf(error)}; it is tried again`),
+    );
   }
 
   #hideAll(state: CredentialsState): void {
-    const records = [state.own, state.configured].filter((record) => record !== undefined);
-    const tokens = records.flatMap(({ accessToken, nextToken, previousTokens = [] }) => [accessToken, nextToken, ...previousTokens]);
-    const secrets = [...tokens, state.provisionSecret?.deviceKey, state.provisionSecret?.deviceSecret];
-    for (const secret of secrets) if (secret !== undefined) this.#deps.hide(secret);
+    for (const secret of secretsIn(state)) this.#deps.hide(secret);
   }
 }

@@ -10,9 +10,10 @@ import { AgentError } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { SharedWork } from '../host/shared-work.ts';
 import { isAccessToken } from './access-token.ts';
 import type { Alerts } from './alerts.ts';
-import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
+import { type CredentialsPlace, type CredentialsRecord, earlierTokens } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 
 export interface DeviceTokenDeps {
@@ -25,7 +26,6 @@ export interface DeviceTokenDeps {
   readonly hide: (secret: string) => void;
   /** Provisions anew; absent when the configuration does not ask for it, or cannot. */
   readonly reprovision?: (signal: AbortSignal) => Promise<CredentialsRecord>;
-  readonly random?: () => number;
 }
 
 /** How often the next token is tried while the present one still works: soon after it was offered, then now and then. */
@@ -33,20 +33,28 @@ const PROBE_BACKOFF = { firstMs: 5_000, maxMs: 3_600_000 };
 /** One 401 may be a platform that has just started: this many, over this long, are its real opinion. */
 const REFUSALS_BEFORE_REPROVISION = 3;
 const REFUSED_FOR_MS = 60_000;
-const REFUSED_ALERT = 'token-refused';
+/** Stands while the platform's last word about this device's token, and every other that might be right, is 401. */
+export const REFUSED_ALERT = 'token-refused';
 
 export class DeviceToken {
   readonly #deps: DeviceTokenDeps;
-  readonly #first: CredentialsRecord;
+  readonly #timesReplaced: number;
+  readonly #refusal: SharedWork<boolean>;
+  #inUse: CredentialsRecord;
+  /** An alert says so. */
+  #isRefused = false;
+  /** Of a platform that knew of no other token either. */
   #refusals = 0;
   #refusedSinceMs = 0;
-  #settling: Promise<boolean> | undefined;
+  #isForgetting = false;
   #wake: () => void = () => {};
 
   /** Takes credentials that are in use. */
   constructor(deps: DeviceTokenDeps, record: CredentialsRecord) {
     this.#deps = deps;
-    this.#first = record;
+    this.#inUse = record;
+    this.#timesReplaced = deps.store.timesReplaced;
+    this.#refusal = new SharedWork((signal) => this.#afterRefusal(signal));
   }
 
   /** For the next request. */
@@ -54,9 +62,15 @@ export class DeviceToken {
     return this.record.accessToken;
   }
 
-  /** As it is on disk: a token in use that a power cut forgets would be lost. */
+  /**
+   * As it is kept. A token that is only proposed is not in use: the platform may never have heard of it. An identity that was put in the
+   * place of this one is for the next start: what was measured until then is this one's.
+   */
   get record(): CredentialsRecord {
-    return this.#deps.store.record(this.#deps.place) ?? this.#first;
+    const { store, place } = this.#deps;
+    const kept = this.#isReplaced ? undefined : store.record(place);
+    if (kept?.phase === 'in-use') this.#inUse = kept;
+    return this.#inUse;
   }
 
   /**
@@ -71,63 +85,91 @@ export class DeviceToken {
     }
     this.#deps.hide(next);
     if (next === this.record.accessToken) return;
-    await this.#save(({ nextToken: replaced, previousTokens = [], ...rest }) => {
+    if (this.#isReplaced) {
+      throw new AgentError('provisioning/replaced', 'another identity is about to be taken up: rotate its token after the restart', {
+        recovery: 'retry',
+      });
+    }
+    await this.#deps.store.update(this.#deps.place, ({ nextToken: replaced, previousTokens = [], ...rest }) => ({
+      ...rest,
+      nextToken: next,
       // An offer that replaces another: the platform may have taken up the first one already.
-      const previous = replaced === undefined || replaced === next ? previousTokens : [replaced, ...previousTokens];
-      return { ...rest, nextToken: next, ...(previous.length === 0 ? {} : { previousTokens: previous }) };
-    });
+      ...earlierTokens(rest.accessToken, [replaced === next ? undefined : replaced, ...previousTokens]),
+    }));
     this.#wake();
   }
 
   /** A request with this token was accepted: what came before it is forgotten. */
   noteAccepted(token: string): void {
     if (token !== this.record.accessToken) return;
-    if (this.#refusals > 0) this.#deps.alerts.clear(REFUSED_ALERT);
+    if (this.#isRefused) this.#deps.alerts.clear(REFUSED_ALERT);
+    this.#isRefused = false;
     this.#refusals = 0;
-    if (this.record.previousTokens === undefined || this.#settling !== undefined) return;
-    this.#settling = this.#save(({ previousTokens: _old, ...rest }) => rest)
-      .then(
-        () => false,
-        () => false,
-      )
+    const kept = this.#deps.store.record(this.#deps.place);
+    const isOutdated = kept?.phase === 'proposed' ? !this.#refusal.isRunning : kept?.previousTokens !== undefined;
+    if (!isOutdated || this.#isForgetting || this.#isReplaced) return;
+    this.#isForgetting = true;
+    void this.#deps.store
+      .update(this.#deps.place, (now) => this.#afterSuccess(now, token))
+      .catch(() => {})
       .finally(() => {
-        this.#settling = undefined;
+        this.#isForgetting = false;
       });
   }
 
-  /** The platform answered 401 to this token. Resolves to whether another one is in use now, so that the request can be repeated at once. */
+  /**
+   * The platform answered 401 to this token. Resolves to whether another one is in use now, so that the request can be repeated at once.
+   * Many who are refused at once are one refusal. @throws the signal's reason when it aborts.
+   */
   async noteRefused(token: string, signal: AbortSignal): Promise<boolean> {
-    while (this.#settling !== undefined) await this.#settling;
-    if (token !== this.record.accessToken) return true;
-    this.#settling = this.#afterRefusal(signal).finally(() => {
-      this.#settling = undefined;
-    });
-    return this.#settling;
+    if (token !== this.accessToken) return true;
+    return this.#isReplaced ? false : this.#refusal.join(signal);
   }
 
   /** Tries a token that was offered until the platform takes it; runs as long as the agent does. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#deps;
-    let backoff = new Backoff({ ...PROBE_BACKOFF, ...(random === undefined ? {} : { random }) });
+    const { clock } = this.#deps;
+    let backoff = new Backoff(PROBE_BACKOFF, clock);
     while (!signal.aborted) {
       const offered = this.record.nextToken;
       const woken = new AbortController();
       this.#wake = () => woken.abort();
       await clock.sleep(offered === undefined ? PROBE_BACKOFF.maxMs : backoff.nextMs(), AbortSignal.any([signal, woken.signal]));
-      if (woken.signal.aborted) backoff = new Backoff({ ...PROBE_BACKOFF, ...(random === undefined ? {} : { random }) });
+      if (woken.signal.aborted) backoff = new Backoff(PROBE_BACKOFF, clock);
       else if (!signal.aborted && offered !== undefined) await this.#tryOthers([offered], signal);
     }
     this.#wake = () => {};
   }
 
+  get #isReplaced(): boolean {
+    return this.#deps.store.timesReplaced !== this.#timesReplaced;
+  }
+
+  /** What came before an accepted token is forgotten; provisioning that was given up midway was not needed. */
+  #afterSuccess(now: CredentialsRecord, token: string): CredentialsRecord {
+    if (now.phase === 'proposed') {
+      if (this.#refusal.isRunning || this.#isReplaced) return now;
+      const { nextToken, accessToken, previousTokens = [] } = now;
+      const next = nextToken === undefined ? {} : { nextToken };
+      return { ...this.#inUse, ...next, ...earlierTokens(token, [accessToken, ...previousTokens]) };
+    }
+    if (now.accessToken !== token) return now;
+    const { previousTokens: _old, ...rest } = now;
+    return rest;
+  }
+
   async #afterRefusal(signal: AbortSignal): Promise<boolean> {
     const { clock, alerts, reprovision } = this.#deps;
     const { nextToken, previousTokens = [] } = this.record;
-    if (await this.#tryOthers([...(nextToken === undefined ? [] : [nextToken]), ...previousTokens], signal)) return true;
+    const others = await this.#tryOthers([...(nextToken === undefined ? [] : [nextToken]), ...previousTokens], signal);
+    if (others === 'one-works') return true;
+    const then = reprovision === undefined ? 'enter the right one, or restore the device there' : 'this device will provision itself anew';
+    this.#isRefused = true;
+    alerts.raise(REFUSED_ALERT, `the platform refuses this device's access token (401), readings are kept: ${then}`);
+    // One that could not be asked about may be the right one: whoever gave this up now would lose it.
+    if (others === 'not-known') return false;
     if (this.#refusals === 0) this.#refusedSinceMs = clock.monotonicMs();
     this.#refusals += 1;
-    const then = reprovision === undefined ? 'enter the right one, or restore the device there' : 'this device will provision itself anew';
-    alerts.raise(REFUSED_ALERT, `the platform refuses this device's access token (401), readings are kept: ${then}`);
     const insists = this.#refusals >= REFUSALS_BEFORE_REPROVISION && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS;
     if (reprovision === undefined || !insists) return false;
     await reprovision(signal);
@@ -137,23 +179,27 @@ export class DeviceToken {
   }
 
   /** Changes over to the first token that works; a platform that cannot be asked now says nothing about any of them. */
-  async #tryOthers(tokens: readonly string[], signal: AbortSignal): Promise<boolean> {
+  async #tryOthers(tokens: readonly string[], signal: AbortSignal): Promise<'one-works' | 'none-works' | 'not-known'> {
+    let found: 'none-works' | 'not-known' = 'none-works';
     for (const token of tokens) {
-      if (!(await this.#deps.tokenWorks(token, signal).catch(() => false))) continue;
-      await this.#save(({ nextToken, previousTokens = [], ...rest }) => {
-        const others = [rest.accessToken, ...(nextToken === undefined ? [] : [nextToken]), ...previousTokens].filter(
-          (one) => one !== token,
-        );
-        return { ...rest, accessToken: token, previousTokens: [...new Set(others)] };
-      });
-      this.#deps.alerts.clear(REFUSED_ALERT);
-      this.#deps.log.info({}, 'the access token was changed over');
-      return true;
+      const works = await this.#deps.tokenWorks(token, signal).catch(() => undefined);
+      if (works === undefined) found = 'not-known';
+      if (works !== true) continue;
+      await this.#changeOver(token);
+      return 'one-works';
     }
-    return false;
+    return found;
   }
 
-  async #save(change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
-    await this.#deps.store.update(this.#deps.place, change);
+  /** The token lies on the disk already: a disk that takes no writes now is no reason not to use it. */
+  async #changeOver(token: string): Promise<void> {
+    const { store, place, alerts, log } = this.#deps;
+    await store.adopt(place, (now) => {
+      if (now === undefined || this.#isReplaced) return now;
+      const { nextToken, previousTokens = [], ...rest } = now;
+      return { ...rest, accessToken: token, ...earlierTokens(token, [rest.accessToken, nextToken, ...previousTokens]) };
+    });
+    alerts.clear(REFUSED_ALERT);
+    log.info({}, 'the access token was changed over');
   }
 }

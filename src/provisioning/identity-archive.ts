@@ -2,9 +2,11 @@
  * A device's identity as one text file under a passphrase: scrypt for the key, AES-256-GCM for the content, so that a wrong passphrase and
  * a changed byte are told from a good file. What is in the clear says only how to open it.
  */
-import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto';
+
+import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from 'node:crypto';
 import { AgentError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import type { RandomBytes } from '../host/random.ts';
 import { misfitOf, type ValueShape } from '../host/value-shape.ts';
 import type { CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
 
@@ -52,7 +54,7 @@ const ARCHIVE: ValueShape = {
 };
 
 /** @throws AgentError `provisioning/weak-passphrase` (drop). */
-export async function exportIdentity(identity: PortableIdentity, passphrase: string): Promise<string> {
+export async function exportIdentity(identity: PortableIdentity, passphrase: string, randomBytes: RandomBytes): Promise<string> {
   if (passphrase.length < SHORTEST_PASSPHRASE) {
     throw fault(
       'weak-passphrase',

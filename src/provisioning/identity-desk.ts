@@ -2,14 +2,17 @@
  * What people ask about this device's identity, by command or through the running agent: claim it, look at it, move it, rotate its secrets.
  * One desk for both, so that a command does the same with and without an agent.
  */
+
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import type { BoardIdentity } from '../host/identity.ts';
+import type { Files } from '../host/files.ts';
+import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { RandomBytes } from '../host/random.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { fingerprintOf } from './access-token.ts';
 import { type ClaimRequest, claimDevice } from './claim-device.ts';
-import type { CredentialsPlace } from './credentials-record.ts';
+import { type CredentialsPlace, LONGEST_SECRET } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 import { adoptIdentity, packIdentity, unpackIdentity } from './move-identity.ts';
 
@@ -19,6 +22,8 @@ export interface IdentityDeskDeps {
   readonly board: BoardIdentity;
   readonly stateFolder: string;
   readonly clock: Clock;
+  readonly files: Files;
+  readonly randomBytes: RandomBytes;
   readonly hide: (secret: string) => void;
   /** Undefined while there are no credentials. */
   readonly deviceApi: () => Pick<DeviceApi, 'claim'> | undefined;
@@ -32,7 +37,19 @@ export interface IdentityDeskDeps {
 export type IdentityRequests = Readonly<Record<string, (params: JsonObject, signal: AbortSignal) => Promise<JsonValue>>>;
 
 export function identityDesk(deps: IdentityDeskDeps): IdentityRequests {
-  const { store, place, board, clock, takeUp } = deps;
+  const requests = Object.entries(requestsOf(deps)).map(([name, answer]): [string, IdentityRequests[string]] => [
+    name,
+    async (params, signal) => {
+      // What cannot be read now is not nothing.
+      await deps.store.read();
+      return answer(params, signal);
+    },
+  ]);
+  return Object.fromEntries(requests);
+}
+
+function requestsOf(deps: IdentityDeskDeps): IdentityRequests {
+  const { store, place, board, clock, randomBytes, takeUp } = deps;
   const moves = { store, board, place };
   return {
     showIdentity: async () => show(deps),
@@ -47,8 +64,11 @@ export function identityDesk(deps: IdentityDeskDeps): IdentityRequests {
       );
       return { ...claim };
     },
-    exportIdentity: async (params) => ({ text: await packIdentity(moves, textIn(params, 'passphrase'), clock.wallMs()) }),
+    exportIdentity: async (params) => ({
+      text: await packIdentity({ store, place, randomBytes }, textIn(params, 'passphrase'), clock.wallMs()),
+    }),
     importIdentity: async (params) => {
+      refuseWhereConfigured(place);
       const text = textIn(params, 'text');
       const passphrase = textIn(params, 'passphrase');
       const moved = await unpackIdentity(moves, { text, passphrase, replace: params.replace === true });
@@ -61,7 +81,9 @@ export function identityDesk(deps: IdentityDeskDeps): IdentityRequests {
       return {};
     },
     forgetIdentity: async () => {
-      await store.forget();
+      refuseWhereConfigured(place);
+      // What a copied card brought along its own board delivers.
+      await store.forget({ setsQueueAside: isOtherBoard(store.record(place)?.board ?? {}, board) });
       takeUp();
       return {};
     },
@@ -70,10 +92,21 @@ export function identityDesk(deps: IdentityDeskDeps): IdentityRequests {
       return {};
     },
     setProvisioningSecret: async (params) => {
-      await store.saveProvisionSecret({ deviceKey: textIn(params, 'deviceKey'), deviceSecret: textIn(params, 'deviceSecret') });
+      await store.saveProvisionSecret({ deviceKey: secretIn(params, 'deviceKey'), deviceSecret: secretIn(params, 'deviceSecret') });
       return {};
     },
   };
+}
+
+/** It would seem to have been done, and change nothing. */
+function refuseWhereConfigured(place: CredentialsPlace): void {
+  if (place === 'own') return;
+  throw new AgentError(
+    'provisioning/token-configured',
+    'the access token stands in the configuration (platform.accessToken), which goes before any other identity: take it out there, restart ' +
+      'the agent, and ask again',
+    { recovery: 'drop' },
+  );
 }
 
 /** Everything that is no secret. */
@@ -106,6 +139,15 @@ function textIn(params: JsonObject, name: string): string {
   const value = params[name];
   if (typeof value === 'string' && value !== '') return value;
   throw new AgentError('provisioning/bad-request', `${name} is needed, as text`, { recovery: 'drop' });
+}
+
+/** In a file that was named by mistake there may be anything. */
+function secretIn(params: JsonObject, name: string): string {
+  const secret = textIn(params, name);
+  if (secret.length <= LONGEST_SECRET) return secret;
+  throw new AgentError('provisioning/bad-request', `${name} has ${secret.length} characters, at most ${LONGEST_SECRET} are taken`, {
+    recovery: 'drop',
+  });
 }
 
 function noCredentials(message: string): AgentError {

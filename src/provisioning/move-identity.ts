@@ -1,7 +1,9 @@
 /** Moves a device's place from board to board: what each move does to the kept credentials. Nothing here speaks to the platform. */
+
 import { AgentError } from '../errors.ts';
 import type { BoardIdentity } from '../host/identity.ts';
-import type { CredentialsPlace } from './credentials-record.ts';
+import type { RandomBytes } from '../host/random.ts';
+import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 import { exportIdentity, importIdentity } from './identity-archive.ts';
 
@@ -13,7 +15,11 @@ export interface MoveDeps {
 }
 
 /** The identity in use as a file's text. @throws AgentError `provisioning/no-credentials` (drop), `provisioning/weak-passphrase` (drop). */
-export async function packIdentity({ store, place }: MoveDeps, passphrase: string, nowMs: number): Promise<string> {
+export async function packIdentity(
+  { store, place, randomBytes }: Pick<MoveDeps, 'store' | 'place'> & { readonly randomBytes: RandomBytes },
+  passphrase: string,
+  nowMs: number,
+): Promise<string> {
   const record = store.record(place);
   if (record?.phase !== 'in-use') {
     throw new AgentError('provisioning/no-credentials', 'there is no identity to export: this board has not been provisioned', {
@@ -21,18 +27,20 @@ export async function packIdentity({ store, place }: MoveDeps, passphrase: strin
     });
   }
   const { provisionSecret } = store;
-  return exportIdentity({ record, exportedAtMs: nowMs, ...(provisionSecret === undefined ? {} : { provisionSecret }) }, passphrase);
+  const identity = { record, exportedAtMs: nowMs, ...(provisionSecret === undefined ? {} : { provisionSecret }) };
+  return exportIdentity(identity, passphrase, randomBytes);
 }
 
 /**
- * Makes this board the device of an exported identity. Its generation is higher than the old board's, which is how that one notices.
+ * Makes this board the device of an exported identity. Its generation is higher than the old board's, which is how that one notices. What
+ * still waits for delivery as another device is not to go out as this one.
  * @throws AgentError `provisioning/has-credentials` (drop) when this board has an identity of its own and `replace` is not set,
  * `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
  */
 export async function unpackIdentity(
   { store, board }: Pick<MoveDeps, 'store' | 'board'>,
   file: { readonly text: string; readonly passphrase: string; readonly replace: boolean },
-): Promise<{ readonly deviceName?: string }> {
+): Promise<{ readonly deviceName?: string; readonly setsQueueAside: boolean }> {
   const own = store.record('own');
   if (own?.phase === 'in-use' && !file.replace) {
     const name = own.deviceName === undefined ? '' : ` as "${own.deviceName}"`;
@@ -41,10 +49,32 @@ export async function unpackIdentity(
     });
   }
   const { record, provisionSecret } = await importIdentity(file.text, file.passphrase);
-  const { configuredToken: _configured, replacedBy: _replaced, ...rest } = record;
-  await store.save('own', { ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1 });
-  if (provisionSecret !== undefined) await store.saveProvisionSecret(provisionSecret);
-  return record.deviceName === undefined ? {} : { deviceName: record.deviceName };
+  const { configuredToken: _configured, replacedBy: _replaced, ownerTold: _told, ...rest } = record;
+  const moved: CredentialsRecord = {
+    ...rest,
+    phase: 'in-use',
+    source: 'imported',
+    board,
+    generation: record.generation + 1,
+    takesOver: true,
+  };
+  // What a board without an identity measured waited for whichever it would get.
+  const setsQueueAside = own?.phase === 'in-use' && !isSameDevice(own, record);
+  await store.replaceOwn(moved, {
+    ...(provisionSecret === undefined ? {} : { provisionSecret }),
+    ...(setsQueueAside ? { setsQueueAside } : {}),
+  });
+  return { ...(record.deviceName === undefined ? {} : { deviceName: record.deviceName }), setsQueueAside };
+}
+
+/** Whether they have a token in common: an own export that comes back. */
+function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
+  const known = tokensOf(one);
+  return tokensOf(other).some((token) => known.includes(token));
+}
+
+function tokensOf({ accessToken, nextToken, previousTokens = [] }: CredentialsRecord): readonly string[] {
+  return [accessToken, ...(nextToken === undefined ? [] : [nextToken]), ...previousTokens];
 }
 
 /**
@@ -53,9 +83,13 @@ export async function unpackIdentity(
  */
 export async function adoptIdentity({ store, board, place }: MoveDeps): Promise<void> {
   const record = store.record(place);
-  if (record === undefined) {
-    throw new AgentError('provisioning/no-credentials', 'there is no identity to adopt', { recovery: 'drop' });
-  }
-  const { replacedBy = 0, ...rest } = record;
-  await store.save(place, { ...rest, board, generation: Math.max(record.generation, replacedBy) + 1 });
+  // What is only proposed is of no device yet, and of another board it is not taken up.
+  if (record?.phase !== 'in-use')
+    throw new AgentError('provisioning/no-credentials', 'there is no identity to adopt: this board has not been provisioned', {
+      recovery: 'drop',
+    });
+  await store.save(place, (now = record) => {
+    const { replacedBy = 0, ownerTold: _told, ...rest } = now;
+    return { ...rest, board, generation: Math.max(now.generation, replacedBy) + 1, takesOver: true };
+  });
 }

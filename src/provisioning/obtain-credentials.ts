@@ -3,7 +3,7 @@
  * else provisioning. Notices a card that was copied or moved: the same credentials on another board.
  */
 import { AgentError } from '../errors.ts';
-import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
+import { type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { fingerprintOf } from './access-token.ts';
 import type { CredentialsPlace, CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
 import { deviceNameOf } from './device-name.ts';
@@ -18,7 +18,7 @@ export interface CredentialsSettings {
     readonly deviceName: string;
     readonly secret?: ProvisionSecret;
     readonly onUnauthorised: 'hold' | 'reprovision';
-    /** What to do with another board's credentials: `continue` and `hold` alert, `reprovision` makes a device of its own. Default `continue`. */
+    /** What to do with another board's credentials: `continue` and `hold` alert, `reprovision` makes a device of its own, see `leaveOtherBoard`. Default `continue`. */
     readonly onOtherBoard?: 'continue' | 'hold' | 'reprovision';
   };
 }
@@ -43,15 +43,26 @@ const OTHER_BOARD_ALERT = 'credentials-of-another-board';
  */
 export async function obtainCredentials(deps: ObtainCredentialsDeps, signal: AbortSignal): Promise<DeviceCredentials> {
   const { settings, store } = deps;
-  const { accessToken, provisioning } = settings;
+  const { accessToken } = settings;
   if (accessToken !== undefined) return inUse(deps, 'configured', await configuredRecord(deps, accessToken));
   const own = store.record('own');
   if (own?.phase !== 'in-use') return inUse(deps, 'own', await provisionDevice(provisioningDeps(deps), signal));
-  if (isOtherBoard(own.board, deps.board) && provisioning?.onOtherBoard === 'reprovision') {
-    raiseOtherBoard(deps, own, 'it provisions itself as a device of its own');
-    return inUse(deps, 'own', await provisionDevice(provisioningDeps(deps), signal));
-  }
   return inUse(deps, 'own', own);
+}
+
+/**
+ * Before the outbox is opened: where this board is to be a device of its own, it forgets whose card it has, and what that board measured is
+ * set aside, as it would go out as the new device. Both in one write, so that what this board measures later is never taken for it.
+ * @throws AgentError `host/write-failed` (retry).
+ */
+export async function leaveOtherBoard(deps: Pick<ObtainCredentialsDeps, 'settings' | 'store' | 'board' | 'alerts'>): Promise<void> {
+  const { settings, store, board } = deps;
+  const own = store.record('own');
+  if (settings.accessToken !== undefined || own === undefined || !isOtherBoard(own.board, board) || secretsOf(deps).length === 0) return;
+  // What another board had only asked for is never this one's.
+  if (own.phase === 'in-use' && settings.provisioning?.onOtherBoard !== 'reprovision') return;
+  raiseOtherBoard(deps, own, 'it provisions itself as a device of its own');
+  await store.forget({ setsQueueAside: true });
 }
 
 /** The configured token, or what it was rotated to since; kept with the board, so that a copied card is noticed here too. */
@@ -71,8 +82,8 @@ export async function configuredRecord(
     board: deps.board,
     generation: 1,
   };
-  await deps.store.save('configured', record);
-  return record;
+  await deps.store.adopt('configured', () => record);
+  return deps.store.record('configured') ?? record;
 }
 
 async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found: CredentialsRecord): Promise<DeviceCredentials> {
@@ -97,17 +108,18 @@ async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found
 
 /** A serial number that could not be read at the first start is added when it can: it is the surest mark of the board. */
 async function withFullBoard(deps: ObtainCredentialsDeps, place: CredentialsPlace, record: CredentialsRecord): Promise<CredentialsRecord> {
-  const learned = (['serial', 'mac'] as const).some((mark) => record.board[mark] === undefined && deps.board[mark] !== undefined);
-  if (!learned) return record;
-  const fuller = { ...record, board: { ...deps.board, ...record.board } };
-  await deps.store.save(place, fuller);
-  return fuller;
+  if (withNewMarks(record.board, deps.board) === record.board) return record;
+  const withMarks = (known: CredentialsRecord): CredentialsRecord => ({ ...known, board: withNewMarks(known.board, deps.board) });
+  await deps.store.adopt(place, (now) => (now === undefined ? undefined : withMarks(now)));
+  return withMarks(record);
 }
 
-function raiseOtherBoard(deps: ObtainCredentialsDeps, record: CredentialsRecord, consequence: string): string {
+function raiseOtherBoard(deps: Pick<ObtainCredentialsDeps, 'alerts' | 'board'>, record: CredentialsRecord, consequence: string): string {
+  // A token of the configuration cannot be forgotten here.
+  const copy = record.source === 'configuration' ? 'give this board a platform.accessToken of its own' : 'turnstone identity forget';
   const message =
     `these credentials belong to the board ${markOf(record.board)}, this is ${markOf(deps.board)}: the card was copied or moved, and ` +
-    `${consequence}. If the card was moved for good: turnstone identity adopt. If it is a copy: turnstone identity forget`;
+    `${consequence}. If the card was moved for good: turnstone identity adopt. If it is a copy: ${copy}`;
   deps.alerts.raise(OTHER_BOARD_ALERT, message);
   return message;
 }
@@ -133,7 +145,7 @@ function provisioningDeps(deps: ObtainCredentialsDeps): ProvisioningDeps {
 }
 
 /** The rotated secret first; the configured one after it, in case the platform has not changed over yet. */
-function secretsOf({ store, settings }: ObtainCredentialsDeps): readonly ProvisionSecret[] {
+function secretsOf({ store, settings }: Pick<ObtainCredentialsDeps, 'store' | 'settings'>): readonly ProvisionSecret[] {
   const rotated = store.provisionSecret;
   const configured = settings.provisioning?.secret;
   return [rotated, configured].filter((secret) => secret !== undefined);

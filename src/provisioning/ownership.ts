@@ -1,15 +1,18 @@
 /**
- * Which board is the platform's device: a client attribute names the board and how often the identity was moved. A board that finds a
- * higher number there has been replaced, and stands back; one that finds a lower number puts its own; the same number on another board
- * is a copied card, which only a person can sort out.
+ * Which board is the platform's device: a client attribute names the board and how often the identity was moved. Nothing is sent before it was
+ * asked. A board that finds a higher number for another board has been replaced, and stands back; one that finds a lower number puts its own.
+ * The same number on another board: where a person has just made this one the device, it takes the next number, as the last who was told
+ * wins; else it is a copied card, which only a person can sort out.
  */
 import { createHash } from 'node:crypto';
 import { AgentError, messageOf } from '../errors.ts';
+import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import type { BoardIdentity } from '../host/identity.ts';
+import { allMacs, type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { PlatformError } from '../platform/platform-error.ts';
 import type { Alerts } from './alerts.ts';
 import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
@@ -30,91 +33,179 @@ export type Ownership = 'ours' | 'replaced' | 'shared';
 /** The client attribute; the platform shows it to people. */
 export const OWNER_KEY = 'turnstoneOwner';
 const CHECK_PERIOD_MS = 600_000;
+/** While the platform has not said yet. */
+const UNSETTLED_PERIOD_MS = 30_000;
+/** An answer without the attribute is also how a platform's fault looks (spec, GET attributes): it is asked again before it is believed. */
+const EMPTY_ANSWERS = 3;
+const ASK_AGAIN_MS = 2_000;
+/** A platform that answers all but this question must not silence the device for ever; one that only starts again behind a proxy takes minutes. */
+const MAX_REFUSED_QUESTIONS = 5;
+const REFUSED_FOR_MS = 600_000;
+const QUESTION_BACKOFF = { firstMs: 2_000, maxMs: 15_000 };
 const REPLACED_ALERT = 'identity-moved';
 const SHARED_ALERT = 'identity-on-two-boards';
+const NOT_ASKED_YET = 'the platform has not said yet which board is this device: nothing is sent before';
 
 export class IdentityOwnership {
   readonly #deps: OwnershipDeps;
+  readonly #timesReplaced: number;
   #held: string | undefined;
+  /** The platform has said whose device this is. */
+  #isSettled = false;
+  /** It has answered so often with something else that it will not say. */
+  #isUnwilling = false;
+  #refused = 0;
+  #refusedSinceMs = 0;
 
   constructor(deps: OwnershipDeps) {
     this.#deps = deps;
+    this.#timesReplaced = deps.store.timesReplaced;
     const { replacedBy } = deps.store.record(deps.place) ?? {};
     if (replacedBy !== undefined) this.#standBack();
   }
 
   /** Why this board must not send, in words; known from the first moment of a start. */
   get held(): string | undefined {
-    return this.#held;
+    return this.#held ?? (this.#isSettled || this.#isUnwilling ? undefined : NOT_ASKED_YET);
   }
 
-  /** Checks now and then until the signal aborts; the first check is its own, before anything is sent. */
-  async run(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#deps.clock.sleep(CHECK_PERIOD_MS, signal);
-      if (signal.aborted) return;
-      try {
-        await this.check(signal);
-      } catch (error) {
-        if (!(error instanceof AgentError)) throw error;
-        this.#deps.log.debug({ reason: messageOf(error) }, 'which board is the device could not be checked');
-      }
+  /**
+   * Before anything is sent: resolves when the platform has said whose device this is, when it refuses the token, or when it has answered
+   * so often with something else that it will not say. Without a network it waits.
+   */
+  async settle(signal: AbortSignal): Promise<void> {
+    const backoff = new Backoff(QUESTION_BACKOFF, this.#deps.clock);
+    while (!signal.aborted) {
+      const answer = await this.#ask(signal);
+      if (answer !== 'not-now' || this.#isUnwilling || signal.aborted) return;
+      await this.#deps.clock.sleep(backoff.nextMs(), signal);
     }
   }
 
-  /** @throws PlatformError when the platform cannot be asked, AgentError `host/write-failed` (retry). */
+  /** Checks now and then until the signal aborts; `settle` is the first check. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#deps.clock.sleep(this.#isSettled ? CHECK_PERIOD_MS : UNSETTLED_PERIOD_MS, signal);
+      if (signal.aborted) return;
+      await this.#ask(signal);
+    }
+  }
+
+  /** @throws PlatformError when the platform cannot be asked. */
   async check(signal: AbortSignal): Promise<Ownership> {
+    const found = await this.#check(signal);
+    this.#isSettled = true;
+    return found;
+  }
+
+  async #check(signal: AbortSignal): Promise<Ownership> {
     const { deviceApi, store, place, board, alerts } = this.#deps;
     const record = store.record(place);
-    const mark = markOf(board);
-    if (record === undefined || mark === undefined) return 'ours';
-    const { client } = await deviceApi.getAttributes({ clientKeys: [OWNER_KEY] }, signal);
-    const owner = ownerIn(client);
-    if (owner !== undefined && owner.generation > record.generation) {
+    // Another identity is for the next start, and so is its number.
+    if (record === undefined || store.timesReplaced !== this.#timesReplaced) return 'ours';
+    const marks = marksOf(board, record.board);
+    const owner = await this.#askOwner(record.ownerTold === true ? EMPTY_ANSWERS : 1, signal);
+    const isThisBoard = owner !== undefined && marks.includes(owner.board);
+    if (owner === undefined && (record.replacedBy ?? 0) > record.generation) return 'replaced';
+    if (owner !== undefined && owner.generation > record.generation && !isThisBoard) {
       await this.#noteReplaced(record, owner.generation);
       return 'replaced';
     }
     await this.#takeBack();
-    if (owner !== undefined && owner.generation === record.generation && owner.board !== mark) {
-      alerts.raise(
-        SHARED_ALERT,
-        'another board sends as this device: its card is a copy. Provision one of them anew: turnstone identity forget',
-      );
-      return 'shared';
+    const [mark] = marks;
+    if (mark === undefined) return 'ours';
+    let { generation } = record;
+    if (owner !== undefined && owner.generation === generation && !isThisBoard) {
+      if (record.takesOver !== true) {
+        alerts.raise(
+          SHARED_ALERT,
+          `another board sends as this device: its card is a copy. To make one of them a device of its own: ${this.#wayOut}`,
+        );
+        return 'shared';
+      }
+      // The same export was imported on two boards: the platform is to tell them apart.
+      generation += 1;
     }
     alerts.clear(SHARED_ALERT);
-    // Nothing found can also be a fault of the platform: the board with the higher number puts it right at its next check.
-    if (owner?.generation !== record.generation) {
-      await deviceApi.postAttributes({ [OWNER_KEY]: { board: mark, generation: record.generation } }, signal);
-    }
+    // The number of an earlier life of this board: a token that was changed by hand, a new card.
+    if (owner !== undefined && isThisBoard) generation = Math.max(generation, owner.generation);
+    if (generation !== record.generation) await this.#remember((now) => ({ ...now, generation }));
+    if (owner?.generation !== generation) await deviceApi.postAttributes({ [OWNER_KEY]: { board: mark, generation } }, signal);
+    // The disk may have refused it the last time.
+    if (record.ownerTold !== true || record.takesOver === true || store.isWhole === false)
+      await this.#remember(({ takesOver: _done, ...rest }) => ({ ...rest, ownerTold: true }));
     return 'ours';
+  }
+
+  /** One question, and what its answer means for sending. @throws what is no fault of the platform or the disk. */
+  async #ask(signal: AbortSignal): Promise<'known' | 'unauthorised' | 'not-now'> {
+    const { clock, log } = this.#deps;
+    try {
+      await this.check(signal);
+      return 'known';
+    } catch (error) {
+      if (signal.aborted) return 'not-now';
+      if (!(error instanceof AgentError)) throw error;
+      log.debug({ reason: messageOf(error) }, 'which board is the device could not be asked');
+      if (error.code === 'platform/unauthorised') return 'unauthorised';
+      if (error instanceof PlatformError && error.status === undefined) return 'not-now';
+      if (this.#refused === 0) this.#refusedSinceMs = clock.monotonicMs();
+      this.#refused += 1;
+      if (this.#refused >= MAX_REFUSED_QUESTIONS && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS) this.#isUnwilling = true;
+      return 'not-now';
+    }
+  }
+
+  async #askOwner(questions: number, signal: AbortSignal): Promise<ReturnType<typeof ownerIn>> {
+    const { deviceApi, clock } = this.#deps;
+    for (let asked = 1; ; asked += 1) {
+      const owner = ownerIn((await deviceApi.getAttributes({ clientKeys: [OWNER_KEY] }, signal)).client);
+      if (owner !== undefined || asked >= questions) return owner;
+      await clock.sleep(ASK_AGAIN_MS, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** Holds from now on, and is written when the disk takes it; not for an identity that came in the place of the one that was asked about. */
+  async #remember(change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
+    const { store, place } = this.#deps;
+    await store.adopt(place, (now) => (now === undefined || store.timesReplaced !== this.#timesReplaced ? now : change(now)));
   }
 
   async #noteReplaced(record: CredentialsRecord, generation: number): Promise<void> {
     this.#standBack();
     if (record.replacedBy === generation) return;
-    await this.#deps.store.update(this.#deps.place, (now) => ({ ...now, replacedBy: generation }));
+    await this.#remember((now) => ({ ...now, replacedBy: generation }));
   }
 
   async #takeBack(): Promise<void> {
     if (this.#held === undefined) return;
-    await this.#deps.store.update(this.#deps.place, ({ replacedBy: _replaced, ...rest }) => rest);
     this.#held = undefined;
+    await this.#remember(({ replacedBy: _replaced, ...rest }) => rest);
     this.#deps.alerts.clear(REPLACED_ALERT);
+  }
+
+  /** A token of the configuration cannot be forgotten. */
+  get #wayOut(): string {
+    return this.#deps.place === 'own' ? 'turnstone identity forget' : 'give it a platform.accessToken of its own';
   }
 
   #standBack(): void {
     this.#held =
       'this device was moved to another board, nothing is sent from here. To make this board the device again: turnstone identity adopt; ' +
-      'to use it as a device of its own: turnstone identity forget';
+      `to use it as a device of its own: ${this.#wayOut}`;
     this.#deps.alerts.raise(REPLACED_ALERT, this.#held);
   }
 }
 
-/** Names a board without telling its serial number to everyone who may look at the device. */
-function markOf(board: BoardIdentity): string | undefined {
-  const sign = board.serial ?? board.mac;
-  return sign === undefined ? undefined : createHash('sha256').update(`turnstone board ${sign}`).digest('hex').slice(0, 16);
+/**
+ * What a board may be named by, without telling its serial number to everyone who may look at the device; the first is what it is named by.
+ * Marks that cannot be read at this start were read at another.
+ */
+function marksOf(board: BoardIdentity, kept: Partial<BoardIdentity>): readonly string[] {
+  const known = isOtherBoard(board, kept) ? board : withNewMarks(kept, board);
+  const signs = [...(known.serial === undefined ? [] : [known.serial]), ...allMacs(known)];
+  return signs.map((sign) => createHash('sha256').update(`turnstone board ${sign}`).digest('hex').slice(0, 16));
 }
 
 function ownerIn(client: JsonObject): { readonly board: string; readonly generation: number } | undefined {

@@ -9,15 +9,17 @@
  * The token exists on disk before the platform hears of it, so there is no instant at which a kill could lose it. A server that makes
  * tokens itself leaves one window, between its answer and our disk; it ends in the alert "device exists, token unknown".
  */
-import { AgentError, messageOf } from '../errors.ts';
+
+import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
 import type { Log } from '../host/log.ts';
+import type { RandomBytes } from '../host/random.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../platform/device-api.ts';
 import { isAccessToken, makeAccessToken } from './access-token.ts';
 import type { Alerts } from './alerts.ts';
-import type { CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
+import { type CredentialsRecord, earlierTokens, type ProvisionSecret } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 import { askPlatform, type Outcome } from './provisioning-outcome.ts';
 
@@ -37,7 +39,7 @@ export interface ProvisioningDeps {
   readonly deviceName: string;
   /** Tried in this order; the next one only on NOT_FOUND. */
   readonly secrets: readonly ProvisionSecret[];
-  readonly random?: () => number;
+  readonly randomBytes: RandomBytes;
   readonly onStep?: (step: ProvisioningStep) => void;
 }
 
@@ -51,19 +53,22 @@ const PROVISIONING_ALERT = 'provisioning';
 
 /**
  * Resolves when credentials are in use and synced.
- * @throws AgentError `provisioning/aborted` (retry) when `signal` aborts first, `provisioning/bad-token` (hold).
+ * @throws AgentError `provisioning/aborted` (retry) when `signal` aborts first.
  */
 export async function provisionDevice(deps: ProvisioningDeps, signal: AbortSignal): Promise<CredentialsRecord> {
-  const random = deps.random === undefined ? {} : { random: deps.random };
   const backoffs = {
-    busy: new Backoff({ ...BUSY_BACKOFF, ...random }),
-    held: new Backoff({ ...HELD_BACKOFF, ...random }),
-    refused: new Backoff({ ...REFUSED_BACKOFF, ...random }),
+    busy: new Backoff(BUSY_BACKOFF, deps.clock),
+    held: new Backoff(HELD_BACKOFF, deps.clock),
+    refused: new Backoff(REFUSED_BACKOFF, deps.clock),
   };
-  const proposal = await propose(deps, signal);
+  const save = saverFor(deps);
+  const proposed = await propose(deps, save, signal);
   while (!signal.aborted) {
-    const outcome = await askPlatform(deps, proposal, signal);
-    if (outcome.kind === 'token') return keep(deps, proposal, outcome.accessToken, signal);
+    // As it is by now: somebody may have offered a token meanwhile.
+    const kept = deps.store.record('own');
+    const proposal = kept?.accessToken === proposed.accessToken ? kept : proposed;
+    const outcome = usable(await askPlatform(deps, proposal, signal));
+    if (outcome.kind === 'token') return keep(deps, save, { proposal, accessToken: outcome.accessToken }, signal);
     const waitMs = backoffs[outcome.kind].nextMs(outcome.retryAfterMs);
     report(deps, outcome, waitMs);
     await deps.clock.sleep(waitMs, signal);
@@ -71,78 +76,109 @@ export async function provisionDevice(deps: ProvisioningDeps, signal: AbortSigna
   throw aborted();
 }
 
+/** A token that cannot be used is a refusal: nothing else can be said about it here. */
+function usable(outcome: Outcome): Outcome {
+  if (outcome.kind !== 'token' || isAccessToken(outcome.accessToken)) return outcome;
+  return {
+    kind: 'refused',
+    explanation:
+      'the platform gave an access token that cannot stand in an address: 1 to 255 printable characters without spaces are expected. ' +
+      'Correct the credentials of the device at the platform, or delete it there',
+  };
+}
+
 /** The token this board proposes: the one of an interrupted attempt, or a new one, on disk before it is returned. */
-async function propose(deps: ProvisioningDeps, signal: AbortSignal): Promise<CredentialsRecord> {
-  const { store, deviceName, board, log } = deps;
+async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal): Promise<CredentialsRecord> {
+  const { store, deviceName, board, log, randomBytes } = deps;
   const kept = store.record('own');
-  if (kept?.phase === 'proposed' && kept.deviceName === deviceName) return kept;
   // What another board was given or had asked for is not this one's: the card is a copy.
   const earlier = kept === undefined || isOtherBoard(kept.board, board) ? undefined : kept;
+  if (earlier?.phase === 'proposed' && earlier.deviceName === deviceName) return earlier;
   // The name was changed in the configuration after an attempt that may have succeeded: its device would be left behind as a second one.
-  if (earlier?.phase === 'proposed' && (await deps.tokenWorks(earlier.accessToken, signal).catch(() => false))) {
+  if (earlier?.phase === 'proposed' && (await askUntilKnown(deps, earlier.accessToken, signal))) {
     log.warn({ deviceName: earlier.deviceName, configured: deviceName }, 'this board was provisioned under an earlier name and keeps it');
     return earlier;
   }
-  const accessToken = makeAccessToken();
+  const accessToken = makeAccessToken(randomBytes);
   deps.hide(accessToken);
   deps.onStep?.('token-made');
-  const previousTokens = earlier === undefined ? [] : [earlier.accessToken, ...(earlier.previousTokens ?? [])].slice(0, 4);
   const proposal: CredentialsRecord = {
     phase: 'proposed',
     source: 'provisioned',
     deviceName,
     accessToken,
-    ...(previousTokens.length === 0 ? {} : { previousTokens }),
+    // A rotation may be under way: the platform may know this board by the next token already.
+    ...earlierTokens(accessToken, [earlier?.accessToken, earlier?.nextToken, ...(earlier?.previousTokens ?? [])]),
+    ...(earlier?.ownerTold === undefined ? {} : { ownerTold: earlier.ownerTold }),
     board,
     generation: earlier?.generation ?? 1,
   };
-  await saveFor(deps, proposal, signal);
+  await save(() => proposal, signal);
   deps.onStep?.('token-synced');
   return proposal;
 }
 
-/** A disk that is full or read-only now is no reason to lose what the platform has just told. */
-async function saveFor(deps: ProvisioningDeps, record: CredentialsRecord, signal: AbortSignal): Promise<void> {
-  const backoff = new Backoff(BUSY_BACKOFF);
+/** As long as the platform cannot be asked it is not known whether the earlier name has a device, and a second one would stay for ever. */
+async function askUntilKnown(deps: ProvisioningDeps, token: string, signal: AbortSignal): Promise<boolean> {
+  const backoff = new Backoff(BUSY_BACKOFF, deps.clock);
   while (!signal.aborted) {
     try {
-      return await deps.store.save('own', record);
+      return await deps.tokenWorks(token, signal);
     } catch (error) {
-      deps.alerts.raise(PROVISIONING_ALERT, `the credentials cannot be kept: ${messageOf(error)}`);
+      deps.log.debug({ reason: messageOf(error) }, 'whether an earlier name of this board was provisioned could not be asked');
       await deps.clock.sleep(backoff.nextMs(), signal);
     }
   }
   throw aborted();
 }
 
+type Save = (record: (now: CredentialsRecord | undefined) => CredentialsRecord, signal: AbortSignal) => Promise<void>;
+
+/**
+ * A disk that is full or read-only now is no reason to lose what the platform has just told. An identity that was imported meanwhile is not
+ * written over: it is what this board is to be.
+ */
+function saverFor({ store, alerts, clock }: ProvisioningDeps): Save {
+  const { timesReplaced } = store;
+  return async (record, signal) => {
+    const backoff = new Backoff(BUSY_BACKOFF, clock);
+    while (!signal.aborted) {
+      try {
+        return await store.save('own', (now) => {
+          if (store.timesReplaced !== timesReplaced) throw aborted();
+          return record(now);
+        });
+      } catch (error) {
+        if (hasCode(error, 'provisioning/aborted')) throw error;
+        alerts.raise(PROVISIONING_ALERT, `the credentials cannot be kept: ${messageOf(error)}`);
+        await clock.sleep(backoff.nextMs(), signal);
+      }
+    }
+    throw aborted();
+  };
+}
+
 async function keep(
   deps: ProvisioningDeps,
-  proposal: CredentialsRecord,
-  accessToken: string,
+  save: Save,
+  given: { readonly proposal: CredentialsRecord; readonly accessToken: string },
   signal: AbortSignal,
 ): Promise<CredentialsRecord> {
   const { alerts, log } = deps;
-  if (!isAccessToken(accessToken)) {
-    throw new AgentError('provisioning/bad-token', 'the platform gave an access token that cannot stand in an address', {
-      recovery: 'hold',
-    });
-  }
+  const { accessToken } = given;
   deps.hide(accessToken);
-  // The proposal is kept as well until the token has been used: it costs nothing, and a server may answer one thing and do another.
-  const others = [proposal.accessToken, ...(proposal.previousTokens ?? [])].filter((token) => token !== accessToken);
-  const { previousTokens: _previous, ...rest } = proposal;
-  const record: CredentialsRecord = {
-    ...rest,
-    phase: 'in-use',
-    accessToken,
-    board: deps.board,
-    ...(others.length === 0 ? {} : { previousTokens: others }),
+  const record = (now = given.proposal): CredentialsRecord => {
+    const { previousTokens = [], ...rest } = now;
+    // The proposal is kept as well until the token has been used: it costs nothing, and a server may answer one thing and do another.
+    const earlier = earlierTokens(accessToken, [given.proposal.accessToken, ...previousTokens]);
+    return { ...rest, phase: 'in-use', accessToken, board: deps.board, ...earlier };
   };
-  await saveFor(deps, record, signal);
+  await save(record, signal);
   deps.onStep?.('credentials-synced');
   alerts.clear(PROVISIONING_ALERT);
-  log.info({ deviceName: record.deviceName }, 'this device is provisioned');
-  return record;
+  const kept = deps.store.record('own') ?? record();
+  log.info({ deviceName: kept.deviceName }, 'this device is provisioned');
+  return kept;
 }
 
 function report(deps: ProvisioningDeps, outcome: Exclude<Outcome, { kind: 'token' }>, waitMs: number): void {

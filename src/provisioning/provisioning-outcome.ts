@@ -35,7 +35,9 @@ export async function askPlatform(deps: ProvisioningDeps, proposal: CredentialsR
       if (answer.status === 'SUCCESS') return success(answer);
       if (answer.status === 'FAILURE') return await afterFailure(deps, proposal, answer.errorMsg, signal);
     }
-    return { kind: 'refused', explanation: NOT_FOUND_WORDS };
+    // Provisioning may have been switched off since; the device that this board was is still there.
+    const own = await workingToken(deps, proposal, signal);
+    return own === undefined ? { kind: 'refused', explanation: NOT_FOUND_WORDS } : { kind: 'token', accessToken: own };
   } catch (error) {
     return await afterFault(deps, proposal, error, signal);
   }
@@ -70,7 +72,8 @@ async function afterSettling(deps: ProvisioningDeps, proposal: CredentialsRecord
 }
 
 async function workingToken(deps: ProvisioningDeps, proposal: CredentialsRecord, signal: AbortSignal): Promise<string | undefined> {
-  for (const token of [proposal.accessToken, ...(proposal.previousTokens ?? [])]) {
+  const { accessToken, nextToken, previousTokens = [] } = proposal;
+  for (const token of [accessToken, ...(nextToken === undefined ? [] : [nextToken]), ...previousTokens]) {
     if (await deps.tokenWorks(token, signal)) return token;
   }
   return undefined;

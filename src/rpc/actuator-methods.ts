@@ -1,6 +1,6 @@
 /** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
 
-import type { ActuatorState } from '../actuators/actuator.ts';
+import type { ActuatorSettings, ActuatorState } from '../actuators/actuator.ts';
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { AgentError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
@@ -9,8 +9,10 @@ import type { RpcMethod } from './rpc-method.ts';
 
 export type ActuatorDoor = Pick<ActuatorControl, 'set' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'read' | 'settings' | 'foundAtStart'>;
 
-/** A movement has its own, shorter deadline; this one covers the wait for its turn. */
-const MOVE_DEADLINE_MS = 8_000;
+/** For the answer of the hardware to a question. */
+const READ_DEADLINE_MS = 8_000;
+/** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
+const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
 
 const NAME: ValueShape = { type: 'string', maxLength: 64, description: 'the actuator, as the configuration calls it' };
 const VALUE: ValueShape = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
@@ -61,11 +63,16 @@ export interface MethodForm<Target> {
 
 export function setMethod(actuators: ActuatorDoor, form: MethodForm<{ readonly name: string; readonly value: JsonValue }>): RpcMethod {
   const { target, ...named } = form;
+  const isOff = (params: JsonValue): boolean => {
+    const { value } = target(params);
+    return value === false || value === 0 || value === '';
+  };
   return {
     ...named,
-    effect: (params) => (actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
-    moves: true,
-    deadlineMs: MOVE_DEADLINE_MS,
+    // Off twice is off: it waits for no journal, and no lockout holds it up.
+    effect: (params) => (isOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
+    moves: (params) => !isOff(params),
+    ...MOVEMENT,
     prepare: (params) => {
       const { name, value } = target(params);
       actuators.check(name, value, 'rpc');
@@ -84,7 +91,7 @@ export function getMethod(actuators: ActuatorDoor, form: MethodForm<string>): Rp
     ...named,
     effect: 'read',
     moves: false,
-    deadlineMs: MOVE_DEADLINE_MS,
+    deadlineMs: READ_DEADLINE_MS,
     run: async (params, { signal }) => stateAsJson(await actuators.read(target(params), signal)),
   };
 }
@@ -95,7 +102,7 @@ export function pulseMethod(actuators: ActuatorDoor, form: MethodForm<{ readonly
     ...named,
     effect: 'move',
     moves: true,
-    deadlineMs: MOVE_DEADLINE_MS,
+    ...MOVEMENT,
     prepare: (params) => {
       const { name, durationMs } = target(params);
       actuators.checkPulse(name, durationMs, 'rpc');
@@ -108,29 +115,41 @@ export function pulseMethod(actuators: ActuatorDoor, form: MethodForm<{ readonly
   };
 }
 
-/** A toggle notes what it was and what it will be: after a crash the hardware itself can tell which of the two came true. */
+/**
+ * A toggle notes what it was and what it will be: after a crash the hardware itself can tell which of the two came true, but for what the stop
+ * hook may have set meanwhile. Without the note it does nothing, not even off: asked once more, it would switch on.
+ */
 export function toggleMethod(actuators: ActuatorDoor, form: MethodForm<string>): RpcMethod {
   const { target, ...named } = form;
   return {
     ...named,
     effect: 'move',
-    moves: true,
-    deadlineMs: MOVE_DEADLINE_MS,
+    moves: (params) => actuators.state(target(params)).value !== true,
+    ...MOVEMENT,
     prepare: (params) => {
       const name = target(params);
-      const { value } = actuators.state(name);
+      const { value, desired, pulsing } = actuators.state(name);
       if (typeof value !== 'boolean')
         throw new AgentError('rpc/cannot-toggle', `${name} is neither on nor off, or its state is not known`, { recovery: 'drop' });
       actuators.check(name, !value, 'rpc');
-      return { from: value, to: !value };
+      // It is on, and was to be switched off whatever happens.
+      const isMarked = value && (pulsing || desired === false);
+      return { from: value, to: !value, ...(isMarked ? { marked: true } : {}) };
     },
     run: async (params, { note, signal }) => stateAsJson(await actuators.set(target(params), note?.to === true, { by: 'rpc' }, signal)),
     recover: (note, params) => {
       const found = actuators.foundAtStart(target(params));
       if (typeof found !== 'boolean' || typeof note.to !== 'boolean') return undefined;
-      return { name: target(params), value: found, interrupted: true, moved: found === note.to };
+      if (setByHook(actuators.settings(target(params)), note).includes(found)) return undefined;
+      // Its safe state for the start may have been set since.
+      return { ...stateAsJson(actuators.state(target(params))), interrupted: true, moved: found === note.to };
     },
   };
+}
+
+/** What the stop hook sets after whatever end: what is declared, and off for what was left to be switched off. */
+function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readonly unknown[] {
+  return [safe.stop, safe.crash, ...(limits.longestOnMs !== undefined || note.marked === true ? [false] : [])];
 }
 
 export function stateAsJson(state: ActuatorState): JsonObject {

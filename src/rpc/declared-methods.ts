@@ -5,7 +5,7 @@ import { AgentError } from '../errors.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonValue } from '../host/json.ts';
-import { runProgram } from '../host/run-program.ts';
+import type { RunProgram } from '../host/run-program.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import { type ActuatorDoor, pulseMethod, setMethod } from './actuator-methods.ts';
 import type { MethodLeave, RpcMethod } from './rpc-method.ts';
@@ -14,6 +14,7 @@ export interface DeclaredMethodDeps {
   readonly actuators: ActuatorDoor;
   readonly readSensor: (name: string, signal: AbortSignal) => Promise<JsonValue>;
   readonly clock: Clock;
+  readonly runProgram: RunProgram;
 }
 
 const ANY: ValueShape = {};
@@ -80,7 +81,7 @@ function programMethod(
   name: string,
   config: RpcMethodConfig,
   command: NonNullable<RpcMethodConfig['command']>,
-  { clock }: DeclaredMethodDeps,
+  { clock, runProgram }: DeclaredMethodDeps,
 ): RpcMethod {
   const argumentsOf = (params: JsonValue): readonly string[] => fillArguments(command.arguments, isJsonObject(params) ? params : {});
   return {

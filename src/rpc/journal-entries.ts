@@ -1,11 +1,10 @@
 /**
- * Which requests are known, and for how long a repeat of each is recognised. In memory; rpc-journal.ts keeps it on disk.
- * Bounded: reads go first, then what is past its window; a movement within its window is never forgotten.
+ * Which requests are remembered, and what each of them makes of one that comes now. In memory; rpc-journal.ts keeps it on disk. Bounded by
+ * age (same-command.ts), count and bytes: a movement that a repeat may still find within seconds is never forgotten.
  */
 import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
-
-/** `read` changes nothing; `set` may be done twice with the same outcome; `move` must not. */
-export type Effect = 'read' | 'set' | 'move';
+import { contentOf } from './request-key.ts';
+import { type EarlierRequest, type Effect, rememberedForMs, SAME_WITHIN_MS, verdictOn } from './same-command.ts';
 
 export interface JournalEntry {
   readonly key: string;
@@ -15,80 +14,170 @@ export interface JournalEntry {
   /** What the method noted before it moved, for the case that the reply is lost. */
   readonly note?: JsonObject;
   readonly reply?: JsonObject;
-  /** When the platform took the reply, ms since the boot `bootId`. */
+  /** When it was handed out last, ms since the boot `bootId`; below 0: before that boot. */
+  readonly seenAtMs: number;
+  /** When the platform took the reply, likewise. */
   readonly answeredAtMs?: number;
   readonly bootId: string;
 }
 
-/** A repeat is recognised until its reply was taken, and this much longer. */
-export const WINDOW_AFTER_ANSWER_MS = 30_000;
-/** More than a platform can hand out within one window at the loop's own rate limit. */
+/** When the platform asked: a time, and a place in the order of hand-outs, doubts and restarts. */
+export interface HandOut {
+  readonly atMs: number;
+  readonly turn: number;
+}
+
+/** What a request is, with the earlier one that makes it so. */
+export type Recollection = { readonly verdict: 'new' } | { readonly verdict: 'same' | 'undecidable'; readonly earlier: JournalEntry };
+
+/** More than a platform can hand out within `SAME_WITHIN_MS` at the loop's own rate limit. */
 const MOST_ENTRIES = 4096;
-const MOST_REPLY_BYTES = 2 * 1024 * 1024;
+const MOST_BYTES = 3 * 1024 * 1024;
+/** Of an entry, beside its texts: objects, numbers, its place in the map. */
+const BYTES_BESIDE = 400;
+const SWEEP_EVERY_MS = 1_000;
+
+interface Remembered {
+  readonly entry: JournalEntry;
+  readonly content: string;
+  readonly bytes: number;
+  /** Of its hand-out; -1 for one of an earlier boot. */
+  readonly turn: number;
+}
 
 export class JournalEntries {
-  readonly #bootId: string;
-  readonly #entries = new Map<string, JournalEntry>();
-  #replyBytes = 0;
+  /** Oldest hand-out first. */
+  readonly #remembered = new Map<string, Remembered>();
+  #bytes = 0;
+  #turn = 0;
+  #doubtTurn = 0;
+  #restartTurn = -1;
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(bootId: string) {
-    this.#bootId = bootId;
+  /** What a request is to those before it. */
+  recall(id: number, key: string, nowMs: number): Recollection {
+    if (this.#hasOtherContent(id, key)) this.#restartTurn = this.#nextTurn();
+    let found: Recollection = { verdict: 'new' };
+    for (const one of this.#ofContent(key)) {
+      const verdict = verdictOn(this.#earlier(one, id, nowMs));
+      if (verdict === 'new') continue;
+      // A refusal under this very id hides no movement under another.
+      if (verdict === 'same' || one.entry.effect === 'move') return { verdict, earlier: one.entry };
+      if (found.verdict === 'new') found = { verdict, earlier: one.entry };
+    }
+    return found;
   }
 
-  /** The entry that a request repeats, if it repeats one. */
-  find(key: string, nowMs: number): JournalEntry | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined || !this.#isPast(entry, nowMs)) return entry;
-    this.#delete(key);
-    return undefined;
+  get(key: string): JournalEntry | undefined {
+    return this.#remembered.get(key)?.entry;
   }
 
-  /** Whether this id is known with other content: the sign of a server that counts from 0 again. */
-  hasOtherContent(id: number, key: string): boolean {
-    for (const entry of this.#entries.values()) if (entry.id === id && entry.key !== key) return true;
+  handOut(nowMs: number): HandOut {
+    return { atMs: nowMs, turn: this.#nextTurn() };
+  }
+
+  /** Whether what is under way since then is what the platform asks for now. */
+  isSame({ atMs, turn }: HandOut, nowMs: number): boolean {
+    return verdictOn({ id: 'same', reply: 'not taken', platform: this.#platformSince(turn), quietMs: nowMs - atMs }) === 'same';
+  }
+
+  /** Takes an entry, by default as the newest. False when there is no room for it; then what was known of it stays. */
+  put(entry: JournalEntry, nowMs: number, since?: number): boolean {
+    this.#sweep(nowMs);
+    const bytes = bytesOf(entry);
+    const before = this.#remembered.get(entry.key);
+    this.#delete(entry.key);
+    const fits = this.#makeRoom(bytes, nowMs);
+    const now = { entry, content: contentOf(entry.key), bytes, turn: entry.seenAtMs < 0 ? -1 : (since ?? this.#nextTurn()) };
+    const kept = fits ? now : before;
+    if (kept !== undefined) {
+      this.#remembered.set(entry.key, kept);
+      this.#bytes += kept.bytes;
+    }
+    return fits;
+  }
+
+  /** The platform may be another from now on. */
+  doubt(): void {
+    this.#doubtTurn = this.#nextTurn();
+  }
+
+  /** All of the same content whose reply was not taken. */
+  untakenLike(key: string): readonly JournalEntry[] {
+    return this.#ofContent(key).flatMap(({ entry }) => (entry.answeredAtMs === undefined ? [entry] : []));
+  }
+
+  /** All that are not past, oldest hand-out first. */
+  live(nowMs: number): readonly JournalEntry[] {
+    this.#sweptAtMs = Number.NEGATIVE_INFINITY;
+    this.#sweep(nowMs);
+    return [...this.#remembered.values()].map(({ entry }) => entry);
+  }
+
+  #earlier({ entry, turn }: Remembered, id: number, nowMs: number): EarlierRequest {
+    return {
+      id: id === entry.id ? 'same' : id > entry.id ? 'higher' : 'lower',
+      reply: entry.answeredAtMs === undefined ? 'not taken' : 'taken',
+      platform: this.#platformSince(turn),
+      quietMs: quietMs(entry, nowMs),
+    };
+  }
+
+  #platformSince(turn: number): EarlierRequest['platform'] {
+    if (turn < this.#restartTurn) return 'restarted';
+    return turn < this.#doubtTurn ? 'doubtful' : 'steady';
+  }
+
+  /** Its own earlier hand-out first, as that says more than any other request. */
+  #ofContent(key: string): readonly Remembered[] {
+    const content = contentOf(key);
+    const all = [...this.#remembered.values()].filter((one) => one.content === content);
+    return all.sort((a, b) => Number(b.entry.key === key) - Number(a.entry.key === key));
+  }
+
+  /** Within one life of the platform an id has one content. */
+  #hasOtherContent(id: number, key: string): boolean {
+    for (const { entry, turn } of this.#remembered.values())
+      if (entry.id === id && entry.key !== key && turn >= this.#restartTurn) return true;
     return false;
   }
 
-  put(entry: JournalEntry): void {
-    this.#delete(entry.key);
-    this.#entries.set(entry.key, entry);
-    this.#replyBytes += bytesOf(entry);
-  }
-
-  /** Makes room for one more. False when every entry is a movement within its window. */
-  makeRoom(nowMs: number): boolean {
-    if (!this.#isFull()) return true;
-    this.live(nowMs);
-    for (const effect of ['read', 'set'] as const) {
-      for (const entry of [...this.#entries.values()]) {
-        if (!this.#isFull()) return true;
-        if (entry.effect === effect && entry.reply !== undefined) this.#delete(entry.key);
+  #makeRoom(bytes: number, nowMs: number): boolean {
+    const isRoom = (): boolean => this.#remembered.size < MOST_ENTRIES && this.#bytes + bytes <= MOST_BYTES;
+    const isQuiet = (entry: JournalEntry): boolean => quietMs(entry, nowMs) >= SAME_WITHIN_MS;
+    const inTurn: readonly ((entry: JournalEntry) => boolean)[] = [
+      ({ effect }) => effect === 'read',
+      ({ effect }) => effect === 'set',
+      (entry) => isQuiet(entry) && entry.answeredAtMs !== undefined,
+      isQuiet,
+    ];
+    for (const mayGo of inTurn)
+      for (const { entry } of this.#remembered.values()) {
+        if (isRoom()) return true;
+        if (mayGo(entry)) this.#delete(entry.key);
       }
+    return isRoom();
+  }
+
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptAtMs < SWEEP_EVERY_MS) return;
+    this.#sweptAtMs = nowMs;
+    for (const { entry } of this.#remembered.values()) {
+      const lastsMs = rememberedForMs(entry.effect, entry.answeredAtMs === undefined ? 'not taken' : 'taken');
+      if (quietMs(entry, nowMs) >= lastsMs) this.#delete(entry.key);
     }
-    return !this.#isFull();
   }
 
-  /** Forgets what is past, and gives the rest, oldest first. */
-  live(nowMs: number): JournalEntry[] {
-    for (const entry of [...this.#entries.values()]) if (this.#isPast(entry, nowMs)) this.#delete(entry.key);
-    return [...this.#entries.values()];
-  }
-
-  #isFull(): boolean {
-    return this.#entries.size >= MOST_ENTRIES || this.#replyBytes >= MOST_REPLY_BYTES;
-  }
-
-  /** Answers of an earlier boot count from the start of this one: their age is not known, and forgetting late moves nothing. */
-  #isPast(entry: JournalEntry, nowMs: number): boolean {
-    if (entry.answeredAtMs === undefined) return false;
-    return nowMs - (entry.bootId === this.#bootId ? entry.answeredAtMs : 0) >= WINDOW_AFTER_ANSWER_MS;
+  #nextTurn(): number {
+    this.#turn += 1;
+    return this.#turn;
   }
 
   #delete(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    this.#replyBytes -= bytesOf(entry);
+    const remembered = this.#remembered.get(key);
+    if (remembered === undefined) return;
+    this.#remembered.delete(key);
+    this.#bytes -= remembered.bytes;
   }
 }
 
@@ -99,17 +188,24 @@ export function entryToJson(entry: JournalEntry): JsonObject {
 
 /** Undefined when the payload is not an entry. */
 export function entryFromJson(json: JsonObject): JournalEntry | undefined {
-  const { key, id, method, effect, note, reply, answeredAtMs, bootId } = json;
+  const { key, id, method, effect, note, reply, seenAtMs, answeredAtMs, bootId } = json;
   if (typeof key !== 'string' || typeof id !== 'number' || typeof method !== 'string' || typeof bootId !== 'string') return undefined;
   if (effect !== 'read' && effect !== 'set' && effect !== 'move') return undefined;
+  const answered = typeof answeredAtMs === 'number' ? { answeredAtMs } : {};
   return {
     ...{ key, id, method, effect, bootId },
     ...(isJsonObject(note) ? { note } : {}),
     ...(isJsonObject(reply) ? { reply } : {}),
-    ...(typeof answeredAtMs === 'number' ? { answeredAtMs } : {}),
+    // Earlier releases did not write it.
+    seenAtMs: typeof seenAtMs === 'number' ? seenAtMs : (answered.answeredAtMs ?? 0),
+    ...answered,
   };
 }
 
+function quietMs({ seenAtMs, answeredAtMs = seenAtMs }: JournalEntry, nowMs: number): number {
+  return nowMs - Math.max(seenAtMs, answeredAtMs);
+}
+
 function bytesOf(entry: JournalEntry): number {
-  return entry.reply === undefined ? 0 : Buffer.byteLength(stringifyJson(entry.reply));
+  return BYTES_BESIDE + Buffer.byteLength(stringifyJson(entryToJson(entry)));
 }

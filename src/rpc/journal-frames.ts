@@ -6,7 +6,7 @@
  * The CRC covers everything from version to length, and the payload.
  */
 import { crc32 } from 'node:zlib';
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, OWN_JSON, parseJson, stringifyJson } from '../host/json.ts';
 
 /** What a frame says. `head` names format and version; `entry` is a whole request as compaction leaves it. */
 export type FrameKind = 'head' | 'intent' | 'reply' | 'answered' | 'entry';
@@ -53,18 +53,16 @@ export function decodeFrames(bytes: Buffer): DecodedFrames {
   let wholeBytes = 0;
   let damagedBytes = 0;
   let unknownFrames = 0;
-  for (let at = bytes.indexOf(MAGIC); at !== -1; ) {
+  let from = 0;
+  for (let at = bytes.indexOf(MAGIC); at !== -1; at = bytes.indexOf(MAGIC, from)) {
     const end = endOfFrame(bytes, at);
-    if (end === undefined) {
-      at = bytes.indexOf(MAGIC, at + 1);
-      continue;
-    }
+    from = end ?? at + 1;
+    if (end === undefined) continue;
     damagedBytes += at - wholeBytes;
     wholeBytes = end;
     const frame = frameOf(bytes.subarray(at, end));
     if (frame === undefined) unknownFrames += 1;
     else frames.push(frame);
-    at = bytes.indexOf(MAGIC, end);
   }
   return { frames, wholeBytes, damagedBytes, unknownFrames };
 }
@@ -80,7 +78,7 @@ function endOfFrame(bytes: Buffer, at: number): number | undefined {
 function frameOf(bytes: Buffer): Frame | undefined {
   const kind = KINDS[bytes.readUInt8(5) - 1];
   if (bytes.readUInt8(4) !== VERSION || kind === undefined) return undefined;
-  const payload = parseJson(bytes.subarray(HEADER_BYTES).toString('utf8'), { depth: 64 });
+  const payload = parseJson(bytes.subarray(HEADER_BYTES).toString('utf8'), OWN_JSON);
   return isJsonObject(payload) ? { kind, payload } : undefined;
 }
 

@@ -1,7 +1,6 @@
 /** The one file beneath the journal. Every call goes through the thread pool: a slow card makes it late, never the agent. */
-import { type FileHandle, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { PRIVATE_MODE, readWhole, setAside, syncFolder } from '../host/durable-file.ts';
+import { PRIVATE_MODE, readWhole, replaceContent, setAside } from '../host/durable-file.ts';
+import type { Files, OpenFile } from '../host/files.ts';
 
 /** What the journal needs of a file; calls are made one after the other. */
 export interface JournalStorage {
@@ -23,44 +22,37 @@ export interface JournalStorage {
 const LARGEST_FILE_BYTES = 32 * 1024 * 1024;
 
 export class JournalFile implements JournalStorage {
+  readonly #files: Files;
   readonly #path: string;
-  #file: FileHandle | undefined;
+  #file: OpenFile | undefined;
 
-  constructor(path: string) {
+  constructor(files: Files, path: string) {
+    this.#files = files;
     this.#path = path;
   }
 
   read(): Promise<Buffer | undefined> {
-    return readWhole(this.#path, LARGEST_FILE_BYTES);
+    return readWhole(this.#files, this.#path, { limitBytes: LARGEST_FILE_BYTES });
   }
 
   async setAside(): Promise<void> {
     await this.close();
-    await setAside(this.#path);
+    await setAside(this.#files, this.#path);
   }
 
+  /** Where the file ends is asked each time: a write that failed may have left a part of itself. */
   async append(bytes: Uint8Array): Promise<void> {
-    this.#file ??= await open(this.#path, 'a', PRIVATE_MODE);
-    await this.#file.appendFile(bytes);
+    this.#file ??= await this.#files.open(this.#path, 'keep', { mode: PRIVATE_MODE });
+    await this.#file.write(bytes, await this.#file.size());
   }
 
   async sync(): Promise<void> {
     await this.#file?.datasync();
   }
 
+  /** The new file stays open: a close and open in between would leave a moment in which an append finds no file. */
   async replace(bytes: Uint8Array): Promise<void> {
-    const temporary = `${this.#path}.tmp`;
-    const file = await open(temporary, 'w', PRIVATE_MODE);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-      await rename(temporary, this.#path);
-      await syncFolder(dirname(this.#path));
-    } catch (cause) {
-      await file.close();
-      throw cause;
-    }
-    // The same handle goes on: a close and open in between would leave a moment in which an append finds no file.
+    const file = await replaceContent(this.#files, this.#path, bytes, PRIVATE_MODE);
     await this.#file?.close();
     this.#file = file;
   }

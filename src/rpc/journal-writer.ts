@@ -1,6 +1,7 @@
 /**
  * Writes frames in order, one call to the storage at a time. What arrives meanwhile goes out together, under one sync.
- * After a failed write the next one rewrites the whole file: what a half-written frame did to its end is not known.
+ * After a failed write the next one rewrites the whole file: what a half-written frame did to its end is not known. So it does after more was
+ * to be written than may wait.
  */
 import type { Clock } from '../host/clock.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';
@@ -19,14 +20,19 @@ export interface JournalWriterDeps {
 
 interface Waiting {
   readonly bytes: Buffer;
-  readonly sync: boolean;
+  sync: boolean;
+  readonly written: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** What waits for a storage that is slow or hangs; more is written with the whole file, which says what it says. */
+const MOST_WAITING_BYTES = 256 * 1024;
+
 export class JournalWriter {
   readonly #deps: JournalWriterDeps;
   #waiting: Waiting[] = [];
+  #waitingBytes = 0;
   #running: Promise<void> | undefined;
   #busySinceMs: number | undefined;
   #bytes = 0;
@@ -40,10 +46,11 @@ export class JournalWriter {
 
   /** How long the storage has been at its present call; 0 when idle. */
   busyForMs(): number {
-    return this.#busySinceMs === undefined ? 0 : this.#deps.clock.monotonicMs() - this.#busySinceMs;
+    const nowMs = this.#deps.clock.monotonicMs();
+    return nowMs - (this.#busySinceMs ?? nowMs);
   }
 
-  /** Resolves when the frame is written, and synced when asked for. Rejects with the storage's own error. */
+  /** Resolves when the frame is written, and synced when asked for; at once when it needs no sync and too much waits. Rejects with the storage's own error. */
   write(frame: Frame, options: { readonly sync: boolean }): Promise<void> {
     return this.#queue(encodeFrame(frame), options.sync);
   }
@@ -55,9 +62,16 @@ export class JournalWriter {
   }
 
   #queue(bytes: Buffer, sync: boolean): Promise<void> {
-    const written = new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ bytes, sync, resolve, reject });
-    });
+    const last = this.#waiting.at(-1);
+    if (last !== undefined && this.#waitingBytes >= MOST_WAITING_BYTES) {
+      this.#rewrite = true;
+      last.sync ||= sync;
+      // Whoever needs no sync is not to wait in their thousands.
+      return sync ? last.written : Promise.resolve();
+    }
+    const { promise: written, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ bytes, sync, written, resolve, reject });
+    this.#waitingBytes += bytes.length;
     this.#running ??= this.#run();
     return written;
   }
@@ -66,6 +80,7 @@ export class JournalWriter {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
+      this.#waitingBytes = 0;
       try {
         await this.#store(batch);
         for (const waiting of batch) waiting.resolve();
@@ -83,9 +98,10 @@ export class JournalWriter {
     if (this.#rewrite || this.#bytes > compactAboveBytes) {
       // The content holds what this batch says already: entries are put in memory before they are written.
       const whole = content();
+      // What comes while it is written may want it written once more.
+      this.#rewrite = false;
       await this.#timed(() => storage.replace(whole));
       this.#bytes = 0;
-      this.#rewrite = false;
       this.#unsynced = false;
       return;
     }

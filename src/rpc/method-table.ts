@@ -32,7 +32,7 @@ export class MethodTable {
     this.#methods = methods;
   }
 
-  /** The method, with its deadline as configured, when every gate is open. @throws AgentError `rpc/…` (drop) that says which one is not. */
+  /** The method, with its deadline as configured and whether these params move, when every gate is open. @throws AgentError `rpc/…` (drop) that says which one is not. */
   admit(name: string, params: JsonValue): RpcMethod {
     const method = this.#methods.get(name);
     if (method === undefined) throw refused('rpc/unknown-method', `there is no method ${name.slice(0, 100)}; listMethods names them`);
@@ -42,9 +42,10 @@ export class MethodTable {
     if (misfit !== undefined) throw refused('rpc/bad-params', misfit);
     const notAllowed = leave.allowed === undefined ? undefined : misfitOf(leave.allowed, params, 'params');
     if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
-    if (method.moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');
+    const moves = typeof method.moves === 'function' ? method.moves(params) : method.moves;
+    if (moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');
     this.#countCall(name, leave.mostPerMinute);
-    return { ...method, deadlineMs: leave.deadlineMs ?? method.deadlineMs };
+    return { ...method, moves, deadlineMs: leave.deadlineMs ?? method.deadlineMs };
   }
 
   /** The method alone, for what happened before. */
@@ -87,7 +88,7 @@ export class MethodTable {
       ...(allowed === undefined ? {} : { allowed: shapeAsJson(allowed) }),
       ...(mostPerMinute === undefined ? {} : { mostPerMinute }),
       deadlineMs: deadlineMs ?? method.deadlineMs,
-      moves: method.moves,
+      moves: method.moves !== false,
     };
   }
 }

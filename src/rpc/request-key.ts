@@ -1,4 +1,4 @@
-/** What makes two requests the same: their id and what they ask for. Ids alone restart with the server (wire-facts.md, "Long polls"). */
+/** What a request is known by: its id and what it asks for. What that tells of another request says same-command.ts. */
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
@@ -10,6 +10,11 @@ const DIGEST_BYTES = 16;
 export function requestKey(request: RpcRequest): string {
   const content = stringifyJson([request.method, inOrder(request.params)]);
   return `${request.id}:${createHash('sha256').update(content).digest().subarray(0, DIGEST_BYTES).toString('base64url')}`;
+}
+
+/** The part of a key that is the same for the same method and params, whatever the id. */
+export function contentOf(key: string): string {
+  return key.slice(key.indexOf(':') + 1);
 }
 
 function inOrder(value: JsonValue): JsonValue {

@@ -1,20 +1,31 @@
 /**
- * Turns a request into exactly one reply, and at most one movement.
+ * Turns a request into exactly one reply, and a command into at most one movement (SAME-COMMAND.md).
  *
- *   seen before? ─ yes → the stored reply, or what can be told of an interrupted movement
- *        └ no → the table's gates → (move: intent on disk) → run within the deadline → reply kept for repeats
+ *   same as an earlier one → the stored reply, or what can be told of an interrupted movement
+ *   perhaps the same, and a movement → outcome-unknown
+ *   else → the table's gates → (move: intent on disk) → run within the deadline → reply kept for repeats
+ *
+ * What takes longer than its deadline is answered all the same, so that those behind it get their turn; a movement that has begun goes on.
  */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
-import type { Effect, JournalEntry } from './journal-entries.ts';
+import type { JournalEntry } from './journal-entries.ts';
 import type { MethodTable } from './method-table.ts';
 import { requestKey } from './request-key.ts';
 import type { RpcJournal } from './rpc-journal.ts';
 import type { RpcMethod } from './rpc-method.ts';
-import { errorReply, replyOfError, resultReply } from './rpc-reply.ts';
+import { errorReply, outcomeUnknownReply, resultReply } from './rpc-reply.ts';
+import { DEEDS, type Effect } from './same-command.ts';
+
+const INTERRUPTED = 'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
+const MAY_BE_A_REPEAT =
+  'the same command came before, and whether this repeats it cannot be told: nothing was moved now; see how things stand, and send it again';
+
+/** Of all that is under way, when something more is to be set in motion; what switches off, or only asks, comes on top. */
+const MOST_UNDER_WAY = 16;
 
 /** The moments at which a test may end the process. */
 export type Checkpoint = 'before-intent' | 'after-intent' | 'after-movement' | 'after-reply';
@@ -28,8 +39,9 @@ export interface RpcExecutorDeps {
 }
 
 export interface RpcAnswer {
-  readonly reply: JsonObject;
-  /** Nothing was done for it: the reply is that of an earlier request. */
+  /** Undefined: it cannot be told whether this is what was under way; asked for again, it can. */
+  readonly reply: JsonObject | undefined;
+  /** It came before, or may have. */
   readonly repeat: boolean;
   /** To be called when the reply has been taken, or given up. */
   readonly afterReply?: () => void;
@@ -38,6 +50,8 @@ export interface RpcAnswer {
 export class RpcExecutor {
   readonly #deps: RpcExecutorDeps;
   readonly #running = new Map<string, Promise<RpcAnswer>>();
+  /** Movements that were answered before they have ended: one for each actuator at most. */
+  readonly #goingOn = new Set<Promise<void>>();
 
   constructor(deps: RpcExecutorDeps) {
     this.#deps = deps;
@@ -47,10 +61,19 @@ export class RpcExecutor {
   answer(request: RpcRequest, signal: AbortSignal): Promise<RpcAnswer> {
     const key = requestKey(request);
     const running = this.#running.get(key);
-    if (running !== undefined) return running.then((answer) => ({ reply: answer.reply, repeat: true }));
+    if (running !== undefined) {
+      const isSame = this.#deps.journal.comesAgain(request);
+      return running.then(({ reply }) => ({ reply: isSame ? reply : undefined, repeat: true }));
+    }
     const answering = this.#answer(request, signal).finally(() => this.#running.delete(key));
     this.#running.set(key, answering);
     return answering;
+  }
+
+  /** Resolves when nothing is under way. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running.values());
+    await Promise.all(this.#goingOn);
   }
 
   /** The platform took the reply. */
@@ -59,21 +82,38 @@ export class RpcExecutor {
     this.#deps.checkpoint?.('after-reply', request);
   }
 
+  /** A call to the platform failed: it may have restarted since. */
+  doubtPlatform(): void {
+    this.#deps.journal.doubtPlatform();
+  }
+
   async #answer(request: RpcRequest, signal: AbortSignal): Promise<RpcAnswer> {
-    const { journal, log } = this.#deps;
-    const entry = journal.find(request);
-    if (entry?.reply !== undefined) return { reply: entry.reply, repeat: true };
-    if (entry !== undefined) return { reply: await this.#recover(request, entry), repeat: true };
-    if (journal.isRestart(request)) log.info({ id: request.id }, 'the platform counts RPC ids from the start again');
+    const recollection = this.#deps.journal.recall(request);
+    if (recollection.verdict === 'new') return await this.#act(request, signal);
+    const { verdict, earlier } = recollection;
+    const deed = DEEDS[verdict][earlier.effect];
+    if (deed === 'act') return { ...(await this.#act(request, signal)), repeat: true };
+    if (deed === 'outcome-unknown') return { reply: this.#leave(request, MAY_BE_A_REPEAT), repeat: true };
+    return { reply: earlier.reply ?? (await this.#recover(request, earlier)), repeat: true };
+  }
+
+  async #act(request: RpcRequest, signal: AbortSignal): Promise<RpcAnswer> {
+    const { log } = this.#deps;
     let effect: Effect = 'read';
     try {
       const method = this.#deps.methods.admit(request.method, request.params);
-      effect = typeof method.effect === 'function' ? method.effect(request.params) : method.effect;
+      // The request itself is not yet one of them.
+      if (method.moves === true && this.#running.size >= MOST_UNDER_WAY)
+        throw new AgentError('rpc/too-many', `${MOST_UNDER_WAY} others are under way`, { recovery: 'drop' });
+      const own = typeof method.effect === 'function' ? method.effect(request.params) : method.effect;
+      // What its gates refuse has moved nothing.
       const note = method.prepare?.(request.params);
+      effect = own;
       const result = await this.#run(method, effect, { request, note, signal });
       return this.#complete(request, effect, resultReply(result), method.afterReply);
     } catch (error) {
-      if (!(error instanceof AgentError)) log.error({ method: request.method, error: messageOf(error) }, 'an RPC method failed');
+      if (!(error instanceof AgentError))
+        log.error({ method: request.method.slice(0, 100), error: messageOf(error) }, 'an RPC method failed');
       return this.#complete(request, effect, errorReply(error));
     }
   }
@@ -99,19 +139,38 @@ export class RpcExecutor {
     params: JsonValue,
     { note, signal }: { readonly note: JsonObject | undefined; readonly signal: AbortSignal },
   ): Promise<JsonValue> {
+    const { clock } = this.#deps;
     const ended = new AbortController();
-    let cancel = (): void => {};
-    const deadline = new Promise<never>((_resolve, reject) => {
-      cancel = this.#deps.clock.after(method.deadlineMs, () => {
-        reject(new AgentError('rpc/deadline-passed', `${method.name} did not end within ${method.deadlineMs} ms`, { recovery: 'drop' }));
-        ended.abort();
-      });
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const overdue = (code: ErrorCode, how = ''): void =>
+      reject(new AgentError(code, `${method.name} did not end within ${method.deadlineMs} ms${how}`, { recovery: 'drop' }));
+    const overdueAndGoesOn = (): void => overdue('rpc/under-way', ' and goes on: the actuator shows what comes of it');
+    let cancel = clock.after(method.deadlineMs, () => {
+      // What has not begun ends with the signal, and says so itself.
+      if (method.goesOn === true) cancel = clock.after(0, overdueAndGoesOn);
+      else overdue('rpc/deadline-passed');
+      ended.abort();
     });
+    const running = (async () => await method.run(params, { note, signal: AbortSignal.any([signal, ended.signal]) }))();
     try {
-      return await Promise.race([method.run(params, { note, signal: AbortSignal.any([signal, ended.signal]) }), deadline]);
+      return await Promise.race([running, late]);
+    } catch (error) {
+      if (hasCode(error, 'rpc/under-way')) this.#goOn(method.name, running);
+      throw error;
     } finally {
       cancel();
     }
+  }
+
+  #goOn(method: string, running: Promise<JsonValue>): void {
+    const { log } = this.#deps;
+    const ending = running
+      .then(
+        () => log.info({ method }, 'a movement that was answered as under way has ended'),
+        (error: unknown) => log.warn({ method, error: messageOf(error) }, 'a movement that was answered as under way has failed'),
+      )
+      .finally(() => this.#goingOn.delete(ending));
+    this.#goingOn.add(ending);
   }
 
   /** An intent without a reply: the process ended in between. Nothing is moved; at best the outcome can be read. */
@@ -120,11 +179,18 @@ export class RpcExecutor {
     try {
       result = await this.#deps.methods.find(request.method)?.recover?.(entry.note ?? {}, request.params);
     } catch (error) {
-      this.#deps.log.warn({ method: request.method, error: messageOf(error) }, 'the outcome of an interrupted movement cannot be read');
+      this.#deps.log.warn({ method: entry.method, error: messageOf(error) }, 'the outcome of an interrupted movement cannot be read');
     }
-    const message = 'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
-    const reply = result === undefined ? replyOfError('uncertain', message) : resultReply(result);
+    if (result === undefined) return this.#leave(request, INTERRUPTED);
+    const reply = resultReply(result);
     this.#deps.journal.complete(request, entry.effect, reply);
+    return reply;
+  }
+
+  /** Moves nothing, and says that it is not known whether something has moved. */
+  #leave(request: RpcRequest, why: string): JsonObject {
+    const reply = outcomeUnknownReply(why);
+    this.#deps.journal.complete(request, 'move', reply);
     return reply;
   }
 

@@ -1,22 +1,26 @@
 /**
- * Remembers every request until no repeat of it can come, so that nothing moves twice (architecture.md, "RPC journal").
+ * Remembers every request for as long as a repeat of it can come, so that nothing moves twice (SAME-COMMAND.md).
  *
  *   move:  intend (synced) → movement → complete (written) → answered (written)
  *   set:   movement → complete (written after, awaited by nobody) → answered
  *   read:  kept in memory only; reading again after a crash harms nothing and spares the card
  *
- * Survives kills and power cuts: a torn tail is cut off, damage in between is skipped, a file that cannot be read is set aside.
+ * Survives kills and power cuts: a torn tail is cut off, damage in between is skipped, a damaged file is set aside.
  */
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
-import { type Effect, entryFromJson, entryToJson, JournalEntries, type JournalEntry } from './journal-entries.ts';
-import { decodeFrames, encodeFrame, type Frame, JOURNAL_HEAD } from './journal-frames.ts';
+import { entryToJson, type HandOut, JournalEntries, type JournalEntry, type Recollection } from './journal-entries.ts';
+import { encodeFrame, type Frame } from './journal-frames.ts';
+import { headFrame, readEntries } from './journal-reading.ts';
 import type { JournalStorage } from './journal-storage.ts';
 import { JournalWriter } from './journal-writer.ts';
 import { requestKey } from './request-key.ts';
+import { isOutcomeUnknown } from './rpc-reply.ts';
+import type { Effect } from './same-command.ts';
 
 /** A movement is refused when its intent is not on disk after this long. */
 const STALLED_AFTER_MS = 1_000;
@@ -24,6 +28,12 @@ const STALLED_AFTER_MS = 1_000;
 const COMPACT_ABOVE_BYTES = 512 * 1024;
 /** Larger replies of reads are not kept: a repeat reads again. */
 const LARGEST_KEPT_READ_CHARACTERS = 4096;
+/** Of a method's name: it is for a person who reads the file. */
+const KEPT_NAME_CHARACTERS = 100;
+/** A file that could not be read is tried again no sooner than this. */
+const READ_AGAIN_AFTER_MS = 5_000;
+/** A start does without a past that a disk does not give in this time. */
+const READ_WITHIN_MS = 10_000;
 
 export interface RpcJournalDeps {
   readonly storage: JournalStorage;
@@ -33,47 +43,60 @@ export interface RpcJournalDeps {
 
 export class RpcJournal {
   readonly #deps: RpcJournalDeps;
-  readonly #entries: JournalEntries;
+  readonly #entries = new JournalEntries();
   readonly #writer: JournalWriter;
-
+  /** The last hand-out of what is not answered yet: from then on its time runs, however long it takes. */
+  readonly #underWay = new Map<string, HandOut>();
   /** Why the past is not known; then nothing is moved that must not move twice. */
-  readonly #blindBecause: string | undefined;
+  #blindBecause: string | undefined;
+  #readAtMs = 0;
+  #reading: Promise<void> | undefined;
+  #isOpen = false;
+  #closed = false;
 
-  private constructor(deps: RpcJournalDeps, entries: JournalEntries, blindBecause: string | undefined) {
+  private constructor(deps: RpcJournalDeps) {
     this.#deps = deps;
-    this.#entries = entries;
-    this.#blindBecause = blindBecause;
     // The first write begins a clean file with what is known.
     this.#writer = new JournalWriter({ ...deps, content: () => this.#content(), compactAboveBytes: COMPACT_ABOVE_BYTES, beginAnew: true });
   }
 
   /**
-   * Reads what an earlier run left. Never rejects: without a readable file everything works but movements that must not happen twice, and a
-   * full disk is noticed by the first of those.
+   * Reads what an earlier run left. Never rejects: until the file can be read everything works but movements that must not happen twice, and
+   * a full disk is noticed by the first of those.
    */
   static async open(deps: RpcJournalDeps): Promise<RpcJournal> {
-    const entries = new JournalEntries(deps.clock.bootId);
-    let blindBecause: string | undefined;
-    try {
-      await readEntries(deps, entries);
-    } catch (error) {
-      blindBecause = messageOf(error);
-      deps.log.error({ error: blindBecause }, 'the RPC journal cannot be read: what must not happen twice is refused');
-    }
-    const journal = new RpcJournal(deps, entries, blindBecause);
-    // What could not be read stays as it is, for a better start or a person. The rest is written anew; nobody waits for it.
-    journal.flush().catch((error: unknown) => deps.log.error({ error: messageOf(error) }, 'the RPC journal cannot be written'));
+    const journal = new RpcJournal(deps);
+    journal.#blindBecause = 'the disk does not answer';
+    await endedWithin(deps.clock, READ_WITHIN_MS, journal.#read());
+    journal.#isOpen = true;
+    const error = journal.#blindBecause;
+    if (error !== undefined) deps.log.error({ error }, 'the RPC journal cannot be read: what must not happen twice is refused');
     return journal;
   }
 
-  /** The entry that this request repeats; undefined when it is new. */
-  find(request: RpcRequest): JournalEntry | undefined {
-    return this.#entries.find(requestKey(request), this.#deps.clock.monotonicMs());
+  /** What a request is to those before it. The time of the one that it may repeat begins anew. */
+  recall(request: RpcRequest): Recollection {
+    const key = requestKey(request);
+    const nowMs = this.#deps.clock.monotonicMs();
+    const recollection = this.#entries.recall(request.id, key, nowMs);
+    if (recollection.verdict === 'same') this.#entries.put({ ...recollection.earlier, seenAtMs: nowMs }, nowMs);
+    if (recollection.verdict !== 'same' || recollection.earlier.reply === undefined) this.#underWay.set(key, this.#entries.handOut(nowMs));
+    return recollection;
   }
 
-  /** Whether its id was used for something else lately: the server has restarted. */
-  isRestart(request: RpcRequest): boolean {
-    return this.#entries.hasOtherContent(request.id, requestKey(request));
+  /** Whether the platform asks once more for what is under way. Where that cannot be told, what is under way keeps its time. */
+  comesAgain(request: RpcRequest): boolean {
+    const key = requestKey(request);
+    const nowMs = this.#deps.clock.monotonicMs();
+    const handOut = this.#underWay.get(key);
+    if (handOut === undefined || !this.#entries.isSame(handOut, nowMs)) return false;
+    this.#underWay.set(key, this.#entries.handOut(nowMs));
+    return true;
+  }
+
+  /** A call to the platform failed: what comes next may be from another life of it. */
+  doubtPlatform(): void {
+    this.#entries.doubt();
   }
 
   /**
@@ -82,13 +105,11 @@ export class RpcJournal {
    */
   async intend(request: RpcRequest, note?: JsonObject): Promise<void> {
     const { clock } = this.#deps;
-    if (this.#blindBecause !== undefined)
-      throw new AgentError('rpc/journal-unusable', `what was done before is not known: ${this.#blindBecause}`, { recovery: 'drop' });
-    if (!this.#entries.makeRoom(clock.monotonicMs()))
-      throw new AgentError('rpc/journal-full', 'too many movements wait for their replies to be taken', { recovery: 'drop' });
+    if (this.#blindBecause !== undefined) await this.#see(request);
     if (this.#writer.busyForMs() >= STALLED_AFTER_MS) throw stalled();
     const entry = this.#newEntry(request, 'move', note === undefined ? {} : { note });
-    this.#entries.put(entry);
+    if (!this.#entries.put(entry, clock.monotonicMs(), this.#underWay.get(entry.key)?.turn))
+      throw new AgentError('rpc/journal-full', 'too many movements within half a minute', { recovery: 'drop' });
     let cancel = (): void => {};
     const timeout = new Promise<'stalled'>((resolve) => {
       cancel = clock.after(STALLED_AFTER_MS, () => resolve('stalled'));
@@ -107,21 +128,19 @@ export class RpcJournal {
   /** Keeps the reply for repeats; on disk soon, awaited by nobody. */
   complete(request: RpcRequest, effect: Effect, reply: JsonObject): void {
     const entry = this.#newEntry(request, effect, { reply });
+    const handOut = this.#underWay.get(entry.key);
+    this.#underWay.delete(entry.key);
     if (effect === 'read' && stringifyJson(reply).length > LARGEST_KEPT_READ_CHARACTERS) return;
-    this.#entries.makeRoom(this.#deps.clock.monotonicMs());
-    this.#entries.put(entry);
-    if (effect !== 'read') this.#writeLater({ kind: 'reply', payload: entryToJson(entry) });
+    if (this.#entries.put(entry, this.#deps.clock.monotonicMs(), handOut?.turn) && effect !== 'read')
+      this.#writeLater({ kind: 'reply', payload: entryToJson(entry) });
   }
 
-  /** The platform took the reply: from now on the window runs. */
+  /** The platform took the reply: from now on its time runs. Who was told that an outcome is unknown was told it of all of that content. */
   answered(request: RpcRequest): void {
-    const { clock } = this.#deps;
-    const entry = this.#entries.find(requestKey(request), clock.monotonicMs());
-    if (entry === undefined || entry.answeredAtMs !== undefined) return;
-    const answered = { ...entry, answeredAtMs: clock.monotonicMs(), bootId: clock.bootId };
-    this.#entries.put(answered);
-    if (entry.effect !== 'read')
-      this.#writeLater({ kind: 'answered', payload: { key: entry.key, answeredAtMs: answered.answeredAtMs, bootId: clock.bootId } });
+    const key = requestKey(request);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    for (const one of isOutcomeUnknown(entry.reply) ? this.#entries.untakenLike(key) : [entry]) this.#takenNow(one);
   }
 
   /** Everything known so far is on disk when this resolves. */
@@ -131,12 +150,61 @@ export class RpcJournal {
 
   /** Idempotent. */
   async close(): Promise<void> {
-    await this.flush().catch((error: unknown) => this.#deps.log.warn({ error: messageOf(error) }, 'the RPC journal was not synced'));
-    await this.#deps.storage.close();
+    const { clock, log, storage } = this.#deps;
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#entries.live(clock.monotonicMs()).some(({ effect }) => effect === 'move')) this.#writeLater(headFrame(clock));
+    await this.flush().catch((error: unknown) => log.warn({ error: messageOf(error) }, 'the RPC journal was not synced'));
+    await storage.close();
   }
 
-  #newEntry(request: RpcRequest, effect: Effect, parts: Pick<JournalEntry, 'note' | 'reply'>): JournalEntry {
-    return { key: requestKey(request), id: request.id, method: request.method, effect, bootId: this.#deps.clock.bootId, ...parts };
+  /** Tries to read the past once more. @throws AgentError `rpc/journal-unusable` (drop) when it cannot be, or may hold this very command. */
+  async #see(request: RpcRequest): Promise<void> {
+    const { clock } = this.#deps;
+    if (clock.monotonicMs() - this.#readAtMs >= READ_AGAIN_AFTER_MS) void this.#read();
+    if (this.#reading !== undefined) await endedWithin(clock, STALLED_AFTER_MS, this.#reading);
+    const because = this.#blindBecause ?? (this.recall(request).verdict === 'new' ? undefined : 'it may be a repeat');
+    if (because !== undefined)
+      throw new AgentError('rpc/journal-unusable', `what was done before is not known: ${because}`, { recovery: 'drop' });
+  }
+
+  #read(): Promise<void> {
+    this.#reading ??= this.#readOnce().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readOnce(): Promise<void> {
+    const { clock, log } = this.#deps;
+    this.#readAtMs = clock.monotonicMs();
+    try {
+      const left = await readEntries(this.#deps);
+      for (const entry of left) if (this.#entries.get(entry.key) === undefined) this.#entries.put(entry, clock.monotonicMs());
+      // Who spoke meanwhile is not known.
+      if (this.#isOpen) this.#entries.doubt();
+      this.#blindBecause = undefined;
+    } catch (error) {
+      this.#blindBecause = messageOf(error);
+    }
+    // What could not be read stays as it is, for a better moment. The rest is written anew; nobody waits for it.
+    this.flush().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the RPC journal cannot be written'));
+  }
+
+  #takenNow(entry: JournalEntry): void {
+    const answeredAtMs = this.#deps.clock.monotonicMs();
+    this.#entries.put({ ...entry, answeredAtMs }, answeredAtMs);
+    const { key, bootId, effect } = entry;
+    if (effect !== 'read') this.#writeLater({ kind: 'answered', payload: { key, answeredAtMs, bootId } });
+  }
+
+  /** A copy with texts of its own: a part of a text would keep the whole request in memory. */
+  #newEntry({ id, method, ...request }: RpcRequest, effect: Effect, parts: Pick<JournalEntry, 'note' | 'reply'>): JournalEntry {
+    const { clock } = this.#deps;
+    const key = requestKey({ id, method, ...request });
+    const kept = { key, id, method: method.slice(0, KEPT_NAME_CHARACTERS), effect, ...parts };
+    const seenAtMs = this.#underWay.get(key)?.atMs ?? clock.monotonicMs();
+    return structuredClone({ ...kept, seenAtMs, bootId: clock.bootId });
   }
 
   #writeLater(frame: Frame): void {
@@ -147,32 +215,12 @@ export class RpcJournal {
   }
 
   #content(): Buffer {
-    const kept = this.#entries.live(this.#deps.clock.monotonicMs()).filter((entry) => entry.effect !== 'read');
-    return Buffer.concat([JOURNAL_HEAD, ...kept.map((entry): Frame => ({ kind: 'entry', payload: entryToJson(entry) }))].map(encodeFrame));
+    const { clock } = this.#deps;
+    const kept = this.#entries.live(clock.monotonicMs()).filter((entry) => entry.effect !== 'read');
+    return Buffer.concat(
+      [headFrame(clock), ...kept.map((entry): Frame => ({ kind: 'entry', payload: entryToJson(entry) }))].map(encodeFrame),
+    );
   }
-}
-
-async function readEntries(deps: RpcJournalDeps, entries: JournalEntries): Promise<void> {
-  const bytes = await deps.storage.read();
-  if (bytes === undefined || bytes.length === 0) return;
-  const { frames, wholeBytes, damagedBytes, unknownFrames } = decodeFrames(bytes);
-  const tornBytes = bytes.length - wholeBytes;
-  if (tornBytes + damagedBytes + unknownFrames > 0)
-    deps.log.warn({ tornBytes, damagedBytes, unknownFrames }, 'the RPC journal was damaged');
-  if (damagedBytes > 0 || unknownFrames > 0) await deps.storage.setAside();
-  const nowMs = deps.clock.monotonicMs();
-  for (const { kind, payload } of frames) {
-    if (kind === 'head') continue;
-    const known = kind === 'answered' ? answeredEntry(entries, payload, nowMs) : entryFromJson(payload);
-    if (known !== undefined && (known.effect === 'move' || entries.makeRoom(nowMs))) entries.put(known);
-  }
-}
-
-function answeredEntry(entries: JournalEntries, payload: JsonObject, nowMs: number): JournalEntry | undefined {
-  const { key, answeredAtMs, bootId } = payload;
-  if (typeof key !== 'string' || typeof answeredAtMs !== 'number' || typeof bootId !== 'string') return undefined;
-  const entry = entries.find(key, nowMs);
-  return entry === undefined ? undefined : { ...entry, answeredAtMs, bootId };
 }
 
 function stalled(): AgentError {

@@ -1,17 +1,20 @@
 /**
  * Server-side RPC: poll, answer, reply, and only then poll again, because the platform hands a pending request out until it is answered
- * and holds back those behind it. A reply that the platform cannot take now is tried for a while; after that the next hand-out
- * of the same request gets it from the journal.
+ * and holds back those behind it. Whatever has that id takes the reply, also the command of another life of the platform: so it goes out soon
+ * after a hand-out, or waits for the next one (SAME-COMMAND.md).
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import { withinMs } from '../host/within-ms.ts';
 import type { DeviceApi, RpcRequest } from '../platform/device-api.ts';
 import { type MessageWorth, runLongPoll } from '../platform/long-poll.ts';
-import type { RpcExecutor } from './rpc-executor.ts';
+import { askedDelayMs } from '../platform/platform-error.ts';
+import type { RpcAnswer, RpcExecutor } from './rpc-executor.ts';
 import { replyOfError } from './rpc-reply.ts';
+import { SAME_WITHIN_MS } from './same-command.ts';
 
 export interface RpcLoopDeps {
   readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc'>;
@@ -21,65 +24,130 @@ export interface RpcLoopDeps {
   /** Called when the platform has sent a request; "nothing yet" may come from a proxy before a platform that is gone. */
   readonly onContact?: () => void;
   readonly pollTimeoutMs?: number;
-  readonly random?: () => number;
 }
 
-/** How long a reply is tried before the loop goes back to polling; platforms wait 10 s for one by default. */
-const REPLY_TRIED_FOR_MS = 20_000;
-const REPLY_BACKOFF = { firstMs: 200, maxMs: 5_000 };
+/**
+ * While something takes longer the loop polls on, so often: others whom the platform does not hold back get their turn, switching off above
+ * all, and what is still waited for is asked for again sooner than a platform can restart unseen.
+ */
+const ASK_AGAIN_AFTER_MS = 2_000;
+/** From the hand-out: no platform is known to restart in this time unseen. */
+const REPLY_WITHIN_MS = SAME_WITHIN_MS;
+/** Likewise, for the next hand-out after a reply that failed, which may have been the restart. */
+const STEADY_WITHIN_MS = 5_000;
+/** For another try of that reply: so that there is time for that hand-out. */
+const REPLY_AGAIN_WITHIN_MS = 3_000;
+const REPLY_BACKOFF = { firstMs: 200, maxMs: REPLY_AGAIN_WITHIN_MS };
+/** What comes after a reply that failed, such as a restart, comes so much later: the next hand-out may bring the reply home. */
+const REPLY_GIVEN_UP_AFTER_MS = 20_000;
+/** A poll without a message that ended before this share of its time was cut. */
+const HELD_SHARE = 0.9;
 
-/** Answers requests until the signal aborts; never rejects. */
+interface RpcLoop extends RpcLoopDeps {
+  /** When that was handed out whose reply failed, until the platform speaks again. */
+  unansweredSinceMs?: number | undefined;
+}
+
+/** Answers requests until the signal aborts, and waits for what is under way then; never rejects. */
 export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promise<void> {
+  const loop: RpcLoop = { ...deps };
   await runLongPoll(
     {
       kind: 'rpc',
-      poll: async (timeoutMs, pollSignal) => {
-        const request = await deps.deviceApi.pollRpc(timeoutMs, pollSignal);
-        if (request !== undefined) deps.onContact?.();
-        return request;
-      },
-      onMessage: (request, messageSignal) => handle(deps, request, messageSignal),
+      poll: (timeoutMs, pollSignal) => poll(loop, timeoutMs, pollSignal),
+      onMessage: (request, messageSignal) => handle(loop, request, messageSignal),
       clock: deps.clock,
       log: deps.log,
       ...(deps.pollTimeoutMs === undefined ? {} : { pollTimeoutMs: deps.pollTimeoutMs }),
-      ...(deps.random === undefined ? {} : { random: deps.random }),
     },
     signal,
   );
+  await deps.executor.ended();
 }
 
-async function handle(deps: RpcLoopDeps, request: RpcRequest, signal: AbortSignal): Promise<MessageWorth> {
-  const { executor, log } = deps;
-  const { reply, repeat, afterReply } = await executor.answer(request, signal);
+/** Whatever is not the platform's own answer, after the time it was asked for, may hide a restart of it. */
+async function poll(loop: RpcLoop, timeoutMs: number, signal: AbortSignal): Promise<RpcRequest | undefined> {
+  const { deviceApi, executor, clock } = loop;
+  const startedMs = clock.monotonicMs();
+  try {
+    const request = await deviceApi.pollRpc(timeoutMs, signal);
+    const { unansweredSinceMs = Number.POSITIVE_INFINITY } = loop;
+    loop.unansweredSinceMs = undefined;
+    if (clock.monotonicMs() - unansweredSinceMs >= STEADY_WITHIN_MS) executor.doubtPlatform();
+    if (request !== undefined) loop.onContact?.();
+    else if (signal.aborted || clock.monotonicMs() - startedMs < timeoutMs * HELD_SHARE) executor.doubtPlatform();
+    return request;
+  } catch (error) {
+    executor.doubtPlatform();
+    throw error;
+  }
+}
+
+async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): Promise<MessageWorth> {
+  const { executor, clock, log } = loop;
+  const handedOutMs = clock.monotonicMs();
+  const answering = executor.answer(request, signal);
+  const answer = await soon(clock, answering);
+  if (answer?.reply === undefined) {
+    // Whoever still waits for it is told when it has ended.
+    void answering.then(({ afterReply }) => afterReply?.());
+    // The wait for it was pause enough, and a longer one would hold up its reply and all behind it.
+    return answer === undefined ? 'worthy' : 'worthless';
+  }
+  const { reply, repeat, afterReply } = answer;
   const failed = Object.hasOwn(reply, 'error');
   log.info({ id: request.id, method: request.method.slice(0, 100), repeat, failed }, 'RPC answered');
-  try {
-    if (await sendReply(deps, request, reply, signal)) executor.answered(request);
-  } finally {
-    afterReply?.();
-  }
+  const outcome = await sendReply(loop, { request, reply, handedOutMs }, signal);
+  if (outcome === 'taken') executor.answered(request);
+  if (afterReply !== undefined) void clock.sleep(outcome === 'failed' ? REPLY_GIVEN_UP_AFTER_MS : 0, signal).then(afterReply);
   return repeat ? 'worthless' : 'worthy';
 }
 
-/** True once the platform took the reply. */
-async function sendReply(deps: RpcLoopDeps, request: RpcRequest, reply: JsonObject, signal: AbortSignal): Promise<boolean> {
-  const { deviceApi, clock, log, random } = deps;
-  const backoff = new Backoff({ ...REPLY_BACKOFF, ...(random === undefined ? {} : { random }) });
-  const untilMs = clock.monotonicMs() + REPLY_TRIED_FOR_MS;
+/** Undefined when it takes longer than may pass between two hand-outs. */
+async function soon(clock: Clock, answering: Promise<RpcAnswer>): Promise<RpcAnswer | undefined> {
+  const ended = new AbortController();
+  const late = clock.sleep(ASK_AGAIN_AFTER_MS, ended.signal).then(() => undefined);
+  const answer = await Promise.race([answering, late]);
+  ended.abort();
+  return answer;
+}
+
+interface Outgoing {
+  readonly request: RpcRequest;
+  readonly reply: JsonObject;
+  readonly handedOutMs: number;
+}
+
+/** The platform took the reply, or the error that goes out in place of one it refused; or refused both. */
+async function sendReply(
+  loop: RpcLoop,
+  { request, reply, handedOutMs }: Outgoing,
+  signal: AbortSignal,
+): Promise<'taken' | 'refused' | 'failed'> {
+  const { deviceApi, clock, log } = loop;
+  const backoff = new Backoff(REPLY_BACKOFF, clock);
   let body = reply;
+  let tryForMs = REPLY_WITHIN_MS;
+  const leftMs = (): number => handedOutMs + tryForMs - clock.monotonicMs();
   for (;;) {
     try {
-      await deviceApi.replyRpc(request.id, body, signal);
-      return true;
+      await withinMs(clock, leftMs(), (late) => deviceApi.replyRpc(request.id, body, AbortSignal.any([signal, late])));
+      return 'taken';
     } catch (error) {
-      const replaceable = hasCode(error, 'platform/refused') && body === reply;
-      if (replaceable) body = replyOfError('reply-refused', 'the platform did not take the reply');
-      const worthTrying = replaceable || (error instanceof AgentError && error.recovery === 'retry');
-      if (signal.aborted || !worthTrying || clock.monotonicMs() >= untilMs) {
+      const isRefused = hasCode(error, 'platform/refused');
+      const isReplaced = isRefused && body === reply;
+      if (isReplaced) body = replyOfError('reply-refused', 'the platform did not take the reply');
+      else tryForMs = REPLY_AGAIN_WITHIN_MS;
+      const worthTrying = isReplaced || (error instanceof AgentError && error.recovery === 'retry');
+      const askedMs = askedDelayMs(error);
+      const delayMs = isReplaced ? 0 : backoff.nextMs(askedMs);
+      if (!isRefused) loop.unansweredSinceMs = handedOutMs;
+      if (signal.aborted || !worthTrying || delayMs >= leftMs()) {
         log.warn({ id: request.id, error: messageOf(error) }, 'an RPC reply was not taken');
-        return false;
+        await clock.sleep(askedMs, signal);
+        return isRefused ? 'refused' : 'failed';
       }
-      await clock.sleep(replaceable ? 0 : backoff.nextMs(), signal);
+      await clock.sleep(delayMs, signal);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** What a method is: a row of the method table. Built-in and declared methods are both made of these. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import type { Effect } from './journal-entries.ts';
+import type { Effect } from './same-command.ts';
 
 export interface RpcMethod {
   readonly name: string;
@@ -9,9 +9,11 @@ export interface RpcMethod {
   readonly params: ValueShape;
   /** Decides between acting at once and writing the intent first. */
   readonly effect: Effect | ((params: JsonValue) => Effect);
-  /** Whether it can set something in motion, and is therefore refused under lockout. */
-  readonly moves: boolean;
+  /** Whether it can set something in motion, and is therefore refused under lockout; switching off is not. */
+  readonly moves: boolean | ((params: JsonValue) => boolean);
   readonly deadlineMs: number;
+  /** What has begun by the deadline goes on, is answered as under way, and ends by itself; what has not begun ends with the signal. */
+  readonly goesOn?: boolean;
   /** Before anything is written: refuses by throwing, or notes what `recover` will need. */
   readonly prepare?: (params: JsonValue) => JsonObject | undefined;
   readonly run: (params: JsonValue, call: MethodCall) => Promise<JsonValue> | JsonValue;

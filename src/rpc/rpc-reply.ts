@@ -1,10 +1,11 @@
 /** Replies as they go out: `{"result": …}` or `{"error": {"code", "message"}}`, never larger than the platform takes. */
 import { AgentError } from '../errors.ts';
-import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 
 /** The platform refuses larger bodies on `/rpc` with 413 (wire-facts.md, "Values"). */
 export const LARGEST_REPLY_BYTES = 64 * 1024;
 const LONGEST_MESSAGE = 500;
+const OUTCOME_UNKNOWN = 'outcome-unknown';
 
 /** What the first part of a cut reply may take, leaving room for the notice around it. */
 const KEPT_BYTES = LARGEST_REPLY_BYTES - 256;
@@ -23,16 +24,25 @@ export function replyOfError(code: string, message: string): JsonObject {
   return { error: { code, message: message.slice(0, LONGEST_MESSAGE) } };
 }
 
+/** Nothing was moved for it, and whether it was before cannot be told (SAME-COMMAND.md). */
+export function outcomeUnknownReply(why: string): JsonObject {
+  return replyOfError(OUTCOME_UNKNOWN, why);
+}
+
+export function isOutcomeUnknown(reply: JsonObject | undefined): boolean {
+  return isJsonObject(reply?.error) && reply.error.code === OUTCOME_UNKNOWN;
+}
+
 function cutToSize(reply: { readonly result: JsonValue }): JsonObject {
   const text = stringifyJson(reply.result);
   const bytes = Buffer.byteLength(text) + '{"result":}'.length;
   if (bytes <= LARGEST_REPLY_BYTES) return reply;
   const notice = `a reply of ${bytes} bytes was cut; the platform takes ${LARGEST_REPLY_BYTES}`;
-  let start = text.slice(0, KEPT_BYTES);
-  for (;;) {
-    const cut = { result: { cut: true, notice, start } };
-    if (Buffer.byteLength(stringifyJson(cut)) <= LARGEST_REPLY_BYTES) return cut;
+  let cut = { result: { cut: true, notice, start: text.slice(0, KEPT_BYTES) } };
+  while (Buffer.byteLength(stringifyJson(cut)) > LARGEST_REPLY_BYTES) {
+    const { start } = cut.result;
     // Quotes and characters beyond ASCII take more bytes inside the string than they had outside.
-    start = start.slice(0, Math.floor(start.length * 0.8));
+    cut = { result: { cut: true, notice, start: start.slice(0, Math.floor(start.length * 0.8)) } };
   }
+  return cut;
 }

@@ -1,11 +1,21 @@
 /**
  * BME280 and BMP280 on an I2C bus: one forced measurement a read, so that the chip sleeps in between and heats itself least.
- * Datasheets BST-BME280-DS002 (section 5.4) and BST-BMP280-DS001 (section 4.3).
+ * Datasheets BST-BME280-DS002 and BST-BMP280-DS001.
+ *
+ * Power-up (DS002 sections 1.1 and 5.4.4): 2 ms until it answers, and `im_update` while it copies its trimming; asleep, everything skipped.
+ * We reset it and await the copy before its trimming is read, which also ends a normal mode that would ignore `config` (section 5.4.6).
+ * A loss of power between reads leaves nothing to notice, as all its settings are written before each measurement.
+ * During a conversion: `measuring` (section 5.4.4) is awaited. What was not measured is 0x80000, humidity 0x8000 (sections 5.4.7 to 5.4.9):
+ * without temperature nothing can be computed, pressure and humidity are left out alone.
+ * Overload: outside its range (table 1) a value is left out alone; 100 % humidity is its end and also fog, and is reported.
  */
 import type { SensorConfigOf } from '../config/agent-config.ts';
-import { addressInWords, type I2cBus } from '../hardware/i2c-port.ts';
+import { boschMs } from '../config/least-read.ts';
+import type { I2cBus } from '../hardware/i2c-port.ts';
 import type { Clock } from '../host/clock.ts';
 import { type BoschTrimming, celsius, fineTemperature, parseTrimming, pascal, relativeHumidity } from './bosch-compensation.ts';
+import { openI2cChip, wrongChip } from './i2c-chip.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import type { Reading, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 import { sensorFault, withinRange } from './sensor-fault.ts';
@@ -15,6 +25,7 @@ type BoschConfig = SensorConfigOf<'bme280'> | SensorConfigOf<'bmp280'>;
 const REGISTER = {
   trimming: 0x88,
   id: 0xd0,
+  reset: 0xe0,
   humidityTrimming: 0xe1,
   controlHumidity: 0xf2,
   status: 0xf3,
@@ -26,97 +37,97 @@ const TRIMMING_LENGTH = 26;
 const HUMIDITY_TRIMMING_LENGTH = 7;
 const CHIP_ID = { bme280: 0x60, bmp280: 0x58 } as const;
 const FORCED_MODE = 1;
-const MEASURING = 0x08;
+const RESET_WORD = 0xb6;
+/** Until the chip answers after power-on or reset (table 1). */
+const START_MS = 2;
+const STATUS = { measuring: 0x08, copyingTrimming: 0x01 } as const;
 const POLL_MS = 2;
-/** What the data registers hold when nothing was measured (section 5.4.7). */
-const NOT_MEASURED = 0x80000;
+/** What the data registers hold of a value that was not measured. */
+const NOT_MEASURED = { wide: 0x80000, humidity: 0x8000 } as const;
 const RANGE = { temperature: [-40, 85], pressure: [300, 1100], humidity: [0, 100] } as const;
 
-export async function openBosch(config: BoschConfig, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const bus = await ports.i2c.openBus(config.bus, signal);
-  const chip = new Bosch(config, bus, clock);
-  return { name: config.name, read: (readSignal) => chip.read(readSignal), close: () => bus.close() };
+export function openBosch(config: BoschConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+  let trimming: BoschTrimming | undefined;
+  const driver = {
+    setUp: async () => {
+      trimming = undefined;
+    },
+    read: async (bus: I2cBus, inner: AbortSignal) => {
+      trimming ??= await setUp(config, bus, deps.clock, inner);
+      return parseBoschData(trimming, await measure(config, bus, deps.clock, inner));
+    },
+  };
+  return openI2cChip(config, deps, driver, signal);
 }
 
-/** Raw numbers to readings. @throws AgentError `sensors/bad-reading` or `sensors/out-of-range` (retry). */
-export function parseBoschData(trimming: BoschTrimming, data: Uint8Array): readonly Reading[] {
+/** Raw numbers to readings. @throws AgentError `sensors/bad-reading` or `sensors/out-of-range` (retry) without a temperature. */
+export function parseBoschData(trimming: BoschTrimming, data: Uint8Array): readonly Outcome[] {
   const byte = (at: number): number => data[at] ?? 0;
   const rawPressure = (byte(0) << 12) | (byte(1) << 4) | (byte(2) >> 4);
   const rawTemperature = (byte(3) << 12) | (byte(4) << 4) | (byte(5) >> 4);
-  if (rawTemperature === NOT_MEASURED) throw sensorFault('bad-reading', 'the chip has not measured (was it reset?)');
+  if (rawTemperature === NOT_MEASURED.wide) throw notMeasured();
   const fine = fineTemperature(trimming, rawTemperature);
-  const pressure = pascal(trimming, fine, rawPressure);
-  if (pressure === undefined) throw sensorFault('bad-reading', 'the chip has no trimming values');
-  const readings: Reading[] = [
-    { key: 'temperature', value: withinRange('temperature', celsius(fine), RANGE.temperature), unit: '°C' },
-    { key: 'pressure', value: withinRange('pressure', pressure / 100, RANGE.pressure), unit: 'hPa' },
+  const temperature = withinRange('temperature', celsius(fine), RANGE.temperature);
+  const outcomes: Outcome[] = [
+    { key: 'temperature', value: temperature, unit: '°C' },
+    outcomeOf('pressure', () => pressureOf(trimming, fine, rawPressure)),
   ];
-  if (trimming.h !== undefined) {
-    const humidity = relativeHumidity(trimming.h, fine, (byte(6) << 8) | byte(7));
-    readings.push({ key: 'humidity', value: withinRange('humidity', humidity, RANGE.humidity), unit: '%' });
-  }
-  return readings;
+  const { h } = trimming;
+  if (h !== undefined) outcomes.push(outcomeOf('humidity', () => humidityOf(h, fine, (byte(6) << 8) | byte(7))));
+  return outcomes;
 }
 
-class Bosch {
-  readonly #config: BoschConfig;
-  readonly #bus: I2cBus;
-  readonly #clock: Clock;
-  /** Set while the chip is known to be set up; a failure clears it, because a chip that lost power forgot everything. */
-  #trimming: BoschTrimming | undefined;
+function pressureOf(trimming: BoschTrimming, fine: number, raw: number): Reading {
+  if (raw === NOT_MEASURED.wide) throw notMeasured();
+  const pressure = pascal(trimming, fine, raw);
+  if (pressure === undefined) throw sensorFault('bad-reading', 'the chip has no trimming values');
+  return { key: 'pressure', value: withinRange('pressure', pressure / 100, RANGE.pressure), unit: 'hPa' };
+}
 
-  constructor(config: BoschConfig, bus: I2cBus, clock: Clock) {
-    this.#config = config;
-    this.#bus = bus;
-    this.#clock = clock;
-  }
+function humidityOf(h: NonNullable<BoschTrimming['h']>, fine: number, raw: number): Reading {
+  if (raw === NOT_MEASURED.humidity) throw notMeasured();
+  return { key: 'humidity', value: withinRange('humidity', relativeHumidity(h, fine, raw), RANGE.humidity), unit: '%' };
+}
 
-  async read(signal: AbortSignal): Promise<readonly Reading[]> {
-    try {
-      this.#trimming ??= await this.#setUp(signal);
-      return parseBoschData(this.#trimming, await this.#measure(signal));
-    } catch (error) {
-      this.#trimming = undefined;
-      throw error;
-    }
-  }
+function notMeasured(): Error {
+  return sensorFault('bad-reading', 'the chip has not measured it (did it lose its power?)');
+}
 
-  async #setUp(signal: AbortSignal): Promise<BoschTrimming> {
-    const { kind, address, oversampling, filter } = this.#config;
-    const id = (await this.#bus.readRegisters(address, REGISTER.id, 1, signal))[0];
-    if (id !== CHIP_ID[kind]) {
-      const found = Object.entries(CHIP_ID).find(([, known]) => known === id)?.[0] ?? `a chip with id 0x${(id ?? 0).toString(16)}`;
-      throw sensorFault('wrong-chip', `${addressInWords(address)} on ${this.#bus.name} is no ${kind}, but ${found}`);
-    }
-    const first = await this.#bus.readRegisters(address, REGISTER.trimming, TRIMMING_LENGTH, signal);
-    const second =
-      kind === 'bme280' ? await this.#bus.readRegisters(address, REGISTER.humidityTrimming, HUMIDITY_TRIMMING_LENGTH, signal) : undefined;
-    // Filter coefficients 0, 2, 4, 8, 16 are coded 0 to 4 in bits 4 to 2; config is only written in sleep mode (section 5.4.6).
-    await this.#bus.writeRegisters(address, REGISTER.config, Uint8Array.of((filter === 0 ? 0 : Math.log2(filter)) << 2), signal);
-    if (kind === 'bme280')
-      await this.#bus.writeRegisters(address, REGISTER.controlHumidity, Uint8Array.of(coded(oversampling.humidity)), signal);
-    return parseTrimming(first, second);
+async function setUp(config: BoschConfig, bus: I2cBus, clock: Clock, signal: AbortSignal): Promise<BoschTrimming> {
+  const { kind, address } = config;
+  const id = (await bus.readRegisters(address, REGISTER.id, 1, signal))[0];
+  if (id !== CHIP_ID[kind]) {
+    const found = Object.entries(CHIP_ID).find(([, known]) => known === id)?.[0];
+    throw wrongChip(config, bus, kind, found === undefined ? `its id is 0x${(id ?? 0).toString(16)}` : `it is a ${found}`);
   }
+  await bus.writeRegisters(address, REGISTER.reset, Uint8Array.of(RESET_WORD), signal);
+  await clock.sleep(START_MS, signal);
+  await awaitStatus(config, bus, clock, STATUS.copyingTrimming, signal);
+  const first = await bus.readRegisters(address, REGISTER.trimming, TRIMMING_LENGTH, signal);
+  if (kind === 'bmp280') return parseTrimming(first);
+  return parseTrimming(first, await bus.readRegisters(address, REGISTER.humidityTrimming, HUMIDITY_TRIMMING_LENGTH, signal));
+}
 
-  async #measure(signal: AbortSignal): Promise<Uint8Array> {
-    const { kind, address, oversampling } = this.#config;
-    const control = (coded(oversampling.temperature) << 5) | (coded(oversampling.pressure) << 2) | FORCED_MODE;
-    await this.#bus.writeRegisters(address, REGISTER.control, Uint8Array.of(control), signal);
-    await this.#clock.sleep(greatestConversionMs(this.#config), signal);
-    while (((await this.#bus.readRegisters(address, REGISTER.status, 1, signal))[0] ?? 0) & MEASURING)
-      await this.#clock.sleep(POLL_MS, signal);
-    // One burst, so that all values are of one measurement (section 4).
-    return await this.#bus.readRegisters(address, REGISTER.data, kind === 'bme280' ? 8 : 6, signal);
-  }
+async function measure(config: BoschConfig, bus: I2cBus, clock: Clock, signal: AbortSignal): Promise<Uint8Array> {
+  const { kind, address, oversampling, filter } = config;
+  // Filter coefficients 0, 2, 4, 8, 16 are coded 0 to 4 in bits 4 to 2.
+  await bus.writeRegisters(address, REGISTER.config, Uint8Array.of((filter === 0 ? 0 : Math.log2(filter)) << 2), signal);
+  // It takes effect with the writing of `control` (section 5.4.3).
+  if (kind === 'bme280') await bus.writeRegisters(address, REGISTER.controlHumidity, Uint8Array.of(coded(oversampling.humidity)), signal);
+  const control = (coded(oversampling.temperature) << 5) | (coded(oversampling.pressure) << 2) | FORCED_MODE;
+  await bus.writeRegisters(address, REGISTER.control, Uint8Array.of(control), signal);
+  await clock.sleep(boschMs(kind, oversampling), signal);
+  await awaitStatus(config, bus, clock, STATUS.measuring, signal);
+  // One burst, so that all values are of one measurement (section 4).
+  return await bus.readRegisters(address, REGISTER.data, kind === 'bme280' ? 8 : 6, signal);
+}
+
+/** Until the chip has put the bit back; the signal is the deadline. */
+async function awaitStatus({ address }: BoschConfig, bus: I2cBus, clock: Clock, bit: number, signal: AbortSignal): Promise<void> {
+  while (((await bus.readRegisters(address, REGISTER.status, 1, signal))[0] ?? 0) & bit) await clock.sleep(POLL_MS, signal);
 }
 
 /** Oversampling 1, 2, 4, 8, 16 is coded 1 to 5 (table 20). */
 function coded(oversampling: number): number {
   return Math.log2(oversampling) + 1;
-}
-
-/** Appendix B, section 9.1. */
-function greatestConversionMs({ kind, oversampling }: BoschConfig): number {
-  const { temperature, pressure, humidity } = oversampling;
-  return 1.25 + 2.3 * temperature + 2.3 * pressure + 0.575 + (kind === 'bme280' ? 2.3 * humidity + 0.575 : 0);
 }

@@ -1,14 +1,19 @@
 /** A program whose output is the reading: started directly, never through a shell, bounded in time and output. */
 import type { SensorConfigOf } from '../config/agent-config.ts';
-import { runProgram } from '../host/run-program.ts';
 import { excerpt, lineParser } from './line-format.ts';
-import type { Reading, Sensor } from './sensor.ts';
+import { type Outcome, sorted } from './outcome.ts';
+import type { Refusal, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 import { sensorFault } from './sensor-fault.ts';
 
-export async function openCommand(config: SensorConfigOf<'command'>, { clock }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
+export async function openCommand(
+  config: SensorConfigOf<'command'>,
+  { clock, runProgram }: SensorDeps,
+  _signal: AbortSignal,
+): Promise<Sensor> {
   const { name, program, environment, deadlineMs, maxOutputBytes, format } = config;
   const parse = lineParser(config);
+  let refused: readonly Refusal[] = [];
   return {
     name,
     read: async (signal) => {
@@ -16,8 +21,11 @@ export async function openCommand(config: SensorConfigOf<'command'>, { clock }: 
       const { exitCode, stdout, stderr, cut } = await runProgram(run, clock, signal);
       if (exitCode !== 0) throw sensorFault('command-failed', `${program} ended with ${exitCode ?? 'a signal'}: ${excerpt(stderr)}`);
       if (cut) throw sensorFault('bad-reading', `${program} printed more than ${maxOutputBytes} bytes`);
-      return parseOutput(stdout, format, parse);
+      const given = sorted(parseOutput(stdout, format, parse));
+      refused = given.refused;
+      return given.readings;
     },
+    refused: () => refused,
     close: async () => {},
   };
 }
@@ -26,18 +34,18 @@ export async function openCommand(config: SensorConfigOf<'command'>, { clock }: 
 function parseOutput(
   text: string,
   format: SensorConfigOf<'command'>['format'],
-  parse: (line: string) => readonly Reading[],
-): readonly Reading[] {
+  parse: (line: string) => readonly Outcome[],
+): readonly Outcome[] {
   const lines = format === 'json' ? [text] : text.split('\n').filter((line) => line.trim() !== '');
-  const readings = new Map<string, Reading>();
+  const outcomes = new Map<string, Outcome>();
   let fault: unknown;
   for (const line of lines) {
     try {
-      for (const reading of parse(line)) readings.set(reading.key, reading);
+      for (const outcome of parse(line)) outcomes.set(outcome.key, outcome);
     } catch (error) {
       fault = error; // headings and remarks between the values are usual
     }
   }
-  if (readings.size === 0) throw fault ?? sensorFault('bad-line', 'the program printed nothing');
-  return [...readings.values()];
+  if (outcomes.size === 0) throw fault ?? sensorFault('bad-line', 'the program printed nothing');
+  return [...outcomes.values()];
 }

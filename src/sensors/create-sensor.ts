@@ -1,5 +1,6 @@
 /** Every kind of sensor and how it is opened; and a configured sensor as the sampler wants it. */
 import type { SensorConfig, SensorKind } from '../config/agent-config.ts';
+import { sendableKey } from '../platform/wire-values.ts';
 import { openAds1115 } from './ads1115.ts';
 import { openBh1750 } from './bh1750.ts';
 import { openBosch } from './bosch.ts';
@@ -15,6 +16,7 @@ import { openModbus } from './modbus.ts';
 import { openModule } from './module.ts';
 import { openNmea } from './nmea.ts';
 import type { SamplerEntry } from './sampler.ts';
+import { withSendableKeys } from './sendable-sensor.ts';
 import type { Sensor } from './sensor.ts';
 import type { AnySensorFactory, SensorDeps, SensorFactory } from './sensor-deps.ts';
 import { openSerialLine } from './serial-line.ts';
@@ -47,12 +49,15 @@ const FACTORIES: { readonly [K in SensorKind]: SensorFactory<K> } = {
 /** @throws AgentError (retry) from the sensor's ports or the driver itself. */
 export async function createSensor(config: SensorConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const factory = FACTORIES[config.kind] as AnySensorFactory;
-  return await factory(config, deps, signal);
+  return withSendableKeys(await factory(config, deps, signal), deps.keyOf ?? sendableKey);
 }
+
+/** Kinds whose drivers wait by themselves, for as long as they were told when they were opened. */
+const KEEPS_TIMES: ReadonlySet<SensorConfig['kind']> = new Set(['command', 'serial-line']);
 
 /** A configured sensor as the sampler wants it. */
 export function samplerEntry(config: SensorConfig, deps: SensorDeps): SamplerEntry {
-  const { name, kind, periodMs, deadlineMs, align, window, keys: _keys, ...driver } = config;
+  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, keys: _keys, ...driver } = config;
   return {
     name,
     kind,
@@ -61,7 +66,7 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps): SamplerEnt
     align,
     ...(window !== undefined && { window }),
     // A sensor is opened again only when something that concerns its driver has changed.
-    revision: JSON.stringify(driver),
+    revision: JSON.stringify(KEEPS_TIMES.has(kind) ? { ...driver, periodMs, deadlineMs } : driver),
     open: (signal) => createSensor(config, deps, signal),
   };
 }

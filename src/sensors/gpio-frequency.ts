@@ -1,5 +1,9 @@
-/** A frequency on a GPIO line: the line's own edge times during the gate, so that even a short gate resolves a slow signal well. */
+/**
+ * A frequency on a GPIO line: whole periods between the line's own edge times during the gate, so that even a short gate resolves a slow
+ * signal well. A gate with fewer than two edges saw no period: the signal is slower than the gate can tell, or stands still, and reads 0.
+ */
 import type { SensorConfigOf } from '../config/agent-config.ts';
+import { deadlineError } from '../hardware/deadline.ts';
 import type { LineEdge } from '../hardware/gpio-port.ts';
 import { rounded } from './i2c-chip.ts';
 import type { Sensor } from './sensor.ts';
@@ -19,18 +23,21 @@ export async function openGpioFrequency(
       const end = input.watch((seen) => edges.push(seen));
       await clock.sleep(gateMs, readSignal);
       end();
-      return [{ key: 'frequency', value: frequencyOf(edges, gateMs), unit: 'Hz' }];
+      // A gate that was cut short says nothing.
+      if (readSignal.aborted) throw deadlineError(`the gate of ${name}`, readSignal);
+      await input.read(readSignal); // a line whose chip is gone would stand still for ever
+      return [{ key: 'frequency', value: frequencyOf(edges), unit: 'Hz' }];
     },
     close: () => input.close(),
   };
 }
 
-/** Whole periods over the time they took; with fewer than two edges there is none to measure, and the gate bounds the frequency. */
-export function frequencyOf(edges: readonly LineEdge[], gateMs: number): number {
+/** Whole periods over the time they took. */
+export function frequencyOf(edges: readonly LineEdge[]): number {
   const [first] = edges;
   const last = edges.at(-1);
   if (first === undefined || last === undefined) return 0;
   const periods = edges.length - 1 + edges.slice(1).reduce((sum, { missed }) => sum + missed, 0);
   const elapsedMs = last.monotonicMs - first.monotonicMs;
-  return rounded(elapsedMs > 0 ? (periods * 1_000) / elapsedMs : 1_000 / gateMs, 3);
+  return elapsedMs > 0 ? rounded((periods * 1_000) / elapsedMs, 3) : 0;
 }

@@ -1,14 +1,23 @@
-/** The gateway itself as a sensor. A group the machine does not show is left out; the sensor fails only when none can be read. */
+/**
+ * The gateway itself as a sensor. A group the machine does not show is left out; the sensor fails only when none can be read. What is missing
+ * of a group that it does show, a disk or an interface, is left out alone.
+ */
 import type { SensorConfigOf } from '../config/agent-config.ts';
-import { HostMetrics, type MetricGroup } from '../host/host-metrics.ts';
-import type { Sensor } from './sensor.ts';
+import { sensorKeys } from '../config/sensor-keys.ts';
+import type { MetricGroup } from '../host/host-metrics.ts';
+import type { Refusal, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 import { sensorFault } from './sensor-fault.ts';
 
-export async function openHost(config: SensorConfigOf<'host'>, { log }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
+export async function openHost(
+  config: SensorConfigOf<'host'>,
+  { log, openHostMetrics }: SensorDeps,
+  _signal: AbortSignal,
+): Promise<Sensor> {
   const { name, groups, disks, interfaces } = config;
-  const metrics = new HostMetrics({ disks, ...(interfaces !== undefined && { interfaces }) });
+  const metrics = openHostMetrics({ disks, ...(interfaces !== undefined && { interfaces }) });
   const missing = new Set<MetricGroup>();
+  let refused: readonly Refusal[] = [];
   return {
     name,
     read: async () => {
@@ -23,8 +32,15 @@ export async function openHost(config: SensorConfigOf<'host'>, { log }: SensorDe
         }
       }
       if (results.every(({ status }) => status === 'rejected')) throw sensorFault('silent', 'the machine shows none of the groups');
-      return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+      const readings = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+      const given = new Set(readings.map(({ key }) => key));
+      const expected = sensorKeys({ ...config, groups: groups.filter((group) => !missing.has(group)) }) ?? [];
+      refused = expected
+        .filter((key) => !given.has(key))
+        .map((key) => ({ key, fault: sensorFault('silent', 'the machine does not show it') }));
+      return readings;
     },
+    refused: () => refused,
     close: async () => {},
   };
 }

@@ -1,4 +1,7 @@
-/** Cuts a stream of bytes into lines of bounded length: a sensor that lost its line end, or speaks at another speed, must not fill the memory. */
+/**
+ * Cuts a stream of bytes into lines of bounded length: a sensor that lost its line end, or speaks at another speed, must not fill the memory.
+ * Nobody opens a port just between two lines: what comes before the first line end may be the rest of a line, and is dropped.
+ */
 
 export class LineSplitter {
   readonly #delimiter: Buffer;
@@ -6,8 +9,9 @@ export class LineSplitter {
   readonly #onLine: (line: string) => void;
   readonly #onTooLong: () => void;
   #rest: Buffer = Buffer.alloc(0);
-  /** Within a line that was too long: everything up to its end is dropped. */
-  #skipping = false;
+  /** Within a line whose beginning is not known, or that was too long: everything up to its end is dropped. */
+  #skipping = true;
+  #hasTaken = false;
 
   /** @param options.longest in bytes, without the delimiter. */
   constructor(options: {
@@ -22,8 +26,14 @@ export class LineSplitter {
     this.#onTooLong = options.onTooLong ?? (() => {});
   }
 
+  /** Whether nothing has come since the beginning, or since `reset`. */
+  get isSilent(): boolean {
+    return !this.#hasTaken;
+  }
+
   /** Takes a piece of any size; lines are decoded as UTF-8, bytes that are none become U+FFFD. */
   take(bytes: Uint8Array): void {
+    this.#hasTaken = true;
     let buffer = this.#rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#rest, bytes]);
     for (let end = buffer.indexOf(this.#delimiter); end >= 0; end = buffer.indexOf(this.#delimiter)) {
       const line = buffer.subarray(0, end);
@@ -41,9 +51,15 @@ export class LineSplitter {
     this.#rest = Buffer.from(buffer);
   }
 
-  /** Forgets a line that was begun: the port was unplugged in the middle of it. */
+  /** Forgets a line that was begun: the port was unplugged in the middle of it, and comes back in the middle of another. */
   reset(): void {
     this.#rest = Buffer.alloc(0);
-    this.#skipping = false;
+    this.#skipping = true;
+    this.#hasTaken = false;
+  }
+
+  /** What comes next is the beginning of a line, as the sender speaks only when asked; unless it was heard speaking. */
+  expectLine(): void {
+    if (!this.#hasTaken) this.#skipping = false;
   }
 }

@@ -1,8 +1,24 @@
-/** A Modbus unit by a map of its registers. Neighbours are read in one request, because a turn-around costs more than a few unused registers. */
+/**
+ * A Modbus unit by a map of its registers. Neighbours are read in one request, because a turn-around costs more than a few unused registers.
+ *
+ *   refused            asked again by halves, so that a register that the unit does not have, or cannot give, costs only itself
+ *   silent, or garbled asked once more: most often an answer got lost. Silent again, it is asked by halves, and what of them is silent by its
+ *                      halves at the next read, as every silence costs a time-out. A unit that has answered nothing yet is not asked for
+ *                      all the rest
+ *
+ * The halves take its place when some of them cannot be read, and are joined again after JOIN_AFTER_READS. When the time of a read is over,
+ * what has answered is given all the same, and what was not asked for comes first in the next, unless it was silent before.
+ *
+ * What a unit shows that has no value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
+ * a value is left out alone.
+ */
 import type { SensorConfigOf } from '../config/agent-config.ts';
+import { AgentError, hasCode } from '../errors.ts';
 import type { ModbusLink, ModbusTable } from '../hardware/modbus-port.ts';
 import { decodeModbus, registersOf } from '../hardware/modbus-values.ts';
-import type { Reading, Sensor } from './sensor.ts';
+import { type Outcome, outcomeOf, sorted } from './outcome.ts';
+import { registerValue } from './register-value.ts';
+import type { Reading, Refusal, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 
 export type ModbusRegister = SensorConfigOf<'modbus'>['registers'][string];
@@ -15,27 +31,132 @@ export interface PollingGroup {
   readonly keys: readonly string[];
 }
 
+/** One read of all registers. */
+interface Round {
+  readonly signal: AbortSignal;
+  answered: boolean;
+  /** How many silences are borne before anything has answered. */
+  patience: number;
+}
+
+/** How to ask for what was silent when it was last asked for: without asking once more, or not as a whole. */
+type Doubt = 'once' | 'halves';
+
+/** What was read of a group, and what to ask for in its place next time. */
+interface Given {
+  readonly outcomes: readonly Outcome[];
+  readonly next: readonly PollingGroup[];
+}
+
 /** The most one request may ask for (V1.1b3, sections 6.1 to 6.4). */
 const MOST = { holding: 125, input: 125, coil: 2_000, discrete: 2_000 } as const;
+/** A noisy hour parts what belongs together: seldom enough to cost nothing, often enough that the parts stay few. */
+const JOIN_AFTER_READS = 100;
 
 export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { name, connection, unitId, registers, maxGap } = config;
   const link = await ports.modbus.open(connection, signal);
-  const groups = pollingGroups(registers, maxGap);
+  let groups = pollingGroups(registers, maxGap);
+  const tooLate = new AgentError('hardware/deadline', `${name}: its time was over before this was given`, { recovery: 'retry' });
+  const doubts = new WeakMap<PollingGroup, Doubt>();
+  let reads = 0;
+  let refused: readonly Refusal[] = [];
+
+  const ask = async (group: PollingGroup, round: Round): Promise<readonly Outcome[] | AgentError> => {
+    try {
+      const raw = await readRaw(link, unitId, group, round.signal);
+      round.answered = true;
+      doubts.delete(group);
+      return outcomesOf(group, registers, raw);
+    } catch (fault) {
+      if (!isOfRequest(fault)) throw fault;
+      if (isSilence(fault)) {
+        doubts.set(group, doubts.has(group) ? 'halves' : 'once');
+        if (!round.answered) round.patience -= 1;
+        if (round.patience < 0 || (round.signal.aborted && !round.answered)) throw fault;
+      }
+      return fault;
+    }
+  };
+  const readGroup = async (group: PollingGroup, round: Round, isHalf = false): Promise<Given> => {
+    const doubt = doubts.get(group);
+    if (doubt === 'halves' && group.keys.length > 1) {
+      if (!round.answered) round.patience += 1;
+      return await readSilent(group, round);
+    }
+    let given = await ask(group, round);
+    if (isSilence(given) && doubt === undefined && !round.signal.aborted) given = await ask(group, round);
+    if (!(given instanceof AgentError)) return { outcomes: given, next: [group] };
+    if (round.signal.aborted && group.keys.length > 1) return notGiven(group, tooLate);
+    if (group.keys.length === 1 || (isHalf && isSilence(given))) return notGiven(group, given);
+    return isSilence(given) ? await readSilent(group, round) : await readRefused(group, round, given);
+  };
+  const readSilent = async (group: PollingGroup, round: Round): Promise<Given> => {
+    const halves = halvesOf(group, registers, maxGap);
+    for (const half of halves) doubts.set(half, 'once');
+    const { outcomes, next } = await readEach(halves, round, true);
+    if (failuresOf(outcomes) > 0) return { outcomes, next };
+    doubts.set(group, 'once');
+    return { outcomes, next: [group] };
+  };
+  const readRefused = async (group: PollingGroup, round: Round, { recovery }: AgentError): Promise<Given> => {
+    const { outcomes, next } = await readEach(halvesOf(group, registers, maxGap), round);
+    const failures = failuresOf(outcomes);
+    // Not for a fault that has passed, or is of all.
+    return { outcomes, next: recovery === 'drop' || (failures > 0 && failures < outcomes.length) ? next : [group] };
+  };
+  const readEach = async (halves: readonly PollingGroup[], round: Round, areSilent = false): Promise<Given> => {
+    const given: Given[] = [];
+    for (const half of halves) given.push(round.signal.aborted ? notGiven(half, tooLate) : await readGroup(half, round, areSilent));
+    return { outcomes: given.flatMap((one) => one.outcomes), next: given.flatMap((one) => one.next) };
+  };
+  const readAll = async (round: Round): Promise<readonly Outcome[]> => {
+    // What does answer comes before what was silent.
+    const waiting = groups.toSorted((one, other) => Number(doubts.has(one)) - Number(doubts.has(other)));
+    const outcomes: Outcome[] = [];
+    const asked: PollingGroup[] = [];
+    try {
+      for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+        asked.push(group);
+        const given = await readGroup(group, round);
+        asked.splice(-1, 1, ...given.next);
+        outcomes.push(...given.outcomes);
+        if (round.signal.aborted) break;
+      }
+    } finally {
+      // Those whose turn did not come are the first next time.
+      groups = [...waiting, ...asked];
+    }
+    return [...outcomes, ...waiting.flatMap((group) => notGiven(group, tooLate).outcomes)];
+  };
+  /** All in as few requests as at first; what was asked for just now and not given stays alone, and last. */
+  const join = (): void => {
+    const alone = new Set(refused.filter(({ fault }) => isOfRequest(fault) && fault !== tooLate).map(({ key }) => key));
+    const joined = pollingGroups(registers, maxGap, alone);
+    if (joined.length >= groups.length) return;
+    groups = joined;
+    for (const group of joined) if (group.keys.some((key) => alone.has(key))) doubts.set(group, 'once');
+  };
   return {
     name,
     read: async (readSignal) => {
-      const readings = new Map<string, Reading>();
-      for (const group of groups)
-        for (const reading of await readGroup(link, unitId, group, registers, readSignal)) readings.set(reading.key, reading);
+      const given = sorted(await readAll({ signal: readSignal, answered: false, patience: 0 }));
+      refused = given.refused;
+      if (++reads % JOIN_AFTER_READS === 0) join();
+      const readings = new Map(given.readings.map((reading) => [reading.key, reading]));
       return Object.keys(registers).flatMap((key) => readings.get(key) ?? []);
     },
+    refused: () => refused,
     close: () => link.close(),
   };
 }
 
-/** Registers in as few requests as maxGap allows. */
-export function pollingGroups(registers: Readonly<Record<string, ModbusRegister>>, maxGap: number): readonly PollingGroup[] {
+/** Registers in as few requests as maxGap allows. @param alone keys that share no request. */
+export function pollingGroups(
+  registers: Readonly<Record<string, ModbusRegister>>,
+  maxGap: number,
+  alone: ReadonlySet<string> = new Set(),
+): readonly PollingGroup[] {
   const sorted = Object.entries(registers).sort(([, a], [, b]) => a.table.localeCompare(b.table) || a.address - b.address);
   const groups: { table: ModbusTable; address: number; count: number; keys: string[] }[] = [];
   for (const [key, register] of sorted) {
@@ -45,6 +166,8 @@ export function pollingGroups(registers: Readonly<Record<string, ModbusRegister>
     if (
       last !== undefined &&
       last.table === table &&
+      !alone.has(key) &&
+      !alone.has(last.keys[0] ?? '') &&
       address - (last.address + last.count) <= maxGap &&
       end - last.address <= MOST[table]
     ) {
@@ -55,33 +178,69 @@ export function pollingGroups(registers: Readonly<Record<string, ModbusRegister>
   return groups;
 }
 
-/** @throws AgentError `hardware/modbus-no-number` (retry). */
+function halvesOf({ keys }: PollingGroup, registers: Readonly<Record<string, ModbusRegister>>, maxGap: number): readonly PollingGroup[] {
+  const middle = Math.ceil(keys.length / 2);
+  return [keys.slice(0, middle), keys.slice(middle)].flatMap((half) =>
+    pollingGroups(Object.fromEntries(half.map((key) => [key, registerOf(registers, key)])), maxGap),
+  );
+}
+
+/** @throws AgentError `hardware/modbus-no-number`, `sensors/no-value`, `sensors/out-of-range` (all retry). */
 export function readingOf(key: string, register: ModbusRegister, words: readonly number[]): Reading {
-  const { scale, offset, unit, bit, length, ...layout } = register;
-  const raw = decodeModbus(words, { ...layout, ...(bit !== undefined && { bit }), ...(length !== undefined && { length }) });
-  const isNumber = typeof raw === 'number' || typeof raw === 'bigint';
-  // Twelve digits are more than any meter resolves, and none of them is noise of binary fractions.
-  const value = !isNumber || (scale === 1 && offset === 0) ? raw : Number((Number(raw) * scale + offset).toPrecision(12));
+  const { unit, bit, length, type } = register;
+  const raw = decodeModbus(words, { ...register, ...(bit !== undefined && { bit }), ...(length !== undefined && { length }) });
+  const bits = type.startsWith('float') ? undefined : 16 * words.length;
+  const value = typeof raw === 'number' || typeof raw === 'bigint' ? registerValue(key, raw, bits, register) : raw;
   return { key, value, ...(unit !== undefined && { unit }) };
 }
 
-async function readGroup(
+/** Whether what was asked has no answer, whatever its values would be. */
+function isOfRequest(fault: unknown): fault is AgentError {
+  const codes = ['modbus-exception', 'modbus-no-answer', 'modbus-bad-answer', 'deadline'] as const;
+  return codes.some((code) => hasCode(fault, `hardware/${code}`));
+}
+
+function notGiven(group: PollingGroup, fault: AgentError): Given {
+  return { outcomes: group.keys.map((key) => ({ key, fault })), next: [group] };
+}
+
+function failuresOf(outcomes: readonly Outcome[]): number {
+  return outcomes.filter((outcome) => 'fault' in outcome && isOfRequest(outcome.fault)).length;
+}
+
+/** Whether no answer came that could be understood. */
+function isSilence(given: readonly Outcome[] | AgentError): boolean {
+  return given instanceof AgentError && given.code !== 'hardware/modbus-exception';
+}
+
+/** Registers as numbers, bits as booleans. */
+async function readRaw(
   link: ModbusLink,
   unitId: number,
-  { table, address, count, keys }: PollingGroup,
-  registers: Readonly<Record<string, ModbusRegister>>,
+  { table, address, count }: PollingGroup,
   signal: AbortSignal,
-): Promise<readonly Reading[]> {
-  const of = (key: string): ModbusRegister => registers[key] as ModbusRegister;
-  if (table === 'coil' || table === 'discrete') {
-    const bits = await link.readBits(unitId, table, address, count, signal);
-    return keys.map((key) => ({ key, value: bits[of(key).address - address] === true }));
-  }
-  const words = await link.readRegisters(unitId, table, address, count, signal);
+): Promise<readonly (number | boolean)[]> {
+  return table === 'coil' || table === 'discrete'
+    ? await link.readBits(unitId, table, address, count, signal)
+    : await link.readRegisters(unitId, table, address, count, signal);
+}
+
+function outcomesOf(
+  { address, keys }: PollingGroup,
+  registers: Readonly<Record<string, ModbusRegister>>,
+  raw: readonly (number | boolean)[],
+): readonly Outcome[] {
   return keys.map((key) => {
-    const from = of(key).address - address;
-    return readingOf(key, of(key), words.slice(from, from + widthOf(of(key))));
+    const register = registerOf(registers, key);
+    const from = register.address - address;
+    const words = raw.slice(from, from + widthOf(register));
+    return outcomeOf(key, () => (typeof words[0] === 'boolean' ? { key, value: words[0] } : readingOf(key, register, words.map(Number))));
   });
+}
+
+function registerOf(registers: Readonly<Record<string, ModbusRegister>>, key: string): ModbusRegister {
+  // The keys come from this very table.
+  return registers[key] as ModbusRegister;
 }
 
 function widthOf(register: ModbusRegister): number {

@@ -1,12 +1,13 @@
 /**
  * A user's own driver: a JavaScript (or type-stripped TypeScript) file that exports `openSensor`. It runs inside the agent with all of its
- * rights, so the file must belong to root or to the agent's user, and nobody else may be able to write it.
+ * rights, so the file must belong to root or to the agent's user, and nobody else may be able to write it. What it throws, and what goes astray
+ * in it, fails its sensor alone.
  *
  *   export async function openSensor({ name, options, ports, clock, log, clientRpc }, signal) {
  *     return { read: async (signal) => [{ key: 'level', value: 1.5, unit: 'm' }], close: async () => {} };
  *   }
  */
-import { stat } from 'node:fs/promises';
+
 import { pathToFileURL } from 'node:url';
 import type { SensorConfigOf } from '../config/agent-config.ts';
 import { messageOf } from '../errors.ts';
@@ -14,6 +15,9 @@ import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import { expectSafeCode } from '../host/own-code.ts';
+import { valueFault } from '../platform/wire-values.ts';
+import { DriverInstance } from './driver-instance.ts';
 import type { Reading, Sensor } from './sensor.ts';
 import type { ClientRpc, SensorDeps } from './sensor-deps.ts';
 import { sensorFault } from './sensor-fault.ts';
@@ -34,8 +38,9 @@ export interface ModuleContext {
 export type ModuleSensor = Omit<Sensor, 'name' | 'close'> & { readonly close?: () => Promise<void> };
 export type OpenModuleSensor = (context: ModuleContext, signal: AbortSignal) => Promise<ModuleSensor>;
 
-const WRITABLE_BY_OTHERS = 0o022;
-const KEY = /^(?=.*\S)[^<>&"'\p{Cc},]{1,255}$/u;
+const LONGEST_SHOWN_KEY = 80;
+/** A driver that makes nonsense up anew with every read must not fill the log. */
+const MAX_TOLD = 20;
 
 export async function openModule(
   config: SensorConfigOf<'module'>,
@@ -43,29 +48,46 @@ export async function openModule(
   signal: AbortSignal,
 ): Promise<Sensor> {
   const { name, file, options } = config;
-  const open = await loadDriver(file);
+  const onStray = (fault: unknown): void =>
+    log.error({ sensor: name, file, reason: stackOf(fault) }, 'a fault that this driver does not handle; it is opened anew');
+  const instance = new DriverInstance({ file, onStray });
+  const open = await instance.run(() => loadDriver(file));
   let driver: ModuleSensor;
   try {
-    driver = await open({ name, options, ports, clock, log, clientRpc }, signal);
+    driver = await instance.run(() => open({ name, options, ports, clock, log, clientRpc }, signal));
   } catch (cause) {
     throw sensorFault('module-failed', `${file}: ${messageOf(cause)}`, cause);
   }
   const { subscribe } = driver;
+  const told = new Set<string>();
+  const onBad = (problem: string): void => {
+    if (told.has(problem) || told.size >= MAX_TOLD) return;
+    told.add(problem);
+    log.warn({ sensor: name, problem }, 'a reading of this driver is left out; the others are delivered');
+  };
   return {
     name,
     ...(driver.speaksByItself !== undefined && { speaksByItself: driver.speaksByItself }),
     read: async (readSignal) => {
       try {
-        return checkReadings(await driver.read(readSignal), file);
+        return checkReadings(await instance.run(() => driver.read(readSignal)), file, onBad);
       } catch (cause) {
         throw sensorFault('module-failed', `${file}: ${messageOf(cause)}`, cause);
       }
     },
     ...(subscribe !== undefined && {
-      subscribe: (listener) => subscribe.call(driver, (readings) => listener(checkReadings(readings, file))),
+      subscribe: (listener) => {
+        const take = instance.callback((readings: readonly Reading[]) => listener(checkReadings(readings, file, onBad)));
+        const end = instance.runNow(() => subscribe.call(driver, take));
+        return () => instance.runNow(end);
+      },
     }),
-    close: async () => await driver.close?.(),
+    close: async () => await instance.runNow(async () => await driver.close?.()),
   } satisfies Sensor;
+}
+
+function stackOf(fault: unknown): string {
+  return fault instanceof Error ? (fault.stack ?? fault.message) : messageOf(fault);
 }
 
 /** For drivers that are opened without an agent, by the command line. */
@@ -73,32 +95,36 @@ async function noPlatform(): Promise<never> {
   throw sensorFault('no-platform', 'there is no platform to ask: the agent does not run');
 }
 
-/** A driver that returns anything else than readings must not reach the outbox. @throws AgentError `sensors/bad-reading` (retry). */
-export function checkReadings(readings: unknown, file: string): readonly Reading[] {
+/**
+ * A driver that returns anything else than readings must not reach the outbox; one bad reading does not cost the others. `onBad` is told of
+ * each that is left out. @throws AgentError `sensors/bad-reading` (retry) for no list, or one in which nothing is good.
+ */
+export function checkReadings(readings: unknown, file: string, onBad: (problem: string) => void = () => {}): readonly Reading[] {
   if (!Array.isArray(readings)) throw sensorFault('bad-reading', `${file}: read() gives no list of readings`);
-  return readings.map((reading: Partial<Reading> | null | undefined) => {
+  const problems: string[] = [];
+  const good = readings.flatMap((reading: Partial<Reading> | null | undefined): Reading[] => {
     const { key, value, unit, takenAtMs } = reading ?? {};
-    if (typeof key !== 'string' || !KEY.test(key)) throw sensorFault('bad-reading', `${file}: a reading without a usable key`);
-    if (value === undefined || value === null || (typeof value === 'number' && !Number.isFinite(value)))
-      throw sensorFault('bad-reading', `${file}: no value for ${key}`);
-    return {
-      key,
-      value,
-      ...(typeof unit === 'string' && { unit }),
-      ...(typeof takenAtMs === 'number' && Number.isFinite(takenAtMs) && { takenAtMs }),
-    };
+    const problem = typeof key === 'string' && key !== '' ? valueProblem(key, value) : 'a reading without a key';
+    if (typeof key === 'string' && value !== undefined && problem === undefined)
+      return [{ key, value, ...(typeof unit === 'string' && { unit }), ...(typeof takenAtMs === 'number' && { takenAtMs }) }];
+    problems.push(problem ?? '');
+    return [];
   });
+  if (good.length === 0 && problems[0] !== undefined) throw sensorFault('bad-reading', `${file}: ${problems[0]}`);
+  for (const problem of problems) onBad(problem);
+  return good;
+}
+
+function valueProblem(key: string, value: JsonValue | undefined): string | undefined {
+  const fault = value === undefined ? 'there is none' : valueFault(value);
+  return fault === undefined ? undefined : `no value for ${JSON.stringify(key.slice(0, LONGEST_SHOWN_KEY))}: ${fault}`;
 }
 
 async function loadDriver(file: string): Promise<OpenModuleSensor> {
   try {
-    const { mode, uid } = await stat(file);
-    if ((mode & WRITABLE_BY_OTHERS) !== 0 || (uid !== 0 && uid !== process.getuid?.())) {
-      throw sensorFault('module-unsafe', 'it must belong to root or to the agent, and only its owner may write it (chmod go-w)');
-    }
-    // Another modification time is another module: a reload takes up a changed driver.
-    const { mtimeMs } = await stat(file);
-    const { openSensor } = (await import(`${pathToFileURL(file).href}?${mtimeMs}`)) as { readonly openSensor?: unknown };
+    // Another time of change is another module: a reload takes up a changed driver.
+    const changedAtMs = await expectSafeCode(file);
+    const { openSensor } = (await import(`${pathToFileURL(file).href}?${changedAtMs}`)) as { readonly openSensor?: unknown };
     if (typeof openSensor !== 'function') throw sensorFault('module-failed', 'it exports no function openSensor');
     return openSensor as OpenModuleSensor;
   } catch (cause) {

@@ -11,6 +11,8 @@ import { sensorFault } from './sensor-fault.ts';
 const LONGEST_SENTENCE = 256;
 /** A sentence older than this says nothing about now: receivers send every second, slow ones every five. */
 const FRESH_MS = 10_000;
+/** Time and date of an RMC sentence: its first and ninth field. The parser takes the gateway's own date where there is none. */
+const RMC_TIME = /^\$..RMC,(\d\d)(\d\d)(\d\d)(?:\.(\d{1,3})\d*)?,(?:[^,]*,){7}(\d\d)(\d\d)(\d\d),/;
 /** Earlier receivers' week counters and unset clocks give dates before this. */
 const EARLIEST_TIME_MS = Date.UTC(2020, 0, 1);
 const RANGES = {
@@ -29,7 +31,6 @@ const UNITS: Readonly<Record<string, string>> = { latitude: '°', longitude: '°
 interface Sentence {
   readonly type: string;
   readonly valid: boolean;
-  readonly time?: Date | null;
   readonly lat?: number | null;
   readonly lon?: number | null;
   readonly alt?: number | null;
@@ -39,6 +40,12 @@ interface Sentence {
   readonly quality?: string | null;
   readonly satellites?: unknown;
 }
+interface Heard {
+  readonly sentence: Sentence;
+  readonly line: string;
+  readonly atMs: number;
+}
+
 export type SentenceParser = (line: string) => false | Sentence;
 
 export async function openNmea(config: SensorConfigOf<'nmea'>, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
@@ -67,7 +74,7 @@ export async function loadParser(): Promise<SentenceParser> {
 /** The newest of each, from one sentence of each kind. */
 export class NmeaFix {
   readonly #deps: { readonly parse: SentenceParser; readonly clock: Clock; readonly useReceiverTime: boolean };
-  readonly #newest = new Map<string, { readonly sentence: Sentence; readonly atMs: number }>();
+  readonly #newest = new Map<string, Heard>();
   #anyAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: { readonly parse: SentenceParser; readonly clock: Clock; readonly useReceiverTime: boolean }) {
@@ -87,16 +94,17 @@ export class NmeaFix {
     if (sentence === false || !sentence.valid) return;
     const atMs = this.#deps.clock.monotonicMs();
     this.#anyAtMs = atMs;
-    this.#newest.set(sentence.type, { sentence, atMs });
+    this.#newest.set(sentence.type, { sentence, line: line.trim(), atMs });
   }
 
   /** Without a fix: `fix` and `satellites` only. @throws AgentError `sensors/silent` (retry) when no sentence came lately. */
   readings(): readonly Reading[] {
     if (this.#deps.clock.monotonicMs() - this.#anyAtMs > FRESH_MS) throw sensorFault('silent', 'no valid NMEA sentence comes (baud rate?)');
-    const rmc = this.#fresh('RMC');
-    const gga = this.#fresh('GGA');
+    const heard = this.#fresh('RMC');
+    const rmc = heard?.sentence;
+    const gga = this.#fresh('GGA')?.sentence;
     const hasFix = rmc?.status === 'active' || (gga?.quality ?? null) !== null;
-    const takenAtMs = this.#receiverTime(rmc);
+    const takenAtMs = this.#receiverTime(heard);
     const values: Readonly<Record<string, unknown>> = {
       satellites: gga?.satellites,
       ...(hasFix && {
@@ -112,16 +120,26 @@ export class NmeaFix {
     return takenAtMs === undefined ? readings : readings.map((reading) => ({ ...reading, takenAtMs }));
   }
 
-  #fresh(type: string): Sentence | undefined {
+  #fresh(type: string): Heard | undefined {
     const newest = this.#newest.get(type);
-    return newest !== undefined && this.#deps.clock.monotonicMs() - newest.atMs <= FRESH_MS ? newest.sentence : undefined;
+    return newest !== undefined && this.#deps.clock.monotonicMs() - newest.atMs <= FRESH_MS ? newest : undefined;
   }
 
-  /** Only RMC has a date. */
-  #receiverTime(rmc: Sentence | undefined): number | undefined {
-    const timeMs = this.#deps.useReceiverTime && rmc?.status === 'active' ? rmc.time?.getTime() : undefined;
+  /** Only RMC has a date; before its clock is set a receiver may give a time without one, which no reading is stamped with. */
+  #receiverTime(rmc: Heard | undefined): number | undefined {
+    const timeMs = this.#deps.useReceiverTime && rmc?.sentence.status === 'active' ? rmcTimeMs(rmc.line) : undefined;
     return timeMs !== undefined && timeMs >= EARLIEST_TIME_MS ? timeMs : undefined;
   }
+}
+
+function rmcTimeMs(line: string): number | undefined {
+  const match = RMC_TIME.exec(line);
+  if (match === null) return undefined;
+  const [hour = 0, minute = 0, second = 0, , day = 0, month = 0, year = 0] = match.slice(1).map(Number);
+  const fractionMs = Number((match[4] ?? '').padEnd(3, '0'));
+  // Two digits of the year; satellite navigation is younger than 1980.
+  const time = new Date(Date.UTC(year < 80 ? 2000 + year : 1900 + year, month - 1, day, hour, minute, second, fractionMs));
+  return time.getUTCDate() === day && time.getUTCMonth() === month - 1 ? time.getTime() : undefined;
 }
 
 /** None for what the receiver left empty, and for what cannot be. */

@@ -1,13 +1,15 @@
 /** One sensor with its schedule: opened, read on its grid, closed; opened again when it keeps failing. */
 import { AgentError, messageOf } from '../errors.ts';
-import { deadlineError, withinDeadline } from '../hardware/deadline.ts';
 import { Backoff } from '../host/backoff.ts';
+import { endedWithin, withinMs } from '../host/within-ms.ts';
+import { Refusals } from './refusals.ts';
 import type { SamplerDeps, SamplerEntry } from './sampler.ts';
 import { nextDue } from './schedule.ts';
-import type { Reading, Sample, Sensor } from './sensor.ts';
+import type { Reading, Sample } from './sensor.ts';
+import { SensorDriver } from './sensor-driver.ts';
 import { sensorFault } from './sensor-fault.ts';
 import type { SensorState } from './sensor-state.ts';
-import { Window } from './window.ts';
+import { SensorWindow } from './sensor-window.ts';
 
 /** A failing sensor is tried again this soon, and at least this often, whatever its period; on its grid, where that is finer. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
@@ -15,21 +17,21 @@ const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 const REOPEN_AFTER = 3;
 /** How long after its deadline a driver may take to say itself what went wrong: it knows more than "no answer". */
 const LAST_WORDS_MS = 100;
+/** Readings that the status shows of one sensor: whoever makes keys up as they go must not fill the memory. */
+const MOST_SHOWN = 1_000;
 
 export class SampledSensor {
   entry: SamplerEntry;
   readonly #deps: SamplerDeps;
-  readonly #backoff = new Backoff(RETRY);
+  readonly #backoff: Backoff;
+  readonly #driver: SensorDriver;
   readonly #closing = new AbortController();
   readonly #latest = new Map<string, Sample>();
-  #window: Window | undefined;
-  #sensor: Sensor | undefined;
-  #unsubscribe = (): void => {};
+  #window: SensorWindow | undefined;
   #wake = (): void => {};
   #running: Promise<void> | undefined;
-  /** A read that has not ended yet, be it let go at its deadline long ago. */
-  #underWay: Promise<unknown> | undefined;
   #error: AgentError | undefined;
+  readonly #refusals: Refusals;
   #failuresInARow = 0;
   #lastReadAtMs: number | undefined;
   #anchorMs: number | undefined;
@@ -40,7 +42,17 @@ export class SampledSensor {
   constructor(entry: SamplerEntry, deps: SamplerDeps) {
     this.entry = entry;
     this.#deps = deps;
-    this.#window = entry.window && new Window(entry.window);
+    this.#backoff = new Backoff(RETRY, deps.clock);
+    this.#refusals = new Refusals(entry.name, deps.log);
+    this.#window = SensorWindow.of(entry, deps.clock);
+    this.#driver = new SensorDriver({
+      name: entry.name,
+      clock: deps.clock,
+      log: deps.log,
+      open: (signal) => this.entry.open(signal),
+      onReadings: (readings) => this.#deliver(readings),
+      closing: this.#closing.signal,
+    });
   }
 
   start(): void {
@@ -50,7 +62,10 @@ export class SampledSensor {
   /** Another period, alignment or window from now on. */
   reschedule(entry: SamplerEntry): void {
     const sameWindow = JSON.stringify(entry.window) === JSON.stringify(this.entry.window);
-    if (!sameWindow) this.#window = entry.window && new Window(entry.window);
+    if (!sameWindow || entry.align !== this.entry.align) {
+      this.#handOverWindow();
+      this.#window = SensorWindow.of(entry, this.#deps.clock);
+    }
     this.entry = entry;
     this.#anchorMs = undefined;
     this.#wake();
@@ -58,8 +73,11 @@ export class SampledSensor {
 
   /** A driver is never asked twice at once: this read waits for the one under way, and the next one waits for this. */
   async readNow(signal: AbortSignal): Promise<readonly Sample[]> {
-    while (this.#underWay !== undefined) await withinDeadline(this.#underWay, `sensor ${this.entry.name}`, signal);
-    return this.#stamp(await this.#readWithin(signal, signal));
+    const turnWithinMs = this.entry.deadlineMs + LAST_WORDS_MS;
+    const reading = withinMs(this.#deps.clock, turnWithinMs, (late) =>
+      this.#driver.read({ signal, letGo: signal, turn: AbortSignal.any([signal, late]) }),
+    );
+    return this.#stamp(await reading);
   }
 
   state(): SensorState {
@@ -73,20 +91,20 @@ export class SampledSensor {
       readings: [...this.#latest.values()],
       ...(this.#lastReadAtMs !== undefined && { lastReadAtMs: this.#lastReadAtMs }),
       ...(error !== undefined && { error: { code: error.code, message: error.message } }),
+      refused: error !== undefined ? [] : this.#refusals.list(),
       reads: this.#reads,
       failures: this.#failures,
       missed: this.#missed,
     };
   }
 
+  /** Resolves when the read under way has ended and the driver is closed; neither is waited for longer than this. Never rejects. */
   async close(deadlineMs: number): Promise<void> {
     this.#closing.abort();
+    this.#handOverWindow();
     this.#wake();
-    const expired = new AbortController();
-    const cancel = this.#deps.clock.after(deadlineMs, () => expired.abort());
-    await withinDeadline(this.#running ?? Promise.resolve(), `closing ${this.entry.name}`, expired.signal).catch(() => {});
-    cancel();
-    await this.#closeSensor();
+    await endedWithin(this.#deps.clock, deadlineMs, this.#running ?? Promise.resolve());
+    await endedWithin(this.#deps.clock, deadlineMs, this.#driver.close());
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -134,11 +152,10 @@ export class SampledSensor {
     const cancelLetGo = this.#deps.clock.after(this.entry.deadlineMs + LAST_WORDS_MS, () => letGo.abort());
     this.#closing.signal.addEventListener('abort', expire, { once: true });
     try {
-      if (this.#underWay !== undefined) await withinDeadline(this.#underWay, 'the read before has not ended', letGo.signal);
-      const readings = await this.#readWithin(deadline.signal, letGo.signal);
+      const readings = await this.#driver.read({ signal: deadline.signal, letGo: letGo.signal, turn: letGo.signal });
       if (this.#closing.signal.aborted) return;
       this.#worked();
-      if (this.#sensor?.speaksByItself !== true) this.#deliver(readings);
+      if (this.#driver.sensor?.speaksByItself !== true) this.#deliver(readings);
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#failed(error);
     } finally {
@@ -150,43 +167,23 @@ export class SampledSensor {
     this.#missed += Math.max(0, Math.floor(lateMs / this.entry.periodMs));
   }
 
-  async #readWithin(signal: AbortSignal, letGo: AbortSignal): Promise<readonly Reading[]> {
-    const reading = (async () => (this.#sensor ?? (await this.#open(signal))).read(signal))();
-    const settled = reading.then(
-      () => {},
-      () => {},
-    );
-    this.#underWay = settled;
-    void settled.then(() => {
-      if (this.#underWay === settled) this.#underWay = undefined;
-    });
-    return await withinDeadline(reading, `sensor ${this.entry.name}`, letGo);
-  }
-
-  async #open(signal: AbortSignal): Promise<Sensor> {
-    const sensor = await this.entry.open(signal);
-    // An opening that was let go may end late, when the sampler has closed, or when another has succeeded.
-    if (this.#closing.signal.aborted || this.#sensor !== undefined) {
-      await sensor.close();
-      throw deadlineError(`opening ${this.entry.name}`, signal);
-    }
-    this.#sensor = sensor;
-    this.#unsubscribe = sensor.subscribe?.((readings) => this.#deliver(readings)) ?? (() => {});
-    return sensor;
-  }
-
   #deliver(readings: readonly Reading[]): void {
     if (this.#closing.signal.aborted) return;
-    const { clock, onSamples } = this.#deps;
-    const nowMs = clock.monotonicMs();
-    this.#lastReadAtMs = nowMs;
+    this.#lastReadAtMs = this.#deps.clock.monotonicMs();
     const samples = this.#stamp(readings);
     for (const sample of samples) this.#latest.set(sample.key, sample);
-    const windowMs = this.entry.align ? clock.wallMs() : nowMs;
-    const finished = this.#window?.finish(windowMs);
-    this.#window?.add(readings, windowMs);
-    const due = this.#window === undefined ? samples : this.#stamp(finished ?? []);
-    if (due.length > 0) onSamples(due);
+    for (const oldest of this.#latest.keys()) {
+      if (this.#latest.size <= MOST_SHOWN) break;
+      this.#latest.delete(oldest);
+    }
+    const due = this.#window === undefined ? samples : this.#stamp(this.#window.add(readings));
+    if (due.length > 0) this.#deps.onSamples(due);
+  }
+
+  /** An hour's mean is not lost because the hour was not over. */
+  #handOverWindow(): void {
+    const gathered = this.#stamp(this.#window?.cut() ?? []);
+    if (gathered.length > 0) this.#deps.onSamples(gathered);
   }
 
   #stamp(readings: readonly Reading[]): readonly Sample[] {
@@ -199,10 +196,12 @@ export class SampledSensor {
     this.#reads += 1;
     this.#failuresInARow = 0;
     this.#backoff.reset();
-    if (this.#error === undefined) return;
+    const worksAgain = this.#error !== undefined;
     this.#error = undefined;
-    this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
-    this.#deps.onStateChange?.(this.state());
+    if (worksAgain) this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
+    const givesOther = this.#refusals.note(this.#driver.sensor?.refused?.() ?? []);
+    // The first read too: what an earlier run said of this sensor may still stand.
+    if (worksAgain || givesOther || this.#reads === 1) this.#deps.onStateChange?.(this.state());
   }
 
   #failed(cause: unknown): void {
@@ -216,16 +215,6 @@ export class SampledSensor {
       this.#deps.onStateChange?.(this.state(), error);
     }
     // Not waited for: closing hardware that hangs may take as long as the hang.
-    if (this.#failuresInARow % REOPEN_AFTER === 0) void this.#closeSensor();
-  }
-
-  async #closeSensor(): Promise<void> {
-    const sensor = this.#sensor;
-    this.#sensor = undefined;
-    this.#unsubscribe();
-    this.#unsubscribe = () => {};
-    await sensor
-      ?.close()
-      .catch((error: unknown) => this.#deps.log.debug({ sensor: this.entry.name, reason: messageOf(error) }, 'closing failed'));
+    if (this.#failuresInARow % REOPEN_AFTER === 0) void this.#driver.openAnew();
   }
 }

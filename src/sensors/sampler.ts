@@ -4,6 +4,7 @@
  * as missed. A failure is reported once, retried with backoff, and its end is reported too.
  */
 import type { AgentError } from '../errors.ts';
+import { withinDeadline } from '../hardware/deadline.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { SampledSensor } from './sampled-sensor.ts';
@@ -37,18 +38,20 @@ export interface SamplerDeps {
   readonly onStateChange?: (state: SensorState, error?: AgentError) => void;
 }
 
-/** How long closing waits for reads under way; they have deadlines of their own, this is for drivers that ignore them. */
+/** How long closing waits for a read under way, and then as long again for the driver; both have deadlines of their own, this is for drivers that ignore them. */
 const CLOSE_DEADLINE_MS = 2_000;
 
 export class Sampler {
   readonly #deps: SamplerDeps;
-  readonly #sensors = new Map<string, SampledSensor>();
+  #sensors: ReadonlyMap<string, SampledSensor>;
+  /** Resolves when everything that was taken out has given its hardware back, or takes too long to. */
+  #givenBack: Promise<unknown> = Promise.resolve();
   #started = false;
   #closed = false;
 
   constructor(deps: SamplerDeps, entries: readonly SamplerEntry[]) {
     this.#deps = deps;
-    for (const entry of entries) this.#sensors.set(entry.name, new SampledSensor(entry, deps));
+    this.#sensors = new Map(entries.map((entry) => [entry.name, new SampledSensor(entry, deps)]));
   }
 
   /** Begins to sample; when the signal aborts it closes. */
@@ -59,21 +62,24 @@ export class Sampler {
     if (signal.aborted) void this.close();
   }
 
-  /** Changes to these sensors: what is new is opened, what is gone is closed, what only has another period, deadline or window goes on with it at once. */
+  /**
+   * Changes to these sensors: what is new is opened, what is gone is closed, what only has another period, deadline or window goes on with it
+   * at once. They are in force when this returns, so that the last of several configurations is; resolves when what is new has begun, once
+   * the hardware that it may ask for has been given back.
+   */
   async configure(entries: readonly SamplerEntry[]): Promise<void> {
-    const wanted = new Map(entries.map((entry) => [entry.name, entry]));
-    const obsolete = [...this.#sensors].filter(([name, sensor]) => wanted.get(name)?.revision !== sensor.entry.revision);
-    for (const [name] of obsolete) this.#sensors.delete(name);
-    await Promise.all(obsolete.map(([, sensor]) => sensor.close(CLOSE_DEADLINE_MS)));
-    for (const entry of entries) {
-      const kept = this.#sensors.get(entry.name);
-      if (kept !== undefined) kept.reschedule(entry);
-      else this.#add(entry);
-    }
+    const before = this.#sensors;
+    this.#sensors = new Map(entries.map((entry) => [entry.name, this.#adopt(before.get(entry.name), entry)]));
+    const obsolete = [...before].filter(([name, sensor]) => this.#sensors.get(name) !== sensor);
+    const added = [...this.#sensors].filter(([name, sensor]) => before.get(name) !== sensor);
+    this.#givenBack = Promise.all([this.#givenBack, ...obsolete.map(([, sensor]) => sensor.close(CLOSE_DEADLINE_MS))]);
+    await this.#givenBack;
+    if (this.#started && !this.#closed) for (const [, sensor] of added) sensor.start();
   }
 
   /** Reads once, outside the schedule; what is read goes to the caller alone. @throws AgentError `sensors/unknown`, or the sensor's own. */
   async readNow(name: string, signal: AbortSignal): Promise<readonly Sample[]> {
+    await withinDeadline(this.#givenBack, 'hardware is still being given back', signal);
     return await this.#find(name).readNow(signal);
   }
 
@@ -82,17 +88,19 @@ export class Sampler {
     return [...this.#sensors.values()].map((sensor) => sensor.state());
   }
 
-  /** Ends every read and closes every sensor. Idempotent. */
+  /** Ends every read and closes every sensor; bounded in time. Idempotent. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await Promise.all([...this.#sensors.values()].map((sensor) => sensor.close(CLOSE_DEADLINE_MS)));
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#givenBack = Promise.all([this.#givenBack, ...[...this.#sensors.values()].map((sensor) => sensor.close(CLOSE_DEADLINE_MS))]);
+    }
+    await this.#givenBack;
   }
 
-  #add(entry: SamplerEntry): void {
-    const sensor = new SampledSensor(entry, this.#deps);
-    this.#sensors.set(entry.name, sensor);
-    if (this.#started && !this.#closed) sensor.start();
+  #adopt(known: SampledSensor | undefined, entry: SamplerEntry): SampledSensor {
+    if (known?.entry.revision !== entry.revision) return new SampledSensor(entry, this.#deps);
+    known.reschedule(entry);
+    return known;
   }
 
   #find(name: string): SampledSensor {

@@ -1,12 +1,27 @@
 /** What the sensors stand on. */
+
 import type { SensorConfig, SensorConfigOf, SensorKind } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
+import type { HostMetricsOptions, HostMetricsSource } from '../host/host-metrics.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import type { RunProgram } from '../host/run-program.ts';
 import type { Sensor } from './sensor.ts';
 
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
+
+/** Of a counter that was closed: what the disk did not take. */
+export interface LeftTotal {
+  /** Undefined when it was never known where it begins. */
+  readonly count: number | undefined;
+  /** Pulses since it was opened. */
+  readonly added: number;
+}
+
+/** By counter, of its last closing; undefined when all of it was written down. */
+export type LeftTotals = Map<string, Promise<LeftTotal | undefined>>;
 
 export interface SensorDeps {
   readonly ports: Ports;
@@ -16,6 +31,14 @@ export interface SensorDeps {
   readonly clientRpc?: ClientRpc;
   /** Where totals that must survive a restart are kept. */
   readonly stateFolder: string;
+  /** What a counter that is opened anew begins with, whatever the disk took of it; the same for all that are opened. */
+  readonly leftTotals?: LeftTotals;
+  /** Under which name the platform keeps a key; told of each reading whose key gets another. */
+  readonly keyOf?: (key: string) => string;
+  readonly files: Files;
+  readonly runProgram: RunProgram;
+  /** What the machine shows of itself. */
+  readonly openHostMetrics: (options: HostMetricsOptions) => HostMetricsSource;
 }
 
 /** Opens one kind of sensor; what it opened before it fails it closes again. @throws AgentError (retry), after which it is tried again. */

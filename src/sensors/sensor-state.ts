@@ -13,6 +13,8 @@ export interface SensorState {
   readonly lastReadAtMs?: number;
   /** Why it fails. */
   readonly error?: { readonly code: string; readonly message: string };
+  /** Values that the last read could not give beside its readings, and why. */
+  readonly refused: readonly { readonly key: string; readonly code: string; readonly message: string }[];
   readonly reads: number;
   readonly failures: number;
   /** Times that passed without a read, because the one before had not ended. */

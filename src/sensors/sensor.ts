@@ -1,4 +1,5 @@
 /** What every sensor is: a thing that gives readings when asked, or by itself when something happens. */
+import type { AgentError } from '../errors.ts';
 import type { JsonValue } from '../host/json.ts';
 
 /** One value in its physical unit, as the chip's driver knows it. */
@@ -14,13 +15,24 @@ export interface Reading {
   readonly monotonicMs?: number;
 }
 
+/** A value that a read could not give, though it gave others. */
+export interface Refusal {
+  readonly key: string;
+  readonly fault: AgentError;
+}
+
 export interface Sensor {
   /** The name in the configuration. */
   readonly name: string;
-  /** Its readings come by subscription only; `read` then tells whether it is still alive, and its result is what came last. */
+  /**
+   * Its readings come by subscription only; `read` then tells whether it is still alive, and its result is what came last. What still stands is
+   * to be told once in a period: in a silence of the platform no local rule holds an actuator on anything older.
+   */
   readonly speaksByItself?: boolean;
   /** Reads once. @throws AgentError `sensors/...` (retry) when the sensor does not answer or answers nonsense. */
   read(signal: AbortSignal): Promise<readonly Reading[]>;
+  /** What the last read could not give beside its readings. */
+  refused?(): readonly Refusal[];
   /** Sensors with events of their own (edges, lines that arrive) call back as they happen; the returned function ends it. */
   subscribe?(listener: (readings: readonly Reading[]) => void): () => void;
   /** Idempotent. */

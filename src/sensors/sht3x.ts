@@ -1,29 +1,32 @@
-/** SHT30, SHT31, SHT35: single shots without clock stretching, which some adapters cannot do. Datasheet SHT3x-DIS, May 2018, version 5. */
+/**
+ * SHT30, SHT31, SHT35: single shots without clock stretching, which some adapters cannot do. Datasheet SHT3x-DIS, May 2018, version 5.
+ *
+ * Power-up and brown-out (section 3.1): idle, with nothing to lose between reads. Within one, and during a measurement, the chip does not
+ * acknowledge being read (section 4.4): nothing old can pass for new. Each word has its own check sum.
+ * Overload: outside its range (tables 1 and 2) a value is left out alone. 0 and 100 % are ends of the scale and also real air.
+ */
 import type { SensorConfigOf } from '../config/agent-config.ts';
+import { SHT3X_MS } from '../config/least-read.ts';
 import { openI2cChip, rounded } from './i2c-chip.ts';
-import type { Reading, Sensor } from './sensor.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import type { Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 import { sensorFault, withinRange } from './sensor-fault.ts';
 
-/** Command (table 8) and longest measurement in ms (table 4). */
-const SHOTS = {
-  high: { command: [0x24, 0x00], ms: 15.5 },
-  medium: { command: [0x24, 0x0b], ms: 6.5 },
-  low: { command: [0x24, 0x16], ms: 4.5 },
-} as const;
+/** Table 8. */
+const COMMANDS = { high: [0x24, 0x00], medium: [0x24, 0x0b], low: [0x24, 0x16] } as const;
 const ANSWER_LENGTH = 6;
 const RANGE = { temperature: [-40, 125], humidity: [0, 100] } as const;
 
 export function openSht3x(config: SensorConfigOf<'sht3x'>, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { address, repeatability } = config;
-  const { command, ms } = SHOTS[repeatability];
   return openI2cChip(
     config,
     deps,
     {
       read: async (bus, inner) => {
-        await bus.write(address, Uint8Array.from(command), inner);
-        await deps.clock.sleep(ms, inner);
+        await bus.write(address, Uint8Array.from(COMMANDS[repeatability]), inner);
+        await deps.clock.sleep(SHT3X_MS[repeatability], inner);
         return parseSht3x(await bus.read(address, ANSWER_LENGTH, inner));
       },
     },
@@ -31,17 +34,17 @@ export function openSht3x(config: SensorConfigOf<'sht3x'>, deps: SensorDeps, sig
   );
 }
 
-/** Section 4.13. @throws AgentError `sensors/bad-reading` for a wrong check sum, `sensors/out-of-range` (retry). */
-export function parseSht3x(bytes: Uint8Array): readonly Reading[] {
+/** Section 4.13. Refusals are `sensors/bad-reading` for a wrong check sum, and `sensors/out-of-range` (both retry). */
+export function parseSht3x(bytes: Uint8Array): readonly Outcome[] {
   const word = (at: number): number => {
     if (crc8(bytes.subarray(at, at + 2)) !== bytes[at + 2]) throw sensorFault('bad-reading', 'a wrong check sum from the SHT3x');
     return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
   };
-  const temperature = rounded(-45 + (175 * word(0)) / 65_535, 2);
-  const humidity = rounded((100 * word(3)) / 65_535, 2);
+  const temperature = (): number => withinRange('temperature', rounded(-45 + (175 * word(0)) / 65_535, 2), RANGE.temperature);
+  const humidity = (): number => withinRange('humidity', rounded((100 * word(3)) / 65_535, 2), RANGE.humidity);
   return [
-    { key: 'temperature', value: withinRange('temperature', temperature, RANGE.temperature), unit: '°C' },
-    { key: 'humidity', value: withinRange('humidity', humidity, RANGE.humidity), unit: '%' },
+    outcomeOf('temperature', () => ({ key: 'temperature', value: temperature(), unit: '°C' })),
+    outcomeOf('humidity', () => ({ key: 'humidity', value: humidity(), unit: '%' })),
   ];
 }
 

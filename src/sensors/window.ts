@@ -9,8 +9,16 @@ export interface WindowSettings {
   readonly statistics: readonly Statistic[];
 }
 
+/** Statistics of a window, and when it ended, on the clock that was given to `add`. */
+export interface FinishedWindow {
+  readonly readings: readonly Reading[];
+  readonly endedAtMs: number;
+}
+
 interface Tally {
   count: number;
+  /** How many of them are numbers; of those are sum, least and greatest. */
+  numbers: number;
   sum: number;
   min: number;
   max: number;
@@ -18,10 +26,14 @@ interface Tally {
   readonly unit: string | undefined;
 }
 
+/** A driver that gives its readings ever new names must not take the memory: a window that holds so many keys has to be cut. */
+const MOST_KEYS = 1_000;
+
 export class Window {
   readonly #settings: WindowSettings;
   readonly #tallies = new Map<string, Tally>();
   #endsAtMs: number | undefined;
+  #lastAtMs = 0;
 
   constructor(settings: WindowSettings) {
     this.#settings = settings;
@@ -30,10 +42,12 @@ export class Window {
   /** Takes readings of this instant. @param nowMs on the clock whose whole multiples of the length are the windows' ends. */
   add(readings: readonly Reading[], nowMs: number): void {
     this.#endsAtMs ??= (Math.floor(nowMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
+    this.#lastAtMs = nowMs;
     for (const { key, value, unit } of readings) {
       const number = typeof value === 'boolean' ? Number(value) : typeof value === 'bigint' ? Number(value) : value;
       const tally = this.#tallies.get(key) ?? {
         count: 0,
+        numbers: 0,
         sum: 0,
         min: Number.POSITIVE_INFINITY,
         max: Number.NEGATIVE_INFINITY,
@@ -43,6 +57,7 @@ export class Window {
       tally.count += 1;
       tally.last = value;
       if (typeof number === 'number') {
+        tally.numbers += 1;
         tally.sum += number;
         tally.min = Math.min(tally.min, number);
         tally.max = Math.max(tally.max, number);
@@ -51,20 +66,38 @@ export class Window {
     }
   }
 
-  /** The window's statistics once its end has come, undefined before; to be asked before the next `add`. An empty window gives none. */
-  finish(nowMs: number): readonly Reading[] | undefined {
-    if (this.#endsAtMs === undefined || nowMs < this.#endsAtMs) return undefined;
+  /**
+   * The window's statistics once its end has come, or its clock went back to before its beginning; undefined before. To be asked before the
+   * next `add`. An empty window gives none.
+   */
+  finish(nowMs: number): FinishedWindow | undefined {
+    const endsAtMs = this.#endsAtMs;
+    if (endsAtMs === undefined || (nowMs < endsAtMs && nowMs >= endsAtMs - this.#settings.lengthMs)) return undefined;
+    return this.#take(Math.min(endsAtMs, nowMs));
+  }
+
+  /** Nothing more is to be added before what it holds is taken. */
+  get isFull(): boolean {
+    return this.#tallies.size >= MOST_KEYS;
+  }
+
+  /** What was gathered so far, which ended with the last reading: nothing more will come. */
+  cut(): FinishedWindow {
+    return this.#take(this.#lastAtMs);
+  }
+
+  #take(endedAtMs: number): FinishedWindow {
     this.#endsAtMs = undefined;
     const readings = [...this.#tallies].flatMap(([key, tally]) =>
       this.#settings.statistics.flatMap((statistic) => readingOf(key, tally, statistic)),
     );
     this.#tallies.clear();
-    return readings;
+    return { readings, endedAtMs };
   }
 }
 
-function readingOf(key: string, { count, sum, min, max, last, unit }: Tally, statistic: Statistic): readonly Reading[] {
-  const values: Readonly<Record<Statistic, JsonValue>> = { mean: sum / count, min, max, count, sum, last };
+function readingOf(key: string, { count, numbers, sum, min, max, last, unit }: Tally, statistic: Statistic): readonly Reading[] {
+  const values: Readonly<Record<Statistic, JsonValue>> = { mean: sum / numbers, min, max, count, sum, last };
   const value = values[statistic];
   // Text has a count and a last value, and nothing else.
   if (typeof value === 'number' && !Number.isFinite(value)) return [];

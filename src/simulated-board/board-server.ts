@@ -1,25 +1,13 @@
 /**
- * The board's socket: each connection is one process that uses the hardware. What it opened is released when it ends; outputs keep their
- * level then, and the record goes on.
+ * The board's socket: each connection is one process that uses the hardware.
  */
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { AgentError, messageOf } from '../errors.ts';
-import type { BoardEvent, BoardOperation, BoardOperations } from '../hardware/board-protocol.ts';
+import type { BoardOperation } from '../hardware/board-protocol.ts';
 import { isJsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { BoardUser, type Operations, operationsOf } from './board-operations.ts';
 import type { SimulatedBoard } from './simulated-board.ts';
-
-/** Something a connection holds. */
-interface Held {
-  release(): void;
-}
-
-type Operations = {
-  readonly [Op in BoardOperation]: (
-    params: BoardOperations[Op]['params'],
-    connection: Connection,
-  ) => BoardOperations[Op]['result'] | Promise<BoardOperations[Op]['result']>;
-};
 
 export class BoardServer {
   readonly #server: Server;
@@ -51,8 +39,7 @@ export class BoardServer {
 class Connection {
   readonly #socket: Socket;
   readonly #operations: Operations;
-  readonly #held = new Map<number, Held>();
-  #lastHandle = 0;
+  readonly #user = new BoardUser((event) => this.#send(event as unknown as JsonValue));
 
   constructor(socket: Socket, operations: Operations, onEnd: () => void) {
     this.#socket = socket;
@@ -66,37 +53,10 @@ class Connection {
     });
     socket.on('error', () => {});
     socket.on('close', () => {
-      for (const held of this.#held.values()) held.release();
-      this.#held.clear();
+      this.#user.end();
       onEnd();
     });
     this.#send({ turnstoneBoard: 1 });
-  }
-
-  /** Keeps what an operation opened. @param open gets the handle, for its events. */
-  hold<T extends Held>(open: (handle: number) => T): { readonly handle: number; readonly held: T } {
-    this.#lastHandle += 1;
-    const handle = this.#lastHandle;
-    const held = open(handle);
-    this.#held.set(handle, held);
-    return { handle, held };
-  }
-
-  /** @throws AgentError `hardware/board-gone` (retry): opened before the board restarted. */
-  held<T extends Held>(handle: number): T {
-    const held = this.#held.get(handle);
-    if (held === undefined)
-      throw new AgentError('hardware/board-gone', `the simulated board knows no handle ${handle}`, { recovery: 'retry' });
-    return held as T;
-  }
-
-  release(handle: number): void {
-    this.#held.get(handle)?.release();
-    this.#held.delete(handle);
-  }
-
-  tell(event: BoardEvent): void {
-    this.#send(event as unknown as JsonValue);
   }
 
   end(): void {
@@ -109,10 +69,10 @@ class Connection {
       const request = parseJson(line);
       if (!isJsonObject(request)) throw new AgentError('hardware/unsupported', 'a request is an object', { recovery: 'drop' });
       id = request.id ?? null;
-      const operation = this.#operations[request.op as BoardOperation] as ((params: never, connection: Connection) => unknown) | undefined;
+      const operation = this.#operations[request.op as BoardOperation] as ((params: never, user: BoardUser) => unknown) | undefined;
       if (operation === undefined)
         throw new AgentError('hardware/unsupported', `the simulated board has no operation ${String(request.op)}`, { recovery: 'hold' });
-      const result = await operation(request.params as never, this);
+      const result = await operation(request.params as never, this.#user);
       this.#send({ id, result: (result ?? null) as JsonValue });
     } catch (error) {
       const { code, recovery } = error instanceof AgentError ? error : ({ code: 'hardware/board-failed', recovery: 'retry' } as const);
@@ -123,65 +83,4 @@ class Connection {
   #send(message: JsonValue): void {
     if (this.#socket.writable) this.#socket.write(`${stringifyJson(message)}\n`);
   }
-}
-
-function operationsOf(board: SimulatedBoard): Operations {
-  const { gpio, i2c, serial, oneWire, pwm, bench } = board;
-  return {
-    'gpio.openInput': (request, connection) =>
-      handleOnly(connection.hold((handle) => gpio.openInput(request, (edge) => connection.tell({ event: 'edge', handle, ...edge })))),
-    'gpio.openOutput': (request, connection) => handleOnly(connection.hold(() => gpio.openOutput(request))),
-    'gpio.read': async ({ handle }, connection) =>
-      await bench.unlessHung('gpio', () => connection.held<ReturnType<typeof gpio.openOutput>>(handle).read()),
-    'gpio.write': async ({ handle, level }, connection) => {
-      await bench.unlessHung('gpio', () => connection.held<ReturnType<typeof gpio.openOutput>>(handle).write(level));
-      return null;
-    },
-    'gpio.list': () => gpio.list(),
-    'i2c.openBus': ({ bus }) => {
-      i2c.openBus(bus);
-      return null;
-    },
-    'i2c.transfer': async ({ bus, address, write, read }) =>
-      Buffer.from(await i2c.transfer(bus, address, Buffer.from(write, 'hex'), read)).toString('hex'),
-    'i2c.list': () => i2c.list(),
-    'serial.open': ({ port }, connection) => {
-      const { handle, held } = connection.hold((handle) =>
-        serial.open(
-          port,
-          (bytes) => connection.tell({ event: 'bytes', handle, bytes: Buffer.from(bytes).toString('hex') }),
-          (plugged) => connection.tell({ event: 'plug', handle, plugged }),
-        ),
-      );
-      return held.device === undefined ? { handle } : { handle, device: held.device };
-    },
-    'serial.write': ({ handle, bytes }, connection) => {
-      connection.held<ReturnType<typeof serial.open>>(handle).write(Buffer.from(bytes, 'hex'));
-      return null;
-    },
-    'serial.list': () => serial.list(),
-    'modbus.tcp': async ({ host, port }) => await board.modbusTcp(host, port),
-    'oneWire.read': ({ id }) => oneWire.read(id),
-    'oneWire.list': () => oneWire.list(),
-    'pwm.open': (request, connection) => handleOnly(connection.hold(() => pwm.open(request))),
-    'pwm.set': ({ handle, ...state }, connection) => {
-      connection.held<ReturnType<typeof pwm.open>>(handle).set(state);
-      return null;
-    },
-    'pwm.read': ({ handle }, connection) => connection.held<ReturnType<typeof pwm.open>>(handle).read(),
-    'pwm.list': () => pwm.list(),
-    close: ({ handle }, connection) => {
-      connection.release(handle);
-      return null;
-    },
-    'record.moves': ({ line, sinceMs }) => bench.moves(line, sinceMs),
-    'record.counts': () => bench.counts(),
-    'bench.hold': ({ target, value }) => bench.hold(target, value),
-    'bench.fault': ({ target, fault }) => bench.fault(target, fault),
-    'bench.faults': () => bench.faults(),
-  };
-}
-
-function handleOnly({ handle }: { readonly handle: number }): { readonly handle: number } {
-  return { handle };
 }

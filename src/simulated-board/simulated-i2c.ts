@@ -17,7 +17,15 @@ export class SimulatedI2c {
   constructor(buses: readonly I2cBusConfig[], context: BoardContext) {
     this.#context = context;
     for (const { bus, smbusOnly, chips } of buses) {
-      this.#buses.set(bus, { smbusOnly, chips: new Map(chips.map((chip) => [chip.address, this.#make(bus, chip)])) });
+      for (const { address, signals } of chips)
+        for (const [name, signal] of Object.entries(signals)) context.signals.add(`${targetOf(bus, address)}/${name}`, signal);
+      const powered = new Map(chips.map((chip) => [chip.address, this.#switchOn(bus, chip)]));
+      this.#buses.set(bus, { smbusOnly, chips: powered });
+      context.faults.onChange((target, fault) => {
+        if (fault !== 'brown-out') return;
+        for (const chip of chips)
+          if (target === `i2c-${bus}` || target === targetOf(bus, chip.address)) powered.set(chip.address, this.#switchOn(bus, chip));
+      });
     }
   }
 
@@ -45,16 +53,18 @@ export class SimulatedI2c {
     if (write.length > 0) chip.receive(write);
     if (read === 0) return new Uint8Array();
     // What a bus with a loose wire delivers: anything, and nothing the chip would be held to.
-    if (fault === 'garbage') return Uint8Array.from({ length: read }, () => Math.floor(Math.random() * 256));
-    return chip.send(read);
+    if (fault === 'garbage') return Uint8Array.from({ length: read }, () => Math.floor(this.#context.clock.jitter() * 256));
+    const sent = chip.send(read);
+    if (sent === undefined) throw boardFault('hardware/i2c-no-answer', `no chip acknowledges ${where}`);
+    return sent;
   }
 
-  #make(bus: number, { kind, address, signals, keys, options }: I2cChipConfig): SimulatedChip {
+  /** The chip as it is after power-on. */
+  #switchOn(bus: number, { kind, address, keys, options }: I2cChipConfig): SimulatedChip {
     const factory = CHIPS[kind];
     if (factory === undefined)
       throw boardFault('hardware/unsupported', `the simulated board knows no chip ${kind}; it knows ${Object.keys(CHIPS).join(', ')}`);
     const where = targetOf(bus, address);
-    for (const [name, signal] of Object.entries(signals)) this.#context.signals.add(`${where}/${name}`, signal);
     return factory({
       signal: (name) => this.#context.signals.value(`${where}/${name}`),
       show: (values) => {

@@ -1,4 +1,8 @@
-/** One-wire slaves with the very text of the kernel's `w1_slave` file; families of DS18x20 thermometers. */
+/**
+ * One-wire slaves with the very text of the kernel's `w1_slave` file; families of DS18x20 thermometers. Byte 6 of the scratchpad is what the
+ * maker's chips hold there: 0x0c from power-on, after a conversion 0x10 less the lowest four bits (0x0e beside 0x0172 in the kernel's
+ * Documentation/w1/slaves/w1_therm.rst).
+ */
 
 import type { SignalConfig } from './signals.ts';
 import { type BoardContext, boardFault, FOREVER } from './simulated-part.ts';
@@ -8,6 +12,9 @@ export interface OneWireSlaveConfig {
   readonly signal: SignalConfig;
   readonly keys: Readonly<Record<string, string>>;
 }
+
+/** 85 °C, low byte first (datasheet, table 1). */
+const POWER_ON: readonly [number, number] = [0x50, 0x05];
 
 export class SimulatedOneWire {
   readonly #slaves: ReadonlyMap<string, OneWireSlaveConfig>;
@@ -31,10 +38,12 @@ export class SimulatedOneWire {
     if (slave === undefined || fault === 'unplug') throw boardFault('hardware/one-wire-no-slave', `one-wire slave ${id} is not on the bus`);
     // 12 bits: steps of 1/16 °C (DS18B20 datasheet, "Temperature register format").
     const sixteenths = Math.round(Math.min(125, Math.max(-55, this.#context.signals.value(id))) * 16);
-    const bytes = Buffer.from([sixteenths & 0xff, (sixteenths >> 8) & 0xff, 0x4b, 0x46, 0x7f, 0xff, 0x0c, 0x10]);
+    const lost = fault === 'brown-out';
+    const [low, high] = lost ? POWER_ON : [sixteenths & 0xff, (sixteenths >> 8) & 0xff];
+    const bytes = Buffer.from([low, high, 0x4b, 0x46, 0x7f, 0xff, lost ? 0x0c : 0x10 - (low & 0x0f), 0x10]);
     const crc = crc8(bytes);
     if (fault === 'garbage') bytes[0] = (bytes[0] ?? 0) ^ 0x55;
-    else this.#context.record.add('shown', id, slave.keys.temperature ?? 'temperature', sixteenths / 16);
+    else if (!lost) this.#context.record.add('shown', id, slave.keys.temperature ?? 'temperature', sixteenths / 16);
     const hex = [...bytes, crc].map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
     const isWhole = crc8(bytes) === crc;
     return `${hex} : crc=${crc8(bytes).toString(16).padStart(2, '0')} ${isWhole ? 'YES' : 'NO'}\n${hex} t=${Math.trunc((sixteenths * 1000) / 16)}\n`;

@@ -1,6 +1,7 @@
 /** The board's serial ports: at the far end of each wire sits a talker, which prints by itself or answers. */
 
 import type { SerialDescription } from '../hardware/serial-port.ts';
+import type { Clock } from '../host/clock.ts';
 import type { SerialTalkConfig } from './board-config.ts';
 import { PtyWire, type SerialWire, SocketWire } from './serial-wire.ts';
 import { type BoardContext, boardFault } from './simulated-part.ts';
@@ -33,7 +34,7 @@ export class SimulatedSerial {
       const talker = talkerOf(talk, {
         ...context,
         source: port,
-        send: (bytes) => this.#ports.get(port)?.wire.send(context.faults.of(port) === 'garbage' ? scrambled(bytes) : bytes),
+        send: (bytes) => this.#ports.get(port)?.wire.send(context.faults.of(port) === 'garbage' ? scrambled(bytes, context.clock) : bytes),
       });
       const receive = (bytes: Uint8Array): void => {
         if (context.faults.of(port) !== 'hang') talker.receive(bytes);
@@ -77,6 +78,6 @@ export class SimulatedSerial {
 }
 
 /** Each byte with a few bits turned: what a wrong baud rate looks like. */
-function scrambled(bytes: Uint8Array): Uint8Array {
-  return bytes.map((byte) => byte ^ Math.floor(Math.random() * 256));
+function scrambled(bytes: Uint8Array, clock: Pick<Clock, 'jitter'>): Uint8Array {
+  return bytes.map((byte) => byte ^ Math.floor(clock.jitter() * 256));
 }

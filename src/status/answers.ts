@@ -1,7 +1,7 @@
 /** How the status page's server writes an answer, and reads the little that it is sent. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
-import { encoded, type PageFile } from '../host/page-files.ts';
+import type { PageFile } from '../host/page-files.ts';
 
 export function sendText(response: ServerResponse, status: number, text: string, contentType = 'text/plain; charset=utf-8'): void {
   response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(text), 'cache-control': 'no-store' });
@@ -13,7 +13,7 @@ export function sendJson(response: ServerResponse, value: JsonValue, status = 20
 }
 
 /** A page's file; a browser that has it already is told so. */
-export async function sendFile(request: IncomingMessage, response: ServerResponse, file: PageFile): Promise<void> {
+export function sendFile(request: IncomingMessage, response: ServerResponse, file: PageFile): void {
   response.setHeader('etag', file.etag);
   response.setHeader('cache-control', 'no-cache');
   response.setHeader('vary', 'accept-encoding');
@@ -21,20 +21,24 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
     response.writeHead(304).end();
     return;
   }
-  const { bytes, encoding } = await encoded(file, request.headers['accept-encoding']);
+  const { bytes, encoding } = file;
   if (encoding !== undefined) response.setHeader('content-encoding', encoding);
   response.writeHead(200, { 'content-type': file.contentType, 'content-length': bytes.length });
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/** The body as text; undefined past the limit. */
+/** The body as text; undefined past the limit, and from a peer that left in the middle. */
 export async function readText(request: IncomingMessage, mostBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > mostBytes) return undefined;
-    chunks.push(chunk as Buffer);
+  try {
+    for await (const chunk of request) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > mostBytes) return undefined;
+      chunks.push(chunk as Buffer);
+    }
+  } catch {
+    return undefined;
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -19,6 +19,8 @@ export function readinessOf(status: Pick<AgentStatus, 'outbox' | 'connection' | 
   const isDelivering = state === 'idle' || state === 'sending';
   return verdict([
     ...healthOf(status).reasons,
+    // No restart reads what the disk does not give, and until then new readings are stored and alarms leave.
+    ...(status.outbox.hangingReadMs === undefined ? [] : ['the disk does not come back from a read']),
     ...(isDelivering ? [] : [reason ?? `the uploader is ${state}`]),
     ...(isDelivering && lastAcknowledgedAtMs === undefined ? ['nothing was acknowledged since the start'] : []),
     ...(timeSynchronised ? [] : ['the clock is not synchronised']),

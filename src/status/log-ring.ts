@@ -6,9 +6,11 @@ export interface LogSource {
   redact(text: string): string;
 }
 
-/** With lines cut at the next constant: at most 100 kB. */
+/** With lines cut at the next two constants together: at most 150 kB. */
 const MOST_LINES = 200;
 const LONGEST_LINE = 500;
+/** Kept beyond what is shown: of a secret that is cut, nobody would know what it is. */
+const LONGEST_SECRET = 256;
 
 export class LogRing {
   readonly #source: LogSource;
@@ -20,7 +22,7 @@ export class LogRing {
   constructor(source: LogSource) {
     this.#source = source;
     this.#end = source.onLine((line) => {
-      this.#lines.push(line.trimEnd().slice(0, LONGEST_LINE));
+      this.#lines.push(line.trimEnd().slice(0, LONGEST_LINE + LONGEST_SECRET));
       this.#next += 1;
       if (this.#lines.length > MOST_LINES) this.#lines = this.#lines.slice(-MOST_LINES / 2);
     });
@@ -34,7 +36,8 @@ export class LogRing {
   /** Lines `[from, to)` by their numbers, as far as they are kept. */
   between(from: number, to: number): readonly string[] {
     const first = this.#next - this.#lines.length;
-    return this.#lines.slice(Math.max(0, from - first), Math.max(0, to - first)).map((line) => this.#source.redact(line));
+    const asked = this.#lines.slice(Math.max(0, from - first), Math.max(0, to - first));
+    return asked.map((line) => this.#source.redact(line).slice(0, LONGEST_LINE));
   }
 
   close(): void {

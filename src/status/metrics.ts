@@ -2,7 +2,7 @@
  * The numbers an operator scrapes, with conventional names and base units. One list behind `/metrics` and the telemetry keys.
  * https://prometheus.io/docs/practices/naming/
  */
-import type { AgentStatus } from './agent-status.ts';
+import type { AdaptedSummary, AgentStatus } from './agent-status.ts';
 import type { StatusView } from './status-view.ts';
 import type { UploadTimesStatus } from './upload-times.ts';
 
@@ -34,7 +34,7 @@ const CONNECTION_STATES: readonly AgentStatus['connection']['state'][] = ['idle'
 
 export function metricsOf(sources: MetricSources): readonly Metric[] {
   const { status, view, uploads, process } = sources;
-  const { connection, outbox } = status;
+  const { adapted, connection, outbox } = status;
   const ageSeconds = (atMs: number): number => Math.max(0, (status.nowMs - atMs) / 1000);
   return [
     { ...gauge('turnstone_build_info', 'Always 1; the version is a label.', 1, { version: status.version }), inTelemetry: false },
@@ -57,7 +57,9 @@ export function metricsOf(sources: MetricSources): readonly Metric[] {
     gauge('turnstone_outbox_fault', 'Whether the disk refuses entries.', Number(outbox.fault !== undefined)),
     counter('turnstone_outbox_rejected_entries_total', 'Entries that the platform refused.', outbox.rejected),
     counter('turnstone_outbox_thinned_entries_total', 'Entries that gave way to others of their key.', outbox.thinned),
-    counter('turnstone_outbox_dropped_entries_total', 'Entries that were lost.', outbox.dropped),
+    counter('turnstone_outbox_dropped_entries_total', 'Entries that gave way undelivered.', outbox.dropped),
+    counter('turnstone_outbox_damaged_entries_total', 'Entries that damage on the disk took.', outbox.damaged),
+    ...(adapted === undefined ? [] : adaptedEntries(adapted)),
     counter('turnstone_outbox_written_bytes_total', 'Bytes written to the disk for the outbox.', outbox.writtenBytes),
     {
       ...gauge('turnstone_connection_state', 'One of these is 1.'),
@@ -112,6 +114,14 @@ function counter(name: string, help: string, value?: number): Metric {
 
 function optional(value: number | undefined, metric: (value: number) => Metric): Metric[] {
   return value === undefined ? [] : [metric(value)];
+}
+
+function adaptedEntries({ renamed, retimed, asText }: AdaptedSummary): Metric[] {
+  return [
+    counter('turnstone_telemetry_renamed_entries_total', 'Entries whose key the platform would have lost, under another.', renamed),
+    counter('turnstone_telemetry_retimed_entries_total', 'Entries whose source gave a time that cannot be.', retimed),
+    counter('turnstone_telemetry_text_entries_total', 'Numbers that the platform can only keep as text.', asText),
+  ];
 }
 
 function uploadDurations({ buckets, sumSeconds, count }: UploadTimesStatus): Metric {

@@ -2,10 +2,17 @@
  * Who may see the page on the LAN: whoever knows the PIN gets a session, and guessing is slow. Sessions live in memory, so that a restart ends
  * them. The limit holds per address and for all together: a LAN has many addresses to guess from.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
+import type { RandomBytes } from '../host/random.ts';
 
 export type Admission = { readonly session: string } | { readonly waitMs: number } | 'wrong';
+
+export interface PinDoorDeps {
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+}
 
 interface Attempts {
   readonly failures: number;
@@ -26,13 +33,15 @@ const MOST_ADDRESSES = 256;
 export class PinDoor {
   readonly #pin: Buffer;
   readonly #clock: Clock;
+  readonly #randomBytes: RandomBytes;
   readonly #sessions = new Map<string, number>();
   readonly #attempts = new Map<string, Attempts>();
   #hour: Attempts = { failures: 0, lastMs: 0 };
 
-  constructor(pin: string, clock: Clock) {
+  constructor(pin: string, { clock, randomBytes }: PinDoorDeps) {
     this.#pin = digest(pin);
     this.#clock = clock;
+    this.#randomBytes = randomBytes;
     this.#hour = { failures: 0, lastMs: clock.monotonicMs() };
   }
 
@@ -51,7 +60,7 @@ export class PinDoor {
       return 'wrong';
     }
     this.#attempts.delete(address);
-    const session = randomBytes(24).toString('base64url');
+    const session = this.#randomBytes(24).toString('base64url');
     // The oldest gives way: somebody with the PIN cannot fill the memory either.
     const [oldest] = this.#sessions.keys();
     if (this.#sessions.size >= MOST_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);

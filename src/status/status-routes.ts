@@ -1,8 +1,10 @@
 /** What the status page's server answers. Nothing here changes anything at the device; the only thing that is sent is the PIN. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
-import { readPageFile } from '../host/page-files.ts';
+import { PageFiles } from '../host/page-files.ts';
+import type { RandomBytes } from '../host/random.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
 import { EventStreams, eventText } from './event-streams.ts';
 import type { Health } from './health.ts';
@@ -15,6 +17,7 @@ import type { StatusView } from './status-view.ts';
 
 export interface StatusRoutesDeps {
   readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
   readonly page: 'off' | 'loopback' | 'lan';
   readonly pin?: string;
   readonly metricsOn: boolean;
@@ -43,6 +46,7 @@ export class StatusRoutes {
   readonly #door: PinDoor | undefined;
   readonly #streams: EventStreams;
   readonly #closed = new AbortController();
+  readonly #files = new PageFiles('status');
   readonly #open: Readonly<Record<string, Answer>>;
   readonly #guarded: Readonly<Record<string, Answer>>;
   #nextLine = 0;
@@ -51,7 +55,7 @@ export class StatusRoutes {
 
   constructor(deps: StatusRoutesDeps) {
     this.#deps = deps;
-    this.#door = deps.pin === undefined ? undefined : new PinDoor(deps.pin, deps.clock);
+    this.#door = deps.pin === undefined ? undefined : new PinDoor(deps.pin, deps);
     this.#streams = new EventStreams({ clock: deps.clock, tick: () => this.#tick() });
     const { health } = deps;
     this.#open = {
@@ -72,7 +76,8 @@ export class StatusRoutes {
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://page');
+    const url = URL.parse(request.url ?? '/', 'http://page');
+    if (url === null) return sendText(response, 400, 'this is no address\n');
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
     const name = `${method} ${url.pathname}`;
     const open = this.#open[name];
@@ -80,9 +85,12 @@ export class StatusRoutes {
     const guarded = this.#guarded[name];
     if (guarded !== undefined) return this.#mayPass(request) ? guarded(request, response, url.searchParams) : refuse(response);
     // The page itself holds nothing: without a session it asks for the PIN.
-    const file = method === 'GET' && this.#deps.page !== 'off' ? await readPageFile('status', url.pathname) : undefined;
+    const file =
+      method === 'GET' && this.#deps.page !== 'off'
+        ? await this.#files.read(url.pathname, request.headers['accept-encoding']?.toString())
+        : undefined;
     if (file === undefined) sendText(response, 404, 'nothing is here\n');
-    else await sendFile(request, response, file);
+    else sendFile(request, response, file);
   }
 
   close(): void {
@@ -91,18 +99,25 @@ export class StatusRoutes {
   }
 
   #pageAnswers(): Record<string, Answer> {
-    const { view, claim } = this.#deps;
+    const { view } = this.#deps;
     return {
       'GET /api/status': (_request, response) => sendJson(response, view() as unknown as JsonValue),
       'GET /api/events': (_request, response) => this.#stream(response),
       'GET /api/series': (_request, response, query) => this.#series(response, query),
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
-      'GET /api/claim': async (_request, response) => sendJson(response, (await claim()) ?? {}),
+      'GET /api/claim': async (_request, response) => sendJson(response, await this.#claim()),
       'DELETE /api/session': (request, response) => {
         this.#door?.forget(cookieOf(request, COOKIE) ?? '');
         response.writeHead(204, { 'set-cookie': `${COOKIE}=; Path=/; Max-Age=0` }).end();
       },
     };
+  }
+
+  /** Who knows the secret owns the device: without a PIN any user of this machine could ask here, whom the control socket keeps out. */
+  async #claim(): Promise<JsonObject> {
+    const claim = (await this.#deps.claim()) ?? {};
+    if (this.#door !== undefined || claim.untilMs === undefined) return claim;
+    return { untilMs: claim.untilMs };
   }
 
   async #enter(request: IncomingMessage, response: ServerResponse): Promise<void> {

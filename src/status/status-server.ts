@@ -3,12 +3,14 @@
  * loopback's names, so that no web page can reach it through a name of its own; on the LAN only to who knows the PIN. A port that is taken
  * is no reason not to measure: it is tried again.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { PAGE_HEADERS } from '../host/page-files.ts';
+import { serveOneAtATime } from '../host/request-gate.ts';
 import { sendText } from './answers.ts';
 import { StatusRoutes, type StatusRoutesDeps } from './status-routes.ts';
 
@@ -52,16 +54,14 @@ export class StatusServer {
       metricsOn: settings.metrics,
       ...(settings.pin === undefined ? {} : { pin: settings.pin }),
     });
-    this.#server = createServer(
-      {
-        headersTimeout: HEADERS_WITHIN_MS,
-        requestTimeout: REQUEST_WITHIN_MS,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        maxHeaderSize: MOST_HEADER_BYTES,
-        connectionsCheckingInterval: HEADERS_WITHIN_MS,
-      },
-      (request, response) => void this.#serve(request, response),
-    );
+    this.#server = createServer({
+      headersTimeout: HEADERS_WITHIN_MS,
+      requestTimeout: REQUEST_WITHIN_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MOST_HEADER_BYTES,
+      connectionsCheckingInterval: HEADERS_WITHIN_MS,
+    });
+    serveOneAtATime(this.#server, (request, response) => void this.#serve(request, response));
     this.#server.maxConnections = MOST_CONNECTIONS;
   }
 
@@ -120,12 +120,8 @@ export class StatusServer {
   }
 }
 
-function listenOn(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+/** Leaves no listener behind, however it ends. */
+async function listenOn(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host);
+  await once(server, 'listening');
 }

@@ -1,4 +1,7 @@
-/** Alarm thresholds of one key, with hysteresis: a value that trembles at the limit raises one alarm, not a hundred. */
+/**
+ * Alarm thresholds of one key, with hysteresis: a value that trembles at the limit raises one alarm, not a hundred. What was said before
+ * this object was made is not known, so the first value always says how it is.
+ */
 
 /** Exactly one of `above` and `below`. */
 export interface Threshold {
@@ -13,18 +16,27 @@ export interface Threshold {
 }
 
 /** What `<key>_alarm` says when no threshold is crossed. */
-const CLEAR = 'ok';
+export const ALARM_CLEAR = 'ok';
 
 export class AlarmThresholds {
-  #raised: ReadonlySet<string> = new Set();
+  /** Undefined until the first value. */
+  #raised: ReadonlySet<string> | undefined;
 
-  /** The names of the alarms that are on, comma separated, or "ok", when that changed with this value; undefined when it did not. */
-  evaluate(value: number, thresholds: readonly Threshold[]): string | undefined {
-    const raised = new Set(thresholds.filter((threshold) => isRaised(value, threshold, this.#raised.has(nameOf(threshold)))).map(nameOf));
-    const changed = raised.size !== this.#raised.size || [...raised].some((name) => !this.#raised.has(name));
+  get isRaised(): boolean {
+    return this.#raised !== undefined && this.#raised.size > 0;
+  }
+
+  /** The names of the alarms that are on, comma separated, or "ok", when that is new with this value; undefined when it is not. */
+  evaluate(value: number | bigint, thresholds: readonly Threshold[]): string | undefined {
+    const before = this.#raised;
+    const raised = new Set(
+      thresholds.filter((threshold) => isRaised(value, threshold, before?.has(nameOf(threshold)) === true)).map(nameOf),
+    );
+    const isNew =
+      before === undefined ? thresholds.length > 0 : raised.size !== before.size || [...raised].some((name) => !before.has(name));
     this.#raised = raised;
-    if (!changed) return undefined;
-    return raised.size === 0 ? CLEAR : [...raised].join(', ');
+    if (!isNew) return undefined;
+    return raised.size === 0 ? ALARM_CLEAR : [...raised].join(', ');
   }
 }
 
@@ -32,8 +44,8 @@ function nameOf(threshold: Threshold): string {
   return threshold.name ?? (threshold.above === undefined ? `below ${threshold.below}` : `above ${threshold.above}`);
 }
 
-function isRaised(value: number, threshold: Threshold, wasRaised: boolean): boolean {
+function isRaised(value: number | bigint, threshold: Threshold, wasRaised: boolean): boolean {
   const slack = wasRaised ? (threshold.hysteresis ?? 0) : 0;
   if (threshold.above !== undefined) return value > threshold.above - slack;
-  return threshold.below !== undefined && value < threshold.below + slack;
+  return value < (threshold.below ?? Number.NEGATIVE_INFINITY) + slack;
 }

@@ -1,171 +1,186 @@
 /**
- * Delivers one batch, in parts where the platform wants it so: a refused batch is halved down to the one bad entry, which is
- * set aside with the platform's answer, and the rest is delivered.
- *
- * An empty 500 is how the platform's rate limit looks, and also how some faults look. It is taken for a bad entry only when that
- * entry failed again and again while another one, sent right after it, went through.
+ * One post of a batch, and what its answer says: about the size of posts (batch-size.ts), about single entries (suspects.ts), or about nothing but
+ * the platform. What the client itself cannot send is kept among the rejected at once; no platform would make a difference.
  */
-import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
-import type { TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
+import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
+import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../platform/device-api.ts';
+import { BatchSize } from './batch-size.ts';
+import { PiecePace } from './piece-pace.ts';
+import { Silence } from './silence.ts';
+import { type Refusal, Suspects, type SuspectsDeps } from './suspects.ts';
+import { Unanswered } from './unanswered.ts';
 
 export interface BatchDeliveryDeps {
   readonly postTelemetry: (rows: TelemetryRows, signal: AbortSignal) => Promise<UploadAnswer>;
-  readonly reject: (batch: OutboxBatch, entry: ResolvedEntry, answer: string) => Promise<void>;
+  readonly outbox: SuspectsDeps['outbox'];
   readonly clock: Clock;
   readonly log: Log;
-  readonly random?: () => number;
 }
 
-/** So many empty 500s for one batch, and so many for one entry with a good one through in between, before it counts as bad. */
-const SILENT_FAILURES = 5;
-/** Between two tries of a suspected entry: long enough for a rate limit of a few posts a second to refill. */
-const SUSPECT_BACKOFF = { firstMs: 1_000, maxMs: 16_000 };
-
-/** So many entries refused one after the other, and none taken, end a delivery. */
-const REFUSED_IN_A_ROW = 3;
-/** So many deliveries must refuse an entry before it is bad by itself, when nothing else was taken that could tell. */
-const REFUSED_BEFORE_BAD = 5;
-
-type Refusal = Extract<UploadAnswer, { readonly kind: 'refused' | 'too-large' }>;
+/** Request Timeout and Gateway Timeout: the body did not pass in time. */
+const TIMED_OUT: ReadonlySet<number | undefined> = new Set([408, 504]);
 
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };
+/** Nobody was asked; the next batch is without what stands aside. */
+const NOT_KEPT: UploadAnswer = { kind: 'busy', status: 0, text: 'the disk does not take what cannot be sent' };
 
 export class BatchDelivery {
   readonly #deps: BatchDeliveryDeps;
-  /** Empty 500s in a row for the batch that begins with this entry. */
-  #silent = { firstSequence: -1, failures: 0 };
-
-  /** Whether anything was taken in the delivery under way, and what was refused alone. */
-  #someTaken = false;
-  #suspects: { readonly entry: ResolvedEntry; readonly answer: Refusal }[] = [];
-  /** How many deliveries refused an entry while nothing else was taken. */
-  readonly #refusals = new Map<number, number>();
+  readonly #size = new BatchSize();
+  readonly #pieces = new PiecePace();
+  readonly #suspects: Suspects;
+  readonly #silence: Silence;
+  readonly #unanswered: Unanswered;
+  #largestTakenBytes = 0;
 
   constructor(deps: BatchDeliveryDeps) {
     this.#deps = deps;
+    this.#suspects = new Suspects(deps);
+    this.#silence = new Silence(deps.clock);
+    this.#unanswered = new Unanswered(deps.outbox);
   }
 
-  /** `accepted` when every entry was delivered or set aside; otherwise the answer that stopped it, and the batch is to be tried again. */
+  /** How many entries stand aside, as the platform refused them. */
+  get suspects(): number {
+    return this.#suspects.size;
+  }
+
+  /** How many made way for others, as they were not answered by themselves. */
+  get unanswered(): number {
+    return this.#unanswered.size;
+  }
+
+  /** Empty 500s since something was taken. */
+  get silent(): number {
+    return this.#silence.count;
+  }
+
+  /** What a batch may be now, of what is configured. */
+  limits(configured: BatchLimits): BatchLimits {
+    return this.#size.within(configured);
+  }
+
+  /** Ms to leave its lane alone after it was taken. */
+  pauseAfter(batch: OutboxBatch, configured: BatchLimits): number {
+    if (this.#size.isPiece(batch, configured)) return this.#pieces.after(batch.lane, this.#deps.clock.monotonicMs());
+    this.#pieces.afterWhole(batch.lane);
+    return 0;
+  }
+
+  /** The part of a batch that may go in one post now. */
+  partOf(batch: OutboxBatch): OutboxBatch {
+    return this.#size.partOf(batch);
+  }
+
+  /** An entry that was refused and is to be tried again by itself. */
+  dueSuspect(options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> {
+    return this.#suspects.due(options);
+  }
+
+  /** An entry that made way for others and is to go again by itself. */
+  dueUnanswered(options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> {
+    return this.#unanswered.due(options);
+  }
+
+  /** `accepted` when every entry was taken or kept among the rejected, so that the batch is to be acknowledged; otherwise the answer. */
   async deliver(batch: OutboxBatch, signal: AbortSignal): Promise<UploadAnswer> {
-    this.#someTaken = false;
-    this.#suspects = [];
-    const answer = await this.#deliverPart(batch, batch.entries, signal);
-    if (!isSilent(answer)) {
-      this.#silent.failures = 0;
-      return this.#judgeSuspects(batch, answer);
+    let { entries } = batch;
+    let answer = await this.#deps.postTelemetry(entries, signal);
+    while (answer.kind === 'refused' && answer.unsendable !== undefined) {
+      const rest = await this.#withoutUnsendable(entries, answer.unsendable);
+      if (rest === undefined) return NOT_KEPT;
+      entries = rest;
+      if (entries.length === 0) return ACCEPTED;
+      answer = await this.#deps.postTelemetry(entries, signal);
     }
-    const firstSequence = batch.entries.sequences[0] ?? -1;
-    this.#silent = { firstSequence, failures: this.#silent.firstSequence === firstSequence ? this.#silent.failures + 1 : 1 };
-    if (this.#silent.failures < SILENT_FAILURES) return answer;
-    return this.#judgeSuspects(batch, await this.#isolate(batch, batch.entries, undefined, signal));
-  }
-
-  async #deliverPart(batch: OutboxBatch, entries: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> {
-    const answer = await this.#post(entries, signal);
-    if (answer.kind === 'accepted') this.#someTaken = true;
-    if (answer.kind !== 'refused' && answer.kind !== 'too-large') return answer;
-    const only = entries.at(0);
-    if (entries.length === 1 && only !== undefined) {
-      this.#suspects.push({ entry: only, answer });
-      return !this.#someTaken && this.#suspects.length >= REFUSED_IN_A_ROW ? answer : ACCEPTED;
-    }
-    for (const half of halves(entries)) {
-      const part = await this.#deliverPart(batch, half, signal);
-      if (part.kind !== 'accepted') return part;
-    }
-    return ACCEPTED;
-  }
-
-  /** A platform that refuses everything is ill itself; only where it took others, or insists for long, is the entry at fault. */
-  async #judgeSuspects(batch: OutboxBatch, answer: UploadAnswer): Promise<UploadAnswer> {
-    let undecided: Refusal | undefined;
-    for (const { entry, answer: refusal } of this.#suspects) {
-      const refusals = (this.#refusals.get(entry.sequence) ?? 0) + 1;
-      if (this.#someTaken || refusals >= REFUSED_BEFORE_BAD || isCertain(refusal)) {
-        this.#refusals.delete(entry.sequence);
-        await this.#setAside(
-          batch,
-          entry,
-          refusal.kind === 'refused' ? `${refusal.status} ${refusal.text}` : `${refusal.status} too large`,
-        );
-      } else {
-        this.#refusals.set(entry.sequence, refusals);
-        undecided = refusal;
-      }
-    }
-    if (answer.kind === 'accepted') return undecided ?? answer;
+    // What the agent itself ended says nothing.
+    if (answer.kind === 'accepted' || !signal.aborted) await this.#learn({ ...batch, entries }, answer);
     return answer;
   }
 
-  /** Finds the entry that the platform answers with an empty 500, as long as others go through. */
-  async #isolate(batch: OutboxBatch, entries: EntryColumns, witness: EntryColumns | undefined, signal: AbortSignal): Promise<UploadAnswer> {
-    if (entries.length === 0) return ACCEPTED;
-    if (entries.length === 1) return this.#tryAlone(batch, entries, witness, signal);
-    const silentParts: EntryColumns[] = [];
-    let silence: UploadAnswer = ACCEPTED;
-    let good = witness;
-    for (const half of halves(entries)) {
-      const answer = await this.#deliverPart(batch, half, signal);
-      if (answer.kind === 'accepted') good = half.part(0, 1);
-      else if (!isSilent(answer)) return answer;
-      else {
-        silentParts.push(half);
-        silence = answer;
+  /** The agent itself ended the post, as something more urgent came: half of it goes next, which may pass in time. */
+  overtaken(batch: OutboxBatch): void {
+    if (!isAlone(batch.entries)) this.#size.shrink(batch);
+  }
+
+  async #learn(sent: OutboxBatch, answer: UploadAnswer): Promise<void> {
+    switch (answer.kind) {
+      case 'accepted':
+        this.#silence.taken(sent);
+        this.#unanswered.taken(sent);
+        this.#largestTakenBytes = Math.max(this.#largestTakenBytes, sent.bytes);
+        if (this.#size.taken(sent)) this.#suspects.absolve();
+        return this.#suspects.taken(sent);
+      case 'refused':
+        if (!isAlone(sent.entries)) this.#size.refused(sent);
+        return this.#refused(sent, { answer: `${answer.status} ${answer.text}`, counts: true });
+      case 'too-large':
+        if (!isAlone(sent.entries)) this.#size.shrink(sent);
+        // What is no larger than what was taken before is not too large, whatever a server says today.
+        return this.#refused(sent, { answer: `${answer.status} too large`, counts: sent.entries.jsonBytes() > this.#largestTakenBytes });
+      case 'busy': {
+        if (answer.status === 500 && answer.text === '') return this.#silently(sent);
+        if (!isTooSlow(answer)) return this.#suspects.failed();
+        if (isAlone(sent.entries)) return this.#notAnswered(sent.entries.at(0) as ResolvedEntry);
+        this.#size.shrink(sent);
+        return this.#suspects.failed();
       }
+      default:
+        return this.#suspects.failed();
     }
-    // Nothing at all goes through: a rate limit or an outage, whatever the entries are.
-    if (good === undefined) return silence;
-    for (const part of silentParts) {
-      const answer = await this.#isolate(batch, part, good, signal);
-      if (answer.kind !== 'accepted') return answer;
-    }
-    return ACCEPTED;
   }
 
-  async #tryAlone(
-    batch: OutboxBatch,
-    suspect: EntryColumns,
-    witness: EntryColumns | undefined,
-    signal: AbortSignal,
-  ): Promise<UploadAnswer> {
-    const { clock, random } = this.#deps;
-    const backoff = new Backoff({ ...SUSPECT_BACKOFF, ...(random === undefined ? {} : { random }) });
-    for (let failures = 0; failures < SILENT_FAILURES; failures += 1) {
-      await clock.sleep(backoff.nextMs(), signal);
-      // The suspect first, when a rate limit has most room; then one that is known to be good.
-      const answer = await this.#deliverPart(batch, suspect, signal);
-      if (!isSilent(answer)) return answer;
-      if (witness === undefined) return answer;
-      const control = await this.#post(witness, signal);
-      if (control.kind !== 'accepted') return control;
-    }
-    await this.#setAside(batch, suspect.at(0) as ResolvedEntry, '500 without a reason, while other entries were taken');
-    return ACCEPTED;
+  /** It was answered with an empty 500. */
+  #silently(sent: OutboxBatch): void {
+    const isSuspect = this.#suspects.has(sent.entries.sequences[0] as number);
+    const meaning = isSuspect ? 'post' : this.#silence.met(sent);
+    if (!isAlone(sent.entries) && meaning !== 'moment') this.#size.silent(sent, meaning);
+    const isAtFault = isAlone(sent.entries) && (meaning === 'post' || (meaning === 'open' && !this.#size.isProven));
+    if (isAtFault) this.#refused(sent, { answer: '500 without a reason', counts: true });
+    else this.#suspects.failed();
   }
 
-  async #setAside(batch: OutboxBatch, entry: ResolvedEntry, answer: string): Promise<void> {
-    this.#deps.log.error({ key: entry.key, ts: entry.ts, answer }, 'the platform refuses this entry; it is kept among the rejected');
-    await this.#deps.reject(batch, entry, answer);
+  /** One entry, by itself. */
+  #notAnswered(entry: ResolvedEntry): void {
+    if (this.#suspects.has(entry.sequence) || this.#unanswered.failed(entry.sequence))
+      this.#suspects.refused({ entry, answer: 'no answer in time', counts: false });
+    else this.#suspects.failed();
   }
 
-  #post(entries: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> {
-    return this.#deps.postTelemetry(entries, signal);
+  #refused({ entries }: OutboxBatch, refusal: Omit<Refusal, 'entry'>): void {
+    if (isAlone(entries)) {
+      const entry = entries.at(0) as ResolvedEntry;
+      this.#size.found();
+      this.#unanswered.forget(entry.sequence);
+      this.#suspects.refused({ ...refusal, entry });
+    } else this.#suspects.failed();
+  }
+
+  /** Undefined while the disk does not keep all of them: they stand aside then, and the others go without them. */
+  async #withoutUnsendable(entries: EntryColumns, unsendable: readonly UnsendableRow[]): Promise<EntryColumns | undefined> {
+    const rows = new Set(unsendable.map(({ row }) => row));
+    this.#deps.log.error(
+      { entries: rows.size, reason: unsendable[0]?.reason },
+      'what the platform would lose is not sent; it is kept among the rejected',
+    );
+    const refused = unsendable.map(({ row, reason }) => ({ entry: entries.at(row) as ResolvedEntry, answer: `not sent: ${reason}` }));
+    if (!(await this.#suspects.keep(refused))) return undefined;
+    return entries.where((row) => !rows.has(row));
   }
 }
 
-function halves(entries: EntryColumns): [EntryColumns, EntryColumns] {
-  const middle = Math.ceil(entries.length / 2);
-  return [entries.part(0, middle), entries.part(middle, entries.length)];
+/** Whether what goes next is less, or another: so it need not fail as this did. */
+export function isAboutWhatWasSent(answer: UploadAnswer): boolean {
+  return answer.kind === 'refused' || answer.kind === 'too-large' || answer === NOT_KEPT || (answer.kind === 'busy' && isTooSlow(answer));
 }
 
-/** Too large by itself, or refused here before it was sent: no other server would think otherwise. */
-function isCertain(answer: Refusal): boolean {
-  return answer.kind === 'too-large' || answer.status === 0;
+function isTooSlow({ cut, status }: Extract<UploadAnswer, { kind: 'busy' }>): boolean {
+  return cut === true || TIMED_OUT.has(status);
 }
 
-function isSilent(answer: UploadAnswer): boolean {
-  return answer.kind === 'busy' && answer.status === 500 && answer.text === '';
+/** Whether a batch is one entry, with its mark if it has one. */
+export function isAlone({ sequences }: EntryColumns): boolean {
+  return sequences[0] === sequences.at(-1);
 }

@@ -5,45 +5,74 @@ import type { JsonObject } from '../host/json.ts';
 export const DAILY_BUDGET_FORMAT = { format: 'turnstone/daily-budget', version: 1 } as const;
 
 const DAY_MS = 86_400_000;
+/** Of which it is known what was sent; only the present one is kept over a restart. */
+const MOST_DAYS = 8;
 
-/** Days since 1970-01-01 UTC, and what was sent in that day. */
+/** Days since 1970-01-01 UTC, what was sent in that day, and for how long this run and those before it ran in it. */
 export interface SentToday {
   readonly day: number;
   readonly bytes: number;
+  readonly ranMs: number;
 }
 
 /** What an earlier run left; nothing when it is not what it should be. */
 export function sentTodayFrom(state: JsonObject | undefined): SentToday | undefined {
-  const { day, bytes } = state ?? {};
-  return typeof day === 'number' && typeof bytes === 'number' && bytes >= 0 ? { day, bytes } : undefined;
+  const { day, bytes, ranMs } = state ?? {};
+  if (typeof day !== 'number' || typeof bytes !== 'number' || !(bytes >= 0)) return undefined;
+  // Earlier releases did not tell how long they ran.
+  return { day, bytes, ranMs: typeof ranMs === 'number' ? Math.min(DAY_MS, Math.max(0, ranMs)) : 0 };
+}
+
+export interface DailyBudgetDeps {
+  readonly clock: Clock;
+  /** Whether the clock can be believed. */
+  readonly isSynchronised: () => boolean;
+  readonly bytesSent: () => number;
+  readonly limitBytes: () => number | undefined;
 }
 
 export class DailyBudget {
-  readonly #deps: { readonly clock: Clock; readonly bytesSent: () => number; readonly limitBytes: () => number | undefined };
+  readonly #deps: DailyBudgetDeps;
+  /** By day: a clock that is set back and forth again forgets nothing. */
+  readonly #sent = new Map<number, number>();
+  #countedBytes: number;
   #day: number;
-  #sentBeforeToday: number;
-  readonly #carriedBytes: SentToday;
+  /** When that day began, by time that ran: what earlier runs had of it is counted back. */
+  #beganMs: number;
+  /** Of the present day, sent before anyone could say which day it is. */
+  #unsureBytes = 0;
+  #isSure: boolean;
 
   /** `carried` is what an earlier run of the same day had sent already. */
-  constructor(
-    deps: { readonly clock: Clock; readonly bytesSent: () => number; readonly limitBytes: () => number | undefined },
-    carried: SentToday = { day: -1, bytes: 0 },
-  ) {
+  constructor(deps: DailyBudgetDeps, carried?: SentToday) {
     this.#deps = deps;
-    this.#day = this.#today();
-    this.#sentBeforeToday = deps.bytesSent();
-    this.#carriedBytes = carried;
+    this.#countedBytes = deps.bytesSent();
+    if (carried !== undefined) this.#sent.set(carried.day, carried.bytes);
+    this.#day = carried?.day ?? 0;
+    this.#beganMs = deps.clock.monotonicMs() - (carried?.ranMs ?? 0);
+    this.#goOnTo(this.#today());
+    this.#isSure = deps.isSynchronised();
   }
 
   /** What was sent today; to be carried over a restart. */
   today(): SentToday {
+    const countedBytes = this.#deps.bytesSent();
+    // What was sent since the last look was sent in that day.
+    const more = countedBytes - this.#countedBytes;
+    this.#countedBytes = countedBytes;
+    this.#add(this.#day, more);
+    if (!this.#isSure) this.#unsureBytes += more;
     const day = this.#today();
-    if (day !== this.#day) {
-      this.#day = day;
-      this.#sentBeforeToday = this.#deps.bytesSent();
+    this.#isSure = this.#deps.isSynchronised();
+    if (this.#isSure) {
+      this.#add(this.#day, -this.#unsureBytes);
+      this.#add(day, this.#unsureBytes);
     }
-    const carried = this.#carriedBytes.day === day ? this.#carriedBytes.bytes : 0;
-    return { day, bytes: carried + this.#deps.bytesSent() - this.#sentBeforeToday };
+    if (this.#isSure || day !== this.#day) this.#unsureBytes = 0;
+    // The day that was counted longest ago goes first.
+    for (const known of this.#sent.keys()) if (this.#sent.size > MOST_DAYS) this.#sent.delete(known);
+    this.#goOnTo(day);
+    return { day, bytes: this.#sent.get(day) ?? 0, ranMs: this.#ranMs() };
   }
 
   isSpent(): boolean {
@@ -51,7 +80,34 @@ export class DailyBudget {
     return limit !== undefined && this.today().bytes >= limit;
   }
 
+  #add(day: number, bytes: number): void {
+    const sum = (this.#sent.get(day) ?? 0) + bytes;
+    this.#sent.delete(day);
+    this.#sent.set(day, sum);
+  }
+
+  #goOnTo(day: number): void {
+    if (day === this.#day) return;
+    // It is over whatever its date was: another day that turns out to have that date begins with nothing.
+    if (this.#ranMs() >= DAY_MS && !this.#deps.isSynchronised()) this.#sent.delete(this.#day);
+    this.#day = day;
+    this.#beganMs = this.#deps.clock.monotonicMs();
+  }
+
+  #ranMs(): number {
+    return this.#deps.clock.monotonicMs() - this.#beganMs;
+  }
+
+  #dayByRunning(): number {
+    return this.#day + Math.floor(this.#ranMs() / DAY_MS);
+  }
+
+  /**
+   * A clock that begins anew with each boot brings back no day that was over: until it is right, none before the last one that was known. That one
+   * ends all the same when its time has run.
+   */
   #today(): number {
-    return Math.floor(this.#deps.clock.wallMs() / DAY_MS);
+    const day = Math.floor(this.#deps.clock.wallMs() / DAY_MS);
+    return this.#deps.isSynchronised() ? day : Math.max(day, this.#dayByRunning());
   }
 }

@@ -4,7 +4,8 @@
  *   sample → scale, offset, round → alarm thresholds ─ crossed ─→ entry (alarm)
  *                                  └ deadband, least and greatest interval ─→ entry (regular)
  *
- * Nothing is stored: after a restart the first sample of each key is always reported.
+ * After a restart the first sample of each key is always reported, and with it whether its alarms are on: what the platform was told last
+ * is not known for certain.
  */
 import type { KeyRulesConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
@@ -12,7 +13,8 @@ import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import type { Sample } from '../sensors/sensor.ts';
-import { AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
+import { ALARM_CLEAR, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
+import type { StandingStates, StateOwner } from './standing-states.ts';
 
 /** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
 export type KeyRules = Omit<Partial<KeyRulesConfig>, 'alarms'> & { readonly alarms?: readonly Threshold[] };
@@ -23,6 +25,8 @@ export interface ReportRulesDeps {
   readonly rulesFor: (sensor: string, key: string) => KeyRules | undefined;
   /** Sees every value after conversion, reported or not: local rules. */
   readonly observe?: (sensor: string, key: string, value: JsonValue) => void;
+  /** Remembers alarms for those who are no longer there to clear them. */
+  readonly standing?: StandingStates;
   /** Where entries go. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -32,9 +36,11 @@ interface KeyState {
   /** The newest change that came too soon after the last report. */
   waiting?: { readonly sample: Sample; readonly value: JsonValue };
   cancelWaiting?: () => void;
-  readonly thresholds: AlarmThresholds;
+  thresholds: AlarmThresholds;
 }
 
+/** A gateway has some thousand at most; whoever makes keys up as they go must not fill the memory. */
+const MOST_KEYS = 10_000;
 /** Differences below this share are rounding of binary fractions: 20.2 - 20.1 is a change of 0.1. */
 const FLOAT_TOLERANCE = 1e-9;
 
@@ -52,6 +58,16 @@ export class ReportRules {
     if (entries.length > 0) this.#deps.report(entries);
   }
 
+  /** Sensors and readings that are no longer configured are gone: one of the same name that comes later begins anew. */
+  keepOnly(isConfigured: (owner: StateOwner) => boolean): void {
+    for (const [id, state] of this.#states) {
+      const end = id.indexOf('\n');
+      if (isConfigured({ sensor: id.slice(0, end), reading: id.slice(end + 1) })) continue;
+      dropWaiting(state);
+      this.#states.delete(id);
+    }
+  }
+
   /** Reports changes that still wait for their interval, and ends the timers. */
   close(): void {
     for (const state of this.#states.values()) this.#reportWaiting(state);
@@ -61,15 +77,39 @@ export class ReportRules {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
     const state = this.#stateOf(sample);
     const value = convert(sample.value, rules);
+    // A factor can make an infinity of a number, which is no value and says nothing about any limit.
+    if (typeof value === 'number' && !Number.isFinite(value)) return [];
     const key = rules.rename ?? sample.key;
     this.#deps.observe?.(sample.sensor, key, value);
-    if (rules.report === false) return [];
-    const alarm = typeof value === 'number' ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
+    const over = this.#alarmsOver(sample, key, state, rules);
+    if (rules.report === false) return over;
+    const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmKey(key)) === true;
+    const alarm = isNumber(value) ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
-      const entry = toEntry(sample, key, value, 'alarm');
-      return [entry, { ...entry, key: `${key}_alarm`, value: alarm }];
+      // That all is well, said for the first time, is no alarm.
+      const entry = toEntry(sample, key, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
+      this.#deps.standing?.note(alarmKey(key), { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);
+      return [...over, entry, { ...entry, key: alarmKey(key), value: alarm }];
     }
+    return [...over, ...this.#worthReporting(sample, key, value, state, rules)];
+  }
+
+  /** Alarms of this reading that stand at the platform under an earlier name of it, or that nothing watches any more. */
+  #alarmsOver(sample: Sample, key: string, state: KeyState, rules: KeyRules): TelemetryEntry[] {
+    const { standing } = this.#deps;
+    if (standing === undefined) return [];
+    const others = standing.takeOthersOf(sample.sensor, sample.key, alarmKey(key));
+    const isWatched = rules.report !== false && (rules.alarms ?? []).length > 0;
+    const unwatched = !isWatched && standing.has(alarmKey(key)) ? [alarmKey(key)] : [];
+    for (const gone of unwatched) {
+      standing.note(gone, { sensor: sample.sensor }, false);
+      state.thresholds = new AlarmThresholds();
+    }
+    return [...others, ...unwatched].map((gone) => toEntry(sample, gone, ALARM_CLEAR, 'alarm'));
+  }
+
+  #worthReporting(sample: Sample, key: string, value: JsonValue, state: KeyState, rules: KeyRules): TelemetryEntry[] {
     if (!isWorthReporting(state, value, sample.monotonicMs, rules)) {
       // Back within the deadband: what waited is no longer the newest state.
       dropWaiting(state);
@@ -103,13 +143,25 @@ export class ReportRules {
 
   #stateOf(sample: Sample): KeyState {
     const id = `${sample.sensor}\n${sample.key}`;
-    let state = this.#states.get(id);
-    if (state === undefined) {
-      state = { thresholds: new AlarmThresholds() };
-      this.#states.set(id, state);
+    const state = this.#states.get(id) ?? { thresholds: new AlarmThresholds() };
+    // The one that was read longest ago comes first.
+    this.#states.delete(id);
+    this.#states.set(id, state);
+    for (const [oldest, gone] of this.#states) {
+      if (this.#states.size <= MOST_KEYS) break;
+      this.#reportWaiting(gone);
+      this.#states.delete(oldest);
     }
     return state;
   }
+}
+
+function alarmKey(key: string): string {
+  return `${key}_alarm`;
+}
+
+function isNumber(value: JsonValue): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
 }
 
 function dropWaiting(state: KeyState): void {
@@ -121,12 +173,16 @@ function dropWaiting(state: KeyState): void {
 function isWorthReporting(state: KeyState, value: JsonValue, atMs: number, rules: KeyRules): boolean {
   const { reported } = state;
   if (reported === undefined) return true;
-  if (rules.maxIntervalMs !== undefined && atMs - reported.atMs >= rules.maxIntervalMs) return true;
+  if (atMs - reported.atMs >= (rules.maxIntervalMs ?? Number.POSITIVE_INFINITY)) return true;
   if (rules.deadband === undefined && rules.deadbandPercent === undefined) return true;
-  if (typeof value !== 'number' || typeof reported.value !== 'number') return !jsonEqual(value, reported.value);
-  const band = Math.max(rules.deadband ?? 0, (Math.abs(reported.value) * (rules.deadbandPercent ?? 0)) / 100);
-  const change = Math.abs(value - reported.value);
-  return change > 0 && change >= band - FLOAT_TOLERANCE * Math.max(1, Math.abs(value));
+  const before = reported.value;
+  if (!isNumber(value) || !isNumber(before)) return !jsonEqual(value, before);
+  const band = Math.max(rules.deadband ?? 0, (Math.abs(Number(before)) * (rules.deadbandPercent ?? 0)) / 100);
+  // The difference of two longs is exact, that of their nearest doubles is not.
+  const change = Math.abs(
+    Number(typeof value === 'bigint' && typeof before === 'bigint' ? value - before : Number(value) - Number(before)),
+  );
+  return change > 0 && change >= band - (typeof value === 'bigint' ? 0 : FLOAT_TOLERANCE * Math.max(1, Math.abs(value)));
 }
 
 /** Scale, offset and rounding, for numbers; a 64-bit long is left alone unless it is asked for. */
@@ -140,9 +196,11 @@ function convert(value: JsonValue, rules: KeyRules): JsonValue {
 
 /** Rounds half away from zero in decimal, as a person would: 1.005 to two places is 1.01. */
 function roundTo(value: number, places: number): number {
+  // From here on a double has no places to round.
+  if (Math.abs(value) >= 2 ** 53) return value;
   const shifted = Number(`${Math.abs(value)}e${places}`);
-  // Very small and very large numbers are written with an exponent already.
-  if (!Number.isFinite(shifted)) return Number(value.toFixed(places));
+  // Very small numbers are written with an exponent already, and what many places make of a number may be.
+  if (!Number.isFinite(shifted) || shifted >= 1e21) return Number(value.toFixed(places));
   return Math.sign(value) * Number(`${Math.round(shifted)}e-${places}`) + 0;
 }
 

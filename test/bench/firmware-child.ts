@@ -14,11 +14,11 @@ import { request } from 'undici';
 import { ImageDownload } from '../../src/firmware/download-image.ts';
 import type { FirmwareOffer } from '../../src/firmware/firmware-offer.ts';
 import { ImageWriter } from '../../src/firmware/image-writer.ts';
-import { systemFiles } from '../../src/firmware/update-files.ts';
 import { expectAnnounced, expectSigned } from '../../src/firmware/verify-image.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
+import { systemUpdateFiles } from '../support/system-update-files.ts';
 
 const SAMPLE_EVERY_MS = 10;
 const CHUNK_BYTES = 1_000_000;
@@ -46,7 +46,7 @@ async function image([url, token, folder, offerText, keys, log]: [string, string
   const target = { offer, partPath: join(folder, 'image'), progressPath: join(folder, 'image.progress') };
   const digest = await ImageDownload.run(
     {
-      files: systemFiles,
+      files: systemUpdateFiles,
       clock: systemClock,
       log: silentLog,
       settings: { chunkBytes: CHUNK_BYTES, maxSizeBytes: 512_000_000, downloadDeadlineMs: 3_600_000 },
@@ -54,13 +54,14 @@ async function image([url, token, folder, offerText, keys, log]: [string, string
         appendFileSync(log, `${chunk * sizeBytes}\n`);
         return api.getFirmware({ title, version, sizeBytes, chunk }, signal);
       },
+      readOffer: async () => {},
       getUrl: () => Promise.reject(new Error('no file lies elsewhere')),
     },
     target,
     never,
   );
-  const verify = { files: systemFiles, log: silentLog, trustedKeys: keys, requireSignature: true };
-  const file = await systemFiles.openPlain(target.partPath);
+  const verify = { files: systemUpdateFiles, log: silentLog, trustedKeys: keys, requireSignature: true };
+  const file = await systemUpdateFiles.openPlain(target.partPath);
   await expectSigned(file, await expectAnnounced(file, offer, digest, verify, never), verify);
   await file.close();
   console.log(JSON.stringify({ ms: performance.now() - startedMs, extraMb: memory.end() }));
@@ -72,7 +73,7 @@ async function image([url, token, folder, offerText, keys, log]: [string, string
  * once, whatever it does, and not for the download.
  */
 async function warmUp(api: HttpDeviceApi, { title, version }: FirmwareOffer, file: string): Promise<void> {
-  const part = await systemFiles.openPart(file, 0o600);
+  const part = await systemUpdateFiles.openPart(file, 0o600);
   const writer = new ImageWriter(part, 'SHA256');
   for (let chunk = 0; chunk < WARM_UP_CHUNKS; chunk += 1) {
     const body = await api.getFirmware({ title, version, sizeBytes: CHUNK_BYTES, chunk }, never);

@@ -7,7 +7,7 @@
  * the process' own and as the device's.
  */
 import { parseArgs } from 'node:util';
-import { DEFAULT_OUTBOX_SETTINGS } from '../../src/outbox/outbox-settings.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../support/outbox-settings.ts';
 import { measureAppendRates } from './outbox-bench/append-rates.ts';
 import { measureCommandDelay } from './outbox-bench/command-delay.ts';
 import { type DeviceRun, measureDeviceBytes } from './outbox-bench/device-bytes.ts';

@@ -7,6 +7,7 @@
  * of which every sensor polls its own registers. What is measured is the sampler with real drivers over the board's ports; a read that was
  * due and did not come is missed, whether the sampler counted it or not.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,9 +21,11 @@ import type { AgentConfig, SensorConfig } from '../../src/config/agent-config.ts
 import { sensorSchema } from '../../src/config/schema/sensors.ts';
 import { boardPorts } from '../../src/hardware/board-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
+import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
+import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
 const PERIOD_MS = 1_000;
 const SETTLE_S = 5;
@@ -75,7 +78,7 @@ await once(board.stdout, 'data');
 const ports = boardPorts({ clock: systemClock, socketPath: socket });
 let samples = 0;
 const reads = new Map<string, number>();
-const deps = { ports, clock: systemClock, log: silentLog, stateFolder: folder };
+const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
 const sampler = new Sampler(
   {
     clock: systemClock,

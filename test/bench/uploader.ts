@@ -116,7 +116,7 @@ async function openUploader(folder: string, codec: PayloadCodec): Promise<{ outb
     clock: systemClock,
     log: silentLog,
     settings: () => SETTINGS,
-    budget: new DailyBudget({ clock: systemClock, bytesSent: () => 0, limitBytes: () => undefined }),
+    budget: new DailyBudget({ clock: systemClock, isSynchronised: () => true, bytesSent: () => 0, limitBytes: () => undefined }),
     postTelemetry: (rows, signal) => api.postTelemetry(rows, signal),
     prepareTelemetry: (rows) => api.prepareTelemetry(rows),
   });

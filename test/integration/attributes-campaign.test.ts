@@ -3,6 +3,7 @@
  * platform within one reconcile period. `CAMPAIGN=full` makes 1,000 changes.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from '../support/board-bench.ts';
 import { CuttingProxy } from '../support/cutting-proxy.ts';
 import { RemoteBench } from '../support/remote-bench.ts';
 
@@ -27,12 +28,17 @@ afterAll(async () => {
   await proxy.close();
 });
 
+/** Since when they are as they are, by the board's clock: a busy machine looks later. */
+let movedAtWallMs = 0;
+
 /** What each relay shows, by the board's record. */
 async function shown(): Promise<readonly boolean[]> {
   const levels = Array<boolean>(RELAYS).fill(false);
-  for (const { kind, source, value } of await bench.record()) {
+  for (const { kind, source, value, wallMs } of await bench.record()) {
     const relay = Number(source.split(':')[1]) - FIRST_LINE;
-    if (kind === 'moved' && relay >= 0 && relay < RELAYS) levels[relay] = Number(value) === 1;
+    if (kind !== 'moved' || relay < 0 || relay >= RELAYS) continue;
+    levels[relay] = Number(value) === 1;
+    movedAtWallMs = wallMs;
   }
   return levels;
 }
@@ -57,12 +63,11 @@ it(
         }
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
       }
-      const changedAtMs = performance.now();
-      while ((await shown()).join() !== wished.join()) {
-        expect(performance.now() - changedAtMs, `run ${run}: ${await shown()} shown, ${wished} wished`).toBeLessThan(RECONCILE_MS);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      tookMs.push(Math.round(performance.now() - changedAtMs));
+      const changedAtWallMs = Date.now();
+      await until(`run ${run}: ${wished}`, async () => (await shown()).join() === wished.join(), 2 * RECONCILE_MS);
+      const took = Math.max(0, Math.round(movedAtWallMs - changedAtWallMs));
+      expect(took, `run ${run}`).toBeLessThan(RECONCILE_MS);
+      tookMs.push(took);
     }
     tookMs.sort((a, b) => a - b);
     const at = (part: number): number => tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * part))] ?? 0;
@@ -75,7 +80,7 @@ it(
 
 it('never undoes an RPC, however often it reconciles', async () => {
   await bench.setShared({ relay1Wish: true });
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await until('the wish', async () => (await shown())[0] === true, 2 * RECONCILE_MS);
   expect((await bench.rpc('setActuator', { name: 'relay1', value: false }, 30_000)).status).toBe(200);
   proxy.cut();
   await bench.setShared({ relay2Wish: true });

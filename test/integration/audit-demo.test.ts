@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readAppended, readShown } from '../../scripts/demo/accounts.ts';
-import { judgeDelivery, type StoredValue } from '../../scripts/demo/delivery-verdict.ts';
+import { judgeDelivery, lastPause, type StoredValue, wallOffset } from '../../scripts/demo/delivery-verdict.ts';
 import { ACCESS_TOKEN, DEVICE_NAME, type SettingPaths, writeSetting } from '../../scripts/demo/setting.ts';
 import { ReportClient } from '../../src/analytics/report-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
@@ -123,11 +123,12 @@ describe('what the demo sent, asked back', () => {
       .poll(async () => (await readBack()).get('roomTemperature')?.length ?? 0, { timeout: 10_000 })
       .toBeGreaterThan(appendedFirst.filter(({ key }) => key === 'roomTemperature').length);
     const stored = await readBack();
-    const wallOffsetMs = Date.now() - Number(process.hrtime.bigint()) / 1e6;
-    const untilMs = Math.max(...appendedFirst.map(({ monotonicMs }) => monotonicMs));
+    const wallOffsetMs = wallOffset();
+    const untilMs = lastPause(appendedFirst);
+    const appended = appendedFirst.filter(({ monotonicMs }) => monotonicMs <= untilMs);
     const early = new Map([...stored].map(([key, values]) => [key, values.filter(({ ts }) => ts - wallOffsetMs <= untilMs)]));
     const shown = (await readShown(paths.boardRecord)).filter(({ monotonicMs }) => monotonicMs <= untilMs);
-    const verdict = judgeDelivery({ shown, appended: appendedFirst, stored: early, wallOffsetMs });
+    const verdict = judgeDelivery({ shown, appended, stored: early, wallOffsetMs });
     console.log(
       `board showed ${shown.length}, durable ${verdict.appended}, in the report ${verdict.stored}: ${verdict.missing} missing, ${verdict.different} different`,
     );

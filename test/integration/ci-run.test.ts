@@ -1,11 +1,14 @@
 /** `.ci/run` over stages that end as the test wants: what it adds up, and what it does not let pass. */
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
+
+/** As the simulator ends where every world is well. */
+const SIMULATES = 'case $2 in *simulate.ts) echo "$3"; echo "4 passed, 0 failed"; exit;; esac';
 
 describe('.ci/run', () => {
   let checkout: string;
@@ -15,13 +18,13 @@ describe('.ci/run', () => {
     await writeFile(path, `#!/bin/sh\n${script}\n`);
     await chmod(path, 0o755);
   };
-  const run = (lab?: string): { readonly status: number | null; readonly last: string } => {
+  const run = (lab?: string): { readonly status: number | null; readonly last: string; readonly output: string } => {
     const { LAB: _ours, ...env } = process.env;
     const { status, stdout } = spawnSync(join(checkout, '.ci/run'), {
       encoding: 'utf8',
       env: { ...env, ...(lab === undefined ? {} : { LAB: lab }) },
     });
-    return { status, last: stdout.trimEnd().split('\n').at(-1) ?? '' };
+    return { status, last: stdout.trimEnd().split('\n').at(-1) ?? '', output: stdout };
   };
 
   beforeEach(async () => {
@@ -32,26 +35,54 @@ describe('.ci/run', () => {
     await stage('test.sh', 'echo "100 passed, 0 failed, 2 skipped"');
     await stage('test-release.sh', 'echo "10 passed, 0 failed"');
     await stage('lab.sh', 'echo "1 passed, 0 failed, 0 skipped"');
+    await stage('dev.sh', `${SIMULATES}; echo "$*" >mutate-words`);
   });
   afterEach(() => rm(checkout, { recursive: true }));
 
-  it('adds up the tests, the release and the lab', () => {
-    expect(run()).toEqual({ status: 0, last: '111 passed, 0 failed, 2 skipped' });
+  it('adds up the tests, the release, a sample of mutants, and the lab', async () => {
+    expect(run()).toMatchObject({ status: 0, last: '116 passed, 0 failed, 2 skipped' });
+    expect(await readFile(join(checkout, 'mutate-words'), 'utf8')).toBe('node scripts/mutate.ts --sample 60 --at-least 0.75\n');
+  });
+
+  it('fails when too many mutants live, whatever is printed', async () => {
+    await stage('dev.sh', `${SIMULATES}; echo "60 passed, 0 failed"; exit 1`);
+    expect(run()).toMatchObject({ status: 1, last: '115 passed, 1 failed, 2 skipped' });
+  });
+
+  it('fails when a simulated world does', async () => {
+    await stage('dev.sh', 'case $2 in *simulate.ts) echo "3 passed, 1 failed"; exit 1;; esac');
+    expect(run()).toMatchObject({ status: 1, last: '115 passed, 1 failed, 2 skipped' });
   });
 
   it('fails when the lab cannot run', async () => {
     await stage('lab.sh', 'echo "lab: this needs a Debian machine" >&2; exit 1');
-    expect(run()).toEqual({ status: 1, last: '110 passed, 1 failed, 2 skipped' });
+    expect(run()).toMatchObject({ status: 1, last: '115 passed, 1 failed, 2 skipped' });
   });
 
   it('leaves the lab out only when it is told to', async () => {
     await stage('lab.sh', 'exit 1');
-    expect(run('off')).toEqual({ status: 0, last: '110 passed, 0 failed, 2 skipped' });
+    expect(run('off')).toMatchObject({ status: 0, last: '115 passed, 0 failed, 2 skipped' });
     expect(run('yes').status).toBe(1);
+  });
+
+  it('says at its end what failed', async () => {
+    await stage(
+      'test.sh',
+      'printf "%b FAIL %b test/a.test.ts > goes off\\nAssertionError: on\\n" "\\033[41m" "\\033[0m"; echo "99 passed, 1 failed"; exit 1',
+    );
+    await stage('lab.sh', 'for i in $(seq 1000); do echo "a line of the lab"; done; echo "1 passed, 0 failed"');
+    const end = run().output.trimEnd().split('\n').slice(-5);
+    expect(end).toEqual([
+      'What failed:',
+      ' FAIL  test/a.test.ts > goes off',
+      'AssertionError: on',
+      '99 passed, 1 failed',
+      '115 passed, 1 failed, 0 skipped',
+    ]);
   });
 
   it('fails with a stage whose count says nothing of it', async () => {
     await stage('test.sh', 'echo "100 passed, 0 failed, 2 skipped"; exit 3');
-    expect(run()).toEqual({ status: 1, last: '111 passed, 1 failed, 2 skipped' });
+    expect(run()).toMatchObject({ status: 1, last: '116 passed, 1 failed, 2 skipped' });
   });
 });

@@ -1,8 +1,9 @@
 /** The daemon as a process: it delivers, drains, reloads, refuses, and keeps its secrets. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
+import { type StoredValue, wallOffset } from '../../scripts/demo/delivery-verdict.ts';
 import { PlatformRest } from '../../scripts/demo/platform-rest.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { AgentProcess } from '../support/agent-process.ts';
@@ -11,21 +12,67 @@ const TOKEN = 'a-token-nobody-may-see';
 const USER = { username: 'tenant@thingsboard.org', password: 'tenant' };
 const WAIT_MS = 60_000;
 
-let platform: LocalPlatform;
-let agent: AgentProcess;
-let deviceId: string;
-
-beforeEach(async () => {
-  platform = await LocalPlatform.start({ port: 0 });
-  deviceId = platform.ensureDevice('gateway', TOKEN).id;
-  agent = await AgentProcess.make(configWith('1s'), 'serial-1');
-});
-afterEach(async () => {
-  await agent.remove();
-  await platform.close();
+const test = it.extend<{ readonly gateway: Gateway }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures that a fixture needs from this pattern.
+  gateway: async ({}, use) => {
+    const gateway = await Gateway.make();
+    await use(gateway);
+    await gateway.remove();
+  },
 });
 
-function configWith(period: string, more = ''): string {
+/** A platform, a device of it, and the agent as a process. */
+class Gateway {
+  readonly platform: LocalPlatform;
+  readonly agent: AgentProcess;
+  readonly deviceId: string;
+
+  private constructor(platform: LocalPlatform, agent: AgentProcess) {
+    this.platform = platform;
+    this.agent = agent;
+    this.deviceId = platform.ensureDevice('gateway', TOKEN).id;
+  }
+
+  static async make(): Promise<Gateway> {
+    const platform = await LocalPlatform.start({ port: 0 });
+    return new Gateway(platform, await AgentProcess.make(configWith(platform, '1s'), 'serial-1'));
+  }
+
+  async remove(): Promise<void> {
+    await this.agent.remove();
+    await this.platform.close();
+  }
+
+  readonly configWith = (period: string, more = ''): string => configWith(this.platform, period, more);
+
+  readonly until = async <T>(what: string, ask: () => Promise<T | undefined> | T | undefined): Promise<T> => {
+    const endMs = performance.now() + WAIT_MS;
+    for (;;) {
+      const found = await ask();
+      if (found !== undefined) return found;
+      if (performance.now() > endMs) throw new Error(`${what} did not come; the agent said: ${this.agent.log.slice(-2_000)}`);
+      await delay(50);
+    }
+  };
+
+  readonly seriesOf = async (key: string, fromMs = 0): Promise<readonly StoredValue[]> => {
+    const rest = await PlatformRest.logIn(this.platform.url, USER);
+    return (await rest.series(this.deviceId, [key], fromMs)).get(key) ?? [];
+  };
+
+  readonly pointsOf = async (key: string): Promise<number> => (await this.seriesOf(key)).length;
+
+  readonly status = async (): Promise<Record<string, unknown>> =>
+    JSON.parse((await this.agent.command(['status', '--json'])).out) as Record<string, unknown>;
+
+  /** Writes the configuration anew, with the folders that the agent has. */
+  readonly rewrite = async (config: string): Promise<void> => {
+    const { folder, configFile } = this.agent;
+    await writeFile(configFile, `${config}\nstateFolder: ${join(folder, 'state')}\nrunFolder: ${join(folder, 'run')}\n`);
+  };
+}
+
+function configWith(platform: LocalPlatform, period: string, more = ''): string {
   return `version: 1
 platform: { url: "${platform.url}", accessToken: "${TOKEN}" }
 time: { trust: always }
@@ -36,31 +83,10 @@ sensors:
 ${more}`;
 }
 
-async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const endMs = performance.now() + WAIT_MS;
-  for (;;) {
-    const found = await ask();
-    if (found !== undefined) return found;
-    if (performance.now() > endMs) throw new Error(`${what} did not come; the agent said: ${agent.log.slice(-2_000)}`);
-    await delay(50);
-  }
-}
-
-const pointsOf = async (key: string): Promise<number> => {
-  const rest = await PlatformRest.logIn(platform.url, USER);
-  return (await rest.series(deviceId, [key], 0)).get(key)?.length ?? 0;
-};
-const status = async (): Promise<Record<string, unknown>> =>
-  JSON.parse((await agent.command(['status', '--json'])).out) as Record<string, unknown>;
-
-/** Writes the configuration anew, with the folders that the agent has. */
-async function rewrite(config: string): Promise<void> {
-  const { folder, configFile } = agent;
-  await writeFile(configFile, `${config}\nstateFolder: ${join(folder, 'state')}\nrunFolder: ${join(folder, 'run')}\n`);
-}
-
-describe('the daemon', () => {
-  it('delivers what its sensors read, and says so', async () => {
+// At once: each waits for its agent most of the time.
+describe.concurrent('the daemon', () => {
+  test('delivers what its sensors read, and says so', async ({ expect, gateway }) => {
+    const { agent, until, pointsOf } = gateway;
     agent.start();
     await until('a second reading', async () => ((await pointsOf('load1')) >= 2 ? true : undefined));
     const { exitCode, out } = await agent.command(['status']);
@@ -69,20 +95,24 @@ describe('the daemon', () => {
     expect(out).toMatch(/machine +host +ok/);
   });
 
-  it('makes durable and sends what it holds before it ends on SIGTERM', async () => {
+  test('makes durable and sends what it holds before it ends on SIGTERM', async ({ expect, gateway }) => {
+    const { agent, until, seriesOf, pointsOf } = gateway;
     agent.start();
     await until('the first reading', async () => ((await pointsOf('uptimeSeconds')) > 0 ? true : undefined));
     await delay(2_500);
+    const stoppedAt = Number((await readFile('/proc/uptime', 'utf8')).split(' ')[0]);
     await agent.stop('SIGTERM');
-    const read = (await readFile('/proc/uptime', 'utf8')).split(' ')[0];
-    const rest = await PlatformRest.logIn(platform.url, USER);
-    const last = (await rest.series(deviceId, ['uptimeSeconds'], 0)).get('uptimeSeconds')?.at(-1);
+    const last = (await seriesOf('uptimeSeconds')).at(-1);
     // The last second's reading is there although its block would have closed seconds later.
-    expect(Number(read) - Number(last?.value)).toBeLessThan(2.5);
+    expect(stoppedAt - Number(last?.value)).toBeLessThan(2.5);
     expect(agent.log).toContain('"stopped"');
   });
 
-  it('keeps readings while the platform is gone, through a kill, and delivers them with the time at which they were taken', async () => {
+  test('keeps readings while the platform is gone, through a kill, and delivers them with the time at which they were taken', async ({
+    expect,
+    gateway,
+  }) => {
+    const { platform, agent, until, seriesOf, pointsOf } = gateway;
     agent.start();
     await until('the first reading', async () => ((await pointsOf('uptimeSeconds')) > 0 ? true : undefined));
     await platform.goAway();
@@ -93,16 +123,15 @@ describe('the daemon', () => {
     await platform.comeBack();
     agent.start();
     const taken = await until('a reading from the outage', async () => {
-      const rest = await PlatformRest.logIn(platform.url, USER);
-      const points = (await rest.series(deviceId, ['uptimeSeconds'], goneAtMs)).get('uptimeSeconds') ?? [];
+      const points = await seriesOf('uptimeSeconds', goneAtMs);
       return points.find(({ ts }) => ts > goneAtMs && ts < killedAtMs);
     });
     // The uptime that was read says when that was.
-    const bootMs = Date.now() - Number((await readFile('/proc/uptime', 'utf8')).split(' ')[0]) * 1000;
-    expect(Math.abs(bootMs + Number(taken.value) * 1000 - taken.ts)).toBeLessThan(500);
+    expect(Math.abs(wallOffset() + Number(taken.value) * 1000 - taken.ts)).toBeLessThan(500);
   });
 
-  it('takes up a changed period on SIGHUP, and leaves the other sensor as it was', async () => {
+  test('takes up a changed period on SIGHUP, and leaves the other sensor as it was', async ({ expect, gateway }) => {
+    const { agent, configWith, until, pointsOf, rewrite } = gateway;
     agent.start();
     await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
     await rewrite(configWith('200ms'));
@@ -115,7 +144,25 @@ describe('the daemon', () => {
     expect(agent.log).toContain('"changed":["sensors"],"needRestart":[]');
   });
 
-  it('says what only a restart takes up, and goes on with the old configuration when the new one is wrong', async () => {
+  test('hears a SIGHUP that comes while it starts', async ({ gateway }) => {
+    const { agent, configWith, until, rewrite } = gateway;
+    agent.start();
+    await until('the state folder', () =>
+      access(join(agent.folder, 'state/agent.lock')).then(
+        () => true,
+        () => undefined,
+      ),
+    );
+    await rewrite(configWith('200ms'));
+    agent.hangUp();
+    await until('the reload', () => (agent.log.includes('the configuration was read again') ? true : undefined));
+  });
+
+  test('says what only a restart takes up, and goes on with the old configuration when the new one is wrong', async ({
+    expect,
+    gateway,
+  }) => {
+    const { agent, configWith, until, status, rewrite } = gateway;
     agent.start();
     await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
     await rewrite(configWith('1s', 'outbox: { maxBytes: 20MB }'));
@@ -125,9 +172,32 @@ describe('the daemon', () => {
     agent.hangUp();
     await until('the refusal', () => (agent.log.includes('is not taken up') ? true : undefined));
     expect((await status()).alerts).toEqual(expect.arrayContaining([expect.stringContaining('outbocks')]));
+    // What was changed is changed again, and then taken back: the file is what runs.
+    await rewrite(configWith('1s', 'outbox: { maxBytes: 20MB }\nlog: { level: debug }'));
+    agent.hangUp();
+    await until('the other change', () => (agent.log.includes('"changed":["log"]') ? true : undefined));
+    expect((await status()).alerts).toEqual([expect.stringContaining('restart needed')]);
+    await rewrite(configWith('1s'));
+    agent.hangUp();
+    await until('the end of the alert', async () => ((await status()).alerts as unknown[]).length === 0 || undefined);
   });
 
-  it('counts the bytes of the day on over a restart, where a metered link has a budget', async () => {
+  test.for([60, 90, 120, 150, 180, 210, 240, 270, 300, 340, 380, 450])(
+    'stops in good order when it is told to %i ms into its start',
+    async (ms, { expect, gateway }) => {
+      const { agent } = gateway;
+      agent.start();
+      await delay(ms);
+      const code = await agent.stopCode();
+      // Before Node can listen for it the signal itself ends the process.
+      expect(agent.log).not.toMatch(/fault of the program|AbortError/);
+      expect([0, 'SIGTERM']).toContain(code);
+      expect(agent.log === '' || code === 0 || !agent.log.includes('the agent runs')).toBe(true);
+    },
+  );
+
+  test('counts the bytes of the day on over a restart, where a metered link has a budget', async ({ expect, gateway }) => {
+    const { agent, configWith, until, pointsOf, status, rewrite } = gateway;
     await rewrite(configWith('1s').replace(`accessToken: "${TOKEN}" }`, `accessToken: "${TOKEN}", dailyBudget: 10MB }`));
     const sentToday = async (): Promise<number> => ((await status()).connection as { sentTodayBytes: number }).sentTodayBytes;
     agent.start();
@@ -141,15 +211,27 @@ describe('the daemon', () => {
     expect(second).toBeGreaterThanOrEqual(first);
   });
 
-  it('refuses to start a second time on the same state folder, by the name of the first', async () => {
+  test('says of every way back that fails that it failed, not of every second one', async ({ expect, gateway }) => {
+    const { agent, configWith, until, rewrite } = gateway;
+    await rewrite(`${configWith('1s')}\nfirmware: { installFolder: "${agent.folder}/opt", guardFolder: "${agent.folder}/guard" }`);
+    agent.start();
+    await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
+    const codes: unknown[] = [];
+    for (let n = 0; n < 4; n += 1) codes.push((await agent.command(['firmware', 'rollback', '--to', '9.9.9'])).exitCode);
+    expect(codes).toEqual([1, 1, 1, 1]);
+  });
+
+  test('refuses to start a second time on the same state folder, by the name of the first', async ({ expect, gateway }) => {
+    const { agent, until } = gateway;
     agent.start();
     await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
     const second = await agent.command(['run']);
     expect(second.exitCode).toBe(1);
-    expect(second.err).toMatch(/^turnstone: another agent \(process \d+\) uses the state folder/);
+    expect(second.err).toMatch(/^turnstone: another agent \(process \d+\) uses /);
   });
 
-  it('ends with 78 and every fault when the configuration is wrong', async () => {
+  test('ends with 78 and every fault when the configuration is wrong', async ({ expect, gateway }) => {
+    const { agent, configWith, rewrite } = gateway;
     await rewrite(configWith('1s').replace('kind: host', 'kind: hots').replace('separator', 'seperator'));
     const { exitCode, err } = await agent.command(['run']);
     expect(exitCode).toBe(78);
@@ -157,7 +239,8 @@ describe('the daemon', () => {
     expect(err).not.toMatch(/\n {4}at /);
   });
 
-  it('shows the access token nowhere, whatever the platform does to it', async () => {
+  test('shows the access token nowhere, whatever the platform does to it', async ({ expect, gateway }) => {
+    const { platform, agent, until } = gateway;
     platform.faults.plant({ kind: 'drop' });
     platform.faults.plant({ kind: 'answer', status: 500, body: `bad request to /api/v1/${TOKEN}/telemetry` });
     platform.faults.plant({ kind: 'answer', status: 302, headers: { location: `http://elsewhere/${TOKEN}` } }, { times: 10 });

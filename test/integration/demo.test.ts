@@ -1,7 +1,8 @@
 /** The README's first command, as a newcomer runs it, and what it must say when readings are lost on the way. */
 import { spawn } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { messageOf } from '../../src/errors.ts';
 
 const DEMO = join(import.meta.dirname, '../../scripts/demo.sh');
@@ -21,7 +22,7 @@ interface Outcome {
 }
 
 async function demo(...flags: string[]): Promise<Outcome> {
-  const child = spawn(DEMO, [...flags, '--json', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(DEMO, ['--json', '--port', '0', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '';
   let err = '';
   child.stdout.on('data', (piece: Buffer) => {
@@ -39,8 +40,17 @@ async function demo(...flags: string[]): Promise<Outcome> {
   }
 }
 
-describe('./scripts/demo.sh', () => {
-  it('shows addresses to open, and ends with nothing missing and nothing different', { timeout: WITHIN_MS }, async () => {
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+// At once: each waits most of its time, and has ports and folders of its own.
+describe.concurrent('./scripts/demo.sh', () => {
+  it('shows addresses to open, and ends with nothing missing and nothing different', { timeout: WITHIN_MS }, async ({ expect }) => {
     const { exitCode, out, verdict } = await demo('--for', '10s');
     expect(out).toMatch(/platform +http:\/\/127\.0\.0\.1:\d+/);
     expect(verdict).toMatchObject({ missing: 0, different: 0 });
@@ -48,22 +58,34 @@ describe('./scripts/demo.sh', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('loses nothing when the agent is killed every 5 s', { timeout: WITHIN_MS }, async () => {
+  it('loses nothing when the agent is killed every 5 s', { timeout: WITHIN_MS }, async ({ expect }) => {
     const { exitCode, verdict } = await demo('--for', '22s', '--kill-every', '5s');
     expect(verdict).toMatchObject({ missing: 0, different: 0 });
     expect(exitCode).toBe(0);
   });
 
-  it('loses nothing when the platform is gone for a while', { timeout: WITHIN_MS }, async () => {
+  it('loses nothing when the platform is gone for a while', { timeout: WITHIN_MS }, async ({ expect }) => {
     const { exitCode, verdict } = await demo('--for', '25s', '--outage', '10s');
     expect(verdict).toMatchObject({ missing: 0, different: 0 });
     expect(exitCode).toBe(0);
   });
 
-  it('finds the batch that a lying proxy swallowed, and exits 1', { timeout: WITHIN_MS }, async () => {
+  it('finds the batch that a lying proxy swallowed, and exits 1', { timeout: WITHIN_MS }, async ({ expect }) => {
     const { exitCode, err, verdict } = await demo('--for', '15s', '--sabotage');
     expect(verdict.missing).toBeGreaterThan(0);
     expect(err).toContain('is not at the platform');
     expect(exitCode).toBe(1);
+  });
+});
+
+// By themselves: what is shared here is the moment.
+describe('a demo', () => {
+  it('runs beside another that was started at the same moment and wants the same port', { timeout: WITHIN_MS }, async ({ expect }) => {
+    const port = await freePort();
+    const both = await Promise.all(['5s', '5s'].map((time) => demo('--for', time, '--port', `${port}`)));
+    const addresses = both.flatMap(({ out }) => out.match(/http:\/\/127\.0\.0\.1:\d+/g) ?? []);
+    expect([addresses.length, new Set(addresses).size]).toEqual([4, 4]);
+    expect(addresses).toContain(`http://127.0.0.1:${port}`);
+    expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
   });
 });

@@ -1,4 +1,5 @@
 /** Every file in config/examples is right, and does what it says on the simulated board that `--simulate` would give it. */
+
 import { readdirSync } from 'node:fs';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -9,17 +10,19 @@ import type { AgentConfig, SensorConfig } from '../../src/config/agent-config.ts
 import { readConfig } from '../../src/config/read-config.ts';
 import { sensorSchema } from '../../src/config/schema/sensors.ts';
 import { systemClock } from '../../src/host/clock.ts';
+import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
 import type { Sample } from '../../src/sensors/sensor.ts';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench, until } from '../support/board-bench.ts';
+import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../config/examples');
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
 const environment = { PROVISION_KEY: 'a-provision-key', PROVISION_SECRET: 'a-provision-secret' };
-const signal = AbortSignal.timeout(120_000);
+const { signal } = new AbortController();
 /** Drivers need no more time than this on the board. */
 const FAST_MS = 300;
 
@@ -83,7 +86,7 @@ it('there is an example for every kind of sensor', async () => {
 
 async function readings(sensors: readonly SensorConfig[], { ports, folder }: BoardBench): Promise<void> {
   const samples: Sample[] = [];
-  const deps = { ports, clock: systemClock, log: silentLog, stateFolder: folder };
+  const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
   // The driver's copy lies in this bench's folder.
   const here = sensors.map((sensor) => (sensor.kind === 'module' ? { ...sensor, file: join(folder, 'tank-level.mjs') } : sensor));
   const sampler = new Sampler(
@@ -103,7 +106,7 @@ async function movements(config: AgentConfig, { ports, record }: BoardBench): Pr
   for (const actuator of config.actuators) {
     const isSwitch = actuator.kind === 'gpio-output' || ('type' in actuator && actuator.type === 'bool');
     const isText = actuator.kind === 'command';
-    const driver = await openDriver(actuator, { ports, clock: systemClock }, signal);
+    const driver = await openDriver(actuator, { ...OF_THIS_MACHINE, ports, clock: systemClock }, signal);
     for (const value of isSwitch ? [true, false] : isText ? ['hello'] : [20, 15]) await driver.write(value, signal);
     await driver.close();
     if (!isText) expect((await record()).filter(({ kind }) => kind === 'moved' || kind === 'received').length).toBeGreaterThan(0);

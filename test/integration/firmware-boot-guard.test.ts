@@ -1,12 +1,18 @@
 /** The boot guard is a shell script: it is killed at every command that it was seen to run, and started again. */
 import { spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { guardLines } from '../../src/firmware/guard-state.ts';
+import { noteConfig } from '../../src/firmware/noted-config.ts';
+import { updateFiles } from '../../src/firmware/update-files.ts';
+import { systemFiles } from '../../src/host/files.ts';
 
 const GUARD = join(import.meta.dirname, '../../systemd/boot-guard');
-const COMMANDS = ['sed', 'sync', 'mv', 'rm', 'ln', 'readlink', 'dd', 'timeout', 'systemctl'];
+const COMMANDS = ['sed', 'sync', 'mv', 'rm', 'ln', 'readlink', 'dd', 'mkdir', 'timeout', 'head', 'sha256sum', 'systemctl'];
+const CONFIG = 'version: 1\n';
 const MOST_RUNS = 6;
 /** Most of a guard's life is waiting for the disk. */
 const AT_ONCE = 4;
@@ -47,11 +53,14 @@ async function stage(scene: Scene): Promise<string> {
     'opt/turnstone/releases/2.0.0',
     'var/lib/turnstone/firmware',
     'var/lib/turnstone-guard',
+    'etc/turnstone',
   ])
     await mkdir(join(root, folder), { recursive: true });
   for (const version of ['1.0.0', '2.0.0']) await writeFile(join(root, `opt/turnstone/releases/${version}/turnstone`), '', { mode: 0o755 });
   await symlink('releases/2.0.0', join(root, 'opt/turnstone/current'));
-  await writeFile(join(guard, 'trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
+  await writeFile(join(root, 'etc/turnstone/turnstone.yaml'), CONFIG);
+  const config = createHash('sha256').update(CONFIG).digest('hex');
+  await writeFile(join(guard, 'trial'), `id=one\nversion=2.0.0\nprevious=1.0.0\nconfig=${config}\n`);
   await writeFile(join(guard, 'result'), 'id=one\noutcome=swapped\nversion=2.0.0\n');
   if (scene.starts !== undefined) await writeFile(join(guard, 'starts'), `count=${scene.starts}\n`);
   if (scene.ticks !== undefined) await writeFile(join(guard, 'ticks'), `count=${scene.ticks}\n`);
@@ -82,6 +91,22 @@ async function lookAt(root: string): Promise<{ current: string; outcome: string;
   const trial = await readFile(join(folder, 'trial'), 'utf8').catch(() => '');
   const current = (await readlink(join(root, 'opt/turnstone/current'))).split('/').at(-1) ?? '';
   return { current, outcome: /^outcome=(.*)$/m.exec(result)?.[1] ?? '', isOver: trial === '' };
+}
+
+/** Five starts that could not read the configuration, and then three of another kind, of which the fourth is one too many. */
+async function expectOnlyOthersCounted(root: string): Promise<void> {
+  for (let start = 1; start <= 5; start += 1) {
+    await guard(root, 'starting');
+    await guard(root, 'stopped', { EXIT_STATUS: '66' });
+  }
+  for (let start = 1; start <= 3; start += 1) {
+    await guard(root, 'starting');
+    await guard(root, 'stopped', { EXIT_STATUS: '1' });
+    expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
+  }
+  await guard(root, 'starting');
+  expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
+  await rm(root, { recursive: true });
 }
 
 describe.each(Object.keys(SCENES))('the boot guard %s', (name) => {
@@ -116,6 +141,17 @@ describe.each(Object.keys(SCENES))('the boot guard %s', (name) => {
 });
 
 describe('the boot guard', () => {
+  it.each(['link', 'pipe'])('is led nowhere, and held up by nothing, by a %s in the place of a confirmation', async (what) => {
+    const root = await stage({ ticks: 99, command: 'tick', ends: { current: '', outcome: '' } });
+    const confirmed = join(root, 'var/lib/turnstone/firmware/confirmed');
+    await writeFile(join(root, 'elsewhere'), 'id=one\n');
+    if (what === 'link') await symlink(join(root, 'elsewhere'), confirmed);
+    else await new Promise((resolve) => spawn('mkfifo', [confirmed]).once('exit', resolve));
+    await guard(root, 'tick');
+    expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
+    await rm(root, { recursive: true });
+  });
+
   it('lets a new release start three times, and says nothing of a release that is not on trial', async () => {
     const root = await stage({ command: 'starting', ends: { current: '', outcome: '' } });
     for (let start = 1; start <= 3; start += 1) {
@@ -129,7 +165,143 @@ describe('the boot guard', () => {
     await rm(root, { recursive: true });
   });
 
-  it('forgets a trial whose swap never came about, and stays when there is nothing to go back to', async () => {
+  it.each([true, false])('rolls back on a disk that takes nothing, the way back laid by the helper: %s', async (isLaid) => {
+    const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
+    const folder = join(root, 'var/lib/turnstone-guard');
+    if (isLaid) {
+      await symlink('releases/1.0.0', join(root, 'opt/turnstone/back'));
+      await writeFile(join(folder, 'result.back'), 'id=one\noutcome=rolled-back\nversion=2.0.0\nreason=not confirmed\n');
+    }
+    // No file can be written, in place or anew, and no link can be made; names can still be exchanged.
+    for (const name of ['starts.tmp', 'result.tmp']) await mkdir(join(folder, name));
+    for (const name of ['dd', ...(isLaid ? ['ln'] : [])]) await writeFile(join(root, 'bin', name), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    for (let start = 1; start <= 3; start += 1) {
+      await guard(root, 'starting');
+      expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
+    }
+    await guard(root, 'starting');
+    expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: isLaid ? 'rolled-back' : 'swapped', isOver: true });
+    await rm(root, { recursive: true });
+  });
+
+  it('takes a start that it can count nowhere for the last', async () => {
+    const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
+    await writeFile(join(root, 'run'), 'no folder');
+    await writeFile(join(root, 'bin/dd'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    await guard(root, 'starting');
+    expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
+    await rm(root, { recursive: true });
+  });
+
+  it.each<[string, (file: string) => Promise<unknown>]>([
+    ['missing', (file) => rm(file)],
+    ['empty', (file) => writeFile(file, '')],
+    ['changed since the trial began', (file) => writeFile(file, `${CONFIG}sensorz: []\n`)],
+    ['nothing that can be read', (file) => rm(file).then(() => mkdir(file))],
+  ])('takes a configuration that is %s for no fault of the release, and its starts for none', async (_how, change) => {
+    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+    await change(join(root, 'etc/turnstone/turnstone.yaml'));
+    for (let start = 1; start <= 5; start += 1) {
+      await guard(root, 'starting');
+      await guard(root, 'stopped', { EXIT_STATUS: '78' });
+      expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
+    }
+    await rm(root, { recursive: true });
+  });
+
+  /** Names a driver, an authority behind a link, and a credential; the trial is the helper's own. */
+  async function stageWithFiles(): Promise<{ readonly root: string; readonly driver: string }> {
+    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+    const settings = join(root, 'etc/turnstone');
+    const driver = join(settings, 'my driver.mjs');
+    await writeFile(driver, 'export default {};\n');
+    await writeFile(join(settings, 'authority-1.pem'), 'x'.repeat(300_000));
+    await symlink('authority-1.pem', join(settings, 'authority.pem'));
+    await mkdir(join(settings, 'credentials'));
+    await writeFile(join(settings, 'credentials/token'), 'secret');
+    const text = `platform: { caFile: ${settings}/authority.pem, accessTokenCredential: turnstone_token }\nsensors:\n  - file: "${driver}"\n`;
+    await writeFile(join(settings, 'turnstone.yaml'), text);
+    const noted = await noteConfig(updateFiles(systemFiles), settings);
+    expect(noted.file).toEqual([join(settings, 'authority.pem'), join(settings, 'credentials/token'), driver]);
+    await writeFile(join(root, 'var/lib/turnstone-guard/trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0', ...noted }));
+    return { root, driver };
+  }
+
+  it('rolls a release back that refuses the configuration where all that it names is as it was', async () => {
+    const { root } = await stageWithFiles();
+    await guard(root, 'stopped', { EXIT_STATUS: '78' });
+    expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
+    await rm(root, { recursive: true });
+  });
+
+  it.each<[string, (root: string, driver: string) => Promise<unknown>]>([
+    ['driver changed', (_root, driver) => writeFile(driver, 'export defaul')],
+    ['driver is gone', (_root, driver) => rm(driver)],
+    ['driver is a pipe', (_root, driver) => rm(driver).then(() => new Promise((done) => spawn('mkfifo', [driver]).once('exit', done)))],
+    ['driver is endless', (_root, driver) => rm(driver).then(() => symlink('/dev/zero', driver))],
+    ['authority behind a link changed', (root) => writeFile(join(root, 'etc/turnstone/authority-1.pem'), 'y')],
+    ['credential changed', (root) => writeFile(join(root, 'etc/turnstone/credentials/token'), '')],
+  ])('takes it for no fault of the release that the %s, and its starts for none', async (_what, change) => {
+    const { root, driver } = await stageWithFiles();
+    await change(root, driver);
+    for (let start = 1; start <= 5; start += 1) {
+      await guard(root, 'starting');
+      await guard(root, 'stopped', { EXIT_STATUS: '78' });
+      expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
+    }
+    await rm(root, { recursive: true });
+  });
+
+  it('counts no start that could not read the configuration, and every other', async () => {
+    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+    await expectOnlyOthersCounted(root);
+  });
+
+  it.each(['never', 'only once'])('counts none of them on a disk that takes a count %s either, and every other', async (takes) => {
+    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+    if (takes === 'only once') await guard(root, 'starting');
+    await writeFile(join(root, 'bin/dd'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    if (takes === 'only once') await guard(root, 'stopped', { EXIT_STATUS: '66' });
+    await expectOnlyOthersCounted(root);
+  });
+
+  it('rolls a release back that refuses the configuration where nobody noted which it was', async () => {
+    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+    await writeFile(join(root, 'var/lib/turnstone-guard/trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
+    await guard(root, 'stopped', { EXIT_STATUS: '78' });
+    expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
+    await rm(root, { recursive: true });
+  });
+
+  it('counts in place, so that a file which has its room needs no more', async () => {
+    const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
+    const before = (await stat(join(root, 'var/lib/turnstone-guard/starts'))).ino;
+    await guard(root, 'starting');
+    expect(await readFile(join(root, 'var/lib/turnstone-guard/starts'), 'utf8')).toBe('count=1\n');
+    expect((await stat(join(root, 'var/lib/turnstone-guard/starts'))).ino).toBe(before);
+    await rm(root, { recursive: true });
+  });
+
+  it.each(['starting', 'stopped', 'tick'])(
+    'leaves a trial alone whose swap may be about to come, at %s, and counts from then on',
+    async (turn) => {
+      const root = await stage({ starts: 0, ticks: 0, command: 'starting', ends: { current: '', outcome: '' } });
+      await rm(join(root, 'var/lib/turnstone-guard/result'));
+      await rm(join(root, 'opt/turnstone/current'));
+      await symlink('releases/1.0.0', join(root, 'opt/turnstone/current'));
+      for (let run = 1; run <= 4; run += 1) await guard(root, turn, { EXIT_STATUS: '78' });
+      expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: '', isOver: false });
+      await rm(join(root, 'opt/turnstone/current'));
+      await symlink('releases/2.0.0', join(root, 'opt/turnstone/current'));
+      for (let start = 1; start <= 3; start += 1) await guard(root, 'starting');
+      expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
+      await guard(root, 'starting');
+      expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
+      await rm(root, { recursive: true });
+    },
+  );
+
+  it('forgets a trial whose swap was done and that made way for another release, and stays when there is nothing to go back to', async () => {
     const scene = { starts: 3, command: 'starting', ends: { current: '', outcome: '' } } as const;
     const cut = await stage(scene);
     await rm(join(cut, 'opt/turnstone/current'));

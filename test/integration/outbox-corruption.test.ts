@@ -2,11 +2,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/host/log.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { DEFAULT_OUTBOX_SETTINGS } from '../../src/outbox/outbox-settings.ts';
 import { SEGMENT_HEADER_BYTES, scanSegment, segmentHeader } from '../../src/outbox/segment-file.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryFiles } from '../support/memory-files.ts';
 import { drain, FakeTimeSync } from '../support/outbox-fixture.ts';
-import { MemoryFiles } from '../support/outbox-memory-files.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../support/outbox-settings.ts';
 
 const FOLDER = '/outbox';
 const TIMEOUT_MS = 120_000;

@@ -6,7 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleChild, runCampaign } from '../support/outbox-crash-campaign.ts';
+import { bundleChild } from '../support/bundled-child.ts';
+import { runCampaign } from '../support/outbox-crash-campaign.ts';
 
 const KILLS = Number(process.env.OUTBOX_KILLS ?? 300);
 const TIMEOUT_MS = Math.max(180_000, KILLS * 1_000);
@@ -18,7 +19,7 @@ let folder: string;
 let child: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-crash-child-'));
-  child = await bundleChild(folder);
+  child = await bundleChild(join(import.meta.dirname, '../support/outbox-crash-child.ts'), folder);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,10 +1,13 @@
 /** Provisioning over HTTP against the platform's two strategies and its refusals; what a technician reads is part of the fact. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
+import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { systemRandomBytes } from '../../src/host/random.ts';
 import type { ProvisionType } from '../../src/local-platform/device-registry.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
@@ -48,18 +51,19 @@ async function provision(
   const alerted = Promise.withResolvers<string>();
   const alerts = { raise: (_name: string, message: string) => alerted.resolve(message), clear: () => {} };
   boards += 1;
-  const common = { alerts, log: silentLog, hide: () => {} };
+  const common = { alerts, log: silentLog, files: systemFiles, hide: () => {} };
   const stateFolder = await mkdtemp(join(folder, `${boards}-`));
   const obtaining = obtainCredentials(
     {
       ...common,
-      store: await CredentialsStore.open({ ...common, stateFolder }),
+      store: await CredentialsStore.open({ ...common, clock: systemClock, stateFolder }),
       settings: {
         provisioning: { deviceName: '{serial}', secret: { deviceKey: `${name}-key`, deviceSecret: secret }, onUnauthorised: 'hold' },
       },
       provision: (request, signal) => provisionDevice(request, { settings, clock: systemClock }, signal),
       tokenWorks: (token, signal) => tokenWorks(open, token, signal),
       clock: systemClock,
+      randomBytes: systemRandomBytes,
       board: { serial, hostname: 'board' },
     },
     stop.signal,

@@ -15,6 +15,7 @@ const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: s
   './scripts/demo.sh': { file: 'test/integration/demo.test.ts', words: 'scripts/demo.sh' },
   './scripts/test.sh': { file: '.ci/run', words: 'stage ./scripts/test.sh' },
   './scripts/lab.sh': { file: '.ci/run', words: 'stage ./scripts/lab.sh' },
+  'npm run simulate -- --seeds 30': { file: '.ci/run', words: 'stage ./scripts/dev.sh node test/simulation/simulate.ts' },
   './scripts/build-release.sh --arch arm64': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },
   'sudo apt install zstd': { file: 'scripts/test-release.sh', words: 'missing+=(zstd)' },
   'mkdir turnstone && tar --zstd -xf turnstone-*.tar.zst -C turnstone': {

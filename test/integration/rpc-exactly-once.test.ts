@@ -136,7 +136,7 @@ function judge({ status, reply }: RpcOutcome, moves: number, count: Count): void
   const said = JSON.stringify({ status, reply, moves });
   expect(moves, said).toBeLessThanOrEqual(1);
   if (status === 504) count.unanswered += 1;
-  else if (reply.error?.code === 'uncertain') {
+  else if (reply.error?.code === 'outcome-unknown') {
     count.uncertain += 1;
     count.uncertainMoved += moves;
   } else if (reply.error !== undefined) {

@@ -52,6 +52,16 @@ describe('server-side RPC', () => {
     expect(await risings()).toBe(4);
   });
 
+  it('gets no old answer from before a restart of the server under the same id, moves nothing, and does when it is given again', async () => {
+    bench.platform.rpc.restart();
+    expect((await pulse(33)).reply.result).toMatchObject({ name: 'relay1' });
+    bench.platform.rpc.restart();
+    expect((await pulse(33)).reply.error?.code).toBe('outcome-unknown');
+    expect(await risings()).toBe(1);
+    expect((await pulse(33)).reply.result).toMatchObject({ name: 'relay1' });
+    expect(await risings()).toBe(2);
+  });
+
   it('is taken in order when several wait, each once', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, (_, n) => pulse(n + 1)));
     expect(outcomes.map(({ status }) => status)).toEqual(Array(20).fill(200));

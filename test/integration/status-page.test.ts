@@ -114,12 +114,28 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     watched.expectClean();
   });
 
-  it('asks the doctor, and shows an open claim with its code', async () => {
-    const watched = await open();
-    bench.claim = async () => ({ secretKey: 'ABCDE-FGHJK', untilMs: Date.now() + 600_000, code: ['101', '010', '101'] });
-    await watched.page.reload();
+  it('shows an open claim with its code behind the PIN, and without one where its secret is read', async () => {
+    const claim = { secretKey: 'ABCDE-FGHJK', untilMs: Date.now() + 600_000, code: ['101', '010', '101'] };
+    const unguarded = await open();
+    bench.claim = async () => claim;
+    await unguarded.page.reload();
+    await unguarded.page.getByText(/turnstone claim shows its secret/).waitFor();
+    expect(await unguarded.page.content()).not.toContain('ABCDE-FGHJK');
+    expect(await unguarded.violations()).toEqual([]);
+    await context.close();
+    await bench.stop();
+
+    const watched = await open({ settings: { pin: '471199' } });
+    bench.claim = async () => claim;
+    await watched.page.locator('#pin-input').fill('471199');
+    await watched.page.keyboard.press('Enter');
     await watched.page.getByText('ABCDE-FGHJK').waitFor();
     await watched.page.getByRole('img', { name: /QR code/ }).waitFor();
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('asks the doctor', async () => {
+    const watched = await open();
     await watched.page.getByRole('button', { name: 'Run the checks' }).click();
     await watched.page.getByText('91 % full').waitFor();
     expect(await watched.violations()).toEqual([]);
@@ -209,6 +225,26 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     // One column: nothing is wider than the phone.
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
     watched.expectClean();
+  });
+
+  it('lists the updates as they are given, the latest first, and tells of one that failed', async () => {
+    const update = (to: string, startedAtMs: number) => ({
+      title: 'turnstone',
+      version: to,
+      from: '1.0.0',
+      outcome: 'FAILED',
+      startedAtMs,
+      endedAtMs: startedAtMs,
+    });
+    const failed = [{ title: 'turnstone', version: '3.0.0', reason: 'wrong signature' }];
+    const { page } = await open({
+      view: changed(({ firmware }) => ({ firmware: { ...firmware, failed, history: [update('3.0.0', 2), update('2.0.0', 1)] } })),
+    });
+    await page.getByText('turnstone 3.0.0: wrong signature').waitFor();
+    expect(await page.locator('#firmware-list li').allTextContents()).toEqual([
+      expect.stringContaining('to 3.0.0'),
+      expect.stringContaining('to 2.0.0'),
+    ]);
   });
 
   it('is sound on a desktop, light and dark', async () => {

@@ -1,10 +1,10 @@
 /** The whole agent, cut off at random moments: while it uploads, and while it makes itself a device at first boot. */
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DiskFolder } from './disk-image.ts';
 import { Guest } from './guest.ts';
 import { GuestAgent, makeBundle } from './guest-agent.ts';
+import { linesOf } from './lines.ts';
 import { PlatformView, until } from './platform-view.ts';
 import { recordFigure } from './results/figures.ts';
 
@@ -34,7 +34,7 @@ describe('an agent whose machine loses power', () => {
     for (let life = 0; life <= UPLOAD_CUTS; life += 1) {
       const guest = await Guest.boot({ disks: [disk] });
       const [meter, record] = [await guest.serial('ttyS1'), await guest.serial('ttyS2')];
-      createInterface({ input: record }).on('line', (line) => {
+      linesOf(record).on('line', (line) => {
         const number = /"key":"n","value":(\d+)/.exec(line)?.[1];
         if (number !== undefined) durable.add(Number(number));
       });

@@ -44,8 +44,11 @@ export class AgentProcess {
     return this.#printed;
   }
 
-  start(): void {
-    const child = spawn(process.execPath, [MAIN, 'run', '--config', this.configFile], { stdio: ['ignore', 'pipe', 'pipe'] });
+  start(environment: Readonly<Record<string, string>> = {}): void {
+    const child = spawn(process.execPath, [MAIN, 'run', '--config', this.configFile], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (piece: Buffer) => {
         this.#log += piece.toString();
@@ -70,6 +73,12 @@ export class AgentProcess {
     await ended;
   }
 
+  /** Stops it and says how it ended: with which exit code, or by which signal. */
+  async stopCode(): Promise<number | string | null> {
+    await this.stop();
+    return this.#child?.exitCode ?? this.#child?.signalCode ?? null;
+  }
+
   /** SIGHUP. */
   hangUp(): void {
     this.#child?.kill('SIGHUP');
@@ -84,11 +93,18 @@ export class AgentProcess {
   /** Runs a command of this board's. */
   command(
     words: readonly string[],
-    options: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+    options: {
+      readonly input?: string;
+      readonly environment?: Readonly<Record<string, string>>;
+      readonly config?: false;
+      readonly uid?: number;
+      readonly gid?: number;
+    } = {},
   ): Promise<CommandOutcome> {
-    const child = spawn(process.execPath, [MAIN, ...words, '--config', this.configFile], {
+    const child = spawn(process.execPath, [MAIN, ...words, ...(options.config === false ? [] : ['--config', this.configFile])], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...options.environment },
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.gid ?? options.uid }),
     });
     child.stdin.end(options.input ?? '');
     let out = '';

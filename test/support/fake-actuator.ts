@@ -18,7 +18,7 @@ export class FakeActuator implements ActuatorDriver {
     this.shown = value;
   }
 
-  readonly read = async (): Promise<ActuatorValue> => this.shown;
+  read: (signal: AbortSignal) => Promise<ActuatorValue> = async () => this.shown;
 
   async close(): Promise<void> {
     this.closed = true;

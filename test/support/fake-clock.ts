@@ -6,13 +6,21 @@ interface Timer {
   readonly callback: () => void;
 }
 
+const MOST_AT_ONCE = 10_000;
+
 export class FakeClock implements Clock {
   bootId: string;
   #monotonicMs: number;
   #wallOffsetMs: number;
   readonly #timers = new Set<Timer>();
+  /** What every wait that is drawn gets. */
+  jitter: () => number;
 
-  constructor(options: { readonly bootId?: string; readonly monotonicMs?: number; readonly wallMs?: number } = {}) {
+  constructor(
+    options: { readonly bootId?: string; readonly monotonicMs?: number; readonly wallMs?: number; readonly jitter?: number } = {},
+  ) {
+    const { jitter = 0.5 } = options;
+    this.jitter = () => jitter;
     this.bootId = options.bootId ?? 'boot-1';
     this.#monotonicMs = options.monotonicMs ?? 10_000;
     this.#wallOffsetMs = (options.wallMs ?? 1_780_000_000_000) - this.#monotonicMs;
@@ -69,11 +77,13 @@ export class FakeClock implements Clock {
   /** Moves time on, firing each timer at its own time. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#monotonicMs + ms;
-    for (;;) {
+    for (let atOnce = 0; ; atOnce += 1) {
+      if (atOnce > MOST_AT_ONCE) throw new Error('timers that are due at once go on for ever');
       await settle();
       const next = [...this.#timers].sort((a, b) => a.atMs - b.atMs)[0];
       if (next === undefined || next.atMs > untilMs) break;
       this.#timers.delete(next);
+      if (next.atMs > this.#monotonicMs) atOnce = 0;
       this.#monotonicMs = Math.max(this.#monotonicMs, next.atMs);
       next.callback();
     }

@@ -11,7 +11,6 @@ import { type AgentConfig, configSchema } from '../../src/config/agent-config.ts
 import { FirmwareUpdater } from '../../src/firmware/firmware-updater.ts';
 import { REQUEST_NAME, type ReleasePaths, releasePaths } from '../../src/firmware/guard-state.ts';
 import { answerRequest } from '../../src/firmware/release-swap.ts';
-import { systemFiles } from '../../src/firmware/update-files.ts';
 import type { UpdaterDeps, Vitals } from '../../src/firmware/updater-deps.ts';
 import type { Clock } from '../../src/host/clock.ts';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
@@ -19,6 +18,7 @@ import { silentLog } from '../../src/host/log.ts';
 import type { FirmwareBody } from '../../src/platform/device-api.ts';
 import { type Death, MortalFiles } from './mortal-files.ts';
 import { makeImage, makeKeys, type ReleaseImage } from './release-image.ts';
+import { systemUpdateFiles } from './system-update-files.ts';
 
 const run = promisify(execFile);
 const GUARD = join(import.meta.dirname, '../../systemd/boot-guard');
@@ -65,8 +65,13 @@ class SimulatedClock implements Clock {
     if (!signal.aborted) this.#nowMs += ms;
   }
 
+  jitter(): number {
+    return 0;
+  }
+
+  /** A request here ends long before anything that is looked at now and then. */
   after(_ms: number, _callback: () => void): () => void {
-    throw new Error('an update has no timers');
+    return () => {};
   }
 }
 
@@ -211,7 +216,7 @@ export class Gateway {
     while (!stop.signal.aborted) {
       await new Promise((resolve) => setTimeout(resolve, 1));
       if (helper.isDead) helper = new MortalFiles(this.root);
-      if (!(await systemFiles.list(this.paths.firmware)).includes(REQUEST_NAME)) continue;
+      if (!(await systemUpdateFiles.list(this.paths.firmware)).includes(REQUEST_NAME)) continue;
       this.helperWasAsked = true;
       const gate = Promise.withResolvers<void>();
       this.clock.gate = gate.promise;
@@ -261,7 +266,6 @@ export class Gateway {
       requestRestart: () => stop.abort(),
       runHandler: async () => {},
       newId: () => crypto.randomUUID(),
-      random: () => 0,
     };
   }
 
@@ -302,6 +306,7 @@ export class Gateway {
     await mkdir(join(this.root, 'bin'));
     await writeFile(join(this.root, 'bin/systemctl'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
     await writeFile(join(this.root, 'etc/turnstone/trusted-keys/release.pem'), this.keys.publicPem);
-    await systemFiles.link(join('releases', version), join(this.paths.home, 'current'));
+    await writeFile(join(this.root, 'etc/turnstone/turnstone.yaml'), 'version: 1\n');
+    await systemUpdateFiles.link(join('releases', version), join(this.paths.home, 'current'));
   }
 }

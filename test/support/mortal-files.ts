@@ -4,7 +4,9 @@
  */
 import { open, symlink } from 'node:fs/promises';
 import { relative } from 'node:path';
-import { type PartFile, systemFiles, type UpdateFiles } from '../../src/firmware/update-files.ts';
+import type { UpdateFiles } from '../../src/firmware/update-files.ts';
+import type { OpenFile } from '../../src/host/files.ts';
+import { systemUpdateFiles } from './system-update-files.ts';
 
 export class Killed extends Error {}
 
@@ -69,33 +71,33 @@ export class MortalFiles {
         this.change(
           'write',
           path,
-          () => systemFiles.write(path, content, mode),
+          () => systemUpdateFiles.write(path, content, mode),
           () => half(`${path}.tmp`, content),
         ),
-      rename: (from, to) => this.change('rename', to, () => systemFiles.rename(from, to)),
-      remove: (path) => this.change('remove', path, () => systemFiles.remove(path)),
-      makeFolder: (path, mode) => this.change('folder', path, () => systemFiles.makeFolder(path, mode)),
-      syncFolder: (path) => this.change('sync', path, () => systemFiles.syncFolder(path)),
+      rename: (from, to) => this.change('rename', to, () => systemUpdateFiles.rename(from, to)),
+      remove: (path) => this.change('remove', path, () => systemUpdateFiles.remove(path)),
+      makeFolder: (path, mode) => this.change('folder', path, () => systemUpdateFiles.makeFolder(path, mode)),
+      syncFolder: (path) => this.change('sync', path, () => systemUpdateFiles.syncFolder(path)),
       link: (target, path) =>
         this.change(
           'link',
           path,
-          () => systemFiles.link(target, path),
+          () => systemUpdateFiles.link(target, path),
           () => symlink(target, `${path}.tmp`).catch(() => undefined),
         ),
-      openPart: (path, mode) => this.change('open', path, async () => this.#part(path, await systemFiles.openPart(path, mode))),
-      read: look(systemFiles.read),
-      readLink: look(systemFiles.readLink),
-      openPlain: look(systemFiles.openPlain),
-      list: look(systemFiles.list),
-      isFolder: look(systemFiles.isFolder),
-      freeBytes: look(systemFiles.freeBytes),
+      openPart: (path, mode) => this.change('open', path, async () => this.#part(path, await systemUpdateFiles.openPart(path, mode))),
+      read: look(systemUpdateFiles.read),
+      readLink: look(systemUpdateFiles.readLink),
+      openPlain: look(systemUpdateFiles.openPlain),
+      list: look(systemUpdateFiles.list),
+      freeBytes: look(systemUpdateFiles.freeBytes),
     };
   }
 
-  #part(path: string, part: PartFile): PartFile {
+  #part(path: string, part: OpenFile): OpenFile {
     return {
-      handle: part.handle,
+      read: (into, at) => part.read(into, at),
+      size: () => part.size(),
       write: (bytes, at) =>
         this.change(
           'part',
@@ -104,7 +106,7 @@ export class MortalFiles {
           () => part.write(bytes.subarray(0, bytes.length / 2), at),
         ),
       truncate: (bytes) => this.change('truncate', path, () => part.truncate(bytes)),
-      sync: () => this.change('sync', path, () => part.sync()),
+      datasync: () => this.change('sync', path, () => part.datasync()),
       close: () => part.close(),
     };
   }

@@ -2,19 +2,33 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Clock } from '../../src/host/clock.ts';
+import { correctedClock } from '../../src/host/corrected-clock.ts';
+import type { Files } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
-import type { FileLayer } from '../../src/outbox/file-layer.ts';
+import { BootTimes } from '../../src/outbox/boot-times.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import type { Lane, OutboxBatch, ResolvedEntry } from '../../src/outbox/outbox-batch.ts';
-import { DEFAULT_OUTBOX_SETTINGS, type OutboxSettings } from '../../src/outbox/outbox-settings.ts';
+import type { OutboxDeps } from '../../src/outbox/outbox-parts.ts';
+import type { OutboxSettings } from '../../src/outbox/outbox-settings.ts';
 import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+import { UnreadFiles } from '../../src/outbox/unread-files.ts';
 import { FakeClock } from './fake-clock.ts';
+import { MemoryFiles } from './memory-files.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from './outbox-settings.ts';
+import { WatchedFiles } from './watched-files.ts';
 
 export const NO_LIMITS = { maxEntries: 1_000_000, maxBytes: 1 << 30 };
 export const LANES: readonly Lane[] = ['alarm', 'live', 'backlog'];
 
+/** Of 100 ms and of a real one each; nothing here takes so long, and on a disk in memory only the clock can be waited for. */
+const MOST_TURNS = 8_000;
+const MOST_TURNS_IN_MEMORY = 1_000;
+
 /** A clock's synchronisation that a test decides about. */
 export class FakeTimeSync {
+  /** What the wall clock is known to lack, ms. */
+  correction = 0;
   #synchronised: boolean;
   readonly #listeners = new Set<() => void>();
 
@@ -24,6 +38,10 @@ export class FakeTimeSync {
 
   isSynchronised(): boolean {
     return this.#synchronised;
+  }
+
+  correctionMs(): number {
+    return this.correction;
   }
 
   onChange(listener: () => void): () => void {
@@ -42,23 +60,38 @@ export class OutboxFixture {
   readonly clock: FakeClock;
   timeSync: FakeTimeSync;
   settings: OutboxSettings;
-  files: FileLayer | undefined;
+  readonly #disk = new WatchedFiles();
+  files: Files = this.#disk.files;
+  /** Over all tries to open it. */
+  readonly unread: UnreadFiles;
   readonly #opened: Outbox[] = [];
 
   private constructor(folder: string, settings: Partial<OutboxSettings>) {
     this.folder = folder;
     this.clock = new FakeClock();
     this.timeSync = new FakeTimeSync();
+    this.unread = new UnreadFiles(this.clock);
     this.settings = { ...DEFAULT_OUTBOX_SETTINGS, minFreeBytes: 0, ...settings };
+  }
+
+  /** The clock with what it is known to lack, as it is in this boot. */
+  get rightClock(): Clock {
+    return correctedClock(this.clock, { correctionMs: () => this.timeSync.correctionMs() });
   }
 
   static async make(settings: Partial<OutboxSettings> = {}): Promise<OutboxFixture> {
     return new OutboxFixture(await mkdtemp(join(tmpdir(), 'turnstone-outbox-')), settings);
   }
 
-  async open(): Promise<Outbox> {
-    const { folder, clock, settings, timeSync, files } = this;
-    const deps = { folder, clock, log: silentLog, settings, timeSync, ...(files === undefined ? {} : { files }) };
+  /** Of a board's clock, before its outbox is open. */
+  watch(): BootTimes {
+    const { folder, rightClock: clock, timeSync, files, unread } = this;
+    return BootTimes.watching({ folder, clock, log: silentLog, timeSync, files, unread, timeUncertain: this.settings.timeUncertain });
+  }
+
+  async open(more: Pick<OutboxDeps, 'watch'> = {}): Promise<Outbox> {
+    const { folder, rightClock: clock, settings, timeSync, files, unread } = this;
+    const deps = { folder, clock, log: silentLog, settings, timeSync, files, unread, ...more };
     const outbox = await Outbox.open(deps, new AbortController().signal);
     this.#opened.push(outbox);
     return outbox;
@@ -66,6 +99,11 @@ export class OutboxFixture {
 
   entry(key: string, value: TelemetryEntry['value'], more: Partial<TelemetryEntry> = {}): TelemetryEntry {
     return { device: 'self', key, value, bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs(), class: 'regular', ...more };
+  }
+
+  /** Entries of four keys whose values are noise, so that nothing packs them away. */
+  noise(count: number, from = 0): TelemetryEntry[] {
+    return Array.from({ length: count }, (_none, at) => this.entry(`key${at % 4}`, noiseAt(from + at)));
   }
 
   /** Appends, and lets the commit age pass when nothing else closes the block. */
@@ -76,15 +114,17 @@ export class OutboxFixture {
     await this.until(appended);
   }
 
-  /** Lets time pass until something that waits for files as well as for the clock has ended. */
+  /** Lets time pass until something that waits for files as well as for the clock has ended; while the real disk works, it stands. */
   async until<T>(work: Promise<T>): Promise<T> {
     let ended = false;
     const end = (): void => {
       ended = true;
     };
     work.then(end, end);
-    while (!ended) {
-      await this.clock.advance(100);
+    const most = this.files instanceof MemoryFiles ? MOST_TURNS_IN_MEMORY : MOST_TURNS;
+    for (let turns = 0; !ended; turns += 1) {
+      if (turns > most) throw new Error('it never ends');
+      if (this.#disk.underWay === 0) await this.clock.advance(100);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     return work;
@@ -106,4 +146,9 @@ export async function drain(outbox: Outbox, limits = NO_LIMITS): Promise<Resolve
     entries.push(...batch.entries);
     await outbox.acknowledge(batch);
   }
+}
+
+function noiseAt(at: number): number {
+  const mixed = Math.imul(at ^ (at >>> 15) ^ 0x6d2b79f5, 0x2c1b3c6d);
+  return (Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39) ^ (mixed >>> 7)) >>> 8;
 }

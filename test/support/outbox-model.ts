@@ -3,39 +3,57 @@
  * and one time. Runs a sequence of steps against a real outbox on a disk in memory, and throws when the two part.
  */
 
+import { systemCode } from '../../src/errors.ts';
 import { stringifyJson } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import type { Lane, OutboxBatch } from '../../src/outbox/outbox-batch.ts';
-import { DEFAULT_OUTBOX_SETTINGS, type OutboxSettings } from '../../src/outbox/outbox-settings.ts';
+import type { OutboxSettings } from '../../src/outbox/outbox-settings.ts';
 import type { TelemetryEntry, TelemetryValue } from '../../src/outbox/telemetry-entry.ts';
 import { FakeClock } from './fake-clock.ts';
-import { FakeTimeSync } from './outbox-fixture.ts';
-import { MemoryFiles } from './outbox-memory-files.ts';
+import { type Faults, MemoryFiles } from './memory-files.ts';
+import { FakeTimeSync, NO_LIMITS } from './outbox-fixture.ts';
+import {
+  checkLedger,
+  checkReading,
+  checkSelection,
+  checkStatus,
+  isMark,
+  type KnownEntry,
+  type KnownOutbox,
+} from './outbox-model-checks.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from './outbox-settings.ts';
 
 export type Step =
   | { readonly kind: 'append'; readonly count: number; readonly alarm: boolean; readonly ownTime: boolean }
   | { readonly kind: 'pass'; readonly ms: number }
-  | { readonly kind: 'deliver'; readonly lane: Lane; readonly maxEntries: number; readonly acknowledge: boolean }
+  /** So many batches on their way together. */
+  | (DeliverStep & { readonly kind: 'deliver' })
   | { readonly kind: 'reject' }
+  /** The first entry of a lane stands aside, until all that do are put back or given up. */
+  | { readonly kind: 'setAside'; readonly lane: Lane }
+  | { readonly kind: 'endAside'; readonly giveUp: boolean }
+  | { readonly kind: 'resend'; readonly key: string }
   | { readonly kind: 'reopen' }
+  /** Closed, and opened from a disk whose next reads fail. */
+  | { readonly kind: 'reopenFromBadDisk'; readonly reads: number }
+  /** The next reads of a running outbox fail. */
+  | { readonly kind: 'failReads'; readonly reads: number }
   | { readonly kind: 'kill'; readonly afterOperations: number }
   | { readonly kind: 'powerCut'; readonly afterOperations: number; readonly keepsPercent: number; readonly synchronised: boolean }
   | { readonly kind: 'stepClock'; readonly ms: number }
   | { readonly kind: 'failDisk'; readonly code: string; readonly operations: number };
 
-interface Known {
-  readonly entry: TelemetryEntry;
-  /** Its append resolved: from now on it must not be lost. */
-  resolved: boolean;
-  /** It gave way in memory or to a bound, and its append said so. */
-  refused: boolean;
-  ts?: number;
-  given: boolean;
-  acknowledged: boolean;
+interface DeliverStep {
+  readonly lane: Lane;
+  readonly maxEntries: number;
+  readonly maxBytes: number;
+  readonly batches: number;
+  readonly acknowledge: boolean;
 }
 
 const FOLDER = '/outbox';
+const HARMS: ReadonlySet<Step['kind']> = new Set(['kill', 'powerCut', 'failDisk', 'failReads', 'reopenFromBadDisk']);
 
 export class OutboxModel {
   readonly files = new MemoryFiles();
@@ -45,13 +63,18 @@ export class OutboxModel {
   readonly #settings: OutboxSettings;
   #timeSync = new FakeTimeSync();
   #outbox: Outbox | undefined;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownEntry>();
   #next = 0;
   #boots = 1;
   #random: () => number;
   /** A crash may take counters and acknowledgements with it. */
   #crashed = false;
   #diskFailed = false;
+  #isHarmed = false;
+  /** Counts the processes. */
+  #life = 0;
+  #givenUp = 0;
+  readonly #steppedBack = new Set<string>();
 
   /** `build: 'forgets-to-sync'` is the outbox on files whose syncs do nothing: the model must tell. */
   constructor(settings: Partial<OutboxSettings>, seed: number, build: 'whole' | 'forgets-to-sync' = 'whole') {
@@ -67,11 +90,15 @@ export class OutboxModel {
 
   async run(steps: readonly Step[]): Promise<void> {
     await this.#open();
-    for (const step of steps) await this.#do(step);
+    for (const step of steps) {
+      await this.#do(step);
+      if (this.#isExact) checkStatus(this.#view());
+    }
     await this.#end();
   }
 
   async #do(step: Step): Promise<void> {
+    this.#isHarmed ||= HARMS.has(step.kind);
     switch (step.kind) {
       case 'append':
         this.#append(step.count, step.alarm, step.ownTime);
@@ -79,13 +106,25 @@ export class OutboxModel {
       case 'pass':
         return this.clock.advance(step.ms);
       case 'deliver':
-        await this.#deliver(step.lane, step.maxEntries, step.acknowledge);
+        await this.#deliver(step);
         return;
       case 'reject':
         return this.#reject();
+      case 'setAside':
+        return this.#setAside(step.lane);
+      case 'endAside':
+        return this.#endAside(step.giveUp);
+      case 'resend':
+        return this.#resend(step.key);
       case 'reopen':
         await this.#close();
         return this.#open();
+      case 'reopenFromBadDisk':
+        await this.#close();
+        return this.#open({}, this.#failingReads(step.reads));
+      case 'failReads':
+        this.files.faults = this.#failingReads(step.reads);
+        return;
       case 'kill':
         await this.#dieAfter(step.afterOperations);
         this.clock.reboot({ bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs() });
@@ -99,6 +138,7 @@ export class OutboxModel {
         this.#timeSync = new FakeTimeSync(step.synchronised);
         return this.#open();
       case 'stepClock':
+        if (step.ms < 0) this.#steppedBack.add(this.clock.bootId);
         this.clock.stepWall(step.ms);
         return;
       case 'failDisk':
@@ -106,9 +146,11 @@ export class OutboxModel {
     }
   }
 
-  async #open(settings: Partial<OutboxSettings> = {}): Promise<void> {
-    this.files.faults = {};
+  async #open(settings: Partial<OutboxSettings> = {}, faults: Faults = {}): Promise<void> {
+    this.files.faults = faults;
     this.#diskFailed = false;
+    this.#life += 1;
+    for (const known of this.#known.values()) delete known.asideAs;
     const deps = { folder: FOLDER, clock: this.clock, log: silentLog, timeSync: this.#timeSync, files: this.files };
     this.#outbox = await Outbox.open({ ...deps, settings: { ...this.#settings, ...settings } }, new AbortController().signal);
   }
@@ -116,13 +158,14 @@ export class OutboxModel {
   #append(count: number, alarm: boolean, ownTime: boolean): void {
     const batch = Array.from({ length: count }, () => {
       const entry = this.#entry(alarm, ownTime);
-      const known: Known = { entry, resolved: false, refused: false, given: false, acknowledged: false };
+      const known: KnownEntry = { entry, refused: false, given: false, acknowledged: false };
       this.#known.set(nameOf(entry.key, entry.value), known);
       return known;
     });
     this.#opened.append(batch.map(({ entry }) => entry)).then(
       () => {
-        for (const known of batch) known.resolved = true;
+        const committed = { atMs: this.clock.monotonicMs(), life: this.#life };
+        for (const known of batch) known.committed = committed;
       },
       () => {
         for (const known of batch) known.refused = true;
@@ -149,14 +192,24 @@ export class OutboxModel {
     };
   }
 
-  async #deliver(lane: Lane, maxEntries: number, acknowledge: boolean): Promise<boolean> {
-    const batch = await this.#opened.peek(lane, { maxEntries, maxBytes: 1 << 20 });
-    if (batch === undefined) return false;
-    this.#check(batch);
-    if (!acknowledge) return true;
-    await this.#opened.acknowledge(batch);
-    for (const { key, value } of batch.entries) if (!isMark(key)) this.#of(key, value).acknowledged = true;
-    return true;
+  async #deliver({ lane, acknowledge, batches, ...limits }: DeliverStep): Promise<boolean> {
+    const onTheirWay: OutboxBatch[] = [];
+    for (let at = 0; at < batches; at += 1) {
+      const batch = await this.#opened.peek(lane, limits, onTheirWay.at(-1));
+      if (this.#isExact && at === 0) checkSelection(this.#view(), lane, limits, batch);
+      if (batch === undefined) break;
+      this.#check(batch);
+      const before = onTheirWay.flatMap(({ ranges }) => ranges);
+      if (batch.ranges.some(([first, last]) => before.some((other) => other[0] <= last && first <= other[1])))
+        throw new Error('two batches on their way have the same entries');
+      onTheirWay.push(batch);
+    }
+    if (!acknowledge) return onTheirWay.length > 0;
+    for (const batch of onTheirWay) {
+      await this.#opened.acknowledge(batch);
+      for (const { key, value } of batch.entries) if (!isMark(key)) this.#of(key, value).acknowledged = true;
+    }
+    return onTheirWay.length > 0;
   }
 
   async #reject(): Promise<void> {
@@ -164,8 +217,68 @@ export class OutboxModel {
     const [entry] = batch?.entries ?? [];
     if (batch === undefined || entry === undefined) return;
     this.#check(batch);
-    await this.#opened.reject(batch, entry, 'not wanted');
-    this.#of(entry.key, entry.value).acknowledged = true;
+    const isKept = await this.#opened.reject(entry, 'not wanted').then(
+      () => true,
+      (error: unknown) => {
+        if (!this.#diskFailed || systemCode(error) === undefined) throw error;
+        return false;
+      },
+    );
+    if (!isKept) return;
+    const known = this.#of(entry.key, entry.value);
+    known.acknowledged = true;
+    known.rejected = true;
+  }
+
+  async #setAside(lane: Lane): Promise<void> {
+    const batch = await this.#opened.peek(lane, { maxEntries: 10, maxBytes: 1 << 20 });
+    const entry = batch?.entries.at(0);
+    if (batch === undefined || entry === undefined || isMark(entry.key)) return;
+    this.#check(batch);
+    this.#opened.aside.add(entry.sequence);
+    this.#of(entry.key, entry.value).asideAs = entry.sequence;
+  }
+
+  async #endAside(giveUp: boolean): Promise<void> {
+    for (const known of this.#known.values()) {
+      const sequence = known.asideAs;
+      if (sequence === undefined) continue;
+      const found = await this.#opened.aside.peek(sequence);
+      const alone = typeof found === 'string' ? undefined : found;
+      delete known.asideAs;
+      if (alone !== undefined) this.#check(alone);
+      if (alone !== undefined && alone.entries.at(0)?.sequence !== sequence) throw new Error(`${describe(known)} is given as another`);
+      if (this.#isExact && (alone?.entries.at(0)?.sequence !== sequence || alone.entries.length !== 1))
+        throw new Error(`${describe(known)} stands aside and is not given alone`);
+      if (!giveUp) this.#opened.aside.putBack(sequence);
+      else {
+        this.#opened.aside.giveUp(sequence);
+        known.acknowledged = true;
+        known.rejected = true;
+        this.#givenUp += 1;
+      }
+    }
+  }
+
+  async #resend(key: string): Promise<void> {
+    // What was given up would go along, and nobody says whether it should.
+    if (this.#givenUp > 0) return;
+    const wanted = [...this.#known.values()].filter((known) => known.entry.key === key && known.acknowledged && known.rejected !== true);
+    const signal = new AbortController().signal;
+    const query = { key, fromMs: 0, toMs: Number.POSITIVE_INFINITY };
+    const count = await this.#opened.resend(query, signal).catch((error: unknown) => {
+      if (!this.#isHarmed) throw error;
+    });
+    if (this.#isExact && count !== wanted.length) throw new Error(`${count} of ${wanted.length} delivered entries are sent again`);
+    // Neighbours in the same blocks go along.
+    const waiting = new Set<KnownEntry>();
+    for await (const entry of this.#opened.read({ heldOnly: true }, signal))
+      if (!isMark(entry.key)) waiting.add(this.#of(entry.key, entry.value));
+    for (const known of this.#isExact ? wanted : []) if (!waiting.has(known)) throw new Error(`${describe(known)} does not wait again`);
+    for (const known of waiting) {
+      if (known.acknowledged) known.resent = true;
+      known.acknowledged = false;
+    }
   }
 
   #check(batch: OutboxBatch): void {
@@ -198,7 +311,7 @@ export class OutboxModel {
     this.#outbox = undefined;
     this.#crashed = true;
     for (const known of this.#known.values()) {
-      if (!known.resolved) known.refused = true;
+      if (known.committed === undefined) known.refused = true;
       // Delivery goes on when the disk takes nothing, not even a boot's offset: a crash then is the one thing that may change a time.
       if (this.#diskFailed) delete known.ts;
     }
@@ -216,24 +329,33 @@ export class OutboxModel {
     };
   }
 
+  #failingReads(reads: number): Faults {
+    let left = reads;
+    return { fail: (operation) => (operation === 'read' && left-- > 0 ? { code: 'EIO' } : undefined) };
+  }
+
   async #close(): Promise<void> {
     this.files.faults = {};
     await this.clock.advance(60_000);
     await this.#opened.close();
-    for (const known of this.#known.values()) if (!known.resolved) known.refused = true;
+    for (const known of this.#known.values()) if (known.committed === undefined) known.refused = true;
   }
 
   /** Nothing that was resolved may be missing in the end: all is drained, and what is not there must have been counted. */
   async #end(): Promise<void> {
+    if (this.#isExact) await this.#checkWhole();
     await this.#close();
     this.#timeSync.become(true);
     await this.#open({ timeUncertain: 'send' });
-    for (const lane of ['alarm', 'live', 'backlog'] as const) while (await this.#deliver(lane, 1_000, true));
+    if (this.#isExact) await this.#checkWhole();
+    const all = { ...NO_LIMITS, maxEntries: 1_000, batches: 1, acknowledge: true };
+    for (const lane of ['alarm', 'live', 'backlog'] as const) while (await this.#deliver({ ...all, lane }));
     for (const lane of ['alarm', 'live', 'backlog'] as const)
-      if (await this.#deliver(lane, 1_000, true)) throw new Error(`${lane} gives more`);
+      if (await this.#deliver({ ...all, lane })) throw new Error(`${lane} gives more`);
+    if (this.#isExact) await this.#checkWhole();
     const { thinned, dropped, damaged, heldEntries } = this.#opened.status();
     this.counted = { thinned, dropped };
-    const missing = [...this.#known.values()].filter((known) => known.resolved && !known.given && !known.acknowledged);
+    const missing = [...this.#known.values()].filter((known) => known.committed !== undefined && !known.given && !known.acknowledged);
     if (heldEntries !== 0) throw new Error(`${heldEntries} entries are held and not given out`);
     if (missing.length > thinned + dropped + damaged && !(this.#crashed && this.#settings.maxBytes < DEFAULT_OUTBOX_SETTINGS.maxBytes))
       throw new Error(
@@ -249,10 +371,28 @@ export class OutboxModel {
     for (const { entry, ts } of this.#known.values()) {
       if (ts === undefined || entry.takenAtMs !== undefined) continue;
       const name = `${entry.bootId} ${entry.key}`;
+      // Readings follow a clock that is set back.
+      if (this.#steppedBack.has(entry.bootId)) continue;
       const before = last.get(name);
       if (before !== undefined && before >= ts) throw new Error(`${name} has ${ts} after ${before}`);
       last.set(name, ts);
     }
+  }
+
+  async #checkWhole(): Promise<void> {
+    await checkReading(this.#view());
+    await checkLedger(this.#view());
+  }
+
+  /** Nothing has happened that may cost an acknowledgement, an entry or a count. */
+  get #isExact(): boolean {
+    return !this.#isHarmed && this.#settings.maxBytes === DEFAULT_OUTBOX_SETTINGS.maxBytes;
+  }
+
+  #view(): KnownOutbox {
+    const { order } = this.#settings;
+    const nowMs = this.clock.monotonicMs();
+    return { outbox: this.#opened, entries: [...this.#known.values()], life: this.#life, nowMs, order, givenUp: this.#givenUp };
   }
 
   get #opened(): Outbox {
@@ -260,23 +400,18 @@ export class OutboxModel {
     return this.#outbox;
   }
 
-  #of(key: string, value: TelemetryValue): Known {
+  #of(key: string, value: TelemetryValue): KnownEntry {
     const known = this.#known.get(nameOf(key, value));
     if (known === undefined) throw new Error(`nobody appended ${key} ${stringifyJson(value)}`);
     return known;
   }
 }
 
-/** Entries of the outbox's own: the time before it is a guess, or what was lost. */
-function isMark(key: string): boolean {
-  return key.endsWith('_timeUncertain') || key.startsWith('outbox');
-}
-
 function nameOf(key: string, value: TelemetryValue): string {
   return `${key} ${typeof value} ${stringifyJson(value)}`;
 }
 
-function describe(known: Known | undefined): string {
+function describe(known: KnownEntry | undefined): string {
   return known === undefined ? '' : `${known.entry.key} ${stringifyJson(known.entry.value)} of ${known.entry.bootId}`;
 }
 

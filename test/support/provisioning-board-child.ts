@@ -1,13 +1,14 @@
 /**
  * A board's first boot as a process of its own, over real files and real HTTP, that a test can kill anywhere:
  * `provisioning-board-child.ts URL STATE-FOLDER SERIAL [STEP]`. It prints `ready` and waits for a line on stdin, so that a kill meets provisioning
- * and not the start of Node; then `done` once a reading was taken by the platform, or `alert: …`. With a STEP it kills itself there.
+ * and not the start of Node; `at …` for each step and each touch of a file, so that a kill can fall by what was done and not by time; then
+ * `done` once a reading was taken by the platform, or `alert: …`. With a STEP it kills itself there.
  */
 import { once } from 'node:events';
-import { open } from 'node:fs/promises';
 import { systemClock } from '../../src/host/clock.ts';
-import { writeDurably } from '../../src/host/durable-file.ts';
+import { type OpenFile, type OpenMode, type OpenOptions, systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { systemRandomBytes } from '../../src/host/random.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { provisionDevice } from '../../src/platform/provision-device.ts';
 import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
@@ -27,7 +28,14 @@ const alerts = {
 process.stdout.write('ready\n');
 await once(process.stdin, 'data');
 let writes = 0;
-const store = await CredentialsStore.open({ stateFolder, log: silentLog, alerts, hide: () => {}, write: mortalWrite });
+const store = await CredentialsStore.open({
+  stateFolder,
+  clock,
+  log: silentLog,
+  alerts,
+  hide: () => {},
+  files: { ...systemFiles, open: mortalOpen, rename: mortalRename },
+});
 const open_ = (accessToken: string): HttpDeviceApi => new HttpDeviceApi({ settings, clock, token: () => accessToken });
 const { token } = await obtainCredentials(
   {
@@ -38,6 +46,7 @@ const { token } = await obtainCredentials(
     provision: (request, requestSignal) => provisionDevice(request, { settings, clock }, requestSignal),
     tokenWorks: (accessToken, probeSignal) => tokenWorks(open_, accessToken, probeSignal),
     clock,
+    randomBytes: systemRandomBytes,
     log: silentLog,
     alerts,
     hide: () => {},
@@ -53,18 +62,36 @@ await deviceApi.close();
 process.exit(0);
 
 function dieAt(step: string): void {
+  process.stdout.write(`at ${step}\n`);
   if (step === killAt) process.kill(process.pid, 'SIGKILL');
 }
 
 /** Each write of the two files has three places to die: with half a temporary file, before the rename, and after it. */
-async function mortalWrite(path: string, content: string): Promise<void> {
+async function mortalOpen(path: string, mode: OpenMode, options?: OpenOptions): Promise<OpenFile> {
+  const file = await systemFiles.open(path, mode, options);
+  if (mode !== 'replace') return file;
   writes += 1;
-  if (killAt === `write-${writes}-half` || killAt === `write-${writes}-not-renamed`) {
-    const file = await open(`${path}.tmp`, 'w', 0o600);
-    await file.writeFile(killAt.endsWith('half') ? content.slice(0, content.length / 2) : content);
-    await file.sync();
-    process.kill(process.pid, 'SIGKILL');
-  }
-  await writeDurably(path, content);
+  const write = async (bytes: Uint8Array, position: number): Promise<void> => {
+    process.stdout.write(`at write-${writes}\n`);
+    const half = killAt === `write-${writes}-half`;
+    await file.write(half ? bytes.subarray(0, bytes.length / 2) : bytes, position);
+    if (half || killAt === `write-${writes}-not-renamed`) {
+      await file.datasync();
+      process.kill(process.pid, 'SIGKILL');
+    }
+  };
+  return {
+    read: file.read.bind(file),
+    write,
+    datasync: () => file.datasync(),
+    size: () => file.size(),
+    truncate: file.truncate.bind(file),
+    close: () => file.close(),
+  };
+}
+
+async function mortalRename(from: string, to: string): Promise<void> {
+  await systemFiles.rename(from, to);
+  await systemFiles.syncFolder(stateFolder);
   dieAt(`write-${writes}-renamed`);
 }

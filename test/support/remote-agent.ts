@@ -5,14 +5,18 @@
  *
  * Prints "ready" when it polls. `killAt` ends it at a named point of an RPC with a probability: by its own hand, between two instructions.
  */
+
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { ActuatorSide } from '../../src/agent/actuator-side.ts';
+import { AlertList } from '../../src/agent/alert-list.ts';
 import { RemoteSide } from '../../src/agent/remote-side.ts';
 import { configSchema } from '../../src/config/agent-config.ts';
 import { openPorts } from '../../src/hardware/open-ports.ts';
 import { systemClock } from '../../src/host/clock.ts';
+import { systemFiles } from '../../src/host/files.ts';
 import { AgentLog } from '../../src/host/log.ts';
+import { runProgram } from '../../src/host/run-program.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import type { Checkpoint } from '../../src/rpc/rpc-executor.ts';
 
@@ -37,7 +41,7 @@ const KILLED = 'killed ';
 
 const options = JSON.parse(process.argv[2] ?? '{}') as RemoteAgentOptions;
 const clock = systemClock;
-const log = new AgentLog({ level: options.logLevel ?? 'error', sink: { write: (line) => process.stderr.write(line) } });
+const log = new AgentLog({ clock, level: options.logLevel ?? 'error', sink: { write: (line) => process.stderr.write(line) } });
 const config = configSchema.parse({
   version: 1,
   platform: {
@@ -60,11 +64,14 @@ const deviceApi = new HttpDeviceApi({ settings: { url: options.platformUrl }, to
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
-const side = await ActuatorSide.open({ config, ports, clock, log, onRuleEvent: () => {} }, stop.signal);
+const side = await ActuatorSide.open(
+  { config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, alerts: new AlertList(log) },
+  stop.signal,
+);
 const remote = await RemoteSide.open(
   {
     config: () => config,
-    ...{ deviceApi, side, clock, log },
+    ...{ deviceApi, side, clock, files: systemFiles, runProgram, log },
     work: {
       getStatus: () => ({ up: true }),
       readSensor: async () => [],

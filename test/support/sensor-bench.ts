@@ -1,8 +1,12 @@
 /** Sensors for tests: configurations as the schema completes them, and what sensors stand on. */
+
 import type { SensorConfigOf, SensorKind } from '../../src/config/agent-config.ts';
 import { sensorSchema } from '../../src/config/schema/sensors.ts';
 import { systemClock } from '../../src/host/clock.ts';
+import { systemFiles } from '../../src/host/files.ts';
+import { HostMetrics, type HostMetricsOptions, type HostMetricsSource } from '../../src/host/host-metrics.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { runProgram } from '../../src/host/run-program.ts';
 import type { SensorDeps } from '../../src/sensors/sensor-deps.ts';
 import type { BoardBench } from './board-bench.ts';
 
@@ -13,6 +17,12 @@ export function sensorConfig<K extends SensorKind>(
   return sensorSchema.parse(written) as unknown as SensorConfigOf<K>;
 }
 
+/** What drivers ask of the machine they run on. */
+export const OF_THIS_MACHINE = {
+  runProgram,
+  openHostMetrics: (options: HostMetricsOptions): HostMetricsSource => new HostMetrics(options),
+};
+
 export function sensorDeps({ ports, folder }: Pick<BoardBench, 'ports' | 'folder'>): SensorDeps {
-  return { ports, clock: systemClock, log: silentLog, stateFolder: folder };
+  return { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
 }

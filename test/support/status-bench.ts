@@ -2,6 +2,7 @@
 
 import { type Clock, systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { systemRandomBytes } from '../../src/host/random.ts';
 import { LogRing } from '../../src/status/log-ring.ts';
 import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
@@ -9,6 +10,9 @@ import type { StatusView } from '../../src/status/status-view.ts';
 export class StatusBench {
   view: (nowMs: number, wallMs: number) => StatusView = workingView;
   claim: StatusServerDeps['claim'] = async () => undefined;
+  series: StatusServerDeps['series'] = twoPoints;
+  /** What the server told the agent's log. */
+  readonly told: string[] = [];
   readonly #settings: StatusServerSettings;
   readonly #clock: Clock;
   readonly #listeners = new Set<(line: string) => void>();
@@ -53,7 +57,8 @@ export class StatusBench {
     this.#server = await StatusServer.open({
       settings: { ...this.#settings, port: this.#port },
       clock,
-      log: silentLog,
+      randomBytes: systemRandomBytes,
+      log: { ...silentLog, warn: (_fields, message) => this.told.push(message) },
       logLines: this.#logLines,
       view: () => this.view(clock.monotonicMs(), clock.wallMs()),
       metrics: () => [{ name: 'turnstone_alerts', help: 'Things.', type: 'gauge', samples: [{ value: 2 }] }],
@@ -61,16 +66,7 @@ export class StatusBench {
         health: { ok: true, reasons: [] },
         readiness: { ok: false, reasons: ['nothing was acknowledged since the start'] },
       }),
-      series: async ({ keys, fromMs, toMs }) =>
-        Object.fromEntries(
-          keys.map((key) => [
-            key,
-            [
-              [fromMs, (fromMs + toMs) / 2],
-              [20, 22],
-            ] as const,
-          ]),
-        ),
+      series: (query, signal) => this.series(query, signal),
       diagnose: async () => ({
         verdict: 'warning',
         findings: [{ id: 'disk', title: 'disk', verdict: 'warning', reason: '91 % full', remedy: 'make room' }],
@@ -87,6 +83,17 @@ export class StatusBench {
   }
 }
 
+const twoPoints: StatusServerDeps['series'] = async ({ keys, fromMs, toMs }) =>
+  Object.fromEntries(
+    keys.map((key) => [
+      key,
+      [
+        [fromMs, (fromMs + toMs) / 2],
+        [20, 22],
+      ] as const,
+    ]),
+  );
+
 export function workingView(nowMs: number, wallMs: number): StatusView {
   return {
     version: '1.2.3',
@@ -102,7 +109,7 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       ...{ sentBytes: 123_456, receivedBytes: 23_456, sentTodayBytes: 100_000, dailyBudgetBytes: 5_000_000 },
     },
     outbox: {
-      ...{ heldEntries: 12, heldBytes: 4_096, hoursThatFit: 90, rejected: 0, thinned: 0, dropped: 0, writtenBytes: 1_000_000 },
+      ...{ heldEntries: 12, heldBytes: 4_096, hoursThatFit: 90, rejected: 0, thinned: 0, dropped: 0, damaged: 0, writtenBytes: 1_000_000 },
       ...{ oldestTs: wallMs - 2_000, lanes: { alarm: 0, live: 12, backlog: 0 }, ratePerS: 10 },
     },
     sensors: [

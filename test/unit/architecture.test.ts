@@ -53,6 +53,30 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
   },
   { word: /\bprocess\.env\b/, where: /^host\//, why: 'only host/ reads the environment' },
   { word: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.hrtime\b/, where: /^host\//, why: 'only host/ reads a clock' },
+  {
+    word: /from '(node:fs|node:fs\/promises|tar)'|import\('node:fs/,
+    // The kernel's own files are what the adapters of hardware ports are for; the command line and the stand-ins are programs of their own; and
+    // the configuration is read through Machine.loadConfig, in whose place a simulated world puts its own.
+    where: /^(host\/|hardware\/linux-|cli\/|local-platform\/|simulated-board\/|config\/checks\/files\.ts)/,
+    why: 'only host/ opens files: the running agent has them through Files',
+  },
+  {
+    word: /\b(setTimeout|setInterval|setImmediate)\(|\bAbortSignal\.timeout\(|from 'node:timers/,
+    // What waits there is a person at a command line, or the process's own compile cache.
+    where: /^(host\/|cli\/|main\.ts|control-socket\/control-client\.ts)/,
+    why: 'only host/ sets timers: the running agent has them through Clock',
+  },
+  {
+    word: /\bMath\.random\b|\b(randomUUID|randomBytes|randomInt)\b[^;]*from 'node:crypto'|\bcrypto\.(randomUUID|getRandomValues)\b/,
+    // The platform's own names for things: no device sees them.
+    where: /^(host\/|local-platform\/)/,
+    why: 'only host/ draws: waits by Clock.jitter, what nobody may guess by Machine.randomBytes',
+  },
+  {
+    word: /\bsystem(Clock|Files|RandomBytes)\b|\bthisMachine\b|import (?!type)[^;]*\brunProgram\b[^;]*from/,
+    where: /^(host\/|cli\/|agent\/machine\.ts|local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
+    why: 'only where a program is put together is the machine named: everything else is given what it stands on',
+  },
   { word: /['"`]\/proc\//, where: /^host\//, why: 'only host/ reads /proc' },
   { word: /'node:child_process'/, where: /^host\//, why: 'only host/ spawns' },
   { word: /\bprocess\.exit\(|\bprocess\.exitCode\s*=/, where: /^main\.ts$/, why: 'only main.ts ends the process' },

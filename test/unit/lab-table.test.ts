@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { labTable, tableInReadme, withTable } from '../../scripts/lab-table.ts';
+import { labTable } from '../../scripts/lab-table.ts';
+import { tableInReadme, withTable } from '../../scripts/readme-table.ts';
 import { type LabRun, readLabRun } from '../lab/results/lab-run.ts';
 
 const README = join(import.meta.dirname, '../../README.md');
@@ -37,14 +38,14 @@ describe('the lab table', () => {
 
   it('replaces what stood between its marks, and only that', () => {
     const readme = 'before\n<!-- lab table: made by scripts/lab-table.ts -->\nold\n<!-- end of lab table -->\nafter\n';
-    const written = withTable(readme, 'new');
-    expect(tableInReadme(written)).toBe('new');
+    const written = withTable(readme, 'lab', 'new');
+    expect(tableInReadme(written, 'lab')).toBe('new');
     expect(written).toBe(readme.replace('old', 'new'));
   });
 
   it('in the README is the one of the result file', async () => {
     const run = await readLabRun();
-    expect(tableInReadme(await readFile(README, 'utf8'))).toBe(labTable(run));
+    expect(tableInReadme(await readFile(README, 'utf8'), 'lab')).toBe(labTable(run));
     expect([run.tests.failed, run.tests.skipped], 'the run is a whole one').toEqual([0, 0]);
   });
 });

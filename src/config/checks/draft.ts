@@ -1,6 +1,7 @@
 /** A configuration as far as it could be parsed: cross checks work on what is whole, so that one fault does not hide the others. */
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../agent-config.ts';
 import type { ConfigPath, PathFault } from '../config-fault.ts';
+import { platformKeysOf, sensorKeys } from '../sensor-keys.ts';
 
 export interface Placed<T> {
   readonly config: T;
@@ -11,11 +12,33 @@ export interface ConfigDraft {
   readonly sensors: readonly Placed<SensorConfig>[];
   readonly actuators: readonly Placed<ActuatorConfig>[];
   readonly rules: readonly Placed<RuleConfig>[];
+  /** What the sensors send, by their kinds and rules. */
+  readonly telemetry: readonly (KeyUse & { readonly sensor: SensorConfig })[];
   /** Every other section that parsed. */
   readonly sections: Partial<Omit<AgentConfig, 'sensors' | 'actuators' | 'rules'>>;
   /** Names as written, also of items that did not parse: a reference to a broken sensor is no second fault. */
   readonly sensorNames: ReadonlySet<string>;
   readonly actuatorNames: ReadonlySet<string>;
+}
+
+/** A key at the platform, and where it is written. */
+export interface KeyUse {
+  readonly key: string;
+  readonly path: ConfigPath;
+}
+
+/** Every key that sensors send, once for all who look at them: there may be tens of thousands. */
+export function telemetryUses(sensors: readonly Placed<SensorConfig>[]): ConfigDraft['telemetry'] {
+  const uses: (KeyUse & { readonly sensor: SensorConfig })[] = [];
+  for (const { config, path } of sensors) {
+    const named = [...path, 'name'];
+    for (const key of sensorKeys(config) ?? []) {
+      const isOwnRename = Object.hasOwn(config.keys, key) && config.keys[key]?.rename !== undefined;
+      const at = isOwnRename ? [...path, 'keys', key, 'rename'] : named;
+      for (const sent of platformKeysOf(config, key)) uses.push({ key: sent, path: at, sensor: config });
+    }
+  }
+  return uses;
 }
 
 /** What a check finds; warnings do not stop the agent. */

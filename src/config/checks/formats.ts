@@ -1,7 +1,6 @@
-/** Options that need each other: a pattern for `regex`, a bit within a register, placeholders that are given. */
+/** Options that need each other: a pattern for `regex`, a bit within a register. */
 import type { SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import { didYouMean } from '../did-you-mean.ts';
 import { namedGroups } from '../sensor-keys.ts';
 import type { Check, Finding } from './draft.ts';
 
@@ -9,6 +8,7 @@ export const checkFormats: Check = ({ sensors }) =>
   sensors.flatMap(({ config, path }): Finding[] => {
     if (config.kind === 'serial-line' || config.kind === 'command') return lineFormatFaults(config, path);
     if (config.kind === 'modbus') return registerFaults(config, path);
+    if (config.kind === 'ina219') return shuntFaults(config, path);
     if (config.kind === 'i2c-register') {
       return Object.entries(config.registers).flatMap(([key, { width, shift, bits = 0 }]) =>
         shift + bits > width * 8
@@ -38,6 +38,21 @@ function lineFormatFaults(config: Extract<SensorConfig, { kind: 'serial-line' | 
   return [{ path: [...path, 'pattern'], problem: 'no named group in', expected: 'named groups such as (?<temperature>[-0-9.]+)' }];
 }
 
+/** The shunt's amplifier of an INA219 ends at 320 mV (SBOS448G, table 8-5): it would show its end for any greater current. */
+const GREATEST_SHUNT_VOLTS = 0.32;
+
+function shuntFaults({ shuntOhms, maxAmperes }: Extract<SensorConfig, { kind: 'ina219' }>, path: ConfigPath): Finding[] {
+  const greatest = Number((GREATEST_SHUNT_VOLTS / shuntOhms).toPrecision(12));
+  if (maxAmperes <= greatest) return [];
+  return [
+    {
+      path: [...path, 'maxAmperes'],
+      problem: `more than 320 mV at ${shuntOhms} ohm:`,
+      expected: `at most ${Math.floor(greatest * 1_000) / 1_000}, or a smaller shunt`,
+    },
+  ];
+}
+
 function registerFaults(config: Extract<SensorConfig, { kind: 'modbus' }>, path: ConfigPath): Finding[] {
   if (Object.keys(config.registers).length === 0)
     return [{ path: [...path, 'registers'], problem: 'no register', expected: 'at least one' }];
@@ -53,19 +68,13 @@ function registerFaults(config: Extract<SensorConfig, { kind: 'modbus' }>, path:
   });
 }
 
-/** `{name}` in a method's arguments that no parameter gives. */
-export const checkPlaceholders: Check = ({ sections }) =>
-  Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { command, params }]) => {
-    const known = Object.keys(params?.properties ?? {});
-    return (command?.arguments ?? []).flatMap((argument, index) =>
-      [...argument.matchAll(/\{([A-Za-z][\w-]*)\}/g)]
-        .map(([, word]) => word ?? '')
-        .filter((word) => !known.includes(word))
-        .map((word) => ({
-          path: ['rpc', 'methods', name, 'command', 'arguments', index],
-          problem: `no parameter ${word} for`,
-          expected: known.length === 0 ? 'params: with properties' : `one of ${known.map((one) => `{${one}}`).join(', ')}`,
-          ...didYouMean(word, known),
-        })),
+/** Limits of a register that leave it nothing to give. */
+export const checkRegisterLimits: Check = ({ sensors }) =>
+  sensors.flatMap(({ config, path }) => {
+    if (config.kind !== 'modbus' && config.kind !== 'i2c-register') return [];
+    return Object.entries(config.registers).flatMap(([key, { min, max }]): Finding[] =>
+      min !== undefined && max !== undefined && min > max
+        ? [{ path: [...path, 'registers', key, 'min'], problem: 'above max:', expected: `at most ${max}` }]
+        : [],
     );
   });

@@ -33,8 +33,10 @@ export const checkBuses: Check = (draft) => {
       : [],
   );
   const oneWire = devices(draft).flatMap(({ config, path }) =>
-    config.kind === 'ds18b20' ? [{ identity: config.id ?? '', item: config.id ?? 'the only thermometer', path: [...path, 'id'] }] : [],
+    config.kind === 'ds18b20' && config.id !== undefined ? [{ identity: config.id, item: config.id, path: [...path, 'id'] }] : [],
   );
+  const thermometers = draft.sensors.flatMap(({ config, path }) => (config.kind === 'ds18b20' ? [{ id: config.id, path }] : []));
+  const anyOne = thermometers.length < 2 ? [] : thermometers.filter(({ id }) => id === undefined);
   const pwm = devices(draft).flatMap(({ config, path }) =>
     config.kind === 'pwm'
       ? [
@@ -49,6 +51,7 @@ export const checkBuses: Check = (draft) => {
   return [
     ...twice(i2c, 'two sensors at one I2C address:', 'an address of its own'),
     ...twice(oneWire, 'two sensors on one thermometer:', 'an id of its own'),
+    ...anyOne.map(({ path }) => ({ path: [...path, 'kind'], problem: 'no id, and several thermometers:', expected: 'id: beside it' })),
     ...twice(pwm, 'two actuators on one PWM channel:', 'a channel of its own'),
   ];
 };

@@ -1,40 +1,41 @@
 /** Keys at the platform: each from one source, known to those who refer to it, and not both client and shared. */
 import { type ConfigPath, pathText } from '../config-fault.ts';
-import { didYouMean } from '../did-you-mean.ts';
-import { keyRulesOf, sensorKeys, telemetryKeys } from '../sensor-keys.ts';
+import { didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
+import { keysForRules, sensorKeys } from '../sensor-keys.ts';
 import type { Check, Finding } from './draft.ts';
 import { repeated } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
-const OWN_CLIENT_KEYS = ['model', 'serial', 'version', 'bootId', 'addresses', 'configHash', 'hostname'] as const;
+export const OWN_CLIENT_KEYS: readonly string[] = [
+  ...['model', 'serial', 'mac', 'version', 'bootId', 'addresses', 'configHash', 'hostname'],
+  ...['actuatorFaults', 'sharedRefused', 'turnstoneOwner'],
+];
 
 /** Rules for keys that the sensor does not have. */
 export const checkKeyRules: Check = ({ sensors }) =>
   sensors.flatMap(({ config, path }) => {
     const known = sensorKeys(config);
     if (known === undefined) return [];
+    const isKnown = new Set(known);
     return Object.keys(config.keys)
-      .filter((key) => key !== '*' && !known.includes(key))
+      .filter((key) => key !== '*' && !isKnown.has(key))
       .map((key) => ({
         path: [...path, 'keys', key],
         atKey: true,
         problem: 'the sensor has no key',
         value: JSON.stringify(key),
-        expected: `one of ${known.join(', ')}`,
-        ...didYouMean(key, known),
+        expected: oneOf(known),
+        ...didYouMeanWhenTold(key, known),
       }));
   });
 
 /** Two sources of one telemetry key would overwrite each other. */
-export const checkProducedKeys: Check = ({ sensors, actuators }) => {
+export const checkProducedKeys: Check = ({ telemetry, actuators }) => {
   const produced = [
-    ...sensors.flatMap(({ config, path }) =>
-      (config.enabled ? (telemetryKeys(config) ?? []) : []).map((key) => ({
-        identity: key,
-        item: key,
-        path: renamePath(config, key, path),
-      })),
-    ),
+    // What the machine shows of itself differs from machine to machine.
+    ...telemetry
+      .filter(({ sensor }) => sensor.enabled && sensor.kind !== 'host')
+      .map(({ key, path }) => ({ identity: key, item: key, path })),
     ...actuators.map(({ config, path }) => ({
       identity: config.stateKey,
       item: config.stateKey,
@@ -98,22 +99,23 @@ export const checkFixedAttributes: Check = ({ sections }) =>
     }));
 
 /** A rule waits for a key that its sensor never gives. */
-export const checkRuleKeys: Check = ({ sensors, rules }) =>
-  rules.flatMap(({ config, path }) => {
-    const sensor = sensors.find((one) => one.config.name === config.when.sensor)?.config;
-    const known = sensor === undefined ? undefined : telemetryKeys(sensor);
-    if (known === undefined || known.includes(config.when.key)) return [];
+export const checkRuleKeys: Check = ({ sensors, rules }) => {
+  const watched = new Set(rules.map(({ config }) => config.when.sensor));
+  const keysOf = new Map<string, { readonly known: ReadonlySet<string>; readonly expected: string }>();
+  for (const { config } of sensors) {
+    const keys = watched.has(config.name) ? keysForRules(config) : undefined;
+    if (keys !== undefined && !keysOf.has(config.name)) keysOf.set(config.name, { known: new Set(keys), expected: oneOf(keys) });
+  }
+  return rules.flatMap(({ config, path }) => {
+    const { known, expected } = keysOf.get(config.when.sensor) ?? {};
+    if (known === undefined || expected === undefined || known.has(config.when.key)) return [];
     return [
       {
         path: [...path, 'when', 'key'],
         problem: 'the sensor has no key',
-        expected: `one of ${known.join(', ')}`,
-        ...didYouMean(config.when.key, known),
+        expected,
+        ...didYouMeanWhenTold(config.when.key, known),
       },
     ];
   });
-
-function renamePath(sensor: Parameters<typeof sensorKeys>[0], key: string, path: ConfigPath): ConfigPath {
-  const original = sensorKeys(sensor)?.find((one) => keyRulesOf(sensor, one)?.rename === key);
-  return original !== undefined && Object.hasOwn(sensor.keys, original) ? [...path, 'keys', original, 'rename'] : [...path, 'name'];
-}
+};

@@ -2,7 +2,7 @@
 
 import type { ConfigPath } from '../config-fault.ts';
 import { pathText } from '../config-fault.ts';
-import { didYouMean } from '../did-you-mean.ts';
+import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
 import { BUILT_IN_METHODS } from '../schema/rpc.ts';
 import type { Check, Finding, Placed } from './draft.ts';
 import { repeated } from './draft.ts';
@@ -20,10 +20,16 @@ export const checkNames: Check = ({ sensors, actuators, rules }) =>
 
 export const checkReferences: Check = ({ actuators, rules, sections, sensorNames, actuatorNames }) => {
   const findings: Finding[] = [];
+  const expectedOf = (known: ReadonlySet<string>, noun: string): string =>
+    known.size === 0 ? `the name of ${noun}; none is configured` : oneOf([...known]);
+  // Put into words once: there may be thousands of wrong references.
+  const words = new Map(
+    [actuatorNames, sensorNames].map((known) => [known, expectedOf(known, known === sensorNames ? 'a sensor' : 'an actuator')]),
+  );
   const refer = (name: string, path: ConfigPath, known: ReadonlySet<string>, noun: string): void => {
     if (known.has(name)) return;
-    const expected = known.size === 0 ? `the name of ${noun}; none is configured` : `one of ${[...known].join(', ')}`;
-    findings.push({ path, problem: `unknown ${noun.split(' ')[1]}`, expected, ...didYouMean(name, known) });
+    const expected = words.get(known) ?? '';
+    findings.push({ path, problem: `unknown ${noun.split(' ')[1]}`, expected, ...didYouMeanWhenTold(name, known) });
   };
   for (const { config, path } of actuators) {
     for (const [index, other] of config.interlocks.entries()) {

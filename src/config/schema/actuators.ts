@@ -1,6 +1,6 @@
 /** Every kind of actuator: where it is, what it may never do, and what it does when nobody is in charge. */
 import { z } from 'zod';
-import { duration, frequency, list, name, onOff, pattern, platformKey, program, section, text, whole } from './fields.ts';
+import { duration, frequency, list, name, onOff, pattern, platformKey, program, programArguments, section, text, whole } from './fields.ts';
 import { gpioLine, MODBUS_TYPES, modbusConnection, serialPortFields } from './lines-and-ports.ts';
 
 /** A relay that is held by a pulse is a relay that was forgotten. */
@@ -76,7 +76,7 @@ const serialWrite = section({
   ...serialPortFields,
   valueType: valueType(),
   /** `{value}` is replaced. */
-  template: text(/\{value\}/, 'a template with {value} in it'),
+  template: text(/\{value\}/, 'a template with {value} in it').meta({ private: true }),
   /** The answer that means success; without it a complete write does. */
   expect: pattern().optional(),
   replyTimeout: duration({ min: '10ms', max: '1m' }).prefault('1s'),
@@ -103,11 +103,11 @@ const commandActuator = section({
   kind: z.literal('command'),
   program: program(),
   /** Fixed; `{value}` within an argument is replaced. Never passes through a shell. */
-  arguments: list(z.string(), { max: 64 }).default(['{value}']),
+  arguments: programArguments().default(['{value}']),
   valueType: valueType(),
   timeout: duration({ min: '10ms', max: '10m' }).prefault(DEFAULT_COMMAND_TIMEOUT),
   /** A program that prints the present value. */
-  readBack: section({ program: program(), arguments: list(z.string(), { max: 64 }).default([]) }).optional(),
+  readBack: section({ program: program(), arguments: programArguments().default([]) }).optional(),
 });
 
 export const actuatorSchema = z

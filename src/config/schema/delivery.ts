@@ -20,6 +20,7 @@ export const outboxSchema = section({
   maxBytes: size({ min: '1MB' }).prefault(DEFAULT_MAX_BYTES),
   maxAge: duration({ min: '1m', max: '3650d' }).prefault(DEFAULT_MAX_AGE),
   minFree: size().prefault(DEFAULT_MIN_FREE),
+  /** What gives way; of `drop-newest` alarms are excepted: they have a share for themselves, and then take the place of the oldest. */
   whenFull: z.enum(['thin', 'drop-oldest', 'drop-newest']).default('thin'),
   /** What is kept after it was acknowledged, for plots, audit and re-sending. */
   retain: section({ for: duration({ max: '3650d' }).prefault('24h'), bytes: size().prefault('16MB') }).prefault({}),

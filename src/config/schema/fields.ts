@@ -110,7 +110,7 @@ export function text(pattern: RegExp, expected: string) {
 /** What a sensor, actuator, rule or key is called: also part of attribute names and command lines. */
 export const name = () => text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
 /** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup (wire-facts.md, "Values"). */
-export const platformKey = () => text(/^(?=.*\S)[^<>&"'\p{Cc},]{1,255}$/u, 'a key of 1 to 255 characters, without < > & quotes or commas');
+export const platformKey = () => z.string().refine(isPlatformKey, PLATFORM_KEY).meta({ expected: PLATFORM_KEY });
 export const filePath = () => text(/^\/[^\0]*$/, 'an absolute path, beginning with /');
 /** A file that must be there when the configuration is checked. */
 export const existingFile = () => filePath().meta({ exists: 'file' });
@@ -129,37 +129,87 @@ export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?
     .readonly();
 export const table = <K extends z.core.$ZodRecordKey, V extends z.core.SomeType>(key: K, value: V) => z.record(key, value).readonly();
 
+/** What a secret has to be, in words that do not tell it. */
+export interface SecretRule {
+  readonly isGood: (value: string) => boolean;
+  readonly expected: string;
+}
+
+/** What somebody types or pastes: blanks around it and line ends within it came along by mistake, and never fit what they are compared with. */
+export const PLAIN_SECRET: SecretRule = {
+  isGood: (value) => /^(?!\s)[^\p{Cc}]{1,1024}$/u.test(value) && !/\s$/.test(value),
+  expected: 'one line without blanks before or behind it',
+};
+/** It stands in a path, where one or two dots would be a step. */
+export const ACCESS_TOKEN: SecretRule = {
+  isGood: (value) => /^[\x21-\x7e]{1,255}$/.test(value) && !/^\.{1,2}$/.test(value),
+  expected: 'an access token: 1 to 255 letters, digits and signs, without blanks or line ends',
+};
+export const PROXY_ADDRESS: SecretRule = {
+  isGood: (value) => isAddress(value) && isDecodable(new URL(value)),
+  expected: 'an address beginning with http:// or https://; signs such as % in its password are written %25',
+};
+
 /** A value that is kept out of every log, error and answer. */
-const secret = () =>
+const secret = ({ isGood, expected }: SecretRule) =>
   z
     .string()
-    .min(1)
+    .refine(isGood, expected)
     .transform((value) => new Secret(value))
-    .meta({ secret: true });
+    .meta({ secret: true, expected });
 
 /** The three places a secret can come from; `secret-sources.ts` turns the last two into the first before the schema sees them. */
-export function secretFields<N extends string>(field: N) {
+export function secretFields<N extends string>(field: N, rule = PLAIN_SECRET) {
   return {
-    [field]: secret().optional(),
-    [`${field}File`]: filePath().optional(),
-    [`${field}Credential`]: text(/^[A-Za-z0-9._-]{1,255}$/, 'the name of a systemd credential').optional(),
+    [field]: secret(rule).optional(),
+    [`${field}File`]: filePath().meta({ names: 'secret-file' }).optional(),
+    [`${field}Credential`]: text(/^[A-Za-z0-9._-]{1,255}$/, 'the name of a systemd credential')
+      .meta({ names: 'secret-credential' })
+      .optional(),
   } as Record<N, z.ZodOptional<ReturnType<typeof secret>>> &
     Record<`${N}File`, z.ZodOptional<ReturnType<typeof filePath>>> &
     Record<`${N}Credential`, z.ZodOptional<ReturnType<typeof text>>>;
 }
 
+/** What is handed on as it is, and may hold a password: no message shows it. */
+export const handedOn = () => z.string().meta({ private: true });
+/** For programs, whose words end at a NUL. */
+export const programWord = () => text(/^[^\0]*$/, 'text without NUL').meta({ private: true });
+/** Arguments of a program that is started directly. */
+export const programArguments = () => list(programWord(), { max: 64 });
+
 /** `on`, `off`, true, false: how technicians write the state of a relay. */
 export const onOff = () => z.union([z.boolean(), z.enum(['on', 'off'])]).transform((value) => value === true || value === 'on');
 
-const HTTP_URL = 'a URL beginning with http:// or https://, without ? or #';
+const PLATFORM_KEY = 'a key of 1 to 255 characters, without < > & quotes, commas or {{ }}';
+
+/** Counted in UTF-16 units, as the platform does. */
+function isPlatformKey(key: string): boolean {
+  if (key.length > 255 || !key.isWellFormed() || /^[\p{Cf}\p{Z}]*$/u.test(key)) return false;
+  return /^[^<>&"'\p{Cc},]+$/u.test(key) && !/\{\{.*\}\}/.test(key);
+}
+
+const HTTP_URL = 'a URL beginning with http:// or https://, without user, password, ? or #';
 
 /** Marks a setting that a shared attribute may change while the agent runs. */
 export const LIVE = { live: true } as const;
 
 function isHttpUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, search, hash } = new URL(value);
-  return (protocol === 'http:' || protocol === 'https:') && search === '' && hash === '';
+  return isAddress(value) && !/[?#]/.test(value) && !/^[^/]*\/\/[^/]*@/.test(value);
+}
+
+/** Also what the URL parser would mend, such as missing slashes, is a mistake. */
+function isAddress(value: string): boolean {
+  return /^https?:\/\/[^\s\\]+$/i.test(value) && URL.canParse(value);
+}
+
+/** User and password go to the proxy as they were before they were written into the address. */
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    return decodeURIComponent(username + password) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function isPattern(value: string): boolean {

@@ -1,6 +1,6 @@
 /** Updates of the agent itself, and of what is attached to it. */
 import { z } from 'zod';
-import { byteRate, duration, filePath, list, program, section, size, text } from './fields.ts';
+import { byteRate, duration, filePath, list, program, programArguments, section, size, text } from './fields.ts';
 
 /** A chunk lost to a bad line is sent again whole; 1 MB is 8 s at 1 Mbit/s. */
 const DEFAULT_CHUNK = '1MB';
@@ -32,7 +32,7 @@ export const firmwareSchema = section({
     healthyFor: duration({ min: '1s', max: '1d' }).prefault('5m'),
     /** Counted only while the platform is reachable. */
     deadline: duration({ min: '1m', max: '7d' }).prefault('60m'),
-    /** How long a release that never reached the platform is held while the rest of it is healthy. */
+    /** How long a release that never reached the platform is held while the rest of it is healthy; the boot guard goes back after 25 h in any case. */
     unreachableHold: duration({ min: '1m', max: '30d' }).prefault('24h'),
   }).prefault({}),
   /** Offers for other titles, and `sw_*`: a fixed command with the verified file. */
@@ -42,7 +42,7 @@ export const firmwareSchema = section({
       package: z.enum(['firmware', 'software']).default('firmware'),
       program: program(),
       /** `{file}`, `{title}` and `{version}` are replaced. */
-      arguments: list(z.string(), { max: 64 }).default(['{file}']),
+      arguments: programArguments().default(['{file}']),
       timeout: duration({ min: '1s', max: '1d' }).prefault('10m'),
     }),
     { max: 32 },

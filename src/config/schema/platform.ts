@@ -1,6 +1,18 @@
 /** The way to the platform: address, credentials, TLS, proxy, budgets; and how a device comes by its credentials. */
 import { z } from 'zod';
-import { duration, existingFile, LIVE, secretFields, section, size, text, url } from './fields.ts';
+import {
+  ACCESS_TOKEN,
+  duration,
+  existingFile,
+  LIVE,
+  PROXY_ADDRESS,
+  platformKey,
+  secretFields,
+  section,
+  size,
+  text,
+  url,
+} from './fields.ts';
 
 /** The platform itself gives up on a request after 30 s (wire-facts.md, "Long polls"); half of that leaves room for a second try. */
 const DEFAULT_REQUEST_TIMEOUT = '15s';
@@ -13,13 +25,13 @@ const DEFAULT_RECONCILE_PERIOD = '5m';
 export const platformSchema = section({
   /** Scheme, host and port; a path only when a proxy in front needs one. */
   url: url(),
-  ...secretFields('accessToken'),
-  /** Certificates to trust beside the system's own, PEM. */
+  ...secretFields('accessToken', ACCESS_TOKEN),
+  /** Authorities to trust beside the public ones, PEM: of the platform, of its proxy, and of whoever keeps a firmware file. */
   caFile: existingFile().optional(),
   clientCertificateFile: existingFile().optional(),
   clientKeyFile: existingFile().optional(),
   /** An HTTP or HTTPS proxy; user and password may be in it. */
-  ...secretFields('proxy'),
+  ...secretFields('proxy', PROXY_ADDRESS),
   codec: z.enum(['json', 'cbor']).default('json'),
   connectTimeout: duration({ min: '100ms', max: '5m' }).prefault(DEFAULT_CONNECT_TIMEOUT),
   requestTimeout: duration({ min: '100ms', max: '5m' }).prefault(DEFAULT_REQUEST_TIMEOUT),
@@ -39,18 +51,18 @@ export const provisioningSchema = section({
   ...secretFields('deviceSecret'),
   /** When the platform no longer knows the token: `hold` alerts and waits for a person. */
   onUnauthorised: z.enum(['hold', 'reprovision']).default('hold'),
-  /** When the kept credentials are another board's, as on a copied or moved card: `continue` and `hold` alert, `reprovision` makes a device of its own. */
+  /** When the kept credentials are another board's, as on a copied or moved card: `continue` and `hold` alert, `reprovision` makes a device of its own and sets aside what waits. */
   onOtherBoard: z.enum(['continue', 'hold', 'reprovision']).default('continue'),
 });
 
-/** Whose word makes the clock right: `platform` takes the system's, and that of the platform when both are within a minute. */
+/** Whose word makes the clock right: `platform` takes the system's, and the platform's date where the system says nothing. */
 export const timeSchema = section({
   trust: z.enum(['system', 'platform', 'always']).default('platform'),
 });
 
 export const attributesSchema = section({
   /** Fixed client attributes, such as where the gateway stands. */
-  client: z.record(z.string().min(1).max(255), z.json()).readonly().default({}),
+  client: z.record(platformKey(), z.json()).readonly().default({}),
   /** Whether shared attributes may change live settings. */
   liveSettings: z.boolean().default(true),
   /** How often client attributes are read back and differences healed. */

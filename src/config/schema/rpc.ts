@@ -1,7 +1,7 @@
 /** Remote commands: which methods exist, what they may move, how often, and the key switch that stops them all. */
 import { z } from 'zod';
 import type { ShapeType, ValueShape } from '../../host/value-shape.ts';
-import { duration, filePath, list, name, onOff, pattern, program, section, table, text, whole } from './fields.ts';
+import { duration, filePath, list, name, onOff, pattern, program, programArguments, section, table, text, whole } from './fields.ts';
 import { gpioLine } from './lines-and-ports.ts';
 
 export const BUILT_IN_METHODS = [
@@ -64,7 +64,7 @@ const method = section({
   /** Runs a fixed program; `{parameter}` within an argument is replaced. Never through a shell. */
   command: section({
     program: program(),
-    arguments: list(z.string(), { max: 64 }).default([]),
+    arguments: programArguments().default([]),
     /** Whether running it twice does no harm. */
     idempotent: z.boolean().default(false),
   }).optional(),

@@ -22,7 +22,7 @@ export const gpioCounter = section({
   saveEvery: duration({ min: '1s', max: '1d' }).prefault(DEFAULT_SAVE_EVERY),
 });
 
-/** Key `frequency` in Hz: edges counted during the gate time. */
+/** Key `frequency` in Hz, from the times between edges during the gate: it needs two, and reads 0 for what is slower. */
 export const gpioFrequency = section({
   ...sensorFields,
   kind: z.literal('gpio-frequency'),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { list, platformKey, section, table, whole } from './fields.ts';
 import { i2cFields } from './lines-and-ports.ts';
-import { sensorFields } from './sensor-fields.ts';
+import { registerMeaning, sensorFields } from './sensor-fields.ts';
 
 /** Most breakout boards carry a 0.1 ohm shunt. */
 const DEFAULT_SHUNT_OHMS = 0.1;
@@ -99,12 +99,7 @@ export const i2cRegister = section({
       /** Applied before scale: shifts right, then keeps this many bits. */
       shift: whole(0, 63).default(0),
       bits: whole(1, 64).optional(),
-      scale: z.number().default(1),
-      offset: z.number().default(0),
-      unit: z.string().max(32).optional(),
-      /** Readings outside are reported as a fault of the sensor. */
-      min: z.number().optional(),
-      max: z.number().optional(),
+      ...registerMeaning,
     }),
   ),
 });

@@ -1,6 +1,6 @@
 /** Sensors that are not chips: the machine itself, programs, a user's own driver. */
 import { z } from 'zod';
-import { existingFile, filePath, list, program, section, size, table, text } from './fields.ts';
+import { existingFile, filePath, list, program, programArguments, programWord, section, size, table, text } from './fields.ts';
 import { sensorFields } from './sensor-fields.ts';
 import { lineFormatFields } from './sensors-serial.ts';
 
@@ -25,8 +25,8 @@ export const command = section({
   ...sensorFields,
   kind: z.literal('command'),
   program: program(),
-  arguments: list(z.string(), { max: 64 }).default([]),
-  environment: table(z.string().min(1), z.string()).default({}),
+  arguments: programArguments().default([]),
+  environment: table(text(/^[^=\0]+$/, 'the name of a variable'), programWord()).default({}),
   maxOutput: size({ max: '1MB' }).prefault(DEFAULT_MAX_OUTPUT),
   ...lineFormatFields,
 });
@@ -37,5 +37,5 @@ export const moduleSensor = section({
   kind: z.literal('module'),
   file: existingFile(),
   /** Given to the driver as it is. */
-  options: table(z.string(), z.json()).default({}),
+  options: table(z.string(), z.json().meta({ private: true })).default({}),
 });

@@ -1,8 +1,8 @@
 /** Sensors on serial lines, one-wire and Modbus. */
 import { z } from 'zod';
-import { list, pattern, platformKey, section, size, table, text, whole } from './fields.ts';
+import { handedOn, list, pattern, platformKey, section, size, table, text, whole } from './fields.ts';
 import { MODBUS_TYPES, modbusConnection, serialPortFields } from './lines-and-ports.ts';
-import { sensorFields } from './sensor-fields.ts';
+import { registerMeaning, sensorFields } from './sensor-fields.ts';
 
 /** Longer lines are noise: a sensor that lost its line end must not fill the memory. */
 const DEFAULT_MAX_LINE = '4kB';
@@ -30,7 +30,7 @@ export const serialLine = section({
   delimiter: z.string().min(1).max(8).default('\n'),
   maxLine: size({ min: '16B', max: '64kB' }).prefault(DEFAULT_MAX_LINE),
   /** Sent at each period, for sensors that speak only when asked; without it the sensor speaks by itself. */
-  request: z.string().max(1_024).optional(),
+  request: handedOn().max(1_024).optional(),
 });
 
 /** Keys `latitude`, `longitude`, `altitude`, `speed`, `course`, `satellites`, `fix`. */
@@ -63,9 +63,7 @@ export const modbus = section({
       bit: whole(0, 15).optional(),
       /** For `string`: its registers. */
       length: whole(1, 125).optional(),
-      scale: z.number().default(1),
-      offset: z.number().default(0),
-      unit: z.string().max(32).optional(),
+      ...registerMeaning,
     }),
   ),
   /** Registers this far apart are still read in one request. */

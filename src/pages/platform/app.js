@@ -17,6 +17,9 @@ let device;
 let isTenant = false;
 let round = 0;
 const currentId = () => device?.id.id;
+/** What stands in place of a customer where there is none. */
+const NOBODY = '13814000-1dd2-11b2-8080-808080808080';
+const hasOwner = ({ customerId }) => customerId !== null && customerId.id !== NOBODY;
 const currentDevice = () => device;
 
 preparePlot();
@@ -29,13 +32,17 @@ listen('log-in-form', async () => {
   await enter();
 });
 listen('claim-form', async () => {
-  const { response } = await rest.claim(byId('claim-name').value, byId('claim-secret').value);
-  const words = {
-    SUCCESS: 'The device is yours.',
+  const refusals = {
     CLAIMED: 'The device has an owner already.',
-    FAILURE: 'Not claimed: the secret is wrong, or the device is not open for claiming.',
+    FAILURE: 'Not claimed: the secret is wrong, or the device is not open for claiming. Whatever was open is shut now: let it claim again.',
   };
-  setText(byId('claim-answer'), words[response] ?? response);
+  try {
+    await rest.claim(byId('claim-name').value, byId('claim-secret').value);
+    setText(byId('claim-answer'), 'The device is yours.');
+  } catch (error) {
+    if (refusals[error.message] === undefined) throw error;
+    setText(byId('claim-answer'), refusals[error.message]);
+  }
 });
 listen('device-form', async (form) => {
   const made = await rest.makeDevice(byId('device-name').value);
@@ -92,10 +99,10 @@ async function refresh() {
   const newest = Math.max(...Object.values(latest).map(([{ ts }]) => ts));
   keepFacts(byId('facts'), [
     ['Access token', device.accessToken],
-    ['Owner', device.customerId === null ? 'nobody yet' : device.customerId.id],
+    ['Owner', hasOwner(device) ? device.customerId.id : 'nobody yet'],
     ['Last telemetry', Number.isFinite(newest) && newest > 0 ? instant(newest) : 'none yet'],
   ]);
-  byId('release').hidden = device.customerId === null;
+  byId('release').hidden = !hasOwner(device);
   if (round % REST_EVERY === 1) followSwitches(await refreshAttributes(currentId, attempt));
 }
 

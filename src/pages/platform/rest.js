@@ -84,13 +84,15 @@ async function ask(path, { method, body, form, headers } = {}) {
     body: form ?? (body === undefined ? undefined : write(body)),
   });
   const text = await answer.text();
-  const json = text === '' ? undefined : parse(text);
-  if (!answer.ok)
-    throw new Refused(
-      answer.status,
-      json?.message ?? (answer.status === 504 ? 'the device did not answer in time' : `answered ${answer.status}`),
-    );
-  return json;
+  // Some faults are bare text, and some a bare word in JSON.
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
+  const said = text === '' || !isJson ? text : parse(text);
+  if (!answer.ok) {
+    const word = typeof said === 'string' && said !== '' ? said : undefined;
+    const otherwise = answer.status === 504 ? 'the device did not answer in time' : `answered ${answer.status}`;
+    throw new Refused(answer.status, said?.message ?? word ?? otherwise);
+  }
+  return said === '' ? undefined : said;
 }
 
 /** JSON that keeps every digit of a whole number, where the browser can. */

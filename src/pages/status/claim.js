@@ -1,4 +1,4 @@
-/** An open claim: the secret as text and as a QR code, for the person who takes this device. It is opened at the command line. */
+/** An open claim: behind a PIN its secret as text and as a QR code, for the person who takes this device. It is opened at the command line. */
 import { byId, el } from '../shared/dom.js';
 import { duration } from '../shared/words.js';
 
@@ -16,11 +16,11 @@ async function look() {
   const answer = await fetch('/api/claim').catch(() => undefined);
   if (answer?.ok !== true) return;
   const claim = await answer.json();
-  const text = claim.secretKey ?? 'none';
+  const text = claim.secretKey ?? claim.untilMs ?? 'none';
   if (text === shown) return;
   shown = text;
   byId('claim').replaceChildren(
-    ...(claim.secretKey === undefined
+    ...(claim.untilMs === undefined
       ? [el('p', { class: 'quiet' }, 'Not open for claiming; ', el('code', {}, 'turnstone claim'), ' opens it.')]
       : show(claim)),
   );
@@ -30,9 +30,10 @@ function show({ secretKey, untilMs, code }) {
   const left = duration((untilMs - Date.now()) / 1000);
   return [
     el('h3', {}, 'Open for claiming'),
-    el('p', {}, 'Secret ', el('code', {}, secretKey)),
+    ...(secretKey === undefined
+      ? [el('p', {}, el('code', {}, 'turnstone claim'), ' shows its secret; this page does so when it has a PIN.')]
+      : [el('p', {}, 'Secret ', el('code', {}, secretKey)), drawCode(code)]),
     el('p', { class: 'quiet' }, `For another ${left}.`),
-    drawCode(code),
   ];
 }
 

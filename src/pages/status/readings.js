@@ -7,8 +7,11 @@ import { ago, reading } from '../shared/words.js';
 const SEED_MINUTES = 10;
 const traces = new Map();
 const seeded = new Set();
+/** By the agent's clock, as the readings' times are: this browser's may be another. */
+let agentMs = Date.now();
 
 export function renderReadings(view) {
+  agentMs = view.wallMs;
   keepList(byId('sensors'), view.sensors, {
     keyOf: ({ name }) => name,
     make: makeSensor,
@@ -93,7 +96,7 @@ async function seed(view) {
 }
 
 async function loadSeries(key, hours) {
-  const series = await fetchSeries([key], { fromMs: Date.now() - hours * 3_600_000, points: 1_000 });
+  const series = await fetchSeries([key], { fromMs: agentMs - hours * 3_600_000, points: 1_000 });
   return series[key];
 }
 

@@ -80,10 +80,12 @@ function renderConnection({ connection, nowMs }) {
 }
 
 function renderOutbox({ outbox }) {
-  const { heldEntries, heldBytes, oldestTs, hoursThatFit, lanes, rejected, thinned, dropped, ratePerS, fault } = outbox;
+  const { heldEntries, heldBytes, oldestTs, hoursThatFit, lanes, rejected, thinned, dropped, damaged, ratePerS, fault, untimedEntries } =
+    outbox;
   keepFacts(byId('outbox'), [
     ['Fault', fault, 'bad'],
     ['Held', `${counted(heldEntries, 'entry', 'entries')}, ${bytes(heldBytes)}`],
+    ['Without a time', untimedEntries === undefined ? undefined : counted(untimedEntries, 'entry', 'entries'), 'warn'],
     ['Oldest', oldestTs === undefined ? (heldEntries === 0 ? 'nothing waits' : 'just read') : instant(oldestTs)],
     ['Room for', hoursThatFit === undefined ? 'not known yet' : duration(hoursThatFit * 3600)],
     [
@@ -95,23 +97,28 @@ function renderOutbox({ outbox }) {
     ['Comes in', `${ratePerS.toFixed(1)} entries a second`],
     ['Rejected', count(rejected), rejected > 0 ? 'warn' : ''],
     ['Thinned', count(thinned), thinned > 0 ? 'warn' : ''],
-    ['Lost', count(dropped), dropped > 0 ? 'bad' : ''],
+    ['Lost', count(dropped + damaged), dropped + damaged > 0 ? 'bad' : ''],
   ]);
 }
 
+function failureText({ title, version, reason, endedAtMs }) {
+  return `${title} ${version}${endedAtMs === undefined ? '' : `, ${instant(endedAtMs)}`}: ${reason ?? 'no reason is known'}`;
+}
+
 function renderFirmware({ firmware }) {
-  const { title, version, state, offered, progressPercent, error, history } = firmware;
+  const { title, version, state, offered, progressPercent, error, failed = [], history } = firmware;
   keepFacts(byId('firmware'), [
     ['Runs', `${title ?? 'turnstone'} ${version}`],
     ['State', state],
     ['Offered', offered ?? 'nothing'],
     ['Fault', error, 'bad'],
+    ['Failed', failed.length === 0 ? undefined : failed.map(failureText).join('; '), 'bad'],
   ]);
   const progress = byId('firmware-progress');
   progress.hidden = progressPercent === undefined;
   if (progressPercent !== undefined) progress.value = progressPercent;
   byId('firmware-history').hidden = history.length === 0;
-  keepList(byId('firmware-list'), history.toReversed(), {
+  keepList(byId('firmware-list'), history, {
     keyOf: ({ startedAtMs }) => String(startedAtMs),
     make: ({ title: what, version: to, from, outcome, reason, endedAtMs }) =>
       el(

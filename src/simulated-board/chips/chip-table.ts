@@ -1,7 +1,9 @@
 /** Every chip the board can carry, by the name a sensor's configuration gives it. */
 import { BoschChip } from './bosch-chip.ts';
+import { Ina219Chip } from './ina219-chip.ts';
 import type { ChipFactory } from './simulated-chip.ts';
-import { Ads1115Chip, Bh1750Chip, Ina219Chip, Sht3xChip, TableChip, ThermometerChip } from './small-chips.ts';
+import { Ads1115Chip, Bh1750Chip, Sht3xChip, TableChip } from './small-chips.ts';
+import { ThermometerChip } from './thermometer-chip.ts';
 
 export const CHIPS: Readonly<Record<string, ChipFactory>> = {
   bme280: (context) => new BoschChip(context, { humidity: true }),

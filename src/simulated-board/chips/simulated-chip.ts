@@ -3,8 +3,8 @@
 export interface SimulatedChip {
   /** One write transaction, without the address. Throws nothing: a chip that does not understand acknowledges all the same. */
   receive(bytes: Uint8Array): void;
-  /** One read transaction, from where the write before left the chip. */
-  send(length: number): Uint8Array;
+  /** One read transaction, from where the write before left the chip; undefined when it does not acknowledge. */
+  send(length: number): Uint8Array | undefined;
 }
 
 /** What a chip is given by the board. */
@@ -27,7 +27,7 @@ export abstract class RegisterChip implements SimulatedChip {
   receive(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#pointer = bytes[0] ?? 0;
-    for (const [at, byte] of bytes.subarray(1).entries()) this.write((this.#pointer + at) & 0xff, byte);
+    this.writeAll(this.#pointer, bytes.subarray(1));
   }
 
   send(length: number): Uint8Array {
@@ -35,6 +35,11 @@ export abstract class RegisterChip implements SimulatedChip {
     const sent = Uint8Array.from({ length }, (_, at) => this.registers[(this.#pointer + at) & 0xff] ?? 0);
     this.#pointer = (this.#pointer + length) & 0xff;
     return sent;
+  }
+
+  /** What follows the register's number; chips that do not count up with writes override it. */
+  protected writeAll(register: number, bytes: Uint8Array): void {
+    for (const [at, byte] of bytes.entries()) this.write((register + at) & 0xff, byte);
   }
 
   /** A register was written; chips with side effects override it. */
@@ -54,7 +59,8 @@ export abstract class WordChip implements SimulatedChip {
   receive(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#pointer = bytes[0] ?? 0;
-    if (bytes.length >= 3) this.write(this.#pointer, ((bytes[1] ?? 0) << 8) | (bytes[2] ?? 0));
+    // A register of one byte is the upper half of a word here.
+    if (bytes.length >= 2) this.write(this.#pointer, ((bytes[1] ?? 0) << 8) | (bytes[2] ?? 0));
   }
 
   send(length: number): Uint8Array {

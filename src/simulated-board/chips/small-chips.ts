@@ -1,4 +1,4 @@
-/** The small chips: thermometers, SHT3x, BH1750, ADS1115, INA219, and any chip by a table. Each shows what its registers mean by its own datasheet. */
+/** The small chips: SHT3x, BH1750, ADS1115, and any chip by a table. Each shows what its registers mean by its own datasheet. */
 import { type ChipContext, RegisterChip, type SimulatedChip, WordChip } from './simulated-chip.ts';
 
 function clamped(value: number, least: number, greatest: number): number {
@@ -9,42 +9,14 @@ function rounded(value: number, digits: number): number {
   return Math.round(value * 10 ** digits) / 10 ** digits;
 }
 
-/** A thermometer whose register 0 (or 5) holds two's complement in steps of 1/16 or 1/8 °C, at the top or below flags. */
-export class ThermometerChip extends WordChip {
-  readonly #context: ChipContext;
-  readonly #layout: { readonly register: number; readonly perDegree: number; readonly word: (steps: number) => number };
+/** Typical times of a single shot by the low byte of its command (SHT3x-DIS, tables 4 and 8). */
+const SHT3X_SHOT_MS: Readonly<Record<number, number>> = { 0: 12.5, 11: 4.5, 22: 2.5 };
 
-  constructor(context: ChipContext, kind: 'tmp102' | 'lm75' | 'mcp9808') {
-    super();
-    this.#context = context;
-    this.#layout = {
-      tmp102: {
-        register: 0,
-        perDegree: 16,
-        word: (steps: number) => ((this.words[1] ?? 0) & 0x10 ? steps << 3 : steps << 4) | ((this.words[1] ?? 0) & 0x10 ? 1 : 0),
-      },
-      lm75: { register: 0, perDegree: 8, word: (steps: number) => steps << 5 },
-      // Bit 15: at or above the critical limit, which is 0 after power-on.
-      mcp9808: { register: 5, perDegree: 16, word: (steps: number) => (steps & 0x1fff) | (steps >= 0 ? 0xc000 : 0) },
-    }[kind];
-    if (kind === 'tmp102') this.words[1] = 0x60a0;
-    if (kind === 'mcp9808') this.words.set([0x0054, 0x0400, 0x0300], 6);
-    if (kind === 'lm75') this.words.set([0x4b00, 0x5000], 2);
-  }
-
-  protected override beforeRead(register: number): void {
-    const { perDegree, word } = this.#layout;
-    if (register !== this.#layout.register) return;
-    const steps = Math.round(clamped(this.#context.signal('temperature'), -40, 125) * perDegree);
-    this.words[register] = word(steps) & 0xffff;
-    this.#context.show({ temperature: steps / perDegree });
-  }
-}
-
-/** Commands of two bytes, answers with a check sum for every word; answers nothing before the measurement is done. */
+/** Commands of two bytes, answers with a check sum for every word; does not acknowledge being read before there is an answer (section 4.4). */
 export class Sht3xChip implements SimulatedChip {
   readonly #context: ChipContext;
-  #answer: Uint8Array = new Uint8Array();
+  #answer: Uint8Array | undefined;
+  #readyAtMs = 0;
   #shown: Readonly<Record<string, number>> | undefined;
 
   constructor(context: ChipContext) {
@@ -54,19 +26,22 @@ export class Sht3xChip implements SimulatedChip {
   receive([high, low]: Uint8Array): void {
     // The status register after power-on: alert pending, reset detected.
     if (high === 0xf3 && low === 0x2d) this.#answer = Uint8Array.from(checked(0x8010));
-    if (high !== 0x24 || low === undefined) return;
-    const t = Math.round(((clamped(this.#context.signal('temperature'), -40, 125) + 45) / 175) * 65_535);
+    const shotMs = SHT3X_SHOT_MS[low ?? -1];
+    if (high !== 0x24 || shotMs === undefined) return;
+    const t = Math.round(((clamped(this.#context.signal('temperature'), -45, 130) + 45) / 175) * 65_535);
     const h = Math.round((clamped(this.#context.signal('humidity'), 0, 100) / 100) * 65_535);
     this.#answer = Uint8Array.of(...checked(t), ...checked(h));
+    this.#readyAtMs = this.#context.monotonicMs() + shotMs;
     this.#shown = { temperature: rounded(-45 + (175 * t) / 65_535, 2), humidity: rounded((100 * h) / 65_535, 2) };
   }
 
-  send(length: number): Uint8Array {
-    const sent = Uint8Array.from({ length }, (_, at) => this.#answer[at] ?? 0xff);
+  send(length: number): Uint8Array | undefined {
+    const answer = this.#answer;
+    if (answer === undefined || this.#context.monotonicMs() < this.#readyAtMs) return undefined;
     if (this.#shown !== undefined && length >= 6) this.#context.show(this.#shown);
-    this.#answer = new Uint8Array();
+    this.#answer = undefined;
     this.#shown = undefined;
-    return sent;
+    return Uint8Array.from({ length }, (_, at) => answer[at] ?? 0xff);
   }
 }
 
@@ -80,24 +55,38 @@ function checked(word: number): readonly number[] {
   return [word >> 8, word & 0xff, crc];
 }
 
-/** One instruction a write; the result stays until the next. */
+/** Typical times of a measurement by its instruction (BH1750FVI, page 2), and counts per lux. */
+const BH1750_MODES: Readonly<Record<number, { readonly ms: number; readonly perLux: number }>> = {
+  32: { ms: 120, perLux: 1.2 },
+  33: { ms: 120, perLux: 2.4 },
+  35: { ms: 16, perLux: 1.2 },
+};
+
+/** One instruction a write; the data register holds 0 after power-on, and the measurement before until the next has ended. */
 export class Bh1750Chip implements SimulatedChip {
   readonly #context: ChipContext;
   #raw = 0;
   #perLux = 1.2;
+  #readyAtMs = Number.POSITIVE_INFINITY;
 
   constructor(context: ChipContext) {
     this.#context = context;
   }
 
   receive([opcode = 0]: Uint8Array): void {
-    if (![0x20, 0x21, 0x23].includes(opcode)) return;
-    this.#perLux = opcode === 0x21 ? 2.4 : 1.2;
-    this.#raw = Math.round(clamped(this.#context.signal('illuminance') * this.#perLux, 0, 65_535));
+    const mode = BH1750_MODES[opcode];
+    if (mode === undefined) return;
+    this.#perLux = mode.perLux;
+    this.#readyAtMs = this.#context.monotonicMs() + mode.ms;
   }
 
   send(length: number): Uint8Array {
-    if (length >= 2) this.#context.show({ illuminance: rounded(this.#raw / this.#perLux, 2) });
+    if (this.#context.monotonicMs() >= this.#readyAtMs) {
+      this.#readyAtMs = Number.POSITIVE_INFINITY;
+      this.#raw = Math.round(clamped(this.#context.signal('illuminance') * this.#perLux, 0, 65_535));
+      // The end of the count is no illuminance that anybody should report.
+      if (length >= 2 && this.#raw < 65_535) this.#context.show({ illuminance: rounded(this.#raw / this.#perLux, 2) });
+    }
     return Uint8Array.from({ length }, (_, at) => (at % 2 === 0 ? this.#raw >> 8 : this.#raw & 0xff));
   }
 }
@@ -109,15 +98,14 @@ const ADS1115_RATES = [8, 16, 32, 64, 128, 250, 475, 860];
 /** Single shots: writing the start bit begins one, the same bit reads 0 until it is done. Signals and shown keys are named after the inputs. */
 export class Ads1115Chip extends WordChip {
   readonly #context: ChipContext;
-  #readyAtMs = 0;
+  /** None was begun. */
+  #readyAtMs = Number.POSITIVE_INFINITY;
 
   constructor(context: ChipContext) {
     super();
     this.#context = context;
-    this.words.set([0x8583, 0x8000, 0x7fff], 1); // configuration and thresholds after power-on
-    // Thresholds of the comparator after power-on (SBAS444E, 9.6.4): they tell the chip apart from thermometers at its address.
-    this.words[2] = 0x8000;
-    this.words[3] = 0x7fff;
+    // Configuration and thresholds of the comparator after power-on (SBAS444E, 9.6.3 and 9.6.4).
+    this.words.set([0x8583, 0x8000, 0x7fff], 1);
   }
 
   protected override write(register: number, word: number): void {
@@ -130,42 +118,13 @@ export class Ads1115Chip extends WordChip {
   protected override beforeRead(register: number): void {
     const config = this.words[1] ?? 0;
     if ((config & 0x8000) === 0 && this.#context.monotonicMs() >= this.#readyAtMs) this.words[1] = config | 0x8000;
-    if (register !== 0 || ((this.words[1] ?? 0) & 0x8000) === 0) return;
+    // The register keeps the conversion before until the next has ended; after power-on it holds 0.
+    if (register !== 0 || this.#context.monotonicMs() < this.#readyAtMs) return;
     const input = ADS1115_INPUTS[(config >> 12) & 7] ?? 'A0';
     const range = ADS1115_RANGES[(config >> 9) & 7] ?? 2.048;
     const raw = clamped(Math.round((this.#context.signal(input) / range) * 32_768), -32_768, 32_767);
     this.words[0] = raw & 0xffff;
-    this.#context.show({ [input]: rounded((raw * range) / 32_768, 7) });
-  }
-}
-
-/** Voltage and current after the calibration register, as the chip computes them (SBOS448G, equations 4 and 5). */
-export class Ina219Chip extends WordChip {
-  readonly #context: ChipContext;
-
-  constructor(context: ChipContext) {
-    super();
-    this.#context = context;
-    this.words[0] = 0x399f;
-  }
-
-  protected override beforeRead(register: number): void {
-    const { signal, options } = this.#context;
-    const calibration = this.words[5] ?? 0;
-    const ohms = Number(options.shuntOhms ?? 0.1);
-    if (register === 2) {
-      const bus = Math.round(clamped(signal('voltage'), 0, 32) / 0.004);
-      const shunt = Math.round((signal('current') * ohms) / 10e-6);
-      const current = Math.trunc((shunt * calibration) / 4096);
-      this.words[1] = shunt & 0xffff;
-      this.words[2] = (bus << 3) | 2;
-      this.words[4] = clamped(current, -32_768, 32_767) & 0xffff;
-      this.words[3] = clamped(Math.trunc((Math.abs(current) * bus) / 5_000), 0, 65_535);
-      this.#context.show({ voltage: rounded(bus * 0.004, 6) });
-    }
-    const step = calibration === 0 ? 0 : 0.04096 / (calibration * ohms);
-    if (register === 4) this.#context.show({ current: rounded((((this.words[4] ?? 0) << 16) >> 16) * step, 6) });
-    if (register === 3) this.#context.show({ power: rounded((this.words[3] ?? 0) * step * 20, 6) });
+    if (raw > -32_768 && raw < 32_767) this.#context.show({ [input]: rounded((raw * range) / 32_768, 7) });
   }
 }
 

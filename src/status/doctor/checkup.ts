@@ -23,7 +23,7 @@ export interface DoctorDeps {
   readonly clock: Clock;
   readonly machine: Pick<
     MachineFacts,
-    'user' | 'file' | 'disk' | 'mount' | 'storageLifeUsedPercent' | 'memory' | 'hasDefaultRoute' | 'unit'
+    'user' | 'file' | 'under' | 'disk' | 'mount' | 'storageLifeUsedPercent' | 'memory' | 'hasDefaultRoute' | 'unit'
   >;
   readonly isTimeSynchronised: () => Promise<boolean>;
   /** The release that asks. */

@@ -40,7 +40,15 @@ export const CONFIG_CHECKS: readonly Check[] = [
     look: withConfig(async ({ stateFolder }, { machine, serviceUser }) => {
       const folder = await machine.file(stateFolder);
       if (folder === undefined) return fault(`${stateFolder} is not there`, `install -d -m 750 ${owner(serviceUser)} ${stateFolder}`);
-      if (may(serviceUser, folder, WRITE)) return good(`${stateFolder} belongs to ${folder.group}`);
+      if (may(serviceUser, folder, WRITE)) {
+        // What a command left that somebody ran as root.
+        for (const path of await machine.under(stateFolder)) {
+          const found = await machine.file(path);
+          if (found === undefined || may(serviceUser, found, WRITE)) continue;
+          return fault(`user ${serviceUser?.name} cannot write in ${path}`, `chown -R ${serviceUser?.name}: ${stateFolder}`);
+        }
+        return good(`${stateFolder} belongs to ${folder.group}`);
+      }
       return fault(`user ${serviceUser?.name} cannot write in ${stateFolder}`, `chown -R ${serviceUser?.name}: ${stateFolder}`);
     }),
   },

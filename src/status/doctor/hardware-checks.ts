@@ -1,6 +1,7 @@
 /** Every bus that the configuration names: is its device there, may the service use it, does the sensor answer. */
 import type { ActuatorConfig, AgentConfig, SensorConfig } from '../../config/agent-config.ts';
 import { messageOf } from '../../errors.ts';
+import { answersAt } from '../../hardware/i2c-answers.ts';
 import { addressInWords } from '../../hardware/i2c-port.ts';
 import { type Check, type Finding, fault, good, type Patient, unknown, withConfig } from './checkup.ts';
 import { may } from './config-checks.ts';
@@ -97,7 +98,7 @@ async function probeSensors(config: AgentConfig, { openPorts }: Patient, signal:
       const place = `${sensor.name} (${sensor.kind}) at ${addressInWords(sensor.address)} on bus ${sensor.bus}`;
       try {
         const bus = await ports.i2c.openBus(sensor.bus, signal);
-        const answers = await bus.probe(sensor.address, signal).finally(() => bus.close());
+        const answers = await answersAt(bus, sensor.address, signal).finally(() => bus.close());
         if (!answers) return fault(`${place}: nobody answers`, remedyFor(sensor));
       } catch (error) {
         return fault(`${place}: ${messageOf(error)}`, remedyFor(sensor));

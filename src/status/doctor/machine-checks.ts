@@ -41,7 +41,10 @@ export const MACHINE_CHECKS: readonly Check[] = [
       if (disk.totalFiles > 0 && disk.freeFiles < disk.totalFiles * LEAST_INODE_SHARE)
         return fault(`only ${disk.freeFiles} files can still be made`, 'remove small files that nobody needs: df -i, du --inodes');
       if (disk.freeBytes < outbox.minFreeBytes)
-        return fault(`${free}: the outbox keeps ${formatSize(outbox.minFreeBytes)} free and drops readings`, remedy);
+        return fault(
+          `${free}: the outbox keeps ${formatSize(outbox.minFreeBytes)} free, and new readings take the place of the oldest`,
+          remedy,
+        );
       return disk.freeBytes < outbox.minFreeBytes * EARLY_SHARE ? warning(free, remedy) : good(free);
     }),
   },

@@ -1,17 +1,22 @@
 /** The way to the platform, stage by stage: name, route, proxy, port, TLS, token. The first stage that fails names the cause. */
+
 import { lookup } from 'node:dns/promises';
-import { readFile } from 'node:fs/promises';
 import { connect as connectPlain } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { AgentConfig } from '../../config/agent-config.ts';
 import { hasCode, messageOf, systemCode } from '../../errors.ts';
+import { readUserFile } from '../../host/durable-file.ts';
+import { trusting } from '../../platform/trusted-authorities.ts';
 import { type Check, type Finding, fault, good, unknown, warning, withConfig } from './checkup.ts';
 
 /** A certificate that ends within this time is renewed by nobody, it seems. */
 const EXPIRES_SOON_MS = 14 * 24 * 3_600_000;
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
+const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
+
 interface Target {
+  /** As the system's calls take it: an IPv6 address without the brackets of a URL. */
   readonly host: string;
   readonly port: number;
 }
@@ -35,7 +40,7 @@ export const NETWORK_CHECKS: readonly Check[] = [
     id: 'route',
     title: 'there is a way out of here',
     look: withConfig(async (config, { machine }) => {
-      if (/^(localhost|127\.|\[?::1)/.test(firstHop(config).host)) return good('the platform is on this machine');
+      if (LOOPBACK.test(firstHop(config).host)) return good('the platform is on this machine');
       if (await machine.hasDefaultRoute()) return good('a default route');
       return fault('no default route', 'check the cable or the modem, and the gateway of the network: ip route, nmcli, or networkctl');
     }),
@@ -47,8 +52,8 @@ export const NETWORK_CHECKS: readonly Check[] = [
       if (config.platform.proxy === undefined) return undefined;
       const target = firstHop(config);
       const refused = await tryPort(target, signal);
-      if (refused === undefined) return good(`${target.host}:${target.port}`);
-      return fault(`${target.host}:${target.port}: ${refused}`, 'check platform.proxy, or remove it where no proxy is needed');
+      if (refused === undefined) return good(shown(target));
+      return fault(`${shown(target)}: ${refused}`, 'check platform.proxy, or remove it where no proxy is needed');
     }),
   },
   {
@@ -58,8 +63,8 @@ export const NETWORK_CHECKS: readonly Check[] = [
       if (config.platform.proxy !== undefined) return undefined;
       const target = firstHop(config);
       const refused = await tryPort(target, signal);
-      if (refused === undefined) return good(`${target.host}:${target.port}`);
-      return fault(`${target.host}:${target.port}: ${refused}`, 'check platform.url and the firewall; is the platform up?');
+      if (refused === undefined) return good(shown(target));
+      return fault(`${shown(target)}: ${refused}`, 'check platform.url and the firewall; is the platform up?');
     }),
   },
   {
@@ -99,8 +104,15 @@ function provisionAdvice({ provisioning }: AgentConfig): Finding {
 
 /** The platform, or the proxy before it. */
 function firstHop({ platform }: AgentConfig): Target {
-  const { hostname, port, protocol } = new URL(platform.proxy?.reveal() ?? platform.url);
-  return { host: hostname, port: port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port) };
+  return targetOf(new URL(platform.proxy?.reveal() ?? platform.url));
+}
+
+function targetOf({ hostname, port, protocol }: URL): Target {
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port) };
+}
+
+function shown({ host, port }: Target): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** What keeps a port from being reached, in words; undefined when it is. */
@@ -116,11 +128,11 @@ async function tryPort({ host, port }: Target, signal: AbortSignal): Promise<str
 }
 
 async function checkTls({ platform }: AgentConfig, nowMs: number, signal: AbortSignal): Promise<Finding | undefined> {
-  const { hostname, port, protocol } = new URL(platform.url);
+  const url = new URL(platform.url);
   // Through a proxy only the platform client knows the way.
-  if (protocol !== 'https:' || platform.proxy !== undefined) return undefined;
-  const ca = platform.caFile === undefined ? {} : { ca: await readFile(platform.caFile) };
-  const seen = await handshake({ host: hostname, port: port === '' ? 443 : Number(port), ...ca }, signal);
+  if (url.protocol !== 'https:' || platform.proxy !== undefined) return undefined;
+  const authority = platform.caFile === undefined ? undefined : await readUserFile(platform.caFile);
+  const seen = await handshake({ ...targetOf(url), ...trusting(authority) }, signal);
   if (seen === undefined) return unknown('no TLS connection came about');
   const { certificate, refusal } = seen;
   const [fromMs, toMs] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
@@ -138,7 +150,7 @@ async function checkTls({ platform }: AgentConfig, nowMs: number, signal: AbortS
 
 /** The certificate, and why it is not trusted; looked at even when it is not, because the reason is what is asked for. */
 async function handshake(
-  target: Target & { readonly ca?: Buffer },
+  target: Target & { readonly ca?: (string | Buffer)[] },
   signal: AbortSignal,
 ): Promise<{ readonly certificate: PeerCertificate; readonly refusal?: string } | undefined> {
   return new Promise((resolve) => {

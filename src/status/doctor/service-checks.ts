@@ -1,5 +1,6 @@
 /** The service: its unit, its watchdog, and whether what it takes arrives. */
 import { formatDuration } from '../../config/quantity.ts';
+import { type AgentStatus, failureText } from '../agent-status.ts';
 import { type Check, fault, good, type Patient, warning } from './checkup.ts';
 
 const UNIT = 'turnstone.service';
@@ -8,7 +9,26 @@ const LONGEST_SILENCE_MS = 30 * 60_000;
 /** Below this the outbox is about to thin. */
 const LEAST_HOURS = 24;
 const BAD_CONFIG = 78;
+const UNREADABLE_CONFIG = 66;
 const RESTARTS_TOO_OFTEN = 5;
+
+/** So long a loss is told of: a warning that stands for ever hides the next. */
+const LOSS_IS_NEWS_MS = 7 * 86_400_000;
+const MAKE_ROOM = 'raise outbox.maxBytes, or take the outage away';
+const LOSSES = [
+  {
+    loss: 'damaged',
+    what: 'were lost to damage on the disk',
+    remedy: 'turnstone outbox verify shows what lies aside; replace the card if there is more of it',
+  },
+  {
+    loss: 'dropped',
+    what: 'gave way undelivered: too old, or there was no room on the disk or in memory',
+    remedy: `journalctl -u turnstone tells which; ${MAKE_ROOM}`,
+  },
+  { loss: 'rejected', what: 'were refused by the platform', remedy: 'turnstone outbox rejected shows them with the platform’s answer' },
+  { loss: 'thinned', what: 'were thinned out to make room', remedy: MAKE_ROOM },
+] as const;
 
 export const SERVICE_CHECKS: readonly Check[] = [
   {
@@ -23,6 +43,14 @@ export const SERVICE_CHECKS: readonly Check[] = [
         return fault('it refused its configuration and is not started again', 'turnstone check-config, then systemctl restart turnstone');
       if (unit.active === 'failed')
         return fault(`it has failed (${unit.result})`, 'journalctl -u turnstone -n 50 tells why; then systemctl restart turnstone');
+      // Between two starts it is "activating", and so it is in a start that is well.
+      if (unit.active !== 'active' && unit.exitCode === UNREADABLE_CONFIG)
+        return fault(
+          'it cannot read its configuration, and systemd tries again every few seconds',
+          'turnstone check-config and the check of its permissions above tell why; it starts by itself once the file can be read',
+        );
+      if (unit.active === 'activating' && unit.restarts > 0)
+        return fault(`it ends at its start again and again (${unit.restarts} times)`, 'journalctl -u turnstone -n 50 tells why');
       if (unit.active !== 'active') return fault(`it is ${unit.active}`, 'systemctl start turnstone');
       if (unit.enabled !== 'enabled') return fault('it does not start at boot', 'systemctl enable turnstone');
       if (unit.restarts >= RESTARTS_TOO_OFTEN)
@@ -57,17 +85,20 @@ export const SERVICE_CHECKS: readonly Check[] = [
     title: 'the outbox keeps everything',
     look: ({ agent }) => {
       if (agent === undefined) return undefined;
-      const { fault: why, rejected, dropped, thinned, hoursThatFit } = agent.outbox;
+      const { fault: why, hoursThatFit, untimedEntries } = agent.outbox;
       if (why !== undefined)
         return fault(
           `it cannot write (${why}): readings are only in memory`,
           'see disk space and disk health above; dmesg tells what the kernel met',
         );
-      if (dropped > 0)
-        return warning(`${dropped} entries were dropped since the start: it was full`, 'raise outbox.maxBytes, or take the outage away');
-      if (rejected > 0)
-        return warning(`the platform refused ${rejected} entries`, 'turnstone outbox rejected shows them with the platform’s answer');
-      if (thinned > 0) return warning(`${thinned} entries were thinned since the start`, 'raise outbox.maxBytes, or take the outage away');
+      const lost = recentLosses(agent);
+      if (lost.length > 0)
+        return warning(lost.map(({ reason }) => reason).join('; '), [...new Set(lost.map(({ remedy }) => remedy))].join('; '));
+      if (untimedEntries !== undefined)
+        return warning(
+          `${untimedEntries} entries wait for their time: the clock was not right when they were taken, and nothing tells what it should have been`,
+          'outbox.timeUncertain: send sends them with a mark; a battery for the clock, or time.trust: platform, helps what comes',
+        );
       if (hoursThatFit !== undefined && hoursThatFit < LEAST_HOURS)
         return warning(`only ${Math.floor(hoursThatFit)} more hours fit`, 'raise outbox.maxBytes, or widen deadbands');
       return good(
@@ -79,11 +110,9 @@ export const SERVICE_CHECKS: readonly Check[] = [
     id: 'firmware',
     title: 'the last update went well',
     look: ({ agent }) => {
-      if (agent?.firmware.state !== 'FAILED') return undefined;
-      return fault(
-        `${agent.firmware.offered ?? 'an update'}: ${agent.firmware.error ?? 'failed'}`,
-        'turnstone firmware history tells more; assign a good package on the platform',
-      );
+      const failed = agent?.firmware.failed ?? [];
+      if (failed.length === 0) return undefined;
+      return fault(failed.map(failureText).join('; '), 'turnstone firmware history tells more; assign a good package on the platform');
     },
   },
   {
@@ -98,6 +127,17 @@ export const SERVICE_CHECKS: readonly Check[] = [
         : undefined,
   },
 ];
+
+/** What was lost of late, all told with it; one whose time is not known was. */
+function recentLosses({ outbox, wallMs }: AgentStatus): readonly { readonly reason: string; readonly remedy: string }[] {
+  return LOSSES.flatMap(({ loss, what, remedy }) => {
+    const entries = outbox[loss] ?? 0;
+    const lastMs = outbox.lastLost?.[loss];
+    if (entries === 0 || (lastMs !== undefined && wallMs - lastMs > LOSS_IS_NEWS_MS)) return [];
+    const last = lastMs === undefined ? '' : `, the last at ${new Date(lastMs).toISOString()}`;
+    return [{ reason: `${entries} entries ${what}${last}`, remedy }];
+  });
+}
 
 function uploads({ agent }: Patient) {
   if (agent === undefined) return undefined;

@@ -1,19 +1,25 @@
 /** Outboxes for measuring: real files, the real clock, settings of the caller. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
 import type { Lane, OutboxBatch } from '../../../src/outbox/outbox-batch.ts';
-import { DEFAULT_OUTBOX_SETTINGS, type OutboxSettings } from '../../../src/outbox/outbox-settings.ts';
+import type { OutboxSettings } from '../../../src/outbox/outbox-settings.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 
 export const LANES: readonly Lane[] = ['alarm', 'live', 'backlog'];
 
 export function openBenchOutbox(folder: string, settings: Partial<OutboxSettings> = {}): Promise<Outbox> {
   const timeSync = { isSynchronised: () => true, onChange: () => () => {} };
   const all = { ...DEFAULT_OUTBOX_SETTINGS, minFreeBytes: 0, ...settings };
-  return Outbox.open({ folder, clock: systemClock, log: silentLog, settings: all, timeSync }, new AbortController().signal);
+  return Outbox.open(
+    { folder, clock: systemClock, files: systemFiles, log: silentLog, settings: all, timeSync },
+    new AbortController().signal,
+  );
 }
 
 /** Runs with a folder that is removed afterwards. `/tmp` may be memory: TMPDIR chooses the disk that is measured. */

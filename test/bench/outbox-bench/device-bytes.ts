@@ -12,7 +12,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../src/host/clock.ts';
-import { DEFAULT_OUTBOX_SETTINGS } from '../../../src/outbox/outbox-settings.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 import { Corpus, ENTRY_BYTES } from '../corpus.ts';
 import { inFolder, nextBatch, openBenchOutbox } from './bench-outbox.ts';
 

@@ -17,7 +17,7 @@ interface SerialBench {
   close(): Promise<void>;
 }
 
-const signal = AbortSignal.timeout(120_000);
+const { signal } = new AbortController();
 const realPort = process.env.TEST_SERIAL_PORT;
 
 const adapters: readonly (readonly [string, () => Promise<SerialBench>])[] = [

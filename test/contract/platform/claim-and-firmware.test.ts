@@ -5,10 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import type { FirmwareBody } from '../../../src/platform/device-api.ts';
-import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { provisionDevice } from '../../../src/platform/provision-device.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
-import { Server } from './server.ts';
+import { eventually, idOf, Server } from './server.ts';
 
 const never = new AbortController().signal;
 let server: Server;
@@ -23,7 +22,6 @@ describe('claiming', () => {
     const { api } = await server.makeDevice();
     await expect(api.claim({}, never)).resolves.toBeUndefined();
     await expect(api.claim({ secretKey: 'another', durationMs: 60_000 }, never)).resolves.toBeUndefined();
-    await api.close();
   });
 });
 
@@ -32,8 +30,9 @@ describe('provisioning', () => {
     const key = randomBytes(10).toString('hex');
     const secret = randomBytes(10).toString('hex');
     const made = await server.rest('POST', '/api/deviceProfile', profile('ALLOW_CREATE_NEW_DEVICES', key, secret));
-    server.made(`/api/deviceProfile/${idOf(made.body)}`);
+    server.made('profiles', idOf(made.body));
     const deviceName = `turnstone-provisioned-${key}`;
+    server.made('devices', deviceName);
     const token = randomBytes(12).toString('hex');
     const ask = { deviceName, provisionDeviceKey: key, provisionDeviceSecret: secret, token };
     const deps = { settings: { url: server.url }, clock: systemClock };
@@ -42,12 +41,9 @@ describe('provisioning', () => {
       credentialsType: 'ACCESS_TOKEN',
       credentialsValue: token,
     });
-    const api = new HttpDeviceApi({ settings: { url: server.url }, token: () => token, clock: systemClock });
+    const api = server.client(token);
     expect(await api.postTelemetry(rowsOf({ ts: 1_700_000_000_000, values: { first: 1 } }), never)).toEqual({ kind: 'accepted' });
     expect(await provisionDevice(ask, deps, never)).toMatchObject({ status: 'FAILURE' });
-    const found = await server.rest('GET', `/api/tenant/devices?deviceName=${deviceName}`);
-    server.made(`/api/device/${idOf(found.body)}`);
-    await api.close();
   });
 
   it('does not know a wrong key or secret', async () => {
@@ -69,7 +65,6 @@ describe('firmware', () => {
     const all = await api.getFirmware({ title, version }, never);
     expect(all.lengthBytes).toBe(10_000);
     expect((await whole(all)).equals(image)).toBe(true);
-    await api.close();
   });
 
   it('is announced by shared attributes with size and checksum', async () => {
@@ -77,17 +72,12 @@ describe('firmware', () => {
     const image = randomBytes(500);
     const { title, version } = await assign(id, name, image);
     const keys = ['fw_title', 'fw_version', 'fw_size', 'fw_checksum', 'fw_checksum_algorithm'];
-    for (let attempt = 0; ; attempt += 1) {
-      const { shared } = await api.getAttributes({ sharedKeys: keys }, never);
-      if (Object.keys(shared).length < keys.length && attempt < 50) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        continue;
-      }
-      const sha256 = createHash('sha256').update(image).digest('hex');
-      expect(shared).toEqual({ fw_title: title, fw_version: version, fw_size: 500, fw_checksum: sha256, fw_checksum_algorithm: 'SHA256' });
-      break;
-    }
-    await api.close();
+    const { shared } = await eventually(
+      () => api.getAttributes({ sharedKeys: keys }, never),
+      (found) => Object.keys(found.shared).length === keys.length,
+    );
+    const sha256 = createHash('sha256').update(image).digest('hex');
+    expect(shared).toEqual({ fw_title: title, fw_version: version, fw_size: 500, fw_checksum: sha256, fw_checksum_algorithm: 'SHA256' });
   });
 
   it('is refused when another version is assigned, and not found when none is', async () => {
@@ -98,13 +88,8 @@ describe('firmware', () => {
     });
     const { title } = await assign(id, name, randomBytes(10));
     await expect(api.getFirmware({ title, version: 'other' }, never)).rejects.toMatchObject({ code: 'platform/refused' });
-    await api.close();
   });
 });
-
-function idOf(body: JsonValue | undefined): string {
-  return (body as { readonly id: { readonly id: string } }).id.id;
-}
 
 function profile(provisionType: string, key: string, secret: string): JsonValue {
   return {
@@ -132,7 +117,7 @@ async function assign(id: string, name: string, image: Buffer): Promise<{ readon
     deviceProfileId: device.deviceProfileId ?? null,
   });
   const packageId = idOf(made.body);
-  server.made(`/api/otaPackage/${packageId}`);
+  server.made('packages', packageId);
   const form = new FormData();
   form.append('file', new File([new Uint8Array(image)], 'image.bin'));
   const upload = await request(`${server.url}/api/otaPackage/${packageId}?checksumAlgorithm=SHA256`, {

@@ -1,6 +1,7 @@
 /**
  * The server under test: the local platform, or a real one when PLATFORM_URL, PLATFORM_USERNAME and PLATFORM_PASSWORD are given. Both are
- * reached through the REST API alone.
+ * reached through the REST API and the device API alone, and both get back the state that they had: devices go first, then the packages
+ * and profiles that nobody has any more.
  */
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
@@ -10,17 +11,41 @@ import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import type { PayloadCodec } from '../../../src/platform/payload-codec.ts';
 
+export interface RawAnswer {
+  readonly status: number;
+  /** Without parameters; '' when there is none. */
+  readonly contentType: string;
+  readonly text: string;
+}
+
 export interface RestAnswer {
   readonly status: number;
+  /** Undefined where the answer is no JSON. */
   readonly body: JsonValue | undefined;
 }
+
+export interface MadeDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly accessToken: string;
+  readonly api: HttpDeviceApi;
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** A real server's queues are slower than any local one. */
+const PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+/** What a device sent is not there at once, on the local platform neither. */
+const STORE_DELAY_MS = 30;
 
 export class Server {
   readonly url: string;
   readonly token: string;
   readonly #local: LocalPlatform | undefined;
-  /** What to delete in the end, last made first. */
-  readonly #made: string[] = [];
+  /** Names of devices, which may have come to be or not, and ids of the rest. */
+  readonly #made = { devices: new Set<string>(), packages: new Set<string>(), profiles: new Set<string>() };
+  readonly #clients: HttpDeviceApi[] = [];
 
   private constructor(url: string, token: string, local: LocalPlatform | undefined) {
     this.url = url;
@@ -30,41 +55,59 @@ export class Server {
 
   static async open(): Promise<Server> {
     const { PLATFORM_URL, PLATFORM_USERNAME, PLATFORM_PASSWORD } = process.env;
-    const local = PLATFORM_URL === undefined ? await LocalPlatform.start() : undefined;
-    const url = PLATFORM_URL ?? local?.url ?? '';
+    const local = PLATFORM_URL === undefined ? await LocalPlatform.start({ storeDelayMs: STORE_DELAY_MS }) : undefined;
+    const url = (PLATFORM_URL ?? local?.url ?? '').replace(/\/+$/, '');
     const credentials = { username: PLATFORM_USERNAME ?? 'tenant@thingsboard.org', password: PLATFORM_PASSWORD ?? 'tenant' };
-    const answer = await send(url, undefined, 'POST', '/api/auth/login', credentials);
-    const token = (answer.body as { readonly token?: string } | undefined)?.token;
+    const answer = await send(url, 'POST', '/api/auth/login', { body: stringifyJson(credentials) });
+    const token = (jsonIn(answer) as { readonly token?: string } | undefined)?.token;
     if (token === undefined) throw new Error(`login answered ${answer.status}`);
     return new Server(url, token, local);
   }
 
-  rest(method: 'GET' | 'POST' | 'DELETE', path: string, body?: JsonValue): Promise<RestAnswer> {
-    return send(this.url, this.token, method, path, body);
+  async rest(method: Method, path: string, body?: JsonValue): Promise<RestAnswer> {
+    const answer = await this.restRaw(method, path, body);
+    return { status: answer.status, body: jsonIn(answer) };
   }
 
-  /** Something that is to be deleted in the end: a real server outlives the tests. */
-  made(path: string): void {
-    this.#made.push(path);
+  restRaw(method: Method, path: string, body?: JsonValue): Promise<RawAnswer> {
+    const headers = { 'x-authorization': `Bearer ${this.token}` };
+    return send(this.url, method, path, { headers, ...(body === undefined ? {} : { body: stringifyJson(body) }) });
+  }
+
+  /** As a device speaks, byte for byte; `what` stands behind the token. */
+  device(method: Method, accessToken: string, what: string, body?: string): Promise<RawAnswer> {
+    return send(this.url, method, `/api/v1/${accessToken}/${what}`, body === undefined ? {} : { body });
+  }
+
+  provision(body: string): Promise<RawAnswer> {
+    return send(this.url, 'POST', '/api/v1/provision', { body });
+  }
+
+  /** Something that is to be deleted in the end. */
+  made(what: 'devices' | 'packages' | 'profiles', nameOrId: string): void {
+    this.#made[what].add(nameOrId);
   }
 
   /** A device of a name that nobody had before. */
-  async makeDevice(
-    codec?: PayloadCodec,
-  ): Promise<{ readonly id: string; readonly name: string; readonly accessToken: string; readonly api: HttpDeviceApi }> {
+  async makeDevice(codec?: PayloadCodec): Promise<MadeDevice> {
     const name = `turnstone-contract-${randomBytes(6).toString('hex')}`;
     const accessToken = randomBytes(10).toString('hex');
+    this.made('devices', name);
     const { status, body } = await this.rest('POST', `/api/device?accessToken=${accessToken}`, { name });
     if (status !== 200) throw new Error(`making a device answered ${status}`);
-    const { id } = (body as { readonly id: { readonly id: string } }).id;
-    this.made(`/api/device/${id}`);
+    return { id: idOf(body), name, accessToken, api: this.client(accessToken, codec) };
+  }
+
+  /** Closed with the server. */
+  client(accessToken: string, codec?: PayloadCodec): HttpDeviceApi {
     const api = new HttpDeviceApi({
       settings: { url: this.url },
       token: () => accessToken,
       clock: systemClock,
       ...(codec === undefined ? {} : { codec }),
     });
-    return { id, name, accessToken, api };
+    this.#clients.push(api);
+    return api;
   }
 
   /** Stored values of the keys, strictly typed, oldest first, once the server has `count` of each: a 200 means queued, not stored. */
@@ -76,35 +119,75 @@ export class Server {
     const path = `/api/plugins/telemetry/DEVICE/${deviceId}/values/timeseries`;
     const list = keys.map(encodeURIComponent).join(',');
     const query = `keys=${list}&startTs=1&endTs=4000000000000&limit=1000&orderBy=ASC&useStrictDataTypes=true`;
-    for (let attempt = 0; ; attempt += 1) {
-      const { body } = await this.rest('GET', `${path}?${query}`);
-      const found = (body ?? {}) as Record<string, { readonly ts: number; readonly value: JsonValue }[]>;
-      if (keys.every((key) => (found[key]?.length ?? 0) >= count) || attempt === 50) return found;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    return await eventually(
+      async () => ((await this.rest('GET', `${path}?${query}`)).body ?? {}) as Record<string, { ts: number; value: JsonValue }[]>,
+      (found) => keys.every((key) => (found[key]?.length ?? 0) >= count),
+    );
   }
 
+  /** Deletes all that was made. Fails when something stays behind. */
   async close(): Promise<void> {
-    for (const path of this.#made.reverse()) await this.rest('DELETE', path);
+    for (const client of this.#clients) await client.close();
+    const left: string[] = [];
+    const remove = async (path: string): Promise<void> => {
+      const { status } = await this.rest('DELETE', path);
+      if (status !== 200) left.push(`${path}: ${status}`);
+    };
+    for (const name of this.#made.devices) {
+      const { status, body } = await this.rest('GET', `/api/tenant/devices?deviceName=${encodeURIComponent(name)}`);
+      if (status === 200) await remove(`/api/device/${idOf(body)}`);
+      else if (status !== 404) left.push(`device ${name}: ${status}`);
+    }
+    for (const id of this.#made.packages) await remove(`/api/otaPackage/${id}`);
+    for (const id of this.#made.profiles) await remove(`/api/deviceProfile/${id}`);
     await this.#local?.close();
+    if (left.length > 0) throw new Error(`left behind: ${left.join(', ')}`);
   }
+}
+
+/** What is read once it is good, or as it is when patience ends: for the test to judge. */
+export async function eventually<T>(read: () => Promise<T>, good: (value: T) => boolean): Promise<T> {
+  const untilMs = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const value = await read();
+    if (good(value) || Date.now() > untilMs) return value;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** Repeats something until somebody who waits for it has noticed: no server says when a poll has become a subscription. */
+export async function until<T>(waiting: Promise<T>, act: () => Promise<unknown>): Promise<T> {
+  let isOver = false;
+  const over = waiting.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await act();
+    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))]);
+  }
+  return await over;
+}
+
+export function idOf(body: JsonValue | undefined): string {
+  return (body as { readonly id: { readonly id: string } }).id.id;
 }
 
 async function send(
   url: string,
-  token: string | undefined,
-  method: 'GET' | 'POST' | 'DELETE',
+  method: Method,
   path: string,
-  body?: JsonValue,
-): Promise<RestAnswer> {
+  { body, headers = {} }: { readonly body?: string; readonly headers?: Record<string, string> },
+): Promise<RawAnswer> {
   const response = await request(`${url}${path}`, {
     method,
-    headers: {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { 'x-authorization': `Bearer ${token}` }),
-    },
-    body: body === undefined ? null : stringifyJson(body),
+    headers: { 'content-type': 'application/json', ...headers },
+    body: body ?? null,
   });
-  const text = await response.body.text();
-  return { status: response.statusCode, body: text === '' ? undefined : parseJson(text) };
+  const type = response.headers['content-type'];
+  const contentType = (Array.isArray(type) ? type[0] : type)?.split(';')[0]?.trim() ?? '';
+  return { status: response.statusCode, contentType, text: await response.body.text() };
+}
+
+function jsonIn({ contentType, text }: RawAnswer): JsonValue | undefined {
+  return text === '' || contentType !== 'application/json' ? undefined : parseJson(text);
 }

@@ -1,8 +1,8 @@
 /** What the world outside knows of an append run: what was promised, and what arrived. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { linesOf } from '../lines.ts';
 import { missingFrom } from '../numbered-entries.ts';
 
 const Line = z.strictObject({ word: z.enum(['drained', 'appending', 'resolved', 'delivered']), numbers: z.array(z.number()) });
@@ -61,9 +61,8 @@ export class Witness {
 
   #listen(socket: Socket): void {
     this.#sockets.add(socket);
-    socket.on('error', () => undefined);
     socket.on('close', () => this.#sockets.delete(socket));
-    createInterface({ input: socket }).on('line', (text) => {
+    linesOf(socket).on('line', (text) => {
       const { word, numbers } = Line.parse(JSON.parse(text));
       const [first = 0, last = 0] = numbers;
       if (word === 'appending') this.next = last + 1;

@@ -7,14 +7,17 @@
  *   resolved  [first, last]       their append has resolved
  *   delivered [numbers]           then they are acknowledged
  */
+
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
-import { DEFAULT_OUTBOX_SETTINGS, type OutboxSettings } from '../../../src/outbox/outbox-settings.ts';
+import type { OutboxSettings } from '../../../src/outbox/outbox-settings.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 import { numberedEntry, numberOf } from '../numbered-entries.ts';
 
 export interface AppendRun {
@@ -44,7 +47,7 @@ export const SMALL_SEGMENTS: OutboxSettings = {
 export const KNOWN_TIME = { isSynchronised: () => true, onChange: () => () => {} };
 
 export async function openOutbox(folder: string): Promise<Outbox> {
-  const deps = { folder, clock: systemClock, log: silentLog, settings: SMALL_SEGMENTS, timeSync: KNOWN_TIME };
+  const deps = { folder, clock: systemClock, files: systemFiles, log: silentLog, settings: SMALL_SEGMENTS, timeSync: KNOWN_TIME };
   return await Outbox.open(deps, AbortSignal.timeout(30_000));
 }
 

@@ -7,10 +7,12 @@ import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 
 const never = new AbortController().signal;
 let clock: FakeClock;
@@ -20,7 +22,7 @@ let drivers: Record<string, FakeActuator>;
 let control: ActuatorControl;
 
 async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
-  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), log: silentLog });
+  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog });
   const desired = await DesiredStates.open(file, clock);
   const actuators = settings.map((each) => {
     drivers[each.name] ??= new FakeActuator();
@@ -29,7 +31,10 @@ async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
   control = await ActuatorControl.open(
     {
       actuators,
-      memory: new ActuatorMemory({ desired, pulseMarks: await PulseMarks.open(folder, silentLog) }),
+      memory: new ActuatorMemory({
+        desired,
+        pulseMarks: await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
+      }),
       locked: () => locked,
       clock,
       log: silentLog,
@@ -166,6 +171,20 @@ describe('an actuator', () => {
     expect(await set('relay', true)).toBe('moved');
   });
 
+  it('is pulsed within its limits too', async () => {
+    await open(relaySettings('relay', { limits: { leastOffMs: 60_000, mostSwitchesPerHour: 2 } }));
+    const pulse = async (): Promise<unknown> => {
+      const pulsing = codeOf(control.pulse('relay', { ...rpc, durationMs: 100 }, never));
+      await clock.advance(100);
+      return await pulsing;
+    };
+    expect([await pulse(), await pulse()]).toEqual(['moved', 'actuators/least-off-time']);
+    await clock.advance(60_000);
+    expect(await pulse()).toBe('moved');
+    await clock.advance(60_000);
+    expect([await pulse(), relay().risings]).toEqual(['actuators/too-many-switches', 2]);
+  });
+
   it('is switched off after its longest time on, whoever switched it on', async () => {
     await open(relaySettings('relay', { limits: { longestOnMs: 5_000 } }));
     await set('relay', true, 'local');
@@ -295,14 +314,14 @@ describe('a safe state', () => {
     await open(relaySettings('relay', { safe, limits: { leastOnMs: 3_600_000 } }));
     expect(relay().told).toEqual([true]);
     await clock.advance(50_000);
-    control.contact();
+    control.contact.heard();
     await clock.advance(59_000);
     expect(relay().told).toEqual([true]);
     await clock.advance(1_000);
     expect(relay().told).toEqual([true, false]);
     expect(control.state('relay')).toMatchObject({ by: 'safe-state' });
     await clock.advance(600_000);
-    control.contact();
+    control.contact.heard();
     await clock.advance(60_000);
     expect(relay().told).toEqual([true, false, false]);
     await control.close();
@@ -356,30 +375,29 @@ describe('a safe state', () => {
   });
 
   it('of what has no memory is written to no card', async () => {
-    const written: string[] = [];
-    const write = async (_path: string, content: string): Promise<void> => void written.push(content);
-    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), log: silentLog, write });
+    const files = new MemoryFiles();
+    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', log: silentLog, files, clock });
     const settings = [relaySettings('relay', { safe: { start: false } }), relaySettings('kept', { restore: true })];
     const actuators = settings.map((each) => ({ settings: each, driver: new FakeActuator() }));
-    const pulseMarks = await PulseMarks.open(folder, silentLog);
+    const pulseMarks = await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId });
     const desired = await DesiredStates.open(file, clock);
     control = await ActuatorControl.open(
       { actuators, memory: new ActuatorMemory({ desired, pulseMarks }), locked: () => false, clock, log: silentLog },
       never,
     );
     await control.set('relay', true, rpc, never);
-    expect(written).toEqual([]);
+    expect(files.changes).toEqual([]);
     await control.set('kept', true, rpc, never);
-    expect(JSON.parse(written.at(-1) ?? '')).toMatchObject({ state: { actuators: { kept: { value: true } } } });
+    await file.flush();
+    expect(JSON.parse(files.contentOf('/state/actuators.json').toString())).toMatchObject({
+      state: { actuators: { kept: { value: true } } },
+    });
   });
 
   it('waits for no disk', async () => {
-    const file = new StateFile({
-      ...DESIRED_STATES_FORMAT,
-      path: join(folder, 'actuators.json'),
-      log: silentLog,
-      write: () => new Promise(() => {}),
-    });
+    const files = new MemoryFiles();
+    files.faults = { delay: (operation) => (operation === 'sync' ? new Promise(() => {}) : undefined) };
+    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', log: silentLog, files, clock });
     drivers.relay = new FakeActuator();
     const actuators = [{ settings: relaySettings('relay', { restore: true }), driver: drivers.relay }];
     const stuck = await ActuatorControl.open(
@@ -387,7 +405,7 @@ describe('a safe state', () => {
         actuators,
         memory: new ActuatorMemory({
           desired: await DesiredStates.open(file, clock),
-          pulseMarks: await PulseMarks.open(folder, silentLog),
+          pulseMarks: await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
         }),
         locked: () => false,
         clock,

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LocalRules, type RuleEvent } from '../../../src/actuators/local-rules.ts';
+import { LocalRules, type RuleInForce } from '../../../src/actuators/local-rules.ts';
+import type { RuleEvent } from '../../../src/actuators/rule-movements.ts';
 import type { RuleConfig } from '../../../src/config/agent-config.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -8,23 +9,25 @@ import { FakeClock } from '../../support/fake-clock.ts';
 let clock: FakeClock;
 let sets: (readonly [string, unknown, string])[];
 let events: RuleEvent[];
-let refusal: AgentError | undefined;
+let refusal: Error | undefined;
 
-const rule = (when: Partial<RuleConfig['when']>, rest: Partial<RuleConfig> = {}): RuleConfig => ({
-  ...{ name: 'cooling', enabled: true, set: { actuator: 'fan', value: true }, otherwise: false },
+const rule = (when: Partial<RuleConfig['when']>, rest: Partial<RuleConfig> = {}): RuleInForce => ({
+  ...{ name: 'cooling', enabled: true, set: { actuator: 'fan', value: true }, otherwise: false, nextWithinMs: 1_000 },
   when: { sensor: 'roof', key: 'temperature', hysteresis: 0, forMs: 0, ...when },
   ...rest,
 });
 
-function start(...rules: RuleConfig[]): LocalRules {
+function start(...rules: RuleInForce[]): LocalRules {
   const actuators = {
     set: async (name: string, value: unknown, { by }: { by: string }) => {
       if (refusal !== undefined) throw refusal;
       sets.push([name, value, by]);
       return { name, value: undefined, desired: undefined, by: undefined, pulsing: false, fault: undefined };
     },
+    states: () => [],
   };
-  return new LocalRules({ rules, actuators, clock, log: silentLog, onEvent: (event) => events.push(event) });
+  const contact = { heed: () => {}, released: () => {} };
+  return new LocalRules({ rules, actuators, contact, clock, log: silentLog, onEvent: (event) => events.push(event) });
 }
 
 async function values(rules: LocalRules, ...temperatures: unknown[]): Promise<void> {
@@ -56,10 +59,22 @@ describe('a local rule', () => {
   });
 
   it('works below and for equality, and takes words and longs for what they are', async () => {
-    await values(start(rule({ below: 5, hysteresis: 1 })), 5, 4, 5.5, 6, 'cold', null, 3n);
+    const frost = start(rule({ below: 5, hysteresis: 1 }));
+    await values(frost, 5);
+    expect(told()).toEqual([]);
+    await values(frost, 4, 5.5);
+    expect(told()).toEqual([true]);
+    await values(frost, 6);
+    expect(told()).toEqual([true, false]);
+    await values(frost, 'cold', null, 7);
+    expect(told()).toEqual([true, false]);
+    await values(frost, 3n);
     expect(told()).toEqual([true, false, true]);
     sets = [];
     await values(start(rule({ equal: 'open' })), 'closed', 'open', 'open', true);
+    expect(told()).toEqual([true, false]);
+    sets = [];
+    await values(start(rule({ equal: 7 })), 6, 7n, 8n, '7');
     expect(told()).toEqual([true, false]);
   });
 
@@ -94,17 +109,31 @@ describe('a local rule', () => {
     const rules = start(rule({ above: 40 }));
     refusal = new AgentError('actuators/least-off-time', 'in 20 s', { recovery: 'retry' });
     await values(rules, 41);
-    await clock.advance(12_000);
+    await clock.advance(6_000);
+    refusal = new AgentError('actuators/least-off-time', 'in 14 s', { recovery: 'retry' });
+    await clock.advance(6_000);
     expect([told(), events]).toEqual([[], [{ rule: 'cooling', on: true, refusal: 'in 20 s' }]]);
     refusal = undefined;
     await clock.advance(5_000);
     expect([told(), events.at(-1)]).toEqual([[true], { rule: 'cooling', on: true }]);
     refusal = new AgentError('actuators/locked-out', 'locked', { recovery: 'hold' });
     await values(rules, 39);
+    await clock.advance(5_000);
+    refusal = new AgentError('actuators/interlocked', 'the other is on', { recovery: 'retry' });
+    await clock.advance(10_000);
+    expect(events.slice(2).map((event) => event.refusal)).toEqual(['locked', 'the other is on']);
     refusal = undefined;
     await values(rules, 42);
     await clock.advance(20_000);
     expect(told()).toEqual([true, true]);
+  });
+
+  it('says once that its actuator fails in a way that nobody named', async () => {
+    const rules = start(rule({ above: 40 }));
+    refusal = new Error('EIO');
+    await values(rules, 41);
+    await clock.advance(20_000);
+    expect(events).toEqual([{ rule: 'cooling', on: true, refusal: 'EIO' }]);
   });
 
   it('does not try again what can never be', async () => {
@@ -116,17 +145,17 @@ describe('a local rule', () => {
     expect(told()).toEqual([]);
   });
 
-  it('can be switched off and back to what is configured, and moves nothing by that', async () => {
+  it('can be switched off and back, and moves nothing by that', async () => {
     const rules = start(rule({ above: 40, forMs: 2_000 }), rule({ above: 10 }, { name: 'off', enabled: false }));
     await values(rules, 41);
-    rules.enable('cooling', false);
+    rules.configure([rule({ above: 40, forMs: 2_000 }, { enabled: false })]);
     await values(rules, 41, 41, 41);
-    expect([told(), rules.isEnabled('cooling'), rules.isEnabled('off')]).toEqual([[], false, false]);
-    rules.enable('cooling', undefined);
+    expect(told()).toEqual([]);
+    rules.configure([rule({ above: 40, forMs: 2_000 })]);
     await values(rules, 41, 41, 41);
-    rules.enable('cooling', false);
+    rules.configure([rule({ above: 40, forMs: 2_000 }, { enabled: false })]);
     await values(rules, 1);
-    expect(told()).toEqual([true]);
+    expect([told(), events.map(({ on }) => on)]).toEqual([[true], [true, false]]);
   });
 
   it('takes up a changed limit without forgetting what it has found out', async () => {
@@ -144,7 +173,7 @@ describe('a local rule', () => {
     rules.take('cellar', 'temperature', 90);
     await values(rules);
     rules.take('roof', 'temperature', 90);
-    rules.close();
+    await rules.close();
     await clock.advance(10_000);
     expect(told()).toEqual([]);
   });

@@ -1,23 +1,23 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ContactWatch } from '../../../src/actuators/no-contact.ts';
 import { RemoteSide, type RemoteSideDeps } from '../../../src/agent/remote-side.ts';
 import { configSchema } from '../../../src/config/agent-config.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { runProgram } from '../../../src/host/run-program.ts';
+import { SummedLog } from '../../../src/host/summed-log.ts';
 import type { DeviceApi } from '../../../src/platform/device-api.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 
-let folder: string;
 let clock: FakeClock;
 let stop: AbortController;
 let polls: { rpc: number; attributes: number };
 let standing: number;
 let posted: JsonObject[];
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'turnstone-remote-side-'));
+beforeEach(() => {
   clock = new FakeClock();
   stop = new AbortController();
   polls = { rpc: 0, attributes: 0 };
@@ -27,7 +27,6 @@ beforeEach(async () => {
 afterEach(async () => {
   stop.abort();
   await clock.advance(0);
-  await rm(folder, { recursive: true });
 });
 
 async function silence(timeoutMs: number, signal: AbortSignal): Promise<undefined> {
@@ -49,14 +48,20 @@ const deviceApi = {
   postAttributes: async (attributes: JsonObject) => void posted.push(attributes),
 } as Partial<DeviceApi> as DeviceApi;
 
-async function open(changing: () => JsonObject): Promise<RemoteSide> {
-  const config = configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, stateFolder: folder });
+async function open(changing: () => JsonObject, own: Partial<RemoteSideDeps> = {}): Promise<RemoteSide> {
+  const config = configSchema.parse({
+    version: 1,
+    platform: { url: 'http://platform', accessToken: 'secret-token' },
+    stateFolder: '/state',
+  });
   const nothing = (): JsonObject => ({});
   const deps: RemoteSideDeps = {
     config: () => config,
     deviceApi,
+    files: new MemoryFiles(),
+    runProgram,
     side: {
-      actuators: { onState: () => () => {}, contact: () => {} },
+      actuators: { onState: () => () => {}, contact: { heard: () => {}, onQuiet: () => () => {} } },
       configs: [],
       lockout: { locked: false },
     } as unknown as RemoteSideDeps['side'],
@@ -65,11 +70,43 @@ async function open(changing: () => JsonObject): Promise<RemoteSide> {
       ...{ getStatus: nothing, outboxStatus: nothing, diagnose: nothing },
       ...{ readSensor: async () => [], setLogLevel: () => {}, restart: () => {}, reboot: () => {} },
     },
+    ...own,
   };
   return await RemoteSide.open(deps, stop.signal);
 }
 
 describe('the remote side', () => {
+  it('gives a log that sums up no more than a few kB a minute of a flood of requests, and how many there were', async () => {
+    let bytes = 0;
+    let answered = 0;
+    const told = (fields: object, message: string): void => {
+      bytes += JSON.stringify(fields).length + message.length;
+      const { message: of, times = 1 } = fields as { message?: string; times?: number };
+      if ([of, message].includes('RPC answered')) answered += times;
+    };
+    let id = 0;
+    const flood = {
+      ...deviceApi,
+      pollRpc: async () => {
+        id += 1;
+        return { id, method: 'noSuchMethod', params: {} };
+      },
+      replyRpc: async () => {},
+    };
+    const log = new SummedLog({ log: { debug: told, info: told, warn: told, error: told }, clock });
+    const remote = await open(() => ({}), { deviceApi: flood, log });
+    const running = remote.run(stop.signal);
+    await clock.advance(6_000);
+    stop.abort();
+    await clock.advance(100);
+    await running;
+    await remote.close();
+    log.close();
+    expect(answered).toBe(id);
+    expect(id).toBeGreaterThan(500);
+    expect(bytes).toBeLessThan(5_000);
+  });
+
   it('ends every loop when one fails, so that the next run has the only poll of each kind', async () => {
     let looks = 0;
     const remote = await open(() => {
@@ -85,6 +122,42 @@ describe('the remote side', () => {
     void remote.run(stop.signal);
     await clock.advance(1_000);
     expect(standing).toBe(2);
+  });
+
+  it('takes a request for contact, for the states that a silence asks for', async () => {
+    let contacts = 0;
+    const actuators = { onState: () => () => {}, contact: { heard: () => (contacts += 1), onQuiet: () => () => {} } };
+    const side = { actuators, configs: [], lockout: { locked: false } } as unknown as RemoteSideDeps['side'];
+    const requests = [{ id: 0, method: 'ping', params: {} }];
+    const pollRpc = async (timeoutMs: number, signal: AbortSignal) => requests.shift() ?? silence(timeoutMs, signal);
+    const offline = { ...deviceApi, pollRpc, replyRpc: async () => {}, getAttributes: () => new Promise<never>(() => {}) };
+    const remote = await open(() => ({}), { side, deviceApi: offline });
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    expect(contacts).toBe(1);
+  });
+
+  it('lets no safe state for a silence come as long as the platform answers when it is asked', async () => {
+    const set: string[] = [];
+    const slot = { settings: relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } }) };
+    const safeStates = { setAll: async (_states: unknown, occasion: string) => void set.push(occasion), endSilence: () => {} };
+    const contact = new ContactWatch({ slots: [slot], clock, safeStates });
+    let asked = 0;
+    let isThere = true;
+    const getAttributes: DeviceApi['getAttributes'] = async () => {
+      asked += 1;
+      return isThere ? { client: {}, shared: {}, empty: true } : await Promise.reject(new Error('nobody there'));
+    };
+    const actuators = { onState: () => () => {}, contact };
+    const side = { actuators, configs: [], lockout: { locked: false } } as unknown as RemoteSideDeps['side'];
+    const remote = await open(() => ({}), { side, deviceApi: { ...deviceApi, getAttributes } });
+    void remote.run(stop.signal);
+    await clock.advance(3_600_000);
+    expect(set).toEqual([]);
+    expect(asked).toBeLessThan(400);
+    isThere = false;
+    await clock.advance(20_000);
+    expect(set).toEqual(['no contact']);
   });
 
   it('tells who the device is, and what of that has changed', async () => {

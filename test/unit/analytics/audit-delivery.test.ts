@@ -1,9 +1,12 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AuditDeps, type AuditRequest, auditDelivery } from '../../../src/analytics/audit-delivery.ts';
-import { withDigests } from '../../../src/analytics/entry-digest.ts';
-import { type JsonObject, type JsonValue, stringifyJson } from '../../../src/host/json.ts';
+import { canonical, withDigests } from '../../../src/analytics/entry-digest.ts';
+import { type JsonObject, type JsonValue, parseJson, parseJsonNumbers, stringifyJson } from '../../../src/host/json.ts';
+import { plainForm, savedValue, spelledNumber, strictForm } from '../../../src/local-platform/stored-value.ts';
 import { LedgerCells } from '../../../src/outbox/delivery-ledger.ts';
 import { EntryColumns } from '../../../src/outbox/outbox-batch.ts';
+import { wireValue } from '../../../src/platform/wire-values.ts';
 
 const HOUR = 3_600_000;
 const START = Math.floor(1_780_000_000_000 / HOUR) * HOUR;
@@ -172,6 +175,64 @@ describe('the delivery audit', () => {
       expect(faulty((await given({ sent, labels, isKept: true, cell: asText }).audit()).lines)).toEqual([]);
     });
 
+    it.each<[string, JsonValue]>([
+      ...[1 / 3 / 10, 0.04997916927067833, 1.23456789e-7, 1.234567890123e-9, 1e-20, 1e300, -0, 2 ** 60, 2 ** 53 + 2, 2 ** 64].map(
+        (value): [string, JsonValue] => [`the double ${value}`, value],
+      ),
+      ...[9_007_199_254_740_993n, 2n ** 64n].map((value): [string, JsonValue] => [`the long ${value}`, value]),
+      ...[
+        '.5',
+        '-.5',
+        '007',
+        '1e5',
+        '12345678901234567890',
+        '0.12345678901234567',
+        'a\0b',
+        'x\ud800',
+        '{"b":1,"a":"007"}',
+        ' 5',
+        'nul',
+      ].map((value): [string, JsonValue] => [`the text ${JSON.stringify(value)}`, value]),
+      ['a member without a value', { a: null, b: [1, null], c: 1 / 30 }],
+      ['numbers within JSON', { a: 1e21, b: 1 / 30, c: 2 ** 60, d: '007' }],
+    ])('finds what the platform makes of %s, and finds another value', async (_name, value) => {
+      for (const form of [strictForm, plainForm]) {
+        // Two of a kind in the hour: the first, the last and the sum are of what was sent.
+        const sent = [0, 1].map((at): Entry => ['temperature', START + at, value]);
+        const cell = (given: JsonValue): JsonValue => {
+          const saved = savedValue(parseJsonNumbers(wireValue(given), spelledNumber), { castStrings: true });
+          return parseJson(stringifyJson(form(saved ?? '')));
+        };
+        expect(faulty((await given({ sent, isKept: true, cell }).audit()).lines)).toEqual([]);
+        expect(faulty((await given({ sent, cell }).audit()).lines)).toEqual([]);
+        expect(faulty((await given({ sent, isKept: true, cell: () => 'another' }).audit()).lines)).toHaveLength(1);
+      }
+    });
+
+    it('finds any double and any text that the platform has kept, as number or as text', () => {
+      const kept = (given: JsonValue, form: typeof strictForm): JsonValue =>
+        parseJson(stringifyJson(form(savedValue(parseJsonNumbers(wireValue(given), spelledNumber), { castStrings: true }) ?? '')));
+      const sent = fc.oneof(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.double({ min: -1, max: 1, noNaN: true }),
+        fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }),
+        fc.string({ unit: 'binary' }).filter((text) => text !== ''),
+        fc.stringMatching(/^-?[0-9]{0,3}\.?[0-9]{1,20}$/),
+      );
+      fc.assert(
+        fc.property(sent, fc.constantFrom(strictForm, plainForm), (value, form) => {
+          expect(canonical(kept(value, form as typeof strictForm))).toBe(canonical(value));
+        }),
+        { numRuns: 3_000 },
+      );
+    });
+
+    it('does not parse a text that would become many times larger', () => {
+      const text = `[${'{},'.repeat(30_000)}{}]`;
+      expect(canonical(text)).toBe(JSON.stringify(text));
+      expect(canonical('[1, {"a": 2}]')).toBe('[1,{"a":2}]');
+    });
+
     it('does without where something is not kept any more', async () => {
       const ledger = new LedgerCells();
       for (const [key, ts, value] of SENT)
@@ -195,6 +256,11 @@ describe('the delivery audit', () => {
       expect(lines).toMatchObject([{ key: 'temperature', hourMs: START, missing: 1 }]);
     });
 
+    it('finds a text that is empty: each row is a value', async () => {
+      const sent = SENT.map(([key, ts, value]): Entry => [key, ts, key === 'door' ? '' : value]);
+      expect(faulty((await given({ sent, found: [], rows: asRows(sent), labels }).audit()).lines)).toEqual([]);
+    });
+
     it('wants to know which device, when there are several', async () => {
       const rows = [...asRows(SENT), ...asRows(SENT, 'other')];
       await expect(given({ found: [], rows, labels }).audit()).rejects.toThrow(/"mine", "other".*--device/);
@@ -214,8 +280,8 @@ describe('the delivery audit', () => {
         Hour: String(hourMs),
         Count: count,
         Sum: sum,
-        First: first[1],
-        Last: last[1],
+        First: first[1] ?? null,
+        Last: last[1] ?? null,
       }));
     };
     const audit = (found: readonly Entry[]) => given({ found: [], rows: summed(found), labels }).audit();

@@ -1,4 +1,4 @@
-/** The analytics service's bare wire, with a login, as report-api.md has it; each test says how it answers. */
+/** The analytics service's bare wire, with a login, as wire-facts.md has it ("Analytics"); each test says how it answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AnalyticsHttp } from '../../../src/analytics/analytics-http.ts';
+import { AnalyticsSession } from '../../../src/analytics/analytics-session.ts';
 import {
   ReportClient,
   type ReportClientDeps,
@@ -12,7 +14,7 @@ import { type AnswerReport, fakeService, json, jwt, SMALL_REPORT } from './fake-
 
 const VIEW = '6b8e2f6e-0d43-4c2a-9a4e-0c1f5d9f0a11';
 const signal = new AbortController().signal;
-const quick = { ...systemClock, sleep: async () => {} };
+const quick = { ...systemClock, sleep: async () => {}, jitter: () => 0.5 };
 
 async function given(
   answer: AnswerReport,
@@ -33,7 +35,6 @@ async function given(
     },
     clock: quick,
     hide: (secret) => hidden.push(secret),
-    random: () => 0.5,
     ...options.deps,
   });
   const rows = async (request: Partial<ReportRequest> = {}) => {
@@ -43,6 +44,15 @@ async function given(
     return found;
   };
   return { service, client, hidden, rows };
+}
+
+/** A session by itself. */
+async function login(answer?: AnswerReport) {
+  const service = await fakeService(ok, answer);
+  const http = new AnalyticsHttp({ requestTimeoutMs: 5_000 });
+  onTestFinished(() => http.close());
+  const who = { authUrl: service.url, user: 'tenant@example.com', password: 'the password', requestTimeoutMs: 5_000 };
+  return { service, session: new AnalyticsSession({ ...who, http, clock: quick, hide: () => {} }) };
 }
 
 const ok: AnswerReport = (_call, response) => json(response, 200, SMALL_REPORT);
@@ -160,12 +170,67 @@ describe('the report client', () => {
     expect(service.calls).toHaveLength(20);
   });
 
+  it('forgets no token but the one that was refused: another call may have renewed it', async () => {
+    const { service, session } = await login();
+    const token = await session.token(signal);
+    session.forget('an older one');
+    expect(await session.token(signal)).toBe(token);
+    expect(service.logins).toHaveLength(1);
+    session.forget(token);
+    expect(await session.token(signal)).not.toBe(token);
+    expect(service.logins).toHaveLength(2);
+  });
+
+  it('goes on with a login that others wait for, when the first of them has left', async () => {
+    let answer = (): void => {};
+    const { service, session } = await login((_call, response) => {
+      answer = () => json(response, 200, { token: jwt('shared', 9_000) });
+    });
+    const first = new AbortController();
+    const left = session.token(first.signal).catch((error: { code?: string }) => error.code);
+    const stays = session.token(signal);
+    await expect.poll(() => service.logins.length).toBe(1);
+    first.abort();
+    expect(await left).toBe('analytics/unreachable');
+    answer();
+    expect(await stays).toBe(jwt('shared', 9_000));
+    expect(service.logins).toHaveLength(1);
+  });
+
+  it('ends a login for which nobody waits any more, and begins another for the next', async () => {
+    let isOver = false;
+    const { service, session } = await login((_call, response, index) => {
+      if (index > 1) json(response, 200, { token: jwt('second', 9_000) });
+      else response.on('close', () => (isOver = true));
+    });
+    const only = new AbortController();
+    const left = session.token(only.signal).catch((error: { code?: string }) => error.code);
+    await expect.poll(() => service.logins.length).toBe(1);
+    only.abort();
+    expect(await left).toBe('analytics/unreachable');
+    expect(await session.token(signal)).toBe(jwt('second', 9_000));
+    await expect.poll(() => isOver).toBe(true);
+  });
+
   it('tells a report that was cut off', async () => {
     const { rows } = await given((_call, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('{"columnLabels":["a"],"dataTable":[{"a":1}');
       setTimeout(() => response.destroy(), 20);
     });
     await expect(rows()).rejects.toMatchObject({ code: 'analytics/unreachable' });
+  });
+
+  it('tells nothing of a proxy’s password', async () => {
+    const quoting = await fakeService(
+      (call, response) => json(response, 400, { message: `${call.headers['proxy-authorization']} of proxypassword` }),
+      (call, response) => json(response, 400, { message: `${call.headers['proxy-authorization']} of proxypassword` }),
+    );
+    const { rows } = await given(ok, {
+      settings: { url: 'http://platform.example', proxy: quoting.url.replace('//', '//user:proxypassword@') },
+    });
+    const { message } = (await rows().catch((error: Error) => error)) as Error;
+    expect(message).toContain('[token] of [token]');
+    expect(message).not.toContain('proxypassword');
   });
 
   it('names neither address nor token in any error', async () => {
@@ -196,5 +261,59 @@ describe('the report client', () => {
     });
     for await (const part of client.buildReport({ viewConfigId: VIEW }, signal)) if (part.kind === 'rows') break;
     await expect.poll(() => closed).toBe(true);
+  });
+
+  describe('of a service that drips', () => {
+    const headersAlone: AnswerReport = (_call, response) => void response.writeHead(200).write(' ');
+
+    it.each<[string, AnswerReport, AnswerReport | undefined]>([
+      ['its login', ok, headersAlone],
+      ['a login that never begins', ok, () => {}],
+      ['what it says of a fault', (_call, response) => void response.writeHead(500).write('x'), undefined],
+      ['its report', headersAlone, undefined],
+      ['its rows', (_call, response) => void response.writeHead(200).write('{"dataTable":[{"a":1},'), undefined],
+    ])('waits no longer than it was told for %s', async (_name, answer, login) => {
+      const clock = new FakeClock();
+      const { service, rows } = await given(answer, { deps: { clock }, ...(login === undefined ? {} : { login }) });
+      const failed = rows().then(
+        () => 'read',
+        (error: Error) => `${(error as { code?: string }).code}: ${error.message}`,
+      );
+      await expect.poll(() => (login === undefined ? service.calls : service.logins).length).toBe(1);
+      // The answer's beginning is on its way; whether it has come makes no difference.
+      await clock.advance(5_000);
+      expect(await failed).toBe('analytics/unreachable: the answer was not complete in time');
+    });
+
+    it('waits on while rows come, but not for ever', async () => {
+      const clock = new FakeClock();
+      let send = (_text: string): void => {};
+      const { service, client } = await given(
+        (_call, response) => {
+          send = (text) => void response.write(text);
+          send('{"dataTable":[{"a":0}');
+        },
+        { deps: { clock }, settings: { requestTimeoutMs: 3_600_000 } },
+      );
+      const parts = client.buildReport({ viewConfigId: VIEW }, signal);
+      await parts.next();
+      expect(service.calls).toHaveLength(1);
+      expect((await parts.next()).value).toMatchObject({ kind: 'rows' });
+      for (let hour = 0; hour < 6; hour += 1) {
+        const next = parts.next();
+        await clock.advance(3_500_000);
+        send(',{"a":1}');
+        expect((await next).value).toMatchObject({ kind: 'rows' });
+      }
+      const last = parts.next().catch((error: Error) => error.message);
+      await clock.advance(700_000);
+      expect(await last).toBe('the answer was not complete in time');
+    });
+
+    it('takes of what it says no more than people read', async () => {
+      const endless: AnswerReport = (_call, response) => void response.writeHead(400).write('no '.repeat(50_000));
+      const { rows } = await given(endless);
+      await expect(rows()).rejects.toThrow(/refused \(400\): no no/);
+    });
   });
 });

@@ -9,7 +9,9 @@ import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import type { AttributeAnswer, AttributeUpdate } from '../../../src/platform/device-api.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 
 const busy = new AgentError('platform/busy', 'busy', { recovery: 'retry' });
 const refused = new AgentError('platform/refused', 'refused', { recovery: 'drop' });
@@ -30,6 +32,9 @@ class Platform {
   down = false;
   wakesAtOnce = false;
   refusedKey = '';
+  /** Of data points in a second; nobody is told of it. */
+  mostPoints = Number.POSITIVE_INFINITY;
+  #points = { since: 0, taken: 0 };
   #wake: ((update: AttributeUpdate | 'cut') => void) | undefined;
 
   set(key: string, value: JsonValue): void {
@@ -75,17 +80,37 @@ class Platform {
   async postAttributes(attributes: JsonObject): Promise<void> {
     this.posts.push(attributes);
     if (this.down) throw busy;
+    if (clock.monotonicMs() - this.#points.since >= 1_000) this.#points = { since: clock.monotonicMs(), taken: 0 };
+    this.#points.taken += Object.keys(attributes).length;
+    if (this.#points.taken > this.mostPoints) throw new PlatformError('busy', 'it answered 500', { status: 500 });
     if (Object.hasOwn(attributes, this.refusedKey)) throw refused;
     for (const [key, value] of Object.entries(attributes)) this.client[key] = value === '007' ? 7 : value;
   }
 }
 
+/** When it was tried; each try fails after 5 s, as hardware does that gives no answer in time. */
+let tries: number[];
+async function answersLate(): Promise<void> {
+  tries.push(clock.monotonicMs());
+  await clock.sleep(5_000, stop.signal);
+  throw new AgentError('actuators/deadline-passed', 'slow did not answer within 5000 ms', { recovery: 'retry' });
+}
+
 let platform: Platform;
+let ask: () => void;
+let periodMs: number;
 
 async function start(): Promise<void> {
-  client = new ClientAttributes({ deviceApi: platform, clock, log: silentLog, random: () => 0.5 });
+  client = new ClientAttributes({ deviceApi: platform, clock, log: silentLog });
   client.report({ agentVersion: '1.0.0' });
-  const file = new StateFile({ path: '/nonexistent/shared.json', format: 'x', version: 1, log: silentLog, write: async () => {} });
+  const file = new StateFile({
+    path: '/nonexistent/shared.json',
+    format: 'x',
+    version: 1,
+    log: silentLog,
+    files: new MemoryFiles(),
+    clock,
+  });
   const setting = settingTarget({
     ...{ key: 'level', shape: { type: 'integer', minimum: 0, maximum: 100_000 }, effective: () => level },
     apply: (value) => {
@@ -93,10 +118,24 @@ async function start(): Promise<void> {
     },
   });
   const applied = await AppliedValues.open(file);
-  const deps = { targets: () => [setting], applied, firmwareKeys: [], onFirmwareOffer: () => {}, onChange: () => {}, log: silentLog };
+  const isOff = { restored: false, switchesOff: (value: JsonValue) => value === 0 };
+  const hangs = { ...settingTarget({ key: 'hangs', shape: {}, effective: () => 0, apply: () => new Promise(() => {}) }), ...isOff };
+  const slow = { ...settingTarget({ key: 'slow', shape: {}, effective: () => 0, apply: answersLate }), ...isOff };
+  const deps = {
+    targets: () => [hangs, slow, setting],
+    applied,
+    firmwareKeys: [],
+    onFirmwareOffer: () => {},
+    onChange: () => {},
+    log: silentLog,
+  };
   const shared = await SharedAttributes.open(deps, stop.signal);
-  const loop = { deviceApi: platform, shared, client, clock, log: silentLog, random: () => 0.5, readBackPeriodMs: 3_600_000 };
-  void runAttributeLoop({ ...loop, reconcilePeriodMs: () => PERIOD_MS }, stop.signal);
+  const onQuiet = (asking: () => void): (() => void) => {
+    ask = asking;
+    return () => (ask = () => {});
+  };
+  const loop = { deviceApi: platform, shared, client, clock, log: silentLog, readBackPeriodMs: 3_600_000, onQuiet };
+  void runAttributeLoop({ ...loop, reconcilePeriodMs: () => periodMs }, stop.signal);
   void client.run(stop.signal);
   await clock.advance(0);
 }
@@ -105,7 +144,9 @@ beforeEach(() => {
   clock = new FakeClock({ monotonicMs: 1_000_000 });
   stop = new AbortController();
   level = 0;
+  periodMs = PERIOD_MS;
   platform = new Platform();
+  tries = [];
 });
 
 describe('the attribute loop', () => {
@@ -117,6 +158,29 @@ describe('the attribute loop', () => {
     platform.set('level', 2);
     await clock.advance(300);
     expect(level).toBe(2);
+  });
+
+  it('takes up what is wished while hardware hangs', async () => {
+    await start();
+    platform.set('hangs', 1);
+    await clock.advance(5_000);
+    platform.set('level', 2);
+    await clock.advance(300);
+    expect(level).toBe(2);
+  });
+
+  it.each([
+    ['alone', {}],
+    ['beside another that hangs', { hangs: 0 }],
+  ])('tries again soon what fails only long after it was read, each time after the last has ended, %s', async (_where, others) => {
+    await start();
+    await clock.advance(60_000);
+    Object.assign(platform.shared, others);
+    platform.set('slow', 0);
+    await clock.advance(30_000);
+    const gaps = tries.slice(1).map((atMs, n) => atMs - (tries[n] as number));
+    expect(tries.length).toBeGreaterThanOrEqual(5);
+    for (const gapMs of gaps) expect([gapMs >= 5_000, gapMs <= 6_500]).toEqual([true, true]);
   });
 
   it('finds what changed between a wake-up and the next poll by a second read', async () => {
@@ -153,6 +217,56 @@ describe('the attribute loop', () => {
     expect(level).toBe(6);
   });
 
+  it('reads again within half of a short period, however long the platform was gone', async () => {
+    periodMs = 5_000;
+    await start();
+    platform.down = true;
+    platform.cut();
+    await clock.advance(600_000);
+    platform.setSilently('level', 7);
+    const failed = platform.reads.length;
+    while (platform.reads.length === failed) await clock.advance(10);
+    platform.down = false;
+    await clock.advance(periodMs / 2);
+    expect(level).toBe(7);
+  });
+
+  it('reads when somebody needs to know whether the platform is there, also in the time after a failed read', async () => {
+    await start();
+    await clock.advance(60_000);
+    const before = platform.reads.length;
+    ask();
+    await clock.advance(10);
+    expect(platform.reads.length).toBe(before + 1);
+    platform.down = true;
+    await clock.advance(600_000);
+    const times = platform.reads.map(({ atMs }) => atMs);
+    expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBeGreaterThan(20_000);
+    await clock.advance(1_000);
+    const failed = platform.reads.length;
+    ask();
+    await clock.advance(10);
+    expect(platform.reads.length).toBe(failed + 1);
+  });
+
+  it('keeps to the time that the platform asks for, whoever needs to know', async () => {
+    await start();
+    platform.getAttributes = async () => {
+      platform.reads.push({ atMs: clock.monotonicMs(), clientKeys: [] });
+      throw new PlatformError('busy', 'slow down', { status: 429, retryAfterMs: 120_000 });
+    };
+    await clock.advance(PERIOD_MS);
+    const failed = platform.reads.length;
+    const failedAtMs = platform.reads.at(-1)?.atMs ?? 0;
+    while (clock.monotonicMs() < failedAtMs + 119_000) {
+      await clock.advance(1_000);
+      ask();
+    }
+    expect(platform.reads.length).toBe(failed);
+    await clock.advance(2_000);
+    expect(platform.reads.length).toBe(failed + 1);
+  });
+
   it('keeps everything on an empty answer, and takes a missing key in another answer for deleted', async () => {
     platform.setSilently('level', 7);
     await start();
@@ -182,6 +296,30 @@ describe('the attribute loop', () => {
       await clock.advance(PERIOD_MS);
       expect(level).toBe(change);
     }
+  });
+
+  it('slows down for a platform that answers now with a fault and now with something else', async () => {
+    await start();
+    await clock.advance(60_000);
+    platform.wakesAtOnce = true;
+    const { reads } = platform;
+    const [readsBefore, pollsBefore] = [reads.length, platform.polls];
+    let turns = 0;
+    const { getAttributes, pollAttributes } = platform;
+    platform.getAttributes = (keys) => {
+      turns += 1;
+      platform.shared.level = turns;
+      platform.down = turns % 2 === 0;
+      return getAttributes.call(platform, keys);
+    };
+    platform.pollAttributes = (timeoutMs, signal) => {
+      turns += 1;
+      platform.down = turns % 2 === 0;
+      return pollAttributes.call(platform, timeoutMs, signal);
+    };
+    await clock.advance(300_000);
+    expect(reads.length - readsBefore).toBeLessThan(40);
+    expect(platform.polls - pollsBefore).toBeLessThan(60);
   });
 
   it('slows down for a platform that wakes it without end and without news', async () => {
@@ -248,12 +386,34 @@ describe('client attributes', () => {
     expect(platform.posts.length).toBe(sent);
   });
 
-  it('are sent one by one when one of them is refused', async () => {
+  it('go in halves when one of them is refused', async () => {
     platform.refusedKey = 'bad';
     await start();
     client.report({ good: 1, bad: 2, nothing: null, noNumber: Number.NaN });
-    await clock.advance(60_000);
+    await clock.advance(2_000);
     expect(platform.client).toEqual({ agentVersion: '1.0.0', good: 1 });
-    expect(platform.posts.length).toBe(4);
+    expect(platform.posts.length).toBe(5);
+  });
+
+  it('go in pieces to a platform that takes only so many at once', async () => {
+    platform.mostPoints = 20;
+    await start();
+    client.report(Object.fromEntries(Array.from({ length: 200 }, (_none, at) => [`key${at}`, at])));
+    await clock.advance(120_000);
+    expect(Object.keys(platform.client).length).toBe(201);
+    expect(platform.posts.length).toBeLessThan(60);
+    // What changes is not held up by what came before.
+    client.report({ relayState: true });
+    await clock.advance(1_100);
+    expect(platform.client.relayState).toBe(true);
+  });
+
+  it('are found out by few posts, however many there are', async () => {
+    platform.refusedKey = 'bad';
+    await start();
+    client.report({ ...Object.fromEntries(Array.from({ length: 62 }, (_none, at) => [`key${at}`, at])), bad: 2 });
+    await clock.advance(2_000);
+    expect(Object.keys(platform.client).length).toBe(63);
+    expect(platform.posts.length).toBeLessThanOrEqual(13);
   });
 });

@@ -1,4 +1,5 @@
 /** Who owns an actuator, against a model: any order of wishes, commands, reconciling, lockout and restarts. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget } from '../../../src/attributes/shared-target.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
@@ -31,7 +33,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('empty-answer', 'restart', 'lock', 'unlock') }) },
 );
 
-/** The rules in a few lines: a wish counts once, when it is first seen; the last writer owns; lockout stops all but the person on site. */
+/**
+ * The rules in a few lines: a wish counts once, when it is first seen; the last writer owns; lockout stops all but the person on site, and
+ * nobody who switches off.
+ */
 class Model {
   level = 0;
   seen: number | undefined;
@@ -41,9 +46,9 @@ class Model {
   take(next: Step): void {
     if (next.kind === 'wish') this.wish = next.level;
     else if (next.kind === 'lock' || next.kind === 'unlock') this.locked = next.kind === 'lock';
-    else if (next.kind === 'command' && (!this.locked || next.by === 'local')) this.level = next.level;
+    else if (next.kind === 'command' && (!this.locked || next.by === 'local' || next.level === 0)) this.level = next.level;
     else if (next.kind === 'reconcile') {
-      if (this.wish !== undefined && this.wish !== this.seen && !this.locked) this.level = this.wish;
+      if (this.wish !== undefined && this.wish !== this.seen && (!this.locked || this.wish === 0)) this.level = this.wish;
       this.seen = this.wish;
     }
   }
@@ -66,9 +71,12 @@ class Real {
   async start(): Promise<void> {
     const clock = this.#clock;
     const stateFile = (name: string, format: { format: string; version: number }): StateFile =>
-      new StateFile({ ...format, path: join(this.folder, name), log: silentLog });
+      new StateFile({ ...format, path: join(this.folder, name), files: systemFiles, clock, log: silentLog });
     const desired = await DesiredStates.open(stateFile('actuators.json', DESIRED_STATES_FORMAT), clock);
-    const memory = new ActuatorMemory({ desired, pulseMarks: await PulseMarks.open(this.folder, silentLog) });
+    const memory = new ActuatorMemory({
+      desired,
+      pulseMarks: await PulseMarks.open(this.folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
+    });
     const settings = relaySettings('dimmer', { valueType: 'number', limits: { min: 0, max: 3 } });
     const actuators = [{ settings, driver: this.dimmer }];
     this.#control = await ActuatorControl.open({ actuators, memory, locked: () => this.locked, clock, log: silentLog }, never);
@@ -79,7 +87,7 @@ class Real {
   }
 
   async stop(): Promise<void> {
-    await this.#applied.flush();
+    await this.#applied.close();
     await this.#control.close();
   }
 

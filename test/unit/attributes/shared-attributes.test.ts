@@ -8,12 +8,15 @@ import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/des
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
-import { actuatorTarget, type LiveSetting, settingTarget } from '../../../src/attributes/shared-target.ts';
+import { actuatorTarget, type LiveSetting, type SharedTarget, settingTarget } from '../../../src/attributes/shared-target.ts';
+import { AgentError } from '../../../src/errors.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 
 const never = new AbortController().signal;
 let folder: string;
@@ -35,35 +38,83 @@ const period: LiveSetting = {
   effective: () => periodS,
 };
 
+/** Two settings of which one must not be above the other. */
+let range: { min: number; max: number };
+let configuredMax: number;
+let changes: number;
+const limit = (key: 'rangeMin' | 'rangeMax', end: 'min' | 'max', configured: () => number): LiveSetting => ({
+  key,
+  shape: {},
+  apply: (value) => {
+    const next = { ...range, [end]: Number(value ?? configured()) };
+    if (next.min > next.max) throw new AgentError('agent/setting-refused', 'they cross', { recovery: 'drop' });
+    range = next;
+  },
+  effective: () => range[end],
+});
+const limits = [limit('rangeMin', 'min', () => 1), limit('rangeMax', 'max', () => configuredMax)];
+
 /** A new process: everything that is not on disk is gone. */
 async function start(): Promise<void> {
   periodS = 10;
+  range = { min: 1, max: configuredMax };
+  changes = 0;
   offers = [];
   const desired = await DesiredStates.open(
-    new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), log: silentLog }),
+    new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog }),
     clock,
   );
   const settings = relaySettings('relay', { limits: { leastOffMs: 5_000 } });
   actuators = await ActuatorControl.open(
     {
       actuators: [{ settings, driver: relay }],
-      memory: new ActuatorMemory({ desired, pulseMarks: await PulseMarks.open(folder, silentLog) }),
+      memory: new ActuatorMemory({
+        desired,
+        pulseMarks: await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
+      }),
       locked: () => locked,
       clock,
       log: silentLog,
     },
     never,
   );
-  applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(folder, 'shared.json'), log: silentLog }));
-  const targets = [actuatorTarget('relayWish', 'relay', actuators), settingTarget(period)];
-  const deps = { targets: () => targets, applied, firmwareKeys: ['fw_title', 'fw_version'], log: silentLog, onChange: () => {} };
+  applied = await AppliedValues.open(
+    new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(folder, 'shared.json'), files: systemFiles, clock, log: silentLog }),
+  );
+  const targets = [actuatorTarget('relayWish', 'relay', actuators), settingTarget(period), ...limits.map(settingTarget)];
+  const deps = {
+    targets: () => targets,
+    applied,
+    firmwareKeys: ['fw_title', 'fw_version'],
+    log: silentLog,
+    onChange: () => {
+      changes += 1;
+    },
+  };
   shared = await SharedAttributes.open({ ...deps, onFirmwareOffer: (offer) => offers.push(offer) }, never);
 }
 
 async function restart(): Promise<void> {
-  await applied.flush();
+  await applied.close();
   await actuators.close();
   await start();
+}
+
+/** A target that only tells what it is moved to, and agents one after the other whose files lie in memory. */
+function gateInMemory() {
+  const files = new MemoryFiles();
+  const paths = { path: '/state/shared.json', behindMark: '/run/behind/shared.json' };
+  const moves: JsonValue[] = [];
+  const gate: SharedTarget = {
+    ...{ key: 'gate', shape: {}, switchesOff: () => false, clear: () => {}, restored: false, writes: () => 0 },
+    apply: (value) => void moves.push(value),
+  };
+  const open = async (): Promise<{ own: SharedAttributes; kept: AppliedValues }> => {
+    const kept = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...paths, files, clock, log: silentLog }));
+    const quiet = { firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
+    return { own: await SharedAttributes.open({ targets: () => [gate], applied: kept, ...quiet }, never), kept };
+  };
+  return { files, moves, open };
 }
 
 const reconcile = (answer: JsonObject): Promise<boolean> => shared.reconcile(answer, never);
@@ -72,13 +123,64 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-shared-'));
   clock = new FakeClock({ monotonicMs: 1_000_000 });
   locked = false;
+  configuredMax = 5;
   relay = new FakeActuator();
   await start();
 });
 afterEach(async () => {
-  await applied.flush();
+  await applied.close();
   await actuators.close();
   await rm(folder, { recursive: true });
+});
+
+describe('shared attributes, while one of them takes long', () => {
+  const quiet = { firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
+  const target = (key: string, apply: SharedTarget['apply']): SharedTarget => ({
+    ...{ key, shape: {}, switchesOff: () => false, clear: () => {}, restored: false, writes: () => 0, apply },
+  });
+
+  it('leave the rest to the newer answer, which has seen to it', async () => {
+    const hanging = Promise.withResolvers<void>();
+    let tries = 0;
+    const waits = async (): Promise<void> => {
+      tries += 1;
+      throw new AgentError('actuators/too-soon', 'not yet', { recovery: 'retry' });
+    };
+    const targets = [target('hangs', () => hanging.promise), target('waits', waits)];
+    const own = await SharedAttributes.open({ targets: () => targets, applied, ...quiet }, never);
+    const older = own.reconcile({ hangs: 1, waits: 1 }, never);
+    await clock.advance(0);
+    await own.reconcile({ hangs: 1, waits: 2 }, never);
+    expect(tries).toBe(1);
+    hanging.resolve();
+    await older;
+    expect(tries).toBe(1);
+  });
+
+  it('are wished still when a stop has ended what was under way', async () => {
+    const { files } = gateInMemory();
+    const stop = new AbortController();
+    const moved: JsonValue[] = [];
+    const kept = async (): Promise<AppliedValues> =>
+      await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path: '/state/shared.json', files, clock, log: silentLog }));
+    const ended = (_value: JsonValue, signal: AbortSignal): Promise<void> =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(new AgentError('actuators/closing', 'closing', { recovery: 'hold' }))),
+      );
+    const before = await kept();
+    const first = await SharedAttributes.open({ targets: () => [target('gate', ended)], applied: before, ...quiet }, stop.signal);
+    const reconciling = first.reconcile({ gate: true }, stop.signal);
+    await clock.advance(0);
+    stop.abort();
+    await reconciling;
+    await before.close();
+    const next = await SharedAttributes.open(
+      { targets: () => [target('gate', (value) => void moved.push(value))], applied: await kept(), ...quiet },
+      never,
+    );
+    await next.reconcile({ gate: true }, never);
+    expect(moved).toEqual([true]);
+  });
 });
 
 describe('shared attributes', () => {
@@ -130,7 +232,7 @@ describe('shared attributes', () => {
 
   it('that fitted once and no longer do after a change of the configuration are refused at start', async () => {
     await reconcile({ periodS: 7 });
-    await applied.flush();
+    await applied.close();
     await writeFile(
       join(folder, 'shared.json'),
       JSON.stringify({
@@ -154,6 +256,133 @@ describe('shared attributes', () => {
     await clock.advance(5_000);
     await shared.retryWaiting(never);
     expect([relay.shown, shared.hasWaiting, shared.refusals]).toEqual([true, false, {}]);
+  });
+
+  it('that wait are told once for each gate that is closed, however it counts the seconds', async () => {
+    const told: unknown[] = [];
+    const changes: string[] = [];
+    const log = { ...silentLog, warn: (fields: object) => void told.push(fields) };
+    const targets = [actuatorTarget('relayWish', 'relay', actuators)];
+    const deps = {
+      targets: () => targets,
+      applied,
+      firmwareKeys: [],
+      onFirmwareOffer: () => {},
+      log,
+      onChange: () => void changes.push(''),
+    };
+    const own = await SharedAttributes.open(deps, never);
+    await actuators.set('relay', true, { by: 'rpc' }, never);
+    await actuators.set('relay', false, { by: 'rpc' }, never);
+    await own.reconcile({ relayWish: true }, never);
+    for (let waited = 0; waited < 4; waited += 1) {
+      await clock.advance(1_000);
+      await own.retryWaiting(never);
+    }
+    expect([told.length, changes.length]).toEqual([1, 1]);
+    await own.reconcile({ relayWish: 'on' }, never);
+    expect([told.length, changes.length]).toEqual([2, 2]);
+  });
+
+  it('that switch off wait for none that hangs', async () => {
+    const hanging = Promise.withResolvers<void>();
+    const acted: string[] = [];
+    const target = (key: string, end?: Promise<void>): SharedTarget => ({
+      ...{ key, shape: {}, clear: () => {}, restored: false, writes: () => 0 },
+      switchesOff: (value) => value === false,
+      apply: async () => {
+        acted.push(key);
+        await end;
+      },
+    });
+    const targets = [target('slow', hanging.promise), target('pump'), target('slowToo', hanging.promise), target('fan')];
+    const deps = { targets: () => targets, applied, firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
+    const own = await SharedAttributes.open(deps, never);
+    const reconciled = own.reconcile({ slow: true, pump: false, slowToo: false, fan: false }, never);
+    await clock.advance(0);
+    expect(acted).toEqual(['pump', 'slowToo', 'fan']);
+    hanging.resolve();
+    expect([await reconciled, acted.at(-1)]).toEqual([true, 'slow']);
+    expect(await own.reconcile({ slow: true, pump: false, slowToo: false, fan: false }, never)).toBe(false);
+    expect(await own.reconcile({ slow: true, pump: false, slowToo: false, fan: true }, never)).toBe(true);
+    expect(await own.reconcile({ slow: true, pump: false, slowToo: false, fan: false }, never)).toBe(true);
+  });
+
+  describe('beside hardware that hangs', () => {
+    let acted: string[];
+    let hanging: PromiseWithResolvers<void>;
+    let own: SharedAttributes;
+
+    beforeEach(async () => {
+      acted = [];
+      hanging = Promise.withResolvers();
+      const target = (key: string, hangs: boolean): SharedTarget => ({
+        ...{ key, shape: {}, clear: () => {}, restored: false, writes: () => 0 },
+        switchesOff: (value) => value === 0,
+        apply: async (value) => {
+          acted.push(`${key} ${value}`);
+          if (hangs && value !== 0) await hanging.promise;
+        },
+      });
+      const targets = [target('siren', true), target('pump', false)];
+      const deps = { targets: () => targets, applied, firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
+      own = await SharedAttributes.open(deps, never);
+    });
+
+    it('come with the next answer, which counts from then on, and begin nothing anew', async () => {
+      const first = own.reconcile({ siren: 1, pump: 1 }, never);
+      await clock.advance(0);
+      expect(await own.reconcile({ siren: 1, pump: 0 }, never)).toBe(true);
+      expect(acted).toEqual(['siren 1', 'pump 0']);
+      hanging.resolve();
+      await first;
+      expect([acted.length, applied.applied('pump'), applied.applied('siren')]).toEqual([2, 0, 1]);
+    });
+
+    it('switch that off at once, and what it was to be has no outcome any more', async () => {
+      const first = own.reconcile({ siren: 1 }, never);
+      await clock.advance(0);
+      await own.reconcile({ siren: 0 }, never);
+      hanging.reject(new AgentError('actuators/overridden', 'switching off went first', { recovery: 'drop' }));
+      await first;
+      expect([acted, applied.applied('siren'), own.refusals]).toEqual([['siren 1', 'siren 0'], 0, {}]);
+    });
+
+    it('are taken up when it has ended, the newest of them', async () => {
+      const first = own.reconcile({ siren: 1 }, never);
+      await clock.advance(0);
+      await own.reconcile({ siren: 2 }, never);
+      await own.reconcile({ siren: 3 }, never);
+      expect(acted).toEqual(['siren 1']);
+      hanging.resolve();
+      await first;
+      expect([acted, applied.applied('siren')]).toEqual([['siren 1', 'siren 3'], 3]);
+    });
+
+    it('that are deleted are not remembered when it ends', async () => {
+      const first = own.reconcile({ siren: 1 }, never);
+      await clock.advance(0);
+      expect(await own.reconcile({}, never)).toBe(true);
+      hanging.resolve();
+      await first;
+      expect(applied.has('siren')).toBe(false);
+    });
+  });
+
+  it('that somebody’s switching off overtook move nothing after a restart', async () => {
+    const begun = Promise.withResolvers<void>();
+    relay.beforeWrite = (value) => (value === true ? begun.promise : undefined);
+    const reconciling = reconcile({ relayWish: true });
+    await clock.advance(0);
+    const off = actuators.set('relay', false, { by: 'rpc' }, never);
+    begun.reject(new Error('stopped'));
+    await clock.advance(1_000);
+    await Promise.all([reconciling, off]);
+    relay.beforeWrite = () => {};
+    await clock.advance(10_000);
+    await restart();
+    await reconcile({ relayWish: true });
+    expect([relay.shown, relay.risings]).toEqual([false, 0]);
   });
 
   it('that wait are dropped when someone else writes meanwhile, also after a restart', async () => {
@@ -184,23 +413,107 @@ describe('shared attributes', () => {
   });
 
   it('offer firmware once for each change, and say when the offer is withdrawn', async () => {
+    expect(await reconcile({})).toBe(false);
     await reconcile({ periodS: 5 });
     await reconcile({ fw_title: 'a', fw_version: '1' });
     await reconcile({ fw_title: 'a', fw_version: '1', periodS: 6 });
     await reconcile({ fw_title: 'a', fw_version: '2' });
     await reconcile({});
-    expect(offers).toEqual([{ fw_title: 'a', fw_version: '1' }, { fw_title: 'a', fw_version: '2' }, {}]);
+    // The first tells an update of the last run that nothing is offered any more.
+    expect(offers).toEqual([{}, { fw_title: 'a', fw_version: '1' }, { fw_title: 'a', fw_version: '2' }, {}]);
   });
 
   it('are asked for by every key there is, and unknown ones in an answer are nobody’s', async () => {
-    expect(shared.keys).toEqual(['relayWish', 'periodS', 'fw_title', 'fw_version']);
+    expect(shared.keys).toEqual(['relayWish', 'periodS', 'rangeMin', 'rangeMax', 'fw_title', 'fw_version']);
     expect(await reconcile(JSON.parse('{"__proto__":{"relayWish":true},"constructor":true,"other":1}') as JsonObject)).toBe(false);
     expect(relay.told).toEqual([]);
   });
 
+  it('that fit only together are applied in any order, and hold after a restart', async () => {
+    for (const answer of [
+      { rangeMax: 20, rangeMin: 10 },
+      { rangeMax: 2, rangeMin: 1 },
+      { rangeMax: 40, rangeMin: 30 },
+    ]) {
+      expect(await reconcile(answer)).toBe(true);
+      expect([range, shared.refusals]).toEqual([{ min: answer.rangeMin, max: answer.rangeMax }, {}]);
+      await restart();
+      expect([range, shared.refusals]).toEqual([{ min: answer.rangeMin, max: answer.rangeMax }, {}]);
+    }
+    await reconcile({ rangeMax: 40 });
+    expect(range).toEqual({ min: 1, max: 40 });
+  });
+
+  it('that do not fit together are refused once, and applied with the answer after that in which they do', async () => {
+    expect(await reconcile({ rangeMin: 9 })).toBe(true);
+    expect([range, Object.keys(shared.refusals)]).toEqual([{ min: 1, max: 5 }, ['rangeMin']]);
+    expect(await reconcile({ rangeMin: 9 })).toBe(false);
+    configuredMax = 12;
+    range.max = 12;
+    expect(await reconcile({ rangeMin: 9 })).toBe(true);
+    expect([range, shared.refusals]).toEqual([{ min: 9, max: 12 }, {}]);
+  });
+
+  it('are refused no longer when what is in force is wished again', async () => {
+    await reconcile({ periodS: 7 });
+    await reconcile({ periodS: 700 });
+    const before = changes;
+    await reconcile({ periodS: 7 });
+    expect([periodS, shared.refusals, changes - before]).toEqual([7, {}, 1]);
+    await reconcile({ periodS: 7 });
+    expect(changes - before).toBe(1);
+  });
+
+  it('move no actuator by what stands at the platform when the past is lost, and do by what is new', async () => {
+    await reconcile({ relayWish: true });
+    await actuators.set('relay', false, { by: 'local' }, never);
+    await clock.advance(5_000);
+    await applied.close();
+    await writeFile(join(folder, 'shared.json'), '{"format":"turn');
+    await actuators.close();
+    await start();
+    await reconcile({ relayWish: true, periodS: 7 });
+    expect([relay.told, periodS, shared.refusals.relayWish]).toEqual([[true, false], 7, expect.stringContaining('lost')]);
+    await restart();
+    await reconcile({ relayWish: true });
+    expect(relay.told).toEqual([true, false]);
+    await reconcile({ relayWish: false });
+    await reconcile({ relayWish: true });
+    expect([relay.told, shared.refusals]).toEqual([[true, false, false, true], {}]);
+  });
+
+  it('move nothing after a restart by what was acted on and could not be noted', async () => {
+    const { files, moves, open } = gateInMemory();
+    const before = await open();
+    await before.own.reconcile({ gate: 'closed' }, never);
+    await before.kept.flush();
+    files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) };
+    await before.own.reconcile({ gate: 'open' }, never);
+    await before.kept.close();
+    const { own } = await open();
+    await own.reconcile({ gate: 'open' }, never);
+    expect([moves, own.refusals.gate]).toEqual([['closed', 'open'], expect.stringContaining('may have been acted on')]);
+    await own.reconcile({ gate: 'half' }, never);
+    expect(moves).toEqual(['closed', 'open', 'half']);
+  });
+
+  it('believe again what was noted once a whole answer was looked at', async () => {
+    const { files, moves, open } = gateInMemory();
+    const live = async (wish: JsonObject): Promise<void> => {
+      const { own, kept } = await open();
+      await own.reconcile(wish, never);
+      await kept.close();
+    };
+    await live({ gate: 'closed' });
+    files.writeNow('/run/behind/shared.json', '');
+    await live({ gate: 'closed' });
+    await live({ gate: 'open' });
+    expect(moves).toEqual(['closed', 'open']);
+  });
+
   it('start without the past when its file is no longer readable, and keep the file for a person', async () => {
     await reconcile({ periodS: 7 });
-    await applied.flush();
+    await applied.close();
     await writeFile(join(folder, 'shared.json'), '{"format":"turn');
     await actuators.close();
     await start();

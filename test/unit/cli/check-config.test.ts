@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
@@ -11,6 +16,17 @@ async function check(...words: string[]) {
   const edge = fakeEdge();
   const exitCode = await runCommandLine(['check-config', ...words], { edge, version: () => '' });
   return { exitCode, out: edge.out(), err: edge.err() };
+}
+
+async function checkDriver(name: string, text: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-driver-'));
+  const [driver, config] = [join(folder, name), join(folder, 'turnstone.yaml')];
+  await writeFile(driver, text);
+  const lines = ['version: 1', 'platform: { url: https://example.org, accessToken: driver-token }', 'sensors:'];
+  await writeFile(config, `${lines.join('\n')}\n  - { name: tank, kind: module, file: ${driver} }\n`, { mode: 0o600 });
+  const outcome = await check(config);
+  await rm(folder, { recursive: true });
+  return outcome;
 }
 
 describe('turnstone check-config', () => {
@@ -28,6 +44,47 @@ describe('turnstone check-config', () => {
     expect(out).toContain(`${WRONG}: 3 faults`);
   });
 
+  it.each([
+    ['driver.mjs', 'export const openSensor = async () => ({ read: async () => [] )};\n', 'line 1'],
+    ['driver.ts', 'export const openSensor = async (context: { name: string ) => ({});\n', 'SyntaxError'],
+    ['driver.cjs', 'exports.openSensor = async () => {\n', 'SyntaxError'],
+  ])('tells of a driver that cannot be parsed: %s', async (name, text, hint) => {
+    const { exitCode, out } = await checkDriver(name, text);
+    expect(exitCode).toBe(EXIT.badConfig);
+    expect(out).toContain(':4:');
+    expect(out).toContain(`sensors[0].file: a syntax error in`);
+    expect(out).toContain(hint);
+  });
+
+  it.each([
+    ['driver.mjs', '#!/usr/bin/node\nimport "./not-there.mjs"; throw new Error("executed"); export const openSensor = 1;\n'],
+    ['driver.ts', 'const name: string = "a";\nexport const openSensor = async (): Promise<unknown> => ({ name });\n'],
+    ['driver.js', 'exports.openSensor = async () => ({ read: async () => [] });\nwith ({}) {}\n'],
+  ])('neither executes a driver nor asks for what it imports: %s', async (name, text) => {
+    const { exitCode, out } = await checkDriver(name, text);
+    expect({ exitCode, out }).toEqual({ exitCode: EXIT.ok, out: expect.stringContaining('good') });
+  });
+
+  it('parses many drivers in little time, and tells each that is wrong', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-drivers-'));
+    const lines = ['version: 1', 'platform: { url: https://example.org, accessToken: driver-token }', 'sensors:'];
+    for (let n = 0; n < 40; n += 1) {
+      const driver = join(folder, `driver-${n}.${n % 2 === 0 ? 'js' : 'ts'}`);
+      await writeFile(driver, n % 4 === 0 ? 'export const openSensor = (;\n' : 'export const openSensor = async () => ({});\n');
+      lines.push(`  - { name: d${n}, kind: module, file: ${driver} }`);
+    }
+    const config = join(folder, 'turnstone.yaml');
+    await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 });
+    const startedMs = performance.now();
+    const { exitCode, out } = await check(config);
+    const tookMs = performance.now() - startedMs;
+    await rm(folder, { recursive: true });
+    expect(exitCode).toBe(EXIT.badConfig);
+    expect(out.match(/sensors\[\d+\]\.file: a syntax error in .*SyntaxError: /g)).toHaveLength(10);
+    // One process for each took a quarter of a second and more.
+    expect(tookMs).toBeLessThan(5_000);
+  });
+
   it('prints the same as JSON', async () => {
     const { exitCode, out } = await check(WRONG, '--json');
     expect(exitCode).toBe(EXIT.badConfig);
@@ -41,6 +98,29 @@ describe('turnstone check-config', () => {
       faults: [],
       hash: expect.stringMatching(/^[0-9a-f]{16}$/),
     });
+  });
+
+  it.each([
+    [
+      'a pipe that nobody writes into',
+      async (file: string) => void (await promisify(execFile)('mkfifo', [file])),
+      'it is not a regular file',
+    ],
+    ['a device without end', (file: string) => symlink('/dev/zero', file), 'it is not a regular file'],
+    ['a folder', (file: string) => mkdir(file), 'it is not a regular file'],
+    ['a file that is larger than any configuration', (file: string) => writeFile(file, 'x'.repeat(2 ** 20 + 1)), 'more than 1048576 bytes'],
+  ])('does not wait for %s', async (_what, make, why) => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-check-config-'));
+    try {
+      const file = join(folder, 'turnstone.yaml');
+      await make(file);
+      const { exitCode, out, err } = await check(file);
+      expect({ exitCode, out }).toEqual({ exitCode: EXIT.badConfig, out: '' });
+      expect(err).toMatch(/^turnstone: no configuration: .*\n$/);
+      expect(err).toContain(why);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('says in one line that there is no such file', async () => {

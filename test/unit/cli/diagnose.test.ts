@@ -8,6 +8,7 @@ import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
@@ -119,6 +120,31 @@ describe('turnstone diagnose', () => {
     expect(out).toContain(`wrote ${archive}`);
   });
 
+  it('holds the newest of a long log, in whole lines, and says that the rest is missing', async () => {
+    const config = await plant();
+    await writeFile(join(folder, 'agent.log'), Array.from({ length: 300_000 }, (_, n) => `line ${n}\n`).join(''));
+    const text = (await diagnose(config)).texts['log.txt'] ?? '';
+    expect(text).toMatch(/^\[what is older is left out: at most 2 MB\]\nline \d+\nline \d+\n/);
+    expect(text.endsWith('line 299998\nline 299999\n')).toBe(true);
+    expect(text.length).toBeLessThan(2 * 1024 * 1024 + 100);
+  });
+
+  it.each([
+    ['log-file', () => join(folder, 'mistyped.log'), EXIT.usage, 'cannot read the log'],
+    ['log-file', () => folder, EXIT.usage, 'no regular file'],
+    ['log-file', () => join(folder, 'pipe'), EXIT.usage, 'no regular file'],
+    ['out', () => join(folder, 'mistyped/out.tar.gz'), EXIT.failure, 'cannot write'],
+    ['out', () => folder, EXIT.failure, 'EISDIR'],
+  ])('says what is wrong with a --%s', async (flag, path, exitCode, why) => {
+    const config = await plant();
+    await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);
+    const edge = fakeEdge({});
+    const own = ['--out', join(folder, 'out.tar.gz'), '--log-file', join(folder, 'agent.log'), `--${flag}`, path()];
+    expect(await runCommandLine(['diagnose', '--config', config, ...own], { edge, version: () => '' })).toBe(exitCode);
+    expect(edge.err()).toContain(why);
+    expect(edge.err()).not.toContain('fault of the program');
+  });
+
   it('takes every secret out: of configuration, environment, files, kept credentials and log', async () => {
     const { texts } = await diagnose(await plant());
     expect(leaks(texts)).toEqual([]);
@@ -132,6 +158,86 @@ describe('turnstone diagnose', () => {
     expect(leaks({ 'configuration.yaml': texts['configuration.yaml'] ?? '', doctor: texts['doctor.json'] ?? '' })).toEqual([]);
   });
 
+  /** What a person may write anywhere, each a secret of its own. */
+  const WRONG = (log: string) => `version: 1
+# old token: SecretComment01
+platform:
+  url: http://bob:SecretUrl02@iot.example.org/?key=SecretQuery03
+  accessToken: "SecretToken04"
+  proxy: ftp://user:SecretProxy05@proxy.example.org:3128
+  #accessToken: SecretComment06
+provisioning:
+  deviceKey: >-
+    SecretFolded07
+    SecretFolded08
+  deviceSecret:
+    SecretNextLine09
+status: { page: lan, pin: 77100077 }
+platfrom: { accessToken: SecretSection10, nested: [{ deep: SecretDeep11 }] }
+sensorz:
+  - SecretItem12
+analytics: SecretInPlaceOfAll13
+sensors:
+  - { name: line, kind: serial, options: { password: "SecretOption14" } }
+  - { name: own, kind: module, file: /nonexistent, options: { password: { is: SecretOption15 } } }
+  - { name: say, kind: command, program: /bin/echo, arguments: "-u bob:SecretArgument16", environment: { A: SecretEnvironment17 } }
+  - { name: ask, kind: serial-line, port: /dev/ttyS9, request: "login SecretRequest18" }
+  - SecretSensor19
+actuators:
+  - { name: sign, kind: serial-write, port: /dev/ttyS8, template: "{value} SecretTemplate20" }
+  - { name: do, kind: command, program: /bin/echo, arguments: [SecretArgument21, "{valeu}"], readBack: { program: /bin/cat, arguments: [SecretArgument22] } }
+rpc:
+  methods:
+    call: { command: { program: /bin/curl, arguments: ["-u", "bob:SecretArgument23", "https://x/?api_key=SecretArgument24", "{no}"] } }
+    take: { command: { program: /bin/curl, arguments: ["$\{PROVISION_SECRET}"] } }
+firmware: { handlers: [{ title: a, program: /bin/echo, arguments: ["SecretArgument25"] }] }
+${log}`;
+
+  const secretsIn = (texts: Readonly<Record<string, string>>, ...more: readonly string[]): readonly string[] =>
+    Object.entries(texts).flatMap(([name, text]) => [
+      ...(text.match(/Secret\w+\d\d/g) ?? []).map((found) => `${name}: ${found}`),
+      ...more.filter((one) => text.includes(one)).map((one) => `${name}: ${one}`),
+    ]);
+
+  it('takes out what may be secret in a configuration that is wrong, by where it stands', async () => {
+    const config = await plant();
+    await writeFile(config, WRONG(''));
+    const log = ['SecretToken04', 'SecretFolded07 SecretFolded08', 'SecretNextLine09', '77100077', SECRETS.environment];
+    await writeFile(join(folder, 'agent.log'), `the log says ${log.join(' and ')}\nand: 21.5\n`);
+    const { texts, exitCode } = await diagnose(config);
+    expect(exitCode).toBe(EXIT.ok);
+    expect(secretsIn(texts, '77100077', SECRETS.environment)).toEqual([]);
+    const shown = texts['configuration.yaml'] ?? '';
+    for (const harmless of ['sensorz:', 'port: /dev/ttyS9', 'page: lan', 'program: /bin/curl', '@iot.example.org/?'])
+      expect(shown).toContain(harmless);
+    expect(texts['doctor.txt']).toContain('line 4');
+    expect(texts['log.txt']).toContain('and: 21.5');
+  });
+
+  it.each([
+    ['a bracket without end', 'broken: ['],
+    ['a tab', '\tbroken: 1'],
+    ['a second document', '---\na: 1'],
+    ['a key twice', 'version: 1'],
+    ['Latin-1', Buffer.from([0xe9])],
+    ['a pipe sign too many', 'a: |x'],
+  ])('leaves a configuration out that is no YAML, for %s', async (_what, broken) => {
+    const config = await plant();
+    await writeFile(config, Buffer.concat([Buffer.from(WRONG('')), Buffer.from(broken), Buffer.from('\n')]));
+    await writeFile(join(folder, 'agent.log'), '');
+    const { texts } = await diagnose(config);
+    expect(texts['configuration.yaml']).toMatch(/^left out: it is no YAML/);
+    expect(secretsIn(texts, '77100077')).toEqual([]);
+    expect(texts['doctor.txt']).toMatch(/line \d+/);
+  });
+
+  it('does not wait for a configuration that is a pipe', async () => {
+    const config = join(folder, 'pipe.yaml');
+    await promisify(execFile)('mkfifo', [config]);
+    await writeFile(join(folder, 'agent.log'), '');
+    expect((await diagnose(config)).texts['configuration.yaml']).toMatch(/^not there: cannot read .*: it is not a regular file/);
+  });
+
   it('asks the agent when one runs', async () => {
     const config = await plant();
     const readMethods = {
@@ -139,7 +245,7 @@ describe('turnstone diagnose', () => {
       outboxStatus: () => ({ heldEntries: 7 }),
     };
     const server = await ControlServer.open(
-      { folder: join(folder, 'run'), methods: {}, readMethods, clock: systemClock, log: silentLog },
+      { folder: join(folder, 'run'), methods: {}, readMethods, clock: systemClock, files: systemFiles, log: silentLog },
       new AbortController().signal,
     );
     try {

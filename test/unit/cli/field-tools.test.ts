@@ -8,6 +8,7 @@ import { sparkline } from '../../../src/cli/sparkline.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
@@ -71,6 +72,7 @@ async function serve(): Promise<void> {
         },
       },
       clock: systemClock,
+      files: systemFiles,
       log: silentLog,
     },
     new AbortController().signal,
@@ -100,6 +102,14 @@ describe('turnstone sensors', () => {
       { key: 'temperature', value: 21.123456789, unit: '°C' },
     ]);
     expect(await run(['sensors', 'read', 'attic'])).toMatchObject({ exitCode: EXIT.failure, err: 'turnstone: there is no sensor attic\n' });
+  });
+
+  it('says which value of a reading there is none of', async () => {
+    const config = join(folder, 'turnstone.yaml');
+    const sensor = '{ name: both, kind: command, program: /bin/echo, arguments: ["nan,40"], format: csv, columns: [t, h] }';
+    await writeFile(config, `version: 1\nplatform: { url: "https://example.org" }\nrunFolder: ${folder}\nsensors: [${sensor}]\n`);
+    const { out, err } = await run(['sensors', 'read', 'both', '--config', config]);
+    expect({ out, err }).toEqual({ out: 'h  40\n', err: 'turnstone: no t: the line says nan\n' });
   });
 
   it('reads one by itself when no agent runs', async () => {

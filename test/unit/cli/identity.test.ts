@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encode } from 'uqr';
@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 
 /** A gateway without a running agent: its configuration, its state folder, and a platform that knows its token. */
@@ -68,6 +69,18 @@ describe('turnstone claim', () => {
 });
 
 describe('turnstone identity, without a running agent', () => {
+  it('rotates no token that the platform has never heard of', async () => {
+    const { run, folder } = await given('');
+    const proposed = { phase: 'proposed', source: 'provisioned', accessToken: 'proposed-token', board: {}, generation: 1 } as const;
+    await mkdir(join(folder, 'state'), { recursive: true });
+    const file = join(folder, 'state/credentials.json');
+    await writeFile(file, formatCredentials({ own: proposed }), { mode: 0o600 });
+    const { exitCode, out, err } = await run(['identity', 'rotate-token', '--make']);
+    expect({ exitCode, out }).toEqual({ exitCode: EXIT.failure, out: '' });
+    expect(err).toContain('no token to rotate');
+    expect(JSON.parse(await readFile(file, 'utf8')).state.own).toEqual(proposed);
+  });
+
   it('makes the next token of a configured one, and keeps both', async () => {
     const { run, folder } = await given();
     const { exitCode, out } = await run(['identity', 'rotate-token', '--make']);
@@ -84,6 +97,14 @@ describe('turnstone identity, without a running agent', () => {
     expect([differ.exitCode, differ.err]).toEqual([EXIT.usage, expect.stringContaining('differ')]);
     expect((await run(['identity', 'export', file], { answers: ['correct horse', 'correct horse'] })).exitCode).toBe(EXIT.ok);
     expect(await readFile(file, 'utf8')).not.toContain('configured-token');
+  });
+
+  it('says after an import what to do where the device was moved again since', async () => {
+    const [old, fresh] = [await given(), await given('')];
+    const file = join(old.folder, 'gateway.identity');
+    expect((await old.run(['identity', 'export', file], { answers: ['correct horse', 'correct horse'] })).exitCode).toBe(EXIT.ok);
+    const { exitCode, out } = await fresh.run(['identity', 'import', file], { answers: ['correct horse'] });
+    expect([exitCode, out]).toEqual([EXIT.ok, expect.stringMatching(/^this board is the device now.*\n.*moved.*identity adopt/)]);
   });
 
   it('says what is missing when there is no identity', async () => {

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,13 +8,14 @@ import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
-import { DEFAULT_OUTBOX_SETTINGS } from '../../../src/outbox/outbox-settings.ts';
 import type { EntryClass } from '../../../src/outbox/telemetry-entry.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 import { FakeTimeSync, NO_LIMITS } from '../../support/outbox-fixture.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 
 const never = new AbortController().signal;
 /** 2026-05-01T12:00:00Z. */
@@ -39,7 +41,14 @@ afterEach(async () => {
 async function openOutbox(): Promise<Outbox> {
   const settings = { ...DEFAULT_OUTBOX_SETTINGS, minFreeBytes: 0, commitAgeMs: 10 };
   return Outbox.open(
-    { folder: join(folder, 'state/outbox'), clock: systemClock, log: silentLog, settings, timeSync: new FakeTimeSync() },
+    {
+      folder: join(folder, 'state/outbox'),
+      clock: systemClock,
+      files: systemFiles,
+      log: silentLog,
+      settings,
+      timeSync: new FakeTimeSync(),
+    },
     never,
   );
 }
@@ -58,7 +67,7 @@ async function fill(outbox: Outbox): Promise<void> {
   await outbox.append([entry(0, 'bad', 'refuse me')]);
   const batch = await outbox.peek('live', NO_LIMITS);
   if (batch === undefined) throw new Error('nothing to refuse');
-  await outbox.reject(batch, batch.entries.sequences[0] ?? -1, '400: value is no number');
+  await outbox.reject(batch.entries.at(0) as never, '400: value is no number');
   await outbox.append([
     entry(1, 'temperature', 21.5),
     entry(2, 'temperature', 22),
@@ -81,10 +90,18 @@ async function agent(): Promise<Outbox> {
   closing.push(outbox);
   await fill(outbox);
   const { methods, readMethods, readStreams } = outboxDoors(outbox);
-  const status = { outboxStatus: () => outbox.status() as unknown as JsonValue };
+  const status = { outboxStatus: () => outbox.status() as unknown as JsonValue, getStatus: () => ({ wallMs: NOON + 330_000 }) };
   closing.push(
     await ControlServer.open(
-      { folder: join(folder, 'run'), methods, readMethods: { ...readMethods, ...status }, readStreams, clock: systemClock, log: silentLog },
+      {
+        folder: join(folder, 'run'),
+        methods,
+        readMethods: { ...readMethods, ...status },
+        readStreams,
+        clock: systemClock,
+        files: systemFiles,
+        log: silentLog,
+      },
       never,
     ),
   );
@@ -136,7 +153,15 @@ describe.each([
   it('shows what the platform refused, with its answer, and puts it back', async () => {
     const { out } = await run(['rejected']);
     expect(out).toMatch(/2026-05-01T12:00:00.000Z +bad +refuse me +400: value is no number/);
-    expect((await run(['rejected', '--resend', '--sequence', '999999'])).out).toBe('0 put back into the outbox\n');
+    const missing = ['rejected', '--resend', '--sequence', '999999'];
+    expect(await run(missing)).toMatchObject({
+      exitCode: 1,
+      out: '0 put back into the outbox\n',
+      err: expect.stringContaining('1 of these sequences'),
+    });
+    expect(await run([...missing, '--json'])).toMatchObject({ exitCode: 1, out: '{"resent":0}\n', err: '' });
+    for (const word of ['abc', '-1', '1.5', '', '99999999999999999999'])
+      expect(await run(['rejected', '--resend', '--sequence', word])).toMatchObject({ exitCode: 2, out: '' });
     expect((await run(['rejected', '--resend'])).out).toBe('1 put back into the outbox\n');
     expect((await run(['rejected'])).out).toBe('nothing was refused\n');
     const [again] = JSON.parse((await run(['list', '--json', '--key', 'bad'])).out);
@@ -152,7 +177,31 @@ describe.each([
   });
 });
 
+it('turnstone outbox list takes "now" from the agent, whose readings have the platform’s time where this clock is wrong', async () => {
+  await agent();
+  const listed = JSON.parse((await run(['list', '--key', 'temperature', '--last', '2m', '--json'])).out) as { value: unknown }[];
+  expect(listed.map(({ value }) => value)).toEqual([41]);
+});
+
 describe('turnstone outbox verify', () => {
+  it('names what is no segment and would hold it up or fill its memory, and reads none of it', async () => {
+    await filled();
+    const outbox = join(folder, 'state/outbox');
+    const [name = ''] = (await readdir(outbox)).filter((one) => one.endsWith('.seg'));
+    const named = (last: string): string => name.replace(/.(?=\.seg$)/, last);
+    const [pipe, link, large] = ['7', '8', '9'].map(named) as [string, string, string];
+    execFileSync('mkfifo', [join(outbox, pipe)]);
+    await symlink('/dev/zero', join(outbox, link));
+    await writeFile(join(outbox, large), '');
+    await truncate(join(outbox, large), 65 * 1024 * 1024);
+    const { exitCode, out } = await run(['verify']);
+    expect(exitCode).toBe(EXIT.failure);
+    expect(out).toContain(`damaged    ${pipe}: cannot read ${join(outbox, pipe)}: it is not a regular file\n`);
+    expect(out).toContain(`damaged    ${link}: cannot read ${join(outbox, link)}: it is a link\n`);
+    expect(out).toContain(`damaged    ${large}: cannot read ${join(outbox, large)}: it has more than `);
+    expect(out).toMatch(/not whole, .* 6 entries\n$/);
+  });
+
   it('names what is damaged', async () => {
     await filled();
     const outbox = join(folder, 'state/outbox');

@@ -51,6 +51,24 @@ describe('turnstone report', () => {
     expect(JSON.parse((await given(['--format', 'json'])).out)).toEqual(REPORT.dataTable);
   });
 
+  it.each(['csv', 'json', 'table'])(
+    'lets nothing of the service move the cursor of a terminal, and changes nothing elsewhere: %s',
+    async (format) => {
+      const label = 'a\u009b2J\u001b[2J';
+      const report = { columnLabels: [label], dataTable: [{ [label]: 'b\u202e\u001b]0;t\u0007\nc' }] };
+      const service = await fakeService((_call, response) => json(response, 200, report));
+      const print = async (isTerminal: boolean): Promise<string> => {
+        const edge = fakeEdge({ environment: { TURNSTONE_ANALYTICS_PASSWORD: 'a secret password' }, isTerminal });
+        const line = ['report', VIEW, '--url', service.url, '--user', 'tenant', '--format', format];
+        expect(await runCommandLine(line, { edge, version: () => '1' })).toBe(EXIT.ok);
+        return edge.out();
+      };
+      expect(await print(true)).toMatch(/^[^\p{Cc}\p{Cf}]+(\r?\n[^\p{Cc}\p{Cf}]+)+\r?\n$/u);
+      if (format === 'csv') expect(await print(false)).toContain(`${label}\r\n`);
+      if (format === 'json') expect(JSON.parse(await print(false))).toEqual(report.dataTable);
+    },
+  );
+
   it('sends range and filters as the contract has them', async () => {
     const { service } = await given(['--from', '2026-05-01', '--to', '2026-06-01', '--filter', 'Device=a,b']);
     expect(service.calls[0]?.body).toEqual({
@@ -133,7 +151,9 @@ describe('a table', () => {
 
   it('lets nothing in it move the cursor', () => {
     const formatter = formatterFor('table', 80);
-    expect(formatter.labels(['a']) + formatter.rows([{ a: '\u001b[2J' }]) + formatter.end()).not.toContain('\u001b');
+    const label = 'a\u001b]0;title\u0007';
+    const text = formatter.labels([label]) + formatter.rows([{ [label]: '\u001b[2J' }]) + formatter.end();
+    expect(text.split('\n')).toEqual(['a�]0;title�', '───────────', '�[2J', '']);
   });
 
   it('is a heading alone when there are no rows', () => {

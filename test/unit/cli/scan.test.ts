@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
+import { scanI2cBus } from '../../../src/cli/scan-board.ts';
+import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
 import { BoardRecord } from '../../../src/simulated-board/board-record.ts';
@@ -53,6 +55,35 @@ describe('turnstone scan', () => {
     expect(out).toMatch(/i2c-1 +0x76 +bme280 +- \{ name: bme280, kind: bme280, bus: 1, address: 0x76 \}/);
     expect(out).toMatch(/i2c-3 +0x4a +tmp102\? /);
     expect((await scan('i2c', '--bus', '3', '--simulate', socket)).out).not.toContain('bme280');
+  });
+
+  it('writes nothing to any chip when only addresses are wanted, and says what asking chips may do', async () => {
+    const { out } = await scan('i2c', '--addresses-only', '--simulate', socket);
+    expect(out).toMatch(/i2c-1 +0x76 +\?/);
+    expect(out).not.toMatch(/bme280|tmp102/);
+    for (const command of ['scan', 'init']) {
+      const edge = fakeEdge();
+      await runCommandLine([command, '--help'], { edge, version: () => '' });
+      expect(edge.out()).toMatch(/take\s+the\s+register’s\s+number\s+for\s+a\s+setting.*--(addresses-only|no-scan)/s);
+    }
+    const written: string[] = [];
+    const told = async (address: number): Promise<never> => {
+      written.push(`0x${address.toString(16)}`);
+      throw new Error('a chip that takes each first byte for its setting');
+    };
+    const bus = {
+      probe: async (address: number) => address === 0x48,
+      write: told,
+      readRegisters: told,
+      readWord: told,
+      close: async () => {},
+    };
+    const ports = { i2c: { openBus: async () => bus } } as unknown as Ports;
+    const signal = new AbortController().signal;
+    const chips = await scanI2cBus(ports, 1, { addressesOnly: true }, signal);
+    expect({ chips, written }).toEqual({ chips: [{ bus: 1, address: 0x48 }], written: [] });
+    await scanI2cBus(ports, 1, {}, signal);
+    expect(written).toContain('0x48');
   });
 
   it('gives lines that check-config takes as they are', async () => {

@@ -6,6 +6,7 @@ import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { AgentStatus } from '../../../src/status/agent-status.ts';
@@ -38,8 +39,10 @@ const STATUS: AgentStatus = {
     rejected: 2,
     thinned: 0,
     dropped: 0,
+    damaged: 3,
     writtenBytes: 1,
   },
+  adapted: { renamed: 5, retimed: 0, asText: 2 },
   sensors: [
     {
       name: 'roof',
@@ -51,7 +54,13 @@ const STATUS: AgentStatus = {
   ],
   actuators: [{ name: 'pump', kind: 'gpio-output', value: true }],
   lockedOut: true,
-  firmware: { version: '1.2.3', state: 'DOWNLOADING', offered: '1.3.0', progressPercent: 41.6 },
+  firmware: {
+    version: '1.2.3',
+    state: 'DOWNLOADING',
+    offered: '1.3.0',
+    progressPercent: 41.6,
+    failed: [{ title: 'motor\u001b[31m', version: '7', reason: 'wrong signature', endedAtMs: 0 }],
+  },
   alerts: ['the clock is not synchronised'],
 } as AgentStatus;
 
@@ -68,7 +77,10 @@ afterEach(async () => {
 
 async function serve(): Promise<void> {
   const readMethods = { getStatus: () => STATUS as unknown as JsonValue };
-  server = await ControlServer.open({ folder, methods: {}, readMethods, clock: systemClock, log: silentLog }, new AbortController().signal);
+  server = await ControlServer.open(
+    { folder, methods: {}, readMethods, clock: systemClock, files: systemFiles, log: silentLog },
+    new AbortController().signal,
+  );
 }
 
 async function status(words: readonly string[] = ['--run-folder', folder], options: FakeEdgeOptions = {}) {
@@ -86,8 +98,10 @@ describe('turnstone status', () => {
     expect(out).toContain('clock not synchronised yet, LOCKED OUT');
     expect(out).toContain('! the clock is not synchronised');
     expect(out).toContain('held: the platform does not know this device, last acknowledged 5m ago, 12 entries sent');
-    expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected');
+    expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected, 3 damaged');
+    expect(out).toMatch(/adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/);
     expect(out).toContain('1.2.3, DOWNLOADING 42%, offered 1.3.0');
+    expect(out.replace(/\s+/g, ' ')).toMatch(/the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/);
     expect(out).toMatch(/temperature = 21\.12346 °C +1s ago/);
     expect(out).toMatch(/pump +gpio-output +true/);
   });

@@ -73,7 +73,15 @@ describe('a configuration', () => {
     await expect(loadConfig(missing, { environment: {} })).rejects.toMatchObject({
       code: 'config/unreadable',
       message: expect.stringContaining(missing),
+      recovery: 'stop',
     });
+  });
+
+  it('that cannot be read now may be tried again, other than what is no file', async () => {
+    // The kernel has nothing at its beginning: EIO.
+    const unreadable = { code: 'config/unreadable', recovery: 'retry', message: 'no configuration: cannot read /proc/self/mem: EIO' };
+    await expect(loadConfig('/proc/self/mem', { environment: {} })).rejects.toMatchObject(unreadable);
+    await expect(loadConfig(folder, { environment: {} })).rejects.toMatchObject({ code: 'config/unreadable', recovery: 'stop' });
   });
 });
 
@@ -163,5 +171,20 @@ describe('check-config', () => {
     expect(await warningsOf('version: 1\nplatform: { url: "https://example.org" }\n')).toEqual([
       expect.objectContaining({ path: 'platform' }),
     ]);
+  });
+});
+
+describe('the confirmation of a release', () => {
+  it('warns of a trial longer than the boot guard’s patience, and refuses nothing there that an older release took', async () => {
+    const read = async (confirm: string) =>
+      readConfig(await file('a.yaml', `${SMALLEST}firmware: { confirm: { ${confirm} } }\n`, 0o640), { environment: {} });
+    expect(await read('deadline: 1d, unreachableHold: 24h, healthyFor: 1d')).toMatchObject({ faults: [], warnings: [] });
+    const { faults, warnings } = await read('deadline: 7d, unreachableHold: 30d');
+    expect(faults).toEqual([]);
+    expect(warnings.map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
+      'firmware.confirm.deadline: the boot guard goes back after 25 hours all the same, not after',
+      'firmware.confirm.unreachableHold: the boot guard goes back after 25 hours all the same, not after',
+    ]);
+    expect((await read('unreachableHold: 10m, healthyFor: 20m')).warnings.map(({ path }) => path)).toEqual(['firmware.confirm.healthyFor']);
   });
 });

@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ConfigFault, faultLine } from '../../../src/config/config-fault.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
+import { messageOf } from '../../../src/errors.ts';
+import { configOf, SMALLEST } from '../../support/config-file.ts';
 
 /**
  * Each fixture says itself what is wrong with it: below a line, `#   ^ path | words | words` points at the column of a fault of that line (`#<` at
@@ -73,6 +75,18 @@ describe('a wrong configuration', () => {
   it('may not grow by anchors', async () => {
     const { faults } = await read('anchors.yaml');
     expect(faults).toEqual([expect.objectContaining({ line: 1, column: 1, problem: expect.stringContaining('alias') })]);
+  });
+
+  it.each([
+    ['.inf', undefined],
+    ['-5', undefined],
+    ['1e21', undefined],
+    ['5', 'did you mean "5s"?'],
+    ['0.5', 'did you mean "0.5s"?'],
+  ])('is not told of a unit for a number that takes none: %s', async (period, hint) => {
+    const told = await configOf(`${SMALLEST}sensors: [{ name: a, kind: host, period: ${period} }]\n`).catch(messageOf);
+    expect(told).toContain('a duration');
+    expect(/did you mean [^?]*\?/.exec(String(told))?.[0]).toBe(hint);
   });
 
   it('is told of a section that is not there', async () => {

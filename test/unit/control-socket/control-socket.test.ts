@@ -1,15 +1,19 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { createConnection, createServer } from 'node:net';
+import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ControlClient } from '../../../src/control-socket/control-client.ts';
+import { LONGEST_ANSWER } from '../../../src/control-socket/control-protocol.ts';
 import { ControlServer, type ControlServerDeps } from '../../../src/control-socket/control-server.ts';
+import { MOST_STREAMS } from '../../../src/control-socket/under-way.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 let folder: string;
@@ -31,6 +35,7 @@ async function serve(deps: Partial<ControlServerDeps> = {}): Promise<ControlServ
       methods: { move: (params) => ({ moved: params }) },
       readMethods: { look: () => 'seen' },
       clock: systemClock,
+      files: systemFiles,
       log: silentLog,
       ...deps,
     },
@@ -46,6 +51,16 @@ async function connect(access?: 'control' | 'read'): Promise<ControlClient> {
   return client;
 }
 
+/** A caller without any manners. */
+async function callerOf(name: string, request: string): Promise<Socket> {
+  const socket = createConnection(join(folder, name));
+  socket.on('error', () => {});
+  closing.push({ close: async () => void socket.destroy() });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  if (request !== '') socket.write(request);
+  return socket;
+}
+
 describe('the control socket', () => {
   it('answers those who may change things, and lets others only look', async () => {
     await serve();
@@ -56,6 +71,10 @@ describe('the control socket', () => {
     const read = await connect('read');
     expect(await read.request('look')).toBe('seen');
     await expect(read.request('move')).rejects.toMatchObject({
+      code: 'control-socket/no-permission',
+      message: expect.stringContaining('usermod -aG turnstone'),
+    });
+    await expect(read.request('fly')).rejects.toMatchObject({
       code: 'control-socket/unknown-method',
       message: expect.stringContaining('look'),
     });
@@ -102,6 +121,16 @@ describe('the control socket', () => {
     const client = await connect();
     await expect(client.request('hang', {}, { deadlineMs: 50 })).rejects.toMatchObject({ code: 'control-socket/deadline' });
     expect(told?.aborted).toBe(true);
+  });
+
+  it('waits for no answer once the person has seen enough', async () => {
+    await serve({ readMethods: { slow: () => new Promise(() => {}) } });
+    const stop = new AbortController();
+    const client = await ControlClient.connect({ folder, interrupted: stop.signal });
+    closing.push(client);
+    const asked = client.request('slow');
+    stop.abort();
+    await expect(asked).rejects.toMatchObject({ code: 'control-socket/interrupted' });
   });
 
   it('streams events until the caller has seen enough', async () => {
@@ -219,5 +248,174 @@ describe('a stream that has much to tell', () => {
     socket.resume();
     await expect.poll(() => told, { timeout: 10_000 }).toBe(20_000);
     socket.destroy();
+  });
+
+  it('hands over an answer as long as is promised, and says of a longer one that it is too long', async () => {
+    await serve({ readMethods: { big: ({ bytes }) => 'x'.repeat(Number(bytes)), look: () => 'seen' } });
+    const client = await connect('read');
+    expect(await client.request('big', { bytes: LONGEST_ANSWER - 1_000 })).toHaveLength(LONGEST_ANSWER - 1_000);
+    await expect(client.request('big', { bytes: LONGEST_ANSWER })).rejects.toMatchObject({ code: 'control-socket/too-long' });
+    expect(await client.request('look')).toBe('seen');
+  });
+
+  it('keeps nothing of long answers that were taken, and takes as much at once as it promises', async () => {
+    const warned: string[] = [];
+    const hear = ({ message }: Error): number => warned.push(message);
+    process.on('warning', hear);
+    await serve({ readMethods: { big: () => 'x'.repeat(300_000) } });
+    const client = await connect('read');
+    for (let round = 0; round < 4; round += 1) await Promise.all(Array.from({ length: 16 }, () => client.request('big')));
+    await client.request('big');
+    process.off('warning', hear);
+    expect(warned).toEqual([]);
+  });
+
+  it('gives a long answer to each of many who ask for one at once', async () => {
+    await serve({ readMethods: { big: () => 'x'.repeat(12 * 1024 * 1024), wide: () => '温'.repeat(5 * 1024 * 1024) } });
+    const ask = async (method: string): Promise<number> => ((await (await connect('read')).request(method)) as string).length;
+    expect(await Promise.all(['big', 'big', 'wide', 'big'].map(ask))).toEqual([12, 12, 5, 12].map((mb) => mb * 1024 * 1024));
+  });
+
+  it('cuts off who holds up others with an answer that it does not take, and nobody who takes it', async () => {
+    const clock = new FakeClock();
+    await serve({ clock, readMethods: { big: () => 'x'.repeat(12 * 1024 * 1024), look: () => 'seen' } });
+    const deaf = await callerOf('read.sock', '{"id":1,"method":"big"}\n');
+    deaf.pause();
+    const reader = await connect('control');
+    const answer = reader.request('big');
+    expect(await reader.request('look')).toBe('seen');
+    // Time goes on while sockets of the machine carry what they can.
+    const ticking = setInterval(() => void clock.advance(1_000), 20);
+    expect(await answer).toHaveLength(12 * 1024 * 1024);
+    clearInterval(ticking);
+  });
+
+  it('does not hear who asks faster than it takes answers, and answers all of it once they are taken', async () => {
+    await serve();
+    const asks = 100_000;
+    const deaf = await callerOf('read.sock', '');
+    let answers = 0;
+    let isCut = false;
+    deaf.on('close', () => (isCut = true));
+    deaf.pause();
+    // What it is answered is more than may wait for all callers together.
+    for (let n = 0; n < asks; n += 1) deaf.write('{"id":1,"method":"fly"}\n');
+    await delay(300);
+    deaf.on('data', (bytes: Buffer) => {
+      for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) answers += 1;
+    });
+    deaf.resume();
+    // And the greeting.
+    await expect.poll(() => answers, { timeout: 10_000 }).toBe(asks + 1);
+    expect(isCut).toBe(false);
+  });
+
+  it('cuts off who only looks before who may change things, when too much waits for both', async () => {
+    const told = { read: 0, control: 0 };
+    await serve({
+      readStreams: {
+        flood: async ({ access }, emit, signal) => {
+          // Without waiting for room, as many callers together would.
+          for (; told[access as 'read'] < 2_500 && !signal.aborted; told[access as 'read'] += 1) void emit('x'.repeat(1_000));
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        },
+      },
+    });
+    const closed: string[] = [];
+    for (const access of ['control', 'read']) {
+      const deaf = await callerOf(`${access}.sock`, `{"id":1,"method":"flood","params":{"access":"${access}"}}\n`);
+      deaf.pause();
+      deaf.on('close', () => closed.push(access));
+      await expect.poll(() => told[access as 'read']).toBeGreaterThan(access === 'control' ? 2_499 : 1_000);
+      deaf.once('end', () => deaf.destroy());
+      // A socket that is paused does not see its end.
+      if (access === 'read') deaf.resume();
+    }
+    await expect.poll(() => closed).toEqual(['read']);
+  });
+
+  it('counts what is at work, answered or not', async () => {
+    let atWork = 0;
+    const { promise, resolve } = Promise.withResolvers<null>();
+    await serve({
+      readMethods: {
+        scan: () => {
+          atWork += 1;
+          return promise;
+        },
+      },
+    });
+    const client = await connect('read');
+    for (let round = 0; round < 5; round += 1)
+      await Promise.all(Array.from({ length: 16 }, () => client.request('scan', {}, { deadlineMs: 1 }).catch(() => null)));
+    expect(atWork).toBe(16);
+    resolve(null);
+  });
+
+  it('holds few streams at a time: the one that began first gives way, and is not taken for the whole', async () => {
+    let atWork = 0;
+    await serve({
+      readMethods: { look: () => 'seen' },
+      readStreams: {
+        follow: async (_params, emit, signal) => {
+          atWork += 1;
+          await emit('begun');
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          atWork -= 1;
+        },
+      },
+    });
+    const outcomes: unknown[] = [];
+    const follow = async (access: 'control' | 'read'): Promise<void> => {
+      const client = await connect(access);
+      const begun = Promise.withResolvers<unknown>();
+      const ends = client.subscribe('follow', {}, begun.resolve, never).catch((error: { code: string }) => error.code);
+      void ends.then((outcome) => outcomes.push(outcome));
+      await begun.promise;
+    };
+    await follow('control');
+    for (let n = 0; n < MOST_STREAMS + 2; n += 1) await follow('read');
+    await expect.poll(() => outcomes).toEqual(['control-socket/lost', 'control-socket/lost']);
+    expect(atWork).toBe(MOST_STREAMS + 1);
+    expect(await (await connect('read')).request('look')).toBe('seen');
+  });
+
+  it('bounds the requests of all callers of a socket together, long answers that wait for their turn included', async () => {
+    let atWork = 0;
+    const clock = new FakeClock();
+    const long = 'x'.repeat(9 * 1024 * 1024);
+    await serve({
+      clock,
+      readMethods: {
+        hang: () => {
+          atWork += 1;
+          return new Promise(() => {});
+        },
+        big: () => {
+          atWork += 1;
+          return long;
+        },
+        look: () => 'seen',
+      },
+    });
+    // The second waits for the first, which nobody takes.
+    for (const id of [1, 2]) {
+      const deaf = await callerOf('read.sock', `{"id":${id},"method":"big"}\n`);
+      deaf.pause();
+      await expect.poll(() => atWork).toBe(id);
+    }
+    const callers = await Promise.all(Array.from({ length: 9 }, () => connect('read')));
+    const answers = callers.flatMap((caller) => Array.from({ length: 14 }, () => caller.request('hang').catch((error: unknown) => error)));
+    await expect.poll(() => atWork).toBe(128);
+    expect(answers).toHaveLength(126);
+    await expect((await connect('read')).request('look')).rejects.toMatchObject({ code: 'control-socket/refused' });
+    expect(await (await connect('control')).request('look')).toBe('seen');
+  });
+
+  it('makes room for who comes by ending who does nothing', async () => {
+    await serve({ readMethods: { look: () => 'seen' } });
+    const silent = await Promise.all(Array.from({ length: 70 }, () => callerOf('read.sock', '')));
+    expect(silent).toHaveLength(70);
+    expect(await (await connect('read')).request('look')).toBe('seen');
   });
 });

@@ -98,6 +98,14 @@ describe('MurmurHash3', () => {
     );
   });
 
+  it.each(['59738478', 'b54cda26', '78dde6c4', 'daa66d13'])('agrees where the product of %s is at the edge of a carry', (low) => {
+    const bytes = Buffer.from(`${Buffer.from(low, 'hex').reverse().toString('hex')}00000000`.repeat(2), 'hex');
+    const hash = new Murmur3With128Bits();
+    hash.update(bytes);
+    const halves = hash.digest();
+    expect(Buffer.concat([halves.subarray(0, 8).reverse(), halves.subarray(8).reverse()]).toString('hex')).toBe(murmur.x64.hash128(bytes));
+  });
+
   it('agrees with murmurhash3js on a large random file', () => {
     const bytes = randomBytes(300_001);
     const hash = new Murmur3With128Bits();

@@ -3,15 +3,21 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type DownloadDeps, ImageDownload } from '../../../src/firmware/download-image.ts';
+import type { DownloadDeps } from '../../../src/firmware/download-deps.ts';
+import { ImageDownload } from '../../../src/firmware/download-image.ts';
 import type { FirmwareOffer } from '../../../src/firmware/firmware-offer.ts';
-import { systemFiles } from '../../../src/firmware/update-files.ts';
+import { type UpdateFiles, updateFiles } from '../../../src/firmware/update-files.ts';
 import type { Clock } from '../../../src/host/clock.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { FirmwareBody } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+import { systemUpdateFiles } from '../../support/system-update-files.ts';
 
 const CHUNK = 1000;
+/** No download here needs nearly as many; one that never ends must not wait for a time limit to fail. */
+const MOST_REQUESTS = 1_000;
 const image = randomBytes(10_500);
 let folder: string;
 let clock: SleepyClock;
@@ -31,6 +37,7 @@ class SleepyClock implements Clock {
   monotonicMs = (): number => this.nowMs;
   wallMs = (): number => Date.UTC(2026, 0, 1) + this.nowMs;
   after = (): (() => void) => () => {};
+  jitter = (): number => 0.5;
 
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
@@ -72,24 +79,29 @@ async function download(
     readonly settings?: object;
     readonly signal?: AbortSignal;
     readonly getUrl?: DownloadDeps['getUrl'];
+    readonly readOffer?: DownloadDeps['readOffer'];
+    readonly clock?: Clock;
+    readonly files?: UpdateFiles;
   } = {},
 ): Promise<Buffer> {
+  const endless = new AbortController();
   const target = { offer: options.offer ?? offer(), partPath: join(folder, 'image'), progressPath: join(folder, 'image.progress') };
   const digest = await ImageDownload.run(
     {
-      files: systemFiles,
-      clock,
+      files: options.files ?? systemUpdateFiles,
+      clock: options.clock ?? clock,
       log: silentLog,
       settings: { chunkBytes: CHUNK, maxSizeBytes: 100_000, downloadDeadlineMs: 3_600_000, ...options.settings },
       getChunk: (chunk, size, signal) => {
         asked.push({ chunk, size });
+        if (asked.length > MOST_REQUESTS) endless.abort(new Error('it asks for ever'));
         return getChunk(chunk, size, signal);
       },
+      readOffer: options.readOffer ?? (() => Promise.reject(new Error('not asked for'))),
       getUrl: options.getUrl ?? (() => Promise.reject(new Error('no file lies elsewhere'))),
-      random: () => 0.5,
     },
     target,
-    options.signal ?? new AbortController().signal,
+    AbortSignal.any([endless.signal, ...(options.signal === undefined ? [] : [options.signal])]),
   );
   digest.expectChecksum(target.offer.checksum);
   return readFile(target.partPath);
@@ -163,12 +175,38 @@ describe('a download in chunks', () => {
     expect(clock.nowMs).toBeGreaterThan(3_000);
   });
 
-  it('says that the offer has changed when the platform refuses', async () => {
-    const refuse = async (): Promise<never> => {
-      throw new PlatformError('refused', 'no such package', { status: 400 });
+  it('reads the offer again when the platform refuses, goes on where it takes it back, and ends when another is offered', async () => {
+    let reads = 0;
+    const refuseOnce = async (chunk: number, size: number): Promise<FirmwareBody> => {
+      if (reads === 0) throw new PlatformError('refused', 'no such package', { status: 400 });
+      return bodyOf(part(chunk, size));
     };
-    await expect(download(refuse)).rejects.toMatchObject({ code: 'firmware/offer-changed', recovery: 'retry' });
+    const readOffer = async (): Promise<void> => {
+      reads += 1;
+    };
+    expect((await download(refuseOnce, { readOffer })).equals(image)).toBe(true);
+    expect(reads).toBe(1);
+    const withdrawal = new AbortController();
+    const withdrawn = download(refuse, { readOffer: async () => withdrawal.abort(new Error('withdrawn')), signal: withdrawal.signal });
+    await expect(withdrawn).rejects.toThrow('withdrawn');
   });
+
+  it.each([
+    ['offers it still', async () => {}],
+    ['does not say what it offers', () => Promise.reject(new PlatformError('busy', 'cannot reach the platform'))],
+  ])('gives up at its deadline with what is wrong, when the platform refuses its file and %s', async (_case, readOffer) => {
+    await expect(download(refuse, { readOffer })).rejects.toMatchObject({
+      code: 'firmware/download-deadline',
+      message: expect.stringContaining('no such package'),
+    });
+    expect(clock.nowMs).toBeGreaterThan(3_600_000);
+    // It is a fault that lasts: the platform is not asked every second.
+    expect(asked.length).toBeLessThan(40);
+  });
+
+  async function refuse(): Promise<never> {
+    throw new PlatformError('refused', 'no such package', { status: 400 });
+  }
 });
 
 describe('a download that is resumed', () => {
@@ -255,6 +293,34 @@ describe('limits', () => {
     expect(addresses).toEqual(['https://files.example/image']);
   });
 
+  it('looks elsewhere only when the platform does not have the file, and only where an address was offered', async () => {
+    const getUrl = async (): Promise<never> => {
+      throw new Error('asked elsewhere');
+    };
+    const missing = async (): Promise<never> => {
+      throw new PlatformError('not-found', 'none is assigned', { status: 404 });
+    };
+    // It may come yet: that is waited for.
+    await expect(download(missing, { getUrl })).rejects.toMatchObject({ code: 'firmware/download-deadline' });
+    let refusals = 1;
+    const busy: DownloadDeps['getChunk'] = async (chunk, size) => {
+      if (refusals-- > 0) throw new PlatformError('busy', 'cannot reach the platform');
+      return bodyOf(part(chunk, size));
+    };
+    expect((await download(busy, { getUrl, offer: offer({ url: 'https://files.example/image' }) })).equals(image)).toBe(true);
+  });
+
+  it('begins with nothing of what was there when it goes elsewhere, or is cut there', async () => {
+    let cuts = 1;
+    const getUrl: DownloadDeps['getUrl'] = async () =>
+      bodyOf(image, cuts-- > 0 ? { length: image.length, cutAt: 5_000 } : { length: image.length });
+    const half: DownloadDeps['getChunk'] = async (chunk, size) => {
+      if (size === 0 || chunk * size >= 4_000) throw new PlatformError('not-found', 'none is assigned', { status: 404 });
+      return bodyOf(part(chunk, size));
+    };
+    expect((await download(half, { offer: offer({ url: 'https://files.example/image' }), getUrl })).equals(image)).toBe(true);
+  });
+
   it('refuses an image that is larger than announced', async () => {
     await expect(download(whole, { offer: offer({ sizeBytes: 5_000 }) })).rejects.toMatchObject({ code: 'firmware/wrong-size' });
   });
@@ -281,6 +347,35 @@ describe('limits', () => {
     await download(undefined, { settings: { hours: { from: at(2), to: at(3) }, downloadDeadlineMs: 10 * 3_600_000 } });
     expect(clock.nowMs).toBeGreaterThanOrEqual(2 * 3_600_000);
     expect(clock.nowMs).toBeLessThan(3 * 3_600_000);
+  });
+
+  it('ends a request whose bytes trickle, at its deadline, which the waiting for its hours does not use up', async () => {
+    const ticking = new FakeClock({ wallMs: Date.UTC(2026, 0, 1) });
+    const at = (hours: number): string => new Date(ticking.wallMs() + hours * 3_600_000).toTimeString().slice(0, 5);
+    const trickle = async (_chunk: number, size: number): Promise<FirmwareBody> => ({
+      lengthBytes: size,
+      stream: (async function* () {
+        for (let sent = 0; sent < size; sent += 1) {
+          await ticking.sleep(20_000, new AbortController().signal);
+          yield new Uint8Array(1);
+        }
+      })(),
+    });
+    let ended: unknown;
+    const settings = { hours: { from: at(10), to: at(11) }, downloadDeadlineMs: 90 * 60_000 };
+    // In memory: between two ticks of this clock nothing waits for a disk.
+    download(trickle, { clock: ticking, settings, files: updateFiles(new MemoryFiles()) }).catch((error: unknown) => {
+      ended = error;
+    });
+    const settle = (hours: number): Promise<void> => ticking.advance(hours * 3_600_000);
+    await settle(11.5);
+    // One hour of its deadline is used; the request under way ended with the window.
+    expect([ended, asked.length]).toEqual([undefined, 1]);
+    await settle(22);
+    expect([ended, asked.length]).toEqual([undefined, 1]);
+    await settle(2.5);
+    expect(ended).toMatchObject({ code: 'firmware/download-deadline' });
+    expect(asked.length).toBe(2);
   });
 
   it('gives up at its deadline, which restarts do not renew', async () => {

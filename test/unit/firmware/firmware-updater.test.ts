@@ -7,7 +7,6 @@ import { type AgentConfig, configSchema } from '../../../src/config/agent-config
 import { FirmwareUpdater } from '../../../src/firmware/firmware-updater.ts';
 import { releasePaths } from '../../../src/firmware/guard-state.ts';
 import { signatureFrame } from '../../../src/firmware/release-signature.ts';
-import { systemFiles } from '../../../src/firmware/update-files.ts';
 import { nextState, UPDATE_STATES, type UpdateState } from '../../../src/firmware/update-states.ts';
 import type { AttachedImage, UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
 import type { Clock } from '../../../src/host/clock.ts';
@@ -15,6 +14,7 @@ import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { makeKeys } from '../../support/release-image.ts';
+import { systemUpdateFiles } from '../../support/system-update-files.ts';
 
 const firmware = Buffer.from('program of an attached controller');
 const signer = makeKeys();
@@ -50,6 +50,7 @@ const clock: Clock = {
   monotonicMs: () => 0,
   wallMs: () => 0,
   after: () => () => {},
+  jitter: () => 0,
   sleep: (_ms, signal) => new Promise((resolve) => (signal.aborted ? resolve() : setImmediate(resolve))),
 };
 
@@ -74,7 +75,7 @@ async function start(changes: Partial<UpdaterDeps> = {}, settings: object = {}):
   const updater = await FirmwareUpdater.open({
     kind: 'firmware',
     config,
-    files: systemFiles,
+    files: systemUpdateFiles,
     paths: releasePaths(root),
     clock,
     log: silentLog,
@@ -99,7 +100,6 @@ async function start(changes: Partial<UpdaterDeps> = {}, settings: object = {}):
     requestRestart: () => stop.abort(),
     runHandler: async (_handler, image) => void handled.push({ ...image, content: await readFile(image.file, 'utf8') }),
     newId: () => crypto.randomUUID(),
-    random: () => 0,
     ...changes,
   });
   running = updater.run(stop.signal);
@@ -178,6 +178,16 @@ describe('an offer for this agent', () => {
     expect(updater.status.history[0]?.reason).toMatch(reason);
     expect(downloads).toEqual([]);
   });
+
+  it.each(['--post-install=x', '-x', 'a\nb', 'x'.repeat(129)])(
+    'for an attached device with the version %j is refused: it would be an argument',
+    async (version) => {
+      const updater = await start();
+      updater.considerOffer(offerOf({ title: 'motor', version }));
+      await until(() => updater.status.history.length === 1);
+      expect([updater.status.history[0]?.outcome, handled]).toEqual(['FAILED', []]);
+    },
+  );
 
   it('may be older where downgrades are allowed', async () => {
     const updater = await start({}, { allowDowngrade: true });
@@ -285,7 +295,7 @@ describe('a trial that the journal has lost', () => {
     const paths = releasePaths(root);
     for (const folder of [paths.firmware, paths.guard]) await mkdir(folder, { recursive: true });
     await mkdir(join(paths.home, 'releases/2.0.0'), { recursive: true });
-    await systemFiles.link('releases/2.0.0', join(paths.home, 'current'));
+    await systemUpdateFiles.link('releases/2.0.0', join(paths.home, 'current'));
     await writeFile(join(paths.guard, 'trial'), 'id=lost\nversion=2.0.0\nprevious=1.0.0\n');
     let nowMs = 0;
     const passing: Clock = {

@@ -1,12 +1,13 @@
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardLines, parseRequest, type ReleasePaths, releasePaths } from '../../../src/firmware/guard-state.ts';
 import { copyPlain, incomingFolder, readTrustedKeys, unpackImage } from '../../../src/firmware/release-folder.ts';
 import { parseTrustedKey } from '../../../src/firmware/release-signature.ts';
-import { systemFiles } from '../../../src/firmware/update-files.ts';
+import { silentLog } from '../../../src/host/log.ts';
 import { makeImage, makeKeys, type ReleaseSpec } from '../../support/release-image.ts';
+import { systemUpdateFiles } from '../../support/system-update-files.ts';
 
 const FLIPS = 500;
 const signer = makeKeys();
@@ -18,7 +19,7 @@ let paths: ReleasePaths;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'turnstone-releases-'));
   paths = releasePaths(root);
-  for (const folder of [paths.home, join(paths.home, 'releases'), paths.guard]) await systemFiles.makeFolder(folder, 0o755);
+  for (const folder of [paths.home, join(paths.home, 'releases'), paths.guard]) await systemUpdateFiles.makeFolder(folder, 0o755);
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -26,7 +27,7 @@ async function unpack(bytes: Uint8Array, options: { readonly signatureRequired?:
   const path = join(root, 'image');
   await writeFile(path, bytes);
   const { signatureRequired = true } = options;
-  return unpackImage({ files: systemFiles, paths }, { path, keys, signatureRequired }, () => {}, never);
+  return unpackImage({ files: systemUpdateFiles, paths }, { path, keys, signatureRequired }, () => {}, never);
 }
 
 async function unpacked(path: string): Promise<string> {
@@ -111,14 +112,72 @@ describe('an image', () => {
   });
 });
 
+describe('the folders of releases', () => {
+  it('get the rights they are made with, whatever the umask and whoever made them before', async () => {
+    const before = process.umask(0o077);
+    try {
+      for (const path of [join(root, 'new'), paths.guard]) {
+        await systemUpdateFiles.makeFolder(path, 0o700);
+        await systemUpdateFiles.makeFolder(path, 0o755);
+        expect((await stat(path)).mode & 0o777).toBe(0o755);
+      }
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it('go with all that is in them; nothing there is no fault', async () => {
+    const folder = join(root, 'a');
+    await mkdir(join(folder, 'b/c'), { recursive: true });
+    await writeFile(join(folder, 'b/c/d'), '');
+    await symlink(paths.guard, join(folder, 'link'));
+    await systemUpdateFiles.remove(folder);
+    await systemUpdateFiles.remove(folder);
+    await systemUpdateFiles.remove(join(folder, 'b/c'));
+    const names = await readdir(root);
+    expect([names.includes('a'), (await stat(paths.guard)).isDirectory()]).toEqual([false, true]);
+  });
+
+  it('keep a link in one step, whatever was left beside it', async () => {
+    const link = join(root, 'current');
+    await writeFile(`${link}.tmp`, 'left');
+    await systemUpdateFiles.link('releases/1', link);
+    await systemUpdateFiles.link('releases/2', link);
+    expect(await systemUpdateFiles.readLink(link)).toBe('releases/2');
+    expect(await systemUpdateFiles.list(root)).not.toContain('current.tmp');
+    expect(await systemUpdateFiles.list(join(root, 'none'))).toEqual([]);
+  });
+});
+
 describe('what root reads of others', () => {
   it('is never reached through a link, and never waited for', async () => {
     await writeFile(join(root, 'secret'), 'secret');
     await symlink(join(root, 'secret'), join(root, 'image-link'));
-    await expect(copyPlain(systemFiles, join(root, 'image-link'), join(root, 'copy'), 1_000)).rejects.toThrow();
+    await expect(copyPlain(systemUpdateFiles, join(root, 'image-link'), join(root, 'copy'), 1_000)).rejects.toThrow();
     const { execFileSync } = await import('node:child_process');
     execFileSync('mkfifo', [join(root, 'pipe')]);
-    await expect(copyPlain(systemFiles, join(root, 'pipe'), join(root, 'copy'), 1_000)).rejects.toThrow(/no plain file/);
+    await expect(copyPlain(systemUpdateFiles, join(root, 'pipe'), join(root, 'copy'), 1_000)).rejects.toThrow(/not a regular file/);
+  });
+
+  it('is no larger than allowed, whatever it said of its size before', async () => {
+    await writeFile(join(root, 'image'), Buffer.alloc(101));
+    await expect(copyPlain(systemUpdateFiles, join(root, 'image'), join(root, 'copy'), 100)).rejects.toMatchObject({
+      code: 'firmware/too-large',
+      message: 'the image has 101 bytes, at most 100 are taken',
+    });
+    const growing = {
+      ...systemUpdateFiles,
+      openPlain: async (path: string) => {
+        const file = await systemUpdateFiles.openPlain(path);
+        return { ...file, size: async () => 100, read: file.read.bind(file), close: file.close.bind(file) };
+      },
+    };
+    await expect(copyPlain(growing, join(root, 'image'), join(root, 'copy'), 100)).rejects.toMatchObject({
+      code: 'firmware/too-large',
+      message: 'a file grew while it was copied',
+    });
+    await copyPlain(systemUpdateFiles, join(root, 'image'), join(root, 'copy'), 101);
+    expect(await readFile(join(root, 'copy'))).toEqual(Buffer.alloc(101));
   });
 
   it('is swap or reboot, in these words only', () => {
@@ -138,13 +197,32 @@ describe('what root reads of others', () => {
       expect(parseRequest(Buffer.from(text)), text).toBeUndefined();
   });
 
-  it('names the key that is none', async () => {
-    await writeFile(join(root, 'bad.pem'), 'not a key');
-    await expect(readTrustedKeys(systemFiles, root)).rejects.toMatchObject({
-      code: 'firmware/bad-trusted-key',
-      message: expect.stringContaining('bad.pem'),
-    });
+  it('takes keys of up to 4096 bytes, and files of no other name', async () => {
+    await writeFile(join(root, 'b.pem'), signer.publicPem.padEnd(4096, '\n'));
+    await writeFile(join(root, 'a.pem'), makeKeys().publicPem);
+    await writeFile(join(root, 'notes.txt'), 'no key');
+    expect(await trusted()).toEqual(['a.pem', 'b.pem']);
+    await writeFile(join(root, 'b.pem'), signer.publicPem.padEnd(4097, '\n'));
+    expect(await trusted()).toEqual(['a.pem']);
   });
+
+  it.each([
+    ['is none', async () => writeFile(join(root, 'bad.pem'), 'not a key'), 'no Ed25519 public key'],
+    ['is private', async () => writeFile(join(root, 'bad.pem'), signer.privateKey.export({ format: 'pem', type: 'pkcs8' })), 'private key'],
+    ['is a folder', async () => void (await mkdir(join(root, 'bad.pem'))), 'cannot read'],
+  ])('passes a key over that %s, and says so: the others are trusted all the same', async (_how, lay, why) => {
+    await writeFile(join(root, 'good.pem'), makeKeys().publicPem);
+    await lay();
+    expect(await trusted()).toEqual(['good.pem']);
+    expect(said).toEqual([expect.objectContaining({ file: 'bad.pem', error: expect.stringContaining(why) })]);
+  });
+
+  const said: object[] = [];
+  async function trusted(): Promise<string[]> {
+    said.length = 0;
+    const log = { ...silentLog, error: (fields: object) => void said.push(fields) };
+    return (await readTrustedKeys({ files: systemUpdateFiles, log }, root)).map(({ name }) => name);
+  }
 });
 
 /** A header of another type, with a target, sealed by its own sum as tar wants it. */

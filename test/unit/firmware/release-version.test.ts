@@ -33,6 +33,17 @@ describe('compareVersions', () => {
     expect([compareVersions('v1.2', '1.2.0'), compareVersions('1.2.3+a', '1.2.3+b'), compareVersions('1.02', '1.2')]).toEqual([0, 0, 0]);
   });
 
+  it('puts a number before a word, whatever the word begins with', () => {
+    expect(compareVersions('1.0.0-1', '1.0.0--a')).toBeLessThan(0);
+    expect(compareVersions('1.0.0--a', '1.0.0-1')).toBeGreaterThan(0);
+  });
+
+  it('takes a missing part for zero', () => {
+    expect([compareVersions('1', '1.0.1'), compareVersions('1.0.1', '1'), compareVersions('1.0.0', '1')]).toEqual([-1, 1, 0]);
+    expect(compareVersions('1.0.0-a', '1.0.0-a.b')).toBeLessThan(0);
+    expect(compareVersions('1.0.0-a.b', '1.0.0-a')).toBeGreaterThan(0);
+  });
+
   it('compares numbers that a double cannot hold', () => {
     expect(compareVersions('1.9007199254740993', '1.9007199254740992')).toBe(1);
   });

@@ -8,12 +8,14 @@ import type { Level } from '../../../src/hardware/gpio-port.ts';
 import { type GpioInterface, LinuxGpio } from '../../../src/hardware/linux-gpio.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 let folder = '';
 /** What onoff was asked for, and what it shall do. */
 let asked: string[];
 let failure: NodeJS.ErrnoException | undefined;
 let shownDirection: string | undefined;
+/** Ends what hangs, in the order in which it began; undefined while the lines answer at once. */
+let hanging: (() => void)[] | undefined;
 
 class OnoffTwin {
   readonly _valueFd = -1;
@@ -29,10 +31,17 @@ class OnoffTwin {
     return shownDirection ?? this.#direction;
   }
   async read(): Promise<BinaryValue> {
+    await this.#answer('read');
     return this.#level;
   }
   async write(level: BinaryValue): Promise<void> {
+    await this.#answer(`write ${level}`);
     this.#level = level;
+  }
+  async #answer(call: string): Promise<void> {
+    if (hanging === undefined) return;
+    asked.push(call);
+    await new Promise<void>((resolve) => hanging?.push(resolve));
   }
   watch(callback: (error: Error | null, level: Level) => void): void {
     callback(null, 1);
@@ -48,6 +57,7 @@ beforeEach(async () => {
   asked = [];
   failure = undefined;
   shownDirection = undefined;
+  hanging = undefined;
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -78,6 +88,41 @@ describe('LinuxGpio over sysfs', () => {
     await input.close();
     await input.close();
     expect(asked.filter((call) => call === 'unexport')).toHaveLength(1);
+    input.watch(({ level }) => levels.push(level));
+    expect(levels).toEqual([1]);
+  });
+
+  it('waits with every line of a chip that hangs, opened anew or not, so that it holds one thread of the pool', async () => {
+    const gpio = await machine();
+    const other = await gpio.openInput({ line: 'GPIO5' }, signal);
+    asked = [];
+    hanging = [];
+    const inTime = { code: 'hardware/deadline', recovery: 'retry' };
+    const input = await gpio.openInput({ line: 'GPIO4' }, signal);
+    await expect(input.read(AbortSignal.timeout(10))).rejects.toMatchObject(inTime);
+    const closed = input.close();
+    await expect(gpio.openInput({ line: 'GPIO4' }, AbortSignal.timeout(10))).rejects.toMatchObject(inTime);
+    await expect(gpio.openOutput({ line: 'GPIO6', initial: 0 }, AbortSignal.timeout(10))).rejects.toMatchObject(inTime);
+    await expect(other.read(AbortSignal.timeout(10))).rejects.toMatchObject(inTime);
+    expect(asked.slice(1)).toEqual(['read']);
+    hanging[0]?.();
+    await closed;
+    await gpio.openInput({ line: 'GPIO4' }, signal);
+    expect(asked.slice(1).map((call) => call.split(' ')[0])).toEqual(['read', 'unexport', '516']);
+  });
+
+  it('switches off before what else its chip is asked for', async () => {
+    const gpio = await machine();
+    const output = await gpio.openOutput({ line: 'GPIO4', initial: 0 }, signal);
+    asked = [];
+    hanging = [];
+    const all = [output.read(signal), output.write(1, signal), output.read(signal), output.write(0, signal)];
+    for (let at = 0; at < all.length; at += 1) {
+      hanging[at]?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(all);
+    expect(asked).toEqual(['read', 'write 0', 'write 1', 'read']);
   });
 
   it('makes the first level physical, because the kernel takes it so whatever active_low says', async () => {

@@ -3,7 +3,7 @@ import type { I2CFuncs, PromisifiedBus } from 'i2c-bus';
 import { describe, expect, it } from 'vitest';
 import { LinuxI2c } from '../../../src/hardware/linux-i2c.ts';
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 const PLAIN: Partial<I2CFuncs> = { i2c: true, smbusReceiveByte: true, smbusReadI2cBlock: true, smbusReadWord: true };
 const SMBUS: Partial<I2CFuncs> = { i2c: false, smbusReceiveByte: true, smbusReadI2cBlock: true, smbusReadWord: true };
 
@@ -87,6 +87,27 @@ describe('LinuxI2c', () => {
     expect(calls).toEqual(['read 68 1', 'read 70 1']); // the second had given up before its turn
     release.shift()?.();
     await third;
+  });
+
+  it('opens a bus that hangs anew only when what hangs has ended, so that it holds one thread of the pool', async () => {
+    const release: (() => void)[] = [];
+    const state = twin(PLAIN, () => new Promise((resolve) => release.push(resolve)));
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      const read = async (): Promise<unknown> => {
+        const bus = await state.port.openBus(1, AbortSignal.timeout(20));
+        void bus.read(0x44, 1, signal).catch(() => {});
+        void bus.close();
+        return bus;
+      };
+      if (attempt === 0) await read();
+      else await expect(read()).rejects.toMatchObject({ code: 'hardware/deadline' });
+    }
+    expect([state.calls, state.closed]).toEqual([['read 68 1'], 0]);
+    release.shift()?.();
+    const bus = await state.port.openBus(1, signal);
+    expect(state.closed).toBe(1);
+    void bus.read(0x45, 1, signal);
+    expect(state.calls).toEqual(['read 68 1', 'read 69 1']);
   });
 
   it('tells a missing chip from a kernel driver and from a broken bus', async () => {

@@ -55,6 +55,17 @@ describe('HostMetrics', () => {
     });
   });
 
+  it('gives what there is of disks and interfaces when one of them is gone, and fails when nothing is there', async () => {
+    await machine({ 'sys/class/net/eth0/statistics/rx_bytes': '7', 'sys/class/net/eth0/statistics/tx_bytes': '8' });
+    const gone = join(root, 'unplugged');
+    const metrics = new HostMetrics({ disks: [gone, '/'], interfaces: ['wwan0', 'eth0'], root });
+    expect(Object.keys(await keys(metrics, 'disk'))).toEqual(['diskUsedPercent_/', 'diskFreeBytes_/']);
+    expect(await keys(metrics, 'network')).toEqual({ networkReceivedBytes_eth0: 7, networkSentBytes_eth0: 8 });
+    const nothing = new HostMetrics({ disks: [gone], interfaces: ['wwan0'], root });
+    for (const group of ['disk', 'network'] as const) await expect(nothing.read(group)).rejects.toMatchObject({ code: 'host/no-metrics' });
+    expect(await new HostMetrics({ disks: [], interfaces: [], root }).read('disk')).toEqual([]);
+  });
+
   it('reads load, disk, uptime and memory of this very machine', async () => {
     root = '/nothing-to-remove';
     const metrics = new HostMetrics({ disks: ['/', tmpdir()] });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isOtherBoard, readIdentity } from '../../../src/host/identity.ts';
+import { type BoardIdentity, isOtherBoard, readIdentity, withNewMarks } from '../../../src/host/identity.ts';
 
 async function board(files: Readonly<Record<string, string>>): Promise<{ root: string; runFolder: string }> {
   const root = await mkdtemp(join(tmpdir(), 'turnstone-identity-'));
@@ -78,6 +78,33 @@ describe('the identity of a board', () => {
       'sys/class/net/wlan0/wireless/x': '',
     };
     expect((await readIdentity(await board(files))).mac).toBe('dca632010203');
+  });
+
+  it('knows a board without a serial number by any interface that is soldered on, as one of them may be late', async () => {
+    const wlan0 = {
+      'sys/class/net/wlan0/address': '00:99:22:33:44:55',
+      'sys/class/net/wlan0/type': '1',
+      'sys/class/net/wlan0/addr_assign_type': '0',
+      'sys/class/net/wlan0/device/uevent': 'DRIVER=brcmfmac',
+      'sys/class/net/wlan0/wireless/x': '',
+    };
+    const eth0 = { ...ETH0, 'sys/class/net/eth0/device/uevent': 'DRIVER=bcmgenet' };
+    const usb = { ...wlan0, 'sys/class/net/wlan0/device/uevent': 'DEVTYPE=usb_interface' };
+    const read = async (files: Readonly<Record<string, string>>): Promise<BoardIdentity> => readIdentity(await board(files));
+    const [both, late, before, withUsb] = [
+      await read({ ...eth0, ...wlan0 }),
+      await read(wlan0),
+      await read(eth0),
+      await read({ ...eth0, ...usb }),
+    ];
+    expect([both.mac, both.otherMacs, late.mac]).toEqual(['dca632010203', ['009922334455'], '009922334455']);
+    expect([isOtherBoard(both, late), isOtherBoard(late, both), isOtherBoard(before, late)]).toEqual([false, false, true]);
+    // What can be plugged into another board says nothing.
+    expect([withUsb.otherMacs, isOtherBoard(withUsb, late)]).toEqual([undefined, true]);
+    expect(withNewMarks(late, both)).toMatchObject({ mac: '009922334455', otherMacs: ['dca632010203'] });
+    expect(isOtherBoard(withNewMarks(late, both), before)).toBe(false);
+    expect(withNewMarks(both, late)).toBe(both);
+    expect(withNewMarks(late, { ...late, serial: 'S1' })).toMatchObject({ mac: '009922334455', serial: 'S1' });
   });
 
   it('derives the machine id as systemd does for an application', async () => {

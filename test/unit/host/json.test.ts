@@ -72,6 +72,25 @@ describe('JSON', () => {
     expect(parseJson(`"${'['.repeat(100)}\\"["`)).toBe(`${'['.repeat(100)}"[`);
   });
 
+  it('refuses more values than a small heap takes, whatever they are, and counts none inside strings', () => {
+    const many = (count: number, one: string): string => `[${Array(count).fill(one).join(',')}]`;
+    for (const one of ['0', '{}', '[]', '""'])
+      expect(() => parseJson(many(100_001, one))).toThrow(expect.objectContaining({ code: 'json/too-large' }));
+    expect(() => parseJson(many(11, '1'), { values: 10 })).toThrow(expect.objectContaining({ code: 'json/too-large' }));
+    expect(parseJson('[1,2,3]', { values: 4 })).toEqual([1, 2, 3]);
+    expect(parseJson(`"${',[{'.repeat(1_000)}"`, { values: 1 })).toHaveLength(3_000);
+  });
+
+  it('refuses a number whose digits alone would take seconds', () => {
+    expect(() => parseJson('1'.repeat(401))).toThrow(expect.objectContaining({ code: 'json/too-large' }));
+    expect(parseJson(`"${'1'.repeat(1_000)}"`)).toHaveLength(1_000);
+    expect(parseJson('1'.repeat(400))).toBe(BigInt('1'.repeat(400)));
+  });
+
+  it('drops __proto__ however it is spelt', () => {
+    expect(Object.keys(parseJson('{"\\u005f_proto__":{"x":1},"a":1}') as object)).toEqual(['a']);
+  });
+
   it('gives each number its own spelling to who asks for it', () => {
     const numbers: string[] = [];
     parseJsonNumbers('{"a":20.0,"b":[1e3,-0,9007199254740993],"c":"5"}', (source) => numbers.push(source));

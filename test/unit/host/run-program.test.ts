@@ -25,12 +25,27 @@ describe('a program', () => {
   it('has its output cut, however much it says', async () => {
     const { stdout, cut } = await run(sh('yes | head -c 1000000', { mostOutputBytes: 100 }));
     expect([stdout.length, cut]).toEqual([100, true]);
+    const last = await run(sh('seq 100000', { mostOutputBytes: 100, keeps: 'last' }));
+    expect([last.stdout.length, last.stdout.endsWith('\n99999\n100000\n'), last.cut]).toEqual([100, true, true]);
+    expect(await run(sh('echo all', { mostOutputBytes: 4, keeps: 'last' }))).toMatchObject({ stdout: 'all\n', cut: false });
   });
 
   it('is ended at its deadline with all that it started', async () => {
     const startedMs = performance.now();
     await expect(run(sh('sleep 60 & sleep 60', { deadlineMs: 100 }))).rejects.toMatchObject({ code: 'host/program-deadline' });
     expect(performance.now() - startedMs).toBeLessThan(3_000);
+  });
+
+  it('is over a moment after its end, whoever holds its output: a daemon with a session of its own lives on', async () => {
+    const startedMs = performance.now();
+    const { stdout, exitCode } = await run(sh('echo out; setsid sh -c "sleep 5; echo late" & exit 3'));
+    expect([stdout, exitCode, performance.now() - startedMs < 4_000]).toEqual(['out\n', 3, true]);
+  });
+
+  it('is over at its deadline, although a child that left its group holds its output', async () => {
+    const startedMs = performance.now();
+    await expect(run(sh('setsid sleep 5 & sleep 60', { deadlineMs: 100 }))).rejects.toMatchObject({ code: 'host/program-deadline' });
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 
   it('is ended when nobody waits any more, and not begun when nobody does', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { FormData, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
+import { stringifyJson } from '../../../src/host/json.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
@@ -101,6 +102,28 @@ describe('the data folder', () => {
     await writeFile(journal, '{"t":"format","format":"something-else","version":1}\n');
     await expect(LocalPlatform.start({ dataFolder: folder })).rejects.toThrow(/something-else/);
     expect(await readFile(journal, 'utf8')).toContain('something-else');
+  });
+
+  it('keeps persistent RPC that nobody has polled, in their order and under new ids, and doubles as doubles', async () => {
+    const { platform, id, api } = await start();
+    await request(`${platform.url}/api/v1/kept-token/telemetry`, { method: 'POST', body: '{"ts":5,"values":{"whole":5.0,"j":{"n":1.0}}}' });
+    const call = { method: 'first', params: { n: 1 }, oneway: false, timeoutMs: 60_000 };
+    const delivered = platform.rpc.callPersistently(id, call);
+    await api.pollRpc(1000, never);
+    const [first, second, late] = ['first', 'second', 'late'].map((method) =>
+      platform.rpc.callPersistently(id, { ...call, method, timeoutMs: method === 'late' ? 1 : 60_000 }),
+    );
+    await platform.close();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+
+    const again = await start();
+    const state = (rpcId = ''): string | undefined => again.platform.rpc.persistent(rpcId)?.status;
+    expect([delivered, first, second, late].map((rpc) => state(rpc?.rpcId))).toEqual(['DELIVERED', 'QUEUED', 'QUEUED', 'EXPIRED']);
+    expect(await again.api.pollRpc(1000, never)).toEqual({ id: 0, method: 'first', params: { n: 1 } });
+    await again.api.replyRpc(0, { result: 1 }, never);
+    expect(await again.api.pollRpc(1000, never)).toMatchObject({ id: 1, method: 'second' });
+    const { whole, j } = { whole: again.platform.state.telemetry.latest(id, 'whole'), j: again.platform.state.telemetry.latest(id, 'j') };
+    expect(stringifyJson([whole?.value ?? null, j?.value ?? null])).toBe('[5.0,{"n":1.0}]');
   });
 
   it('keeps firmware packages and what is assigned', async () => {

@@ -3,7 +3,9 @@ import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
+import { RawReply } from '../../../src/local-platform/rpc-reply-body.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
@@ -60,6 +62,27 @@ describe('uploads', () => {
     expect((await post(`${base}/rpc/1`, `"${'x'.repeat(65_000)}"`)).status).toBe(200);
   });
 
+  it('past a limit of several windows a POST is 500 without a word, messages and data points counted apart', async () => {
+    const clock = new FakeClock();
+    const { base, platform, id } = await start({ clock, rateLimits: { dataMessages: '3:1,4:60', dataPoints: '10:1,15:60' } });
+    const send = async (values: number): Promise<number> => {
+      const body = JSON.stringify(Object.fromEntries(Array.from({ length: values }, (_, at) => [`k${at}`, at])));
+      const { status, text } = await post(`${base}/telemetry`, body);
+      expect(text).toBe('');
+      return status;
+    };
+    // More points than a window holds never pass, and still cost a message.
+    expect([await send(11), await send(8), await send(3)]).toEqual([500, 200, 500]);
+    expect(await post(`${base}/attributes`, '{"a":1}')).toEqual({ status: 500, text: '' });
+    await clock.advance(1000);
+    expect([await send(3), await send(1)]).toEqual([200, 500]);
+    await clock.advance(60_000);
+    expect([await send(10), await send(1)]).toEqual([200, 500]);
+    await clock.advance(500);
+    expect(await send(5)).toBe(200);
+    expect(platform.state.telemetry.keys(id)).toHaveLength(10);
+  });
+
   it('past the rate limit a POST is 500 without a word and a GET hangs until 503', async () => {
     const { base, platform, api } = await start({ asyncLimitMs: 200 });
     platform.rateLimit.perSecond = 0;
@@ -68,6 +91,38 @@ describe('uploads', () => {
     expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'busy', status: 500, text: '' });
     platform.rateLimit.perSecond = undefined;
     expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
+  });
+});
+
+describe('what a device sent', () => {
+  it('is stored a while after its 200, in the order in which it came, and at the latest when the server stops', async () => {
+    const clock = new FakeClock();
+    const { base, platform, id } = await start({ clock, storeDelayMs: 20 });
+    expect((await post(`${base}/telemetry`, '{"ts":5,"values":{"a":1}}')).status).toBe(200);
+    expect((await post(`${base}/telemetry`, '{"ts":5,"values":{"a":2}}')).status).toBe(200);
+    expect((await post(`${base}/attributes`, '{"model":"x"}')).status).toBe(200);
+    expect([platform.state.telemetry.count(id, 'a'), platform.state.attributes.read(id, 'CLIENT_SCOPE')]).toEqual([0, []]);
+    await clock.advance(20);
+    expect(platform.state.telemetry.latest(id, 'a')).toEqual({ ts: 5, value: 2 });
+    expect(platform.state.attributes.read(id, 'CLIENT_SCOPE')).toMatchObject([{ key: 'model', value: 'x' }]);
+    await post(`${base}/telemetry`, '{"ts":6,"values":{"a":3}}');
+    await platform.goAway();
+    expect(platform.state.telemetry.latest(id, 'a')).toEqual({ ts: 6, value: 3 });
+  });
+
+  it('is lost without a word, the whole instant or the whole set, where one key or the time is bad', async () => {
+    const { base, platform, id } = await start();
+    const bad = ['', ' ', '\u001c', 'k'.repeat(256), '\u{1f600}'.repeat(128), '<b>', 'a<5', '{{x}}', '{{\n}}', 'a\u0000b'];
+    for (const key of bad) {
+      expect((await post(`${base}/telemetry`, JSON.stringify({ ts: 1, values: { [key]: 1, good: 1 } }))).status).toBe(200);
+      expect((await post(`${base}/attributes`, JSON.stringify({ [key]: 1, good: 1 }))).status).toBe(200);
+    }
+    expect(
+      (await post(`${base}/telemetry`, '[{"ts":253402300800000,"values":{"late":1}},{"ts":253402300799999,"values":{"kept":1}}]')).status,
+    ).toBe(200);
+    expect(platform.state.telemetry.keys(id)).toEqual(['kept']);
+    expect(platform.state.attributes.read(id, 'CLIENT_SCOPE')).toEqual([]);
+    expect(platform.arrivals.lost).toBe(2 * bad.length + 1);
   });
 });
 
@@ -125,6 +180,54 @@ describe('RPC', () => {
     expect(await api.pollRpc(2000, never)).toMatchObject({ id: 0 });
     await api.replyRpc(0, 'done', never);
     expect(await reply).toBe('done');
+  });
+
+  it('one-way waits for a poll, and is told when nobody came in its time', async () => {
+    const { platform, id, api } = await start();
+    const taken = platform.rpc.call(id, call);
+    expect(await api.pollRpc(1000, never)).toMatchObject({ id: 0 });
+    expect(await taken).toBeNull();
+    expect(await platform.rpc.call(id, { ...call, timeoutMs: 50 })).toBeUndefined();
+  });
+
+  it('takes a reply that is no JSON, which only the caller finds out', async () => {
+    const { platform, id, base } = await start();
+    const reply = platform.rpc.call(id, { ...call, oneway: false });
+    const record = platform.rpc.callPersistently(id, { ...call, oneway: false });
+    for (const request of [0, 1]) expect(await post(`${base}/rpc/${request}`, '{')).toEqual({ status: 200, text: '' });
+    expect(await reply).toEqual(new RawReply('{'));
+    expect(platform.rpc.persistent(record.rpcId)).toMatchObject({ status: 'SUCCESSFUL', response: { error: '{' } });
+  });
+
+  it('persistent is DELIVERED with its first hand-out, SUCCESSFUL with its reply, EXPIRED with its time', async () => {
+    const { platform, id, api } = await start();
+    const state = (rpcId: string): string | undefined => platform.rpc.persistent(rpcId)?.status;
+    const [oneway, twoway, late] = [{}, { oneway: false }, { oneway: false, timeoutMs: 50 }].map(
+      (more) => platform.rpc.callPersistently(id, { ...call, timeoutMs: 60_000, ...more }).rpcId,
+    ) as [string, string, string];
+    expect([oneway, twoway, late].map(state)).toEqual(['QUEUED', 'QUEUED', 'QUEUED']);
+    await api.pollRpc(1000, never);
+    const second = await api.pollRpc(1000, never);
+    expect([oneway, twoway].map(state)).toEqual(['DELIVERED', 'DELIVERED']);
+    await api.replyRpc(second?.id ?? -1, { result: 1 }, never);
+    expect([oneway, twoway].map(state)).toEqual(['DELIVERED', 'SUCCESSFUL']);
+    await until(() => state(late) === 'EXPIRED');
+    expect(state(late)).toBe('EXPIRED');
+  });
+
+  it('persistent and never handed out comes again under a new id when the server restarts; what was handed out does not', async () => {
+    const { platform, id, api } = await start();
+    const persistent = { ...call, oneway: false, timeoutMs: 60_000 };
+    const first = platform.rpc.callPersistently(id, { ...persistent, method: 'first' });
+    expect(await api.pollRpc(1000, never)).toMatchObject({ id: 0, method: 'first' });
+    const kept = platform.rpc.callPersistently(id, { ...persistent, method: 'kept' });
+    await platform.goAway();
+    await platform.comeBack();
+    const again = await api.pollRpc(1000, never).catch(() => api.pollRpc(1000, never));
+    expect(again).toMatchObject({ id: 0, method: 'kept' });
+    await api.replyRpc(0, { result: 1 }, never);
+    expect(platform.rpc.persistent(kept.rpcId)?.status).toBe('SUCCESSFUL');
+    expect(platform.rpc.persistent(first.rpcId)?.status).toBe('DELIVERED');
   });
 
   it('that nobody answers blocks those behind it until its time is over', async () => {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { receiveFile } from '../../../src/local-platform/multipart.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, checksumOf, readPart } from '../../../src/local-platform/package-checksum.ts';
-import { PayloadFault } from '../../../src/local-platform/payload.ts';
+import { PayloadFault } from '../../../src/local-platform/payload-fault.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 
 let folder: string;

@@ -138,6 +138,56 @@ describe('a block', () => {
     }
   });
 
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])('takes two bytes for a reading of %i decimals that moves little', (places) => {
+    const values = Array.from({ length: 50 }, (_none, at) => Number(`${1_001 + ((at * 7) % 50)}e-${places}`));
+    const [few, many] = [values.slice(0, 10), values].map((some) => frameBlock(new PayloadEncoder(), ofValues(some), label).bytes.length);
+    expect(((many ?? 0) - (few ?? 0)) / 40).toBeLessThan(3.1);
+    expect(roundTrip(ofValues(values)).values).toEqual(values);
+  });
+
+  it.each([
+    ['whole numbers at the end of what is packed', [2 ** 51 - 1, -(2 ** 51) + 1]],
+    ['whole numbers past it', [2 ** 51, -(2 ** 51)]],
+    ['whole numbers past it among others', [null, 2 ** 51, -(2 ** 51), 2 ** 53, -(2 ** 53)]],
+    ['a zero below zero among decimals', [0.5, -0, 0]],
+    ['a zero below zero among others', [null, -0, 0]],
+    ['more places later in a column', [0.1, 0.123456789, 1e9]],
+    ['a number too large for the places of another', [1e-9, 3_000_000.5]],
+    ['text with half a character', ['a', '\ud800']],
+    ['numbers, texts and longs side by side', [1, 'one', 1n, true, false, null, 1.5]],
+  ])('gives back %s', (_name, values: readonly JsonValue[]) => {
+    expect(roundTrip(ofValues(values)).values.every((back, at) => Object.is(back, values[at]))).toBe(true);
+  });
+
+  it.each([
+    ['a list of more values than anybody else may send', Array.from({ length: 100_001 }, (_none, at) => at % 10)],
+    ['what is nested as deep as the platform takes it', JSON.parse(`${'['.repeat(240)}${']'.repeat(240)}`) as JsonValue],
+    ['a long of more digits than anybody else may send', [10n ** 500n]],
+  ])('gives back %s, and what lies beside it', (_name, value: JsonValue) => {
+    expect(roundTrip(ofValues([21.5, value])).values).toEqual([21.5, value]);
+  });
+
+  it('gives back numbers in which there is nothing to pack, in a block of some size', () => {
+    const values = Array.from({ length: 400 }, (_none, at) => Math.sin(at * 12.9898) * 43758.5453123);
+    expect(roundTrip(ofValues(values)).values).toEqual(values);
+  });
+
+  it('of one key is read after one of many, and the other way round', () => {
+    const many = Array.from({ length: 60 }, (_none, at) => `a key with a long name ${at}`);
+    const ofKeys = (keys: readonly string[]): BlockEntries => ({ ...ofValues(keys.map((_key, at) => at)), keys });
+    for (const keys of [many, ['k'], ['k'], many]) expect(roundTrip(ofKeys(keys))).toEqual(ofKeys(keys));
+  });
+
+  it('tells keys apart whose names could be mistaken for the key of another device', () => {
+    const entries: BlockEntries = {
+      devices: ['self', 'meter', 'self', 'meter', 'self'],
+      keys: ['meter\0a', 'a', 'a', 'meter\0a', 'meter\0a'],
+      values: [1, 2, 3, 4, 5],
+      monotonicMs: [1, 2, 3, 4, 5],
+    };
+    expect(roundTrip(entries)).toEqual(entries);
+  });
+
   it('takes a fraction of what its entries take as JSON', () => {
     const values = Array.from({ length: 50 }, (_none, at) => Number((21.4 + Math.sin(at) * 0.05).toFixed(2)));
     expect(frameBlock(new PayloadEncoder(), ofValues(values), label).bytes.length).toBeLessThan(50 * 124 * 0.06);

@@ -1,9 +1,11 @@
 /** What gives way when the disk is full or failing, and what does not; on a disk in memory. */
+import { crc32 } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outbox } from '../../../src/outbox/outbox.ts';
+import { readSegmentHeader } from '../../../src/outbox/segment-file.ts';
 import { decimate } from '../../../src/outbox/thinning.ts';
-import { drain, NO_LIMITS, OutboxFixture } from '../../support/outbox-fixture.ts';
-import { MemoryFiles } from '../../support/outbox-memory-files.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../support/outbox-fixture.ts';
 
 const SMALL = 64 * 1024;
 /** So that a test fills the outbox within the minute in which nothing is reported. */
@@ -18,17 +20,8 @@ async function open(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Pr
   return fixture.open();
 }
 
-/** Noise, so that nothing packs it away. */
 async function fill(outbox: Outbox, blocks: number, from = 0): Promise<void> {
-  for (let block = from; block < from + blocks; block += 1) {
-    const entries = Array.from({ length: 200 }, (_none, at) => fixture.entry(`key${at % 4}`, noise(block * 200 + at)));
-    await fixture.commit(outbox, entries);
-  }
-}
-
-function noise(at: number): number {
-  const mixed = Math.imul(at ^ (at >>> 15) ^ 0x6d2b79f5, 0x2c1b3c6d);
-  return (Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39) ^ (mixed >>> 7)) >>> 8;
+  for (let block = from; block < from + blocks; block += 1) await fixture.commit(outbox, fixture.noise(200, block * 200));
 }
 
 afterEach(() => fixture.remove());
@@ -69,6 +62,77 @@ describe('when the bound is reached', () => {
     expect(values).toHaveLength(before.heldEntries);
   });
 
+  describe('and the newest is to give way', () => {
+    let at = 0;
+    const alarm = (value: number): ReturnType<typeof fixture.entry> => fixture.entry('smoke', value, { class: 'alarm' });
+    /** Until the first reading is refused. */
+    async function full(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Promise<Outbox> {
+      const outbox = await open({ maxBytes: SMALL, whenFull: 'drop-newest', commitAgeMs: QUICK_MS, ...settings });
+      for (at = 0; outbox.status().dropped === 0; at += 1) await fill(outbox, 1, at).catch(() => {});
+      return outbox;
+    }
+
+    it('takes of a commit the alarms alone; what came with them is refused, and counted', async () => {
+      const outbox = await full();
+      const before = outbox.status();
+      const appends = [[...fixture.noise(300), alarm(1)], fixture.noise(300), [alarm(2)]].map((entries) => outbox.append(entries));
+      const said = await Promise.allSettled(appends);
+      expect(said.map((one) => (one.status === 'rejected' ? one.reason.code : 'appended'))).toEqual([
+        'outbox/full',
+        'outbox/full',
+        'appended',
+      ]);
+      const { dropped, heldEntries, lanes, bytes } = outbox.status();
+      expect([dropped - before.dropped, heldEntries - before.heldEntries, lanes.alarm, bytes]).toEqual([600, 2, 2, before.bytes]);
+      expect((await drain(outbox)).filter(({ key }) => key === 'smoke').map(({ value }) => value)).toEqual([1, 2]);
+      expect(outbox.status()).toMatchObject({ heldEntries: 0, damaged: 0 });
+    });
+
+    it('stays within its bound whatever alarms come: they have a sixteenth for themselves, and then take the place of the oldest', async () => {
+      const outbox = await full({ maxBytes: 16 * SMALL });
+      const before = outbox.status();
+      const text = 'a wide open door '.repeat(10);
+      let alarms = 0;
+      const more = async (): Promise<void> => {
+        const entries = Array.from({ length: 20 }, (_none, row) =>
+          fixture.entry('door', `${text}${(alarms + row) * 7919}`, { class: 'alarm' }),
+        );
+        await outbox.append([...entries, ...fixture.noise(100, alarms)]).catch(() => {});
+        alarms += 20;
+      };
+      for (let commit = 0; commit < 10; commit += 1) await more();
+      const { bytes, dropped } = outbox.status();
+      // What was stored is whole.
+      expect([dropped - before.dropped, bytes > before.bytes]).toEqual([10 * 100, true]);
+      for (let commit = 0; commit < 600; commit += 1) await more();
+      const after = outbox.status();
+      expect(files.usedBytes).toBeLessThanOrEqual(16 * SMALL);
+      expect(after.dropped - before.dropped).toBeGreaterThan(610 * 100);
+      const given = (await drain(outbox, { maxEntries: 5_000, maxBytes: 1 << 20 })).filter(({ key }) => key === 'door');
+      expect(after.heldEntries).toBe(before.heldEntries + alarms + 610 * 100 - (after.dropped - before.dropped));
+      expect(given.at(-1)?.value).toBe(`${text}${(alarms - 1) * 7919}`);
+    });
+
+    it('does not grow while the disk has less free space than it is to have, for its own reports neither', async () => {
+      const outbox = await open({ maxBytes: 16 * SMALL, minFreeBytes: 1_000_000, whenFull: 'drop-newest', commitAgeMs: QUICK_MS });
+      await fill(outbox, 300);
+      files.capacityBytes = files.usedBytes + 900_000;
+      await fixture.clock.advance(11_000);
+      const { bytes } = outbox.status();
+      for (let minute = 0; minute < 720; minute += 1) {
+        outbox.append(fixture.noise(100, minute * 100)).catch(() => {});
+        await fixture.clock.advance(60_000);
+      }
+      const after = outbox.status();
+      expect([after.missingBytes !== undefined, after.bytes <= bytes]).toEqual([true, true]);
+      const given = await drain(outbox, { maxEntries: 5_000, maxBytes: 1 << 20 });
+      expect(given.filter(({ key }) => key === 'outboxDropped').length).toBeGreaterThan(600);
+      // No more of the oldest went than the reports needed, one segment of them, and what is new took no place of it.
+      expect(given.filter(({ sequence }) => sequence <= 60_000).length).toBeGreaterThan(60_000 - 16_000);
+      expect(given.filter(({ key, sequence }) => key.startsWith('key') && sequence > 60_000).length).toBeLessThan(10_000);
+    });
+  });
+
   it('lets go of delivered segments first, and loses nothing by it', async () => {
     const outbox = await open({ maxBytes: SMALL });
     for (let round = 0; round < 12; round += 1) {
@@ -77,6 +141,53 @@ describe('when the bound is reached', () => {
     }
     expect(outbox.status()).toMatchObject({ thinned: 0, dropped: 0, heldEntries: 0 });
     expect(files.usedBytes).toBeLessThanOrEqual(SMALL);
+  });
+
+  it('lets go of delivered segments for the newest, too, when that is what gives way', async () => {
+    const outbox = await open({ maxBytes: SMALL, whenFull: 'drop-newest', commitAgeMs: QUICK_MS });
+    for (let round = 0; round < 12; round += 1) {
+      await fill(outbox, 10, round * 10);
+      expect(await drain(outbox)).toHaveLength(2_000);
+    }
+    expect(outbox.status()).toMatchObject({ dropped: 0, heldEntries: 0 });
+  });
+
+  it('thins entries of two boots without mixing up their times, and remembers across a restart how often', async () => {
+    let outbox = await open({ maxBytes: SMALL, commitAgeMs: QUICK_MS });
+    const taken = new Map<number, number>();
+    let number = 1;
+    const some = async (blocks: number): Promise<void> => {
+      for (let block = 0; block < blocks; block += 1) {
+        const entries = Array.from({ length: 200 }, (_none, at) => fixture.entry('k', (number + at) * 1.0000001));
+        number += 200;
+        for (const { value } of entries) taken.set(value as number, fixture.clock.wallMs());
+        await fixture.commit(outbox, entries);
+      }
+    };
+    await some(2);
+    await fixture.until(outbox.close());
+    fixture.clock.reboot({ bootId: 'boot-2', monotonicMs: 500, wallMs: fixture.clock.wallMs() + 3_600_000 });
+    fixture.timeSync = new FakeTimeSync(true);
+    outbox = await fixture.open();
+    while (outbox.status().thinned === 0) await some(1);
+    const { thinned, dropped, heldEntries } = outbox.status();
+    expect([thinned > 0, dropped]).toEqual([true, 0]);
+    await fixture.until(outbox.close());
+    outbox = await fixture.open();
+    expect(outbox.status()).toMatchObject({ thinned, heldEntries });
+    const thinnings = files.paths
+      .filter((path) => path.endsWith('.seg'))
+      .map((path) => readSegmentHeader(files.contentOf(path)))
+      .flatMap((header) => ('thinned' in header ? [header.thinned] : []));
+    expect(thinnings[0]).toBe(1);
+    const given = await drain(outbox);
+    expect(given).toHaveLength(heldEntries);
+    // Values of one ms are spaced by one each.
+    for (const { value, ts } of given) {
+      const lateMs = ts - (taken.get(value as number) ?? 0);
+      expect(lateMs).toBeGreaterThanOrEqual(0);
+      expect(lateMs).toBeLessThan(60_000);
+    }
   });
 
   it('leaves the free space that others need', async () => {
@@ -97,6 +208,54 @@ describe('what was lost', () => {
     await fixture.clock.advance(130_000);
     const reports = (await drain(outbox)).filter(({ key }) => key === 'outboxThinned').map(({ value }) => value);
     expect(reports.at(-1)).toBe(outbox.status().thinned);
+  });
+
+  /** What is told of it within so many minutes. */
+  async function told(outbox: Outbox, minutes: number): Promise<readonly unknown[]> {
+    await fixture.clock.advance(minutes * 60_000);
+    return (await drain(outbox)).filter(({ key }) => key === 'outboxDropped').map(({ value }) => value);
+  }
+
+  it('is reported after a restart that came before its minute was over, and once', async () => {
+    const first = await open();
+    first.countDropped(5);
+    await fixture.clock.advance(30_000);
+    await fixture.until(first.close());
+    fixture.clock.reboot({ bootId: 'boot-2' });
+    const second = await fixture.open();
+    expect(await told(second, 3)).toEqual([5]);
+    await fixture.until(second.close());
+    fixture.clock.reboot({ bootId: 'boot-3' });
+    const third = await fixture.open();
+    expect(await told(third, 3)).toEqual([]);
+    third.countDropped(1);
+    expect(await told(third, 3)).toEqual([6]);
+  });
+
+  it('is not reported anew after an update from a release that did not note what it had reported', async () => {
+    const first = await open();
+    first.countDropped(5);
+    await fixture.until(first.close());
+    const path = files.paths.find((one) => one.includes('/delivered-')) as string;
+    const [, text = ''] = files.contentOf(path).toString().split('\n');
+    const { reported: _none, ...body } = JSON.parse(text);
+    const older = JSON.stringify(body);
+    const header = { format: 'turnstone-outbox-delivery', version: 1, bytes: Buffer.byteLength(older), crc32: crc32(older) };
+    files.put(path, `${JSON.stringify(header)}\n${older}\n`);
+    const second = await fixture.open();
+    expect([second.status().dropped, await told(second, 3)]).toEqual([5, []]);
+  });
+
+  it('waits for a disk that takes nothing with one report, and with what was lost meanwhile in the next', async () => {
+    const outbox = await open();
+    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'EIO' } : undefined) };
+    for (let minute = 0; minute < 5; minute += 1) {
+      outbox.countDropped(1);
+      await fixture.clock.advance(60_000);
+    }
+    expect(outbox.status().inMemoryEntries).toBe(1);
+    files.faults = {};
+    expect(await told(outbox, 3)).toEqual([1, 5]);
   });
 });
 
@@ -170,6 +329,70 @@ describe('on a failing disk', () => {
     expect((await drain(outbox)).filter((entry) => entry.class === 'alarm')).toHaveLength(50);
   });
 
+  it.each([
+    ['fails', { fail: (operation: string) => (operation === 'write' ? { code: 'EROFS' } : undefined) }],
+    ['hangs', { delay: (operation: string) => (operation === 'write' ? new Promise<never>(() => {}) : undefined) }],
+  ])('alarms leave without a disk that %s, once each, and what is regular waits for it', async (name, faults) => {
+    const outbox = await open({ commitEntries: 100 });
+    await fill(outbox, 1);
+    await drain(outbox);
+    files.faults = faults;
+    for (let at = 0; at < 20; at += 1) {
+      void outbox.append(fixture.noise(150, at * 150)).catch(() => {});
+      await fixture.clock.advance(1_000);
+    }
+    const sent: string[] = [];
+    for (let at = 0; at < 100; at += 1) {
+      outbox.append([fixture.entry(`fire${at}`, at, { class: 'alarm' })]).catch(() => {});
+      await fixture.clock.advance(1_000);
+      sent.push(...(await fixture.until(drain(outbox))).map(({ key }) => key));
+    }
+    expect(sent).toEqual(Array.from({ length: 100 }, (_none, at) => `fire${at}`));
+    expect(outbox.status().dropped).toBe(0);
+    if (name === 'hangs') return;
+    files.faults = {};
+    await fixture.until(outbox.flush());
+    const late = await drain(outbox);
+    expect([late.length, late.filter(({ class: entryClass }) => entryClass === 'alarm')]).toEqual([3_000, []]);
+  });
+
+  it('alarms that came with a reading leave without the disk, the reading does not, and the two are appended once both are done with', async () => {
+    const outbox = await open({ memoryEntries: 150 });
+    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'EROFS' } : undefined) };
+    const said: string[] = [];
+    const sent: string[] = [];
+    for (let at = 0; at < 100; at += 1) {
+      const say = (word: string): unknown => said.push(`${at} ${word}`);
+      outbox.append([fixture.entry('door', at), fixture.entry(`fire${at}`, at, { class: 'alarm' })]).then(
+        () => say('appended'),
+        ({ code }: { code: string }) => say(code),
+      );
+      await fixture.clock.advance(1_000);
+      sent.push(...(await fixture.until(drain(outbox))).map(({ key }) => key));
+    }
+    expect([sent, said]).toEqual([Array.from({ length: 100 }, (_none, at) => `fire${at}`), []]);
+    for (let at = 100; at < 160; at += 1) outbox.append([fixture.entry('door', at)]).catch(() => {});
+    expect(outbox.status().inMemoryEntries).toBe(150);
+    files.faults = {};
+    await fixture.until(outbox.flush());
+    const refused = said.filter((line) => line.endsWith('outbox/dropped')).length;
+    expect([refused > 5, said.length, said.filter((line) => line.endsWith('appended')).length]).toEqual([true, 100, 100 - refused]);
+    expect((await drain(outbox)).filter(({ key }) => key === 'door')).toHaveLength(160 - refused);
+  });
+
+  it('an alarm that arrived without the disk is done with, for who appended it and for who waits for all', async () => {
+    const outbox = await open();
+    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'EROFS' } : undefined) };
+    const appended = outbox.append([fixture.entry('fire', 1, { class: 'alarm' })]);
+    const flushed = outbox.flush();
+    await fixture.clock.advance(4_000);
+    expect(await outbox.peek('alarm', NO_LIMITS)).toBeUndefined();
+    await fixture.clock.advance(2_000);
+    expect((await fixture.until(drain(outbox))).map(({ key }) => key)).toEqual(['fire']);
+    await Promise.all([appended, flushed]);
+    expect(outbox.status()).toMatchObject({ inMemoryEntries: 0, heldEntries: 0 });
+  });
+
   it('a sync that hangs delays nothing but the appends that wait for it', async () => {
     const outbox = await open();
     await fill(outbox, 1);
@@ -201,7 +424,7 @@ describe('on a failing disk', () => {
     expect(await drain(outbox)).toHaveLength(220);
   });
 
-  it('opens on a file system that is read-only, whatever lies there, delivers, and keeps new entries in memory', async () => {
+  it('opens on a file system that is read-only, whatever lies there, delivers, alarms of its own memory too, and keeps new entries in memory', async () => {
     const outbox = await open();
     await fill(outbox, 2);
     await fixture.until(outbox.close());
@@ -213,6 +436,11 @@ describe('on a failing disk', () => {
     await fixture.clock.advance(5_000);
     expect(again.status()).toMatchObject({ fault: 'EROFS', inMemoryEntries: 1 });
     expect(await drain(again)).toHaveLength(400);
+    again.append([fixture.entry('alarm', 1, { class: 'alarm' })]).catch(() => {});
+    await fixture.clock.advance(30_000);
+    const alarms = await again.peek('alarm', { maxEntries: 10, maxBytes: 1 << 20 });
+    expect(alarms?.entries.keys).toEqual(['alarm']);
+    if (alarms !== undefined) await again.acknowledge(alarms);
     files.faults = {};
     await fixture.until(again.flush());
     expect((await drain(again)).map(({ key }) => key)).toEqual(['new']);
@@ -270,3 +498,22 @@ async function count(outbox: Outbox): Promise<number> {
   for await (const _entry of outbox.read({}, new AbortController().signal)) entries += 1;
   return entries;
 }
+
+describe('a segment that a boot without a time began', () => {
+  it.each([{}, { takenAtMs: 1_700_000_000_000 }])('gives what a boot with one adds to it: %j', async (more) => {
+    const before = await open({ commitAgeMs: QUICK_MS });
+    await fixture.until(before.close());
+    fixture.timeSync = new FakeTimeSync(false);
+    fixture.clock.reboot({ bootId: 'without' });
+    const without = await fixture.open();
+    await fixture.commit(without, [fixture.entry('earlier', 1)]);
+    await fixture.until(without.close());
+    fixture.timeSync = new FakeTimeSync(!('takenAtMs' in more));
+    fixture.clock.reboot({ bootId: 'with' });
+    const outbox = await fixture.open();
+    await fixture.commit(outbox, [fixture.entry('later', 2, more)]);
+    await fixture.clock.advance(120_000);
+    expect(outbox.status().segments).toBe(1);
+    expect((await outbox.peek('backlog', NO_LIMITS))?.entries.keys).toContain('later');
+  });
+});

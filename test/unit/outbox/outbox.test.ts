@@ -123,7 +123,7 @@ describe('delivery', () => {
     await outbox.append([fixture.entry('good', 1), fixture.entry('bad', 2)]);
     const batch = await outbox.peek('live', NO_LIMITS);
     if (batch === undefined) throw new Error('nothing to send');
-    await outbox.reject(batch, batch.entries.at(1) as never, 'no such key');
+    await outbox.reject(batch.entries.at(1) as never, 'no such key');
     expect((await outbox.peek('live', NO_LIMITS))?.entries.keys).toEqual(['good']);
     expect(await outbox.rejected()).toMatchObject([{ key: 'bad', value: 2, answer: 'no such key' }]);
     expect(outbox.status().rejected).toBe(1);
@@ -135,10 +135,33 @@ describe('delivery', () => {
     const batch = await outbox.peek('live', NO_LIMITS);
     if (batch === undefined) throw new Error('nothing to send');
     const [entry] = batch.entries;
-    await outbox.reject(batch, entry as never, 'later');
+    await outbox.reject(entry as never, 'later');
     expect(await fixture.until(outbox.resendRejected(() => true))).toBe(1);
     expect(await drain(outbox)).toMatchObject([{ key: 'bad', value: 2, ts: entry?.ts }]);
     expect(await outbox.rejected()).toEqual([]);
+  });
+
+  it('sends what was refused and sent again twice with the one time it has, so that it overwrites itself', async () => {
+    const outbox = await fixture.open();
+    const takenAtMs = fixture.clock.wallMs();
+    await fixture.commit(outbox, [fixture.entry('logger', 1, { takenAtMs })]);
+    for (let time = 0; time < 3; time += 1) {
+      const [entry] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
+      expect(entry).toMatchObject({ key: 'logger', value: 1, ts: takenAtMs });
+      await outbox.reject(entry as never, 'later');
+      await fixture.until(outbox.resendRejected(() => true));
+    }
+  });
+
+  it('gives each value of a key an instant of its own, also where one brings its time and others have the gateway’s', async () => {
+    const outbox = await fixture.open();
+    const takenAtMs = fixture.clock.wallMs();
+    const own = fixture.entry('level', 2, { takenAtMs });
+    await fixture.commit(outbox, [own, fixture.entry('level', 1), own, fixture.entry('other', 1), fixture.entry('level', 3)]);
+    await fixture.commit(outbox, [own]);
+    const entries = (await drain(outbox)).filter(({ key }) => key === 'level');
+    expect(new Set(entries.map(({ ts }) => ts)).size).toBe(5);
+    expect(Math.max(...entries.map(({ ts }) => ts))).toBe(takenAtMs + 4);
   });
 
   it('writes count, sum, first and last per key and hour as it is acknowledged', async () => {

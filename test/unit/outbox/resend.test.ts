@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Outbox } from '../../../src/outbox/outbox.ts';
 import type { ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
 import { SequenceRanges } from '../../../src/outbox/sequence-ranges.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 import { LANES, NO_LIMITS, OutboxFixture } from '../../support/outbox-fixture.ts';
 
 const HOUR_MS = 3_600_000;
@@ -77,8 +78,66 @@ describe('sending again', () => {
     const batch = await outbox.peek('live', NO_LIMITS);
     const [bad] = batch?.entries ?? [];
     if (batch === undefined || bad === undefined) throw new Error('nothing to refuse');
-    await fixture.until(outbox.reject(batch, bad, '400'));
+    await fixture.until(outbox.reject(bad, '400'));
     expect(await outbox.resend({ key: 'a', fromMs: START + 5 * HOUR_MS, toMs: START + 6 * HOUR_MS }, signal)).toBe(0);
+  });
+
+  it('leaves alone what was given up, and what was refused and sent again since, and the ledger counts no less for it', async () => {
+    const outbox = await delivered();
+    const before = await ledger(outbox);
+    for (const value of [98, 99]) await fixture.commit(outbox, [fixture.entry('a', value, { takenAtMs: START + value })]);
+    const [refused, givenUp] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
+    if (refused === undefined || givenUp === undefined) throw new Error('nothing to refuse');
+    outbox.aside.add(givenUp.sequence);
+    outbox.aside.giveUp(givenUp.sequence);
+    await fixture.until(outbox.reject(refused, '400'));
+    expect(await fixture.until(outbox.resendRejected(() => true))).toBe(1);
+    expect(await deliverAll(outbox)).toHaveLength(1);
+    await fixture.until(outbox.close());
+    const reopened = await fixture.open();
+    // Six of before, and the one that was sent again.
+    expect(await reopened.resend({ key: 'a', fromMs: START, toMs: START + HOUR_MS }, signal)).toBe(7);
+    expect((await ledger(reopened)).filter(([key, hour]) => key === 'a' && hour === 0).map(([, , count]) => count)).toEqual([0]);
+    await deliverAll(reopened);
+    const after = (await ledger(reopened)).filter(([key, hour]) => key === 'a' && hour === 0).map(([, , count]) => count);
+    expect([before.find(([key, hour]) => key === 'a' && hour === 0)?.[2], after]).toEqual([6, [7]]);
+  });
+
+  it('takes what can be read while a segment cannot', async () => {
+    fixture = await OutboxFixture.make({ maxBytes: 64 * 1024, commitAgeMs: 100 });
+    const files = new MemoryFiles();
+    fixture.files = files;
+    let outbox = await fixture.open();
+    for (let block = 0; block < 10; block += 1) await fixture.commit(outbox, fixture.noise(200, block * 200));
+    await deliverAll(outbox);
+    await fixture.until(outbox.close());
+    outbox = await fixture.open();
+    const bad = files.paths.filter((path) => path.endsWith('.seg'))[1] ?? '';
+    files.faults = { fail: (operation, path) => (operation === 'read' && path === bad ? { code: 'EIO' } : undefined) };
+    const query = { key: 'key1', fromMs: 0, toMs: Number.POSITIVE_INFINITY };
+    const some = await outbox.resend(query, signal);
+    expect(some).toBeGreaterThan(0);
+    files.faults = {};
+    await fixture.clock.advance(61_000);
+    expect(some + (await outbox.resend(query, signal))).toBe(500);
+    expect((await deliverAll(outbox)).filter(({ key }) => key === 'key1')).toHaveLength(500);
+  });
+
+  it('takes what was delivered under the number of an entry that was refused before all else on the disk was lost', async () => {
+    fixture = await OutboxFixture.make();
+    const files = new MemoryFiles();
+    fixture.files = files;
+    let outbox = await fixture.open();
+    await fixture.commit(outbox, [fixture.entry('a', 1, { takenAtMs: START })]);
+    const [bad] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
+    if (bad === undefined) throw new Error('nothing to refuse');
+    await fixture.until(outbox.reject(bad, '400'));
+    await fixture.until(outbox.close());
+    for (const path of files.paths) if (/\.(seg|state|jsonl)$/.test(path) && !path.endsWith('rejected.jsonl')) files.remove(path);
+    outbox = await fixture.open();
+    await fixture.commit(outbox, [fixture.entry('a', 2, { takenAtMs: START + 1 })]);
+    expect((await deliverAll(outbox)).map(({ sequence }) => sequence)).toEqual([bad.sequence]);
+    expect(await outbox.resend({ key: 'a', fromMs: START, toMs: START + HOUR_MS }, signal)).toBe(1);
   });
 
   it('wakes whoever sends', async () => {
@@ -108,6 +167,8 @@ describe('a set of ranges', () => {
           }
         }
         for (let one = 0; one <= 60; one += 1) expect(ranges.has(one)).toBe(plain.has(one));
+        for (let one = 0; one <= 60; one += 1)
+          expect(ranges.lastUpTo(one)).toBe([...plain].filter((number) => number <= one).sort((a, b) => b - a)[0]);
         for (const [first, last] of ranges.list()) expect(first).toBeLessThanOrEqual(last);
       }),
     );

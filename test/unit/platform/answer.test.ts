@@ -46,6 +46,14 @@ describe('an upload', () => {
     expect(upload(answer(status, 'text'))).toEqual({ kind: 'busy', status, text: 'text' });
   });
 
+  it('shows nothing of a token that stands where a long text is cut', () => {
+    const body = `bad token${' '.repeat(2_400 - 9 - 6)}sEcReT-token is unknown`;
+    for (const status of [400, 401, 503]) {
+      const said = judge(answer(status, body), deps);
+      expect(said).toMatchObject({ text: 'bad token' });
+    }
+  });
+
   it('finds the server busy in an empty 500, which is how rate limits look, and in a proxy page with 500', () => {
     expect(upload(answer(500))).toEqual({ kind: 'busy', status: 500, text: '' });
     expect(upload(answer(500, '  \n'))).toMatchObject({ kind: 'busy' });

@@ -50,6 +50,25 @@ describe('the CBOR codec', () => {
 
   it('writes what is past int64 as digits', () => expect(codec.decode(bytesOf(2n ** 63n))).toBe('9223372036854775808'));
 
+  it('makes the records that JSON makes, with ts never beside values and no key twice', () => {
+    const rows = { keys: ['ts', 'x', 'values', 'x', 'x', 'values', 'ts'], values: [1, 2, 3, 4, 5, 6, 7], ts: [9, 9, 9, 9, 9, 10, 10] };
+    expect(codec.decode(codec.encodeTelemetry(rows) as Uint8Array)).toEqual(jsonCodec.decode(Buffer.from(jsonCodec.encodeTelemetry(rows))));
+    expect(codec.decode(codec.encodeTelemetry(rows) as Uint8Array)).toEqual([
+      { ts: 9, values: { ts: 1, x: 2 } },
+      { ts: 9, values: { values: 3, x: 4 } },
+      { ts: 9, values: { x: 5 } },
+      { ts: 10, values: { values: 6 } },
+      { ts: 10, values: { ts: 7 } },
+    ]);
+  });
+
+  it.each<[string, Buffer]>([
+    ['an array', Buffer.concat([Buffer.from('9a000f4241', 'hex'), Buffer.alloc(1_000_001)])],
+    ['a map', Buffer.concat([Buffer.from('ba000f4241', 'hex'), Buffer.alloc(2_000_002)])],
+  ])('refuses %s of more members than are read, though they are all there', (_name, bytes) => {
+    expect(() => codec.decode(bytes)).toThrow(expect.objectContaining({ code: expect.stringMatching(/^cbor\//) }));
+  });
+
   it('takes fewer bytes than JSON', () => {
     const records = Array.from({ length: 50 }, (_, n) => ({ ts: 1_700_000_000_000 + n, values: { temperature: 20 + n, on: n % 2 === 0 } }));
     const rows = rowsOf(...records);
@@ -68,6 +87,14 @@ describe('the CBOR codec', () => {
     ['a date', new Encoder().encode(new Date(0))],
   ])('refuses %s', (_name, bytes) => {
     expect(() => codec.decode(bytes)).toThrow(expect.objectContaining({ code: expect.stringMatching(/^cbor\//) }));
+  });
+
+  it('refuses more values than a small heap takes, and numbers that take seconds to make', () => {
+    const tooLarge = expect.objectContaining({ code: 'cbor/too-large' });
+    expect(() => codec.decode(Buffer.concat([Buffer.from([0x9a, 0, 0, 0xff, 0xff]), Buffer.alloc(0xffff, 0x80)]))).toThrow(tooLarge);
+    expect(() => codec.decode(Buffer.concat([Buffer.from([0xc2, 0x59, 0x10, 0x00]), Buffer.alloc(0x1000, 0xff)]))).toThrow(tooLarge);
+    expect(codec.decode(Buffer.concat([Buffer.from([0x79, 0xff, 0xff]), Buffer.alloc(0xffff, 0x61)]))).toHaveLength(0xffff);
+    expect(codec.decode(Buffer.from([0xc2, 0x49, 1, 0, 0, 0, 0, 0, 0, 0, 0]))).toBe(2n ** 64n);
   });
 
   it('drops __proto__ and leaves the prototype alone', () => {

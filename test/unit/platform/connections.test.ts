@@ -2,11 +2,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { makeCertificate, type SelfSignedCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
-import { HttpDeviceApi, type HttpDeviceApiSettings } from '../../../src/platform/http-device-api.ts';
+import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import type { HttpDeviceApiSettings } from '../../../src/platform/platform-calls.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
@@ -119,6 +120,21 @@ describe('TLS', () => {
       expect(await client({ url: `https://${host}:${port}`, ca: own.cert }).postTelemetry(RECORDS, never), host).toEqual({
         kind: 'accepted',
       });
+  });
+
+  it('trusts the authority that it is given beside those that it trusted before', async () => {
+    const [known, own] = [certificate(['known', '127.0.0.1']), certificate(['own', '127.0.0.1'])];
+    const ports = [await secure(known), await secure(own)];
+    const before = getCACertificates('default');
+    setDefaultCACertificates([...before, known.cert]);
+    try {
+      for (const port of ports)
+        expect(await client({ url: `https://127.0.0.1:${port}`, ca: own.cert }).postTelemetry(RECORDS, never)).toEqual({
+          kind: 'accepted',
+        });
+    } finally {
+      setDefaultCACertificates(before);
+    }
   });
 
   it.each<[string, () => Partial<HttpDeviceApiSettings> & { readonly own: SelfSignedCertificate }, RegExp]>([
@@ -240,6 +256,19 @@ describe('a proxy', () => {
       expect(await client({ url, ...settings }).postTelemetry(RECORDS, never), url).toEqual({ kind: 'accepted' });
     expect(requests).toEqual([`POST http://127.0.0.1:${plain}/api/v1/token/telemetry`, `CONNECT 127.0.0.1:${secure}`]);
     expect(new Set(certificates)).toEqual(new Set([undefined]));
+  });
+
+  it('that quotes what it was sent is told without its password', async () => {
+    const quoting = await listen(
+      createServer((incoming, response) => {
+        incoming.resume();
+        response.writeHead(400, { 'content-type': 'text/plain' }).end(`no: ${incoming.headers['proxy-authorization']} of proxypassword`);
+      }),
+    );
+    const api = client({ url: 'http://platform.example', proxy: `http://user:proxypassword@127.0.0.1:${quoting}` });
+    const answer = JSON.stringify(await api.postTelemetry(RECORDS, never));
+    expect(answer).toMatch(/Basic \[+token\]+ of /);
+    expect(answer).not.toMatch(new RegExp(`proxypassword|${Buffer.from('user:proxypassword').toString('base64')}`));
   });
 
   it('that is gone makes the platform busy, without showing its password', async () => {

@@ -1,19 +1,27 @@
+import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/host/clock.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 import { openExternalFile } from '../../../src/platform/external-file.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 const nowMs = Date.now();
 const { cert, key } = makeCertificate({ names: ['localhost', '127.0.0.1'], fromMs: nowMs - 86_400_000, untilMs: nowMs + 86_400_000 });
+const FAST = { interval: 1 };
 const content = Buffer.alloc(300_000, 'x');
 let server: Server;
 let base: string;
+/** An answer that the test goes on with. */
+let rest: { status: number; headers: Record<string, string> };
+let held: ServerResponse | undefined;
 let seen: { url: string; headers: NodeJS.Dict<string | string[]> }[];
 
 beforeEach(async () => {
   seen = [];
+  held = undefined;
   server = createServer({ cert, key }, (request, response) => {
     seen.push({ url: request.url ?? '', headers: request.headers });
     const hop = /^\/hop\/(\d+)/.exec(request.url ?? '');
@@ -22,7 +30,13 @@ beforeEach(async () => {
     else if (request.url === '/cut') {
       response.writeHead(200, { 'content-length': 1_000_000 });
       response.write(content, () => request.socket.destroy());
-    } else if (request.url === '/file') response.writeHead(200, { 'content-length': content.length }).end(content);
+    } else if (request.url === '/silent') held = response;
+    else if (request.url === '/steps') {
+      held = response;
+      response.write('x');
+    } else if (request.url === '/rest')
+      response.writeHead(rest.status, rest.headers).end(content.subarray(rest.status === 206 ? 100_000 : 0));
+    else if (request.url === '/file') response.writeHead(200, { 'content-length': content.length }).end(content);
     else response.writeHead(404).end('none');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -34,7 +48,7 @@ afterEach(async () => {
 });
 
 async function fetchAll(path: string): Promise<Buffer> {
-  const { stream } = await openExternalFile(base + path, { ca: cert }, never);
+  const { stream } = await openExternalFile(base + path, { clock: systemClock, ca: cert }, never);
   const pieces: Uint8Array[] = [];
   for await (const piece of stream) pieces.push(piece);
   return Buffer.concat(pieces);
@@ -48,7 +62,9 @@ describe('a file that lies elsewhere', () => {
   });
 
   it('is not followed to an address without https, nor for ever', async () => {
-    await expect(openExternalFile(base.replace('https', 'http'), {}, never)).rejects.toMatchObject({ code: 'platform/settings' });
+    await expect(openExternalFile(base.replace('https', 'http'), { clock: systemClock }, never)).rejects.toMatchObject({
+      code: 'platform/settings',
+    });
     await expect(fetchAll('/plain')).rejects.toMatchObject({ code: 'platform/settings', message: expect.stringContaining('not https') });
     await expect(fetchAll('/hop/9')).rejects.toMatchObject({ code: 'platform/settings' });
   });
@@ -59,16 +75,111 @@ describe('a file that lies elsewhere', () => {
   });
 
   it('is not fetched from a server whose certificate is not trusted, and its address is in no message', async () => {
-    const error = await openExternalFile(`${base}/file?secret=1`, {}, never).catch((caught: unknown) => caught);
+    const error = await openExternalFile(`${base}/file?secret=1`, { clock: systemClock }, never).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'platform/busy' });
     expect(String(error)).not.toContain('secret');
   });
 
+  const whole = { status: 200, headers: { etag: '"two"' } };
+  const good = { status: 206, headers: { etag: '"one"', 'content-range': 'bytes 100000-299999/300000' } };
+  const beginning = { bytes: 100_000, validator: '"one"' };
+
+  it('is asked for its rest, and goes on where that comes', async () => {
+    rest = good;
+    const body = await openExternalFile(`${base}/rest`, { clock: systemClock, ca: cert, beginning }, never);
+    expect(body).toMatchObject({ startsAt: 100_000, validator: '"one"' });
+    let bytes = 0;
+    for await (const piece of body.stream) bytes += piece.length;
+    expect(bytes).toBe(200_000);
+    expect(seen.map(({ headers }) => [headers.range, headers['if-range']])).toEqual([['bytes=100000-', '"one"']]);
+  });
+
+  it('comes from its beginning where it is another by now, or the host gives no rests', async () => {
+    rest = whole;
+    const body = await openExternalFile(`${base}/rest`, { clock: systemClock, ca: cert, beginning }, never);
+    expect(body).toMatchObject({ startsAt: 0, validator: '"two"' });
+    for await (const _ of body.stream);
+    expect(seen).toHaveLength(1);
+  });
+
+  it.each([
+    ['there is no rest', { status: 416, headers: { etag: '"one"' } }],
+    ['the rest is of another file', { ...good, headers: { ...good.headers, etag: '"two"' } }],
+    ['the rest is not said to be of this file', { ...good, headers: { 'content-range': 'bytes 100000-299999/300000' } }],
+    ['the rest begins elsewhere', { ...good, headers: { ...good.headers, 'content-range': 'bytes 10000-299999/300000' } }],
+    ['the rest does not say where it begins', { ...good, headers: { etag: '"one"' } }],
+  ])('is asked for as a whole where %s', async (_case, answer) => {
+    rest = answer;
+    const error = await openExternalFile(`${base}/rest`, { clock: systemClock, ca: cert, beginning }, never).catch(
+      (caught: unknown) => caught,
+    );
+    // This host gives the same answer to everything.
+    expect(error).toMatchObject({ code: 'platform/busy', status: answer.status });
+    expect(seen.map(({ headers }) => headers.range)).toEqual(['bytes=100000-', undefined]);
+  });
+
+  it.each(['W/"one"', 'one', '"o"ne"', '""'])('has no rest by %s: other files may bear it too', async (etag) => {
+    rest = { status: 200, headers: { etag } };
+    const body = await openExternalFile(`${base}/rest`, { clock: systemClock, ca: cert }, never);
+    expect(body).not.toHaveProperty('validator');
+    for await (const _ of body.stream);
+  });
+
   it('ends its connection when the caller ends early', async () => {
-    const { stream } = await openExternalFile(`${base}/file`, { ca: cert }, never);
+    const { stream } = await openExternalFile(`${base}/file`, { clock: systemClock, ca: cert }, never);
     for await (const _ of stream) break;
     await new Promise((resolve) => setTimeout(resolve, 50));
     const open = await new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
     expect(open).toBe(0);
+  });
+
+  it('has all the time it needs while it comes, and is let go of when nothing came for a minute', async () => {
+    const clock = new FakeClock();
+    const { stream } = await openExternalFile(`${base}/steps`, { clock, ca: cert }, never);
+    let pieces = 0;
+    const read = (async () => {
+      for await (const _ of stream) pieces += 1;
+    })();
+    for (let minute = 1; minute <= 60; minute += 1) {
+      await expect.poll(() => [pieces, clock.pending], FAST).toEqual([minute, 1]);
+      await clock.advance(59_999);
+      if (minute < 60) held?.write('x');
+    }
+    expect(clock.pending).toBe(1);
+    const ended = expect(read).rejects.toMatchObject({ code: 'platform/busy', message: expect.stringContaining('nothing came for 60 s') });
+    await clock.advance(1);
+    await ended;
+    expect(clock.pending).toBe(0);
+  });
+
+  it('does not count the time that its reader takes', async () => {
+    const clock = new FakeClock();
+    const { stream } = await openExternalFile(`${base}/file`, { clock, ca: cert }, never);
+    let bytes = 0;
+    for await (const piece of stream) {
+      bytes += piece.length;
+      await clock.advance(3_600_000);
+    }
+    expect(bytes).toBe(content.length);
+  });
+
+  it.each(['/silent', '/steps'])('is let go of when it does not begin, or nobody reads it, for a minute: %s', async (path) => {
+    const clock = new FakeClock();
+    const opening = openExternalFile(base + path, { clock, ca: cert }, never).catch((error: unknown) => error);
+    await expect.poll(() => held, FAST).toBeDefined();
+    if (path === '/steps') await opening;
+    const gone = new Promise((resolve) => held?.on('close', resolve));
+    await clock.advance(60_000);
+    await gone;
+    if (path === '/silent')
+      expect(await opening).toMatchObject({ code: 'platform/busy', message: expect.stringContaining('no answer from the host') });
+  });
+
+  it('that cannot be fetched is no fault of the platform', async () => {
+    const { port } = server.address() as AddressInfo;
+    await expect(openExternalFile(`https://127.0.0.1:${port}/file`, { clock: systemClock }, never)).rejects.toThrow(
+      /cannot reach the host/,
+    );
+    await expect(fetchAll('/cut')).rejects.toThrow(/cannot reach the host/);
   });
 });

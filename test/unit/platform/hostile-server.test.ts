@@ -4,7 +4,8 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import { HttpDeviceApi, type HttpDeviceApiSettings } from '../../../src/platform/http-device-api.ts';
+import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import type { HttpDeviceApiSettings } from '../../../src/platform/platform-calls.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const TOKEN = 'SecretTokenOfThisDevice';
@@ -44,7 +45,7 @@ describe('time', () => {
   it('ends a call at its deadline when nothing comes', async () => {
     const server = await serve(() => {});
     const answer = await client(server, { requestTimeoutMs: 200 }).postTelemetry(RECORDS, never);
-    expect(answer).toEqual({ kind: 'busy', text: 'no answer from the platform within 200 ms' });
+    expect(answer).toEqual({ kind: 'busy', text: 'no answer from the platform within 200 ms', cut: true });
   });
 
   it('ends a call at its deadline when the answer drips', async () => {
@@ -101,6 +102,28 @@ describe('size', () => {
     await expect(client(server).getAttributes({}, never)).rejects.toMatchObject({ code: 'platform/bad-answer' });
     await Promise.all(closed);
     expect(sent).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it.each([
+    ['an endless extension of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;x=', 'x'.repeat(65_536)],
+    ['early hints without end', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2_000)],
+  ])('ends %s long before its deadline', async (_what, head, more) => {
+    let sent = 0;
+    const server = createTcpServer((socket) => {
+      const pump = (): void => {
+        while (!socket.destroyed && socket.write(more)) sent += more.length;
+      };
+      socket.on('error', () => {}).on('drain', pump);
+      socket.once('data', () => {
+        socket.write(head);
+        pump();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push(server);
+    const verdict = await client(server, { requestTimeoutMs: 60_000 }).postTelemetry(RECORDS, never);
+    expect(verdict).toMatchObject({ kind: 'busy' });
+    expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 
   it('refuses endless headers', async () => {
@@ -240,7 +263,7 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 describe('a firmware download', () => {
-  it('ends at its deadline even when nobody reads it', async () => {
+  it('ends as one that is silent when nobody reads it', async () => {
     let ended = 0;
     const server = await serve((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/octet-stream' });
@@ -253,7 +276,7 @@ describe('a firmware download', () => {
       response.on('drain', pump);
       pump();
     });
-    await client(server, { downloadTimeoutMs: 200 }).getFirmware({ title: 'a', version: '1' }, never);
+    await client(server, { downloadSilenceMs: 200 }).getFirmware({ title: 'a', version: '1' }, never);
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(ended).toBe(1);
   });

@@ -1,12 +1,15 @@
 /** What the client sends, what it refuses to send, and how long it waits. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
+import type { Connect, PlatformConnections } from '../../../src/platform/connections.ts';
 import type { TelemetryRows } from '../../../src/platform/device-api.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { provisionDevice } from '../../../src/platform/provision-device.ts';
+import { sendableKey } from '../../../src/platform/wire-values.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
@@ -95,16 +98,35 @@ describe('telemetry', () => {
   });
 
   it.each<[string, TelemetryRows]>([
-    ['a blank key', rowsOf({ ts: 1, values: { good: 1 } }, { ts: 1, values: { ' ': 1 } })],
-    ['a key of 256 characters', rowsOf({ ts: 1, values: { ['k'.repeat(256)]: 1 } })],
-    ['a key with markup', rowsOf({ ts: 1, values: { '<img src=x>': 1 } })],
     ['NaN', rowsOf({ ts: 1, values: { a: Number.NaN } })],
     ['null', rowsOf({ ts: 1, values: { a: null } })],
     ['a time that is none', rowsOf({ ts: 1.5, values: { a: 1 } })],
+    ['a time in the year 10000', rowsOf({ ts: 253_402_300_800_000, values: { a: 1 } })],
     ['a key called ts without a time', rowsOf({ values: { ts: 1, values: 2 } })],
   ])('with %s is refused here, because the server would accept it and lose it', async (_name, rows) => {
-    expect(await api.postTelemetry(rows, never)).toMatchObject({ kind: 'refused', status: 0, text: expect.stringMatching(/./) });
+    const refused = { kind: 'refused', status: 0, text: expect.stringMatching(/./), unsendable: [{ row: 0, reason: expect.any(String) }] };
+    expect(await api.postTelemetry(rows, never)).toEqual(refused);
     expect(seen).toEqual([]);
+  });
+
+  it('names every row that cannot be sent, so that the others can go without them', async () => {
+    const rows = rowsOf({ ts: 1, values: { good: 1, none: null } }, { ts: -1, values: { early: 1 } }, { ts: 2, values: { good: 2 } });
+    const answer = await api.postTelemetry(rows, never);
+    expect(answer.kind === 'refused' && answer.unsendable?.map(({ row }) => row)).toEqual([1, 2]);
+  });
+
+  it('goes under another key where the server would lose its own with everything of that instant, and counts what arrived so', async () => {
+    const rows = rowsOf({ ts: 1, values: { good: 1, '<img src=x>': 2 } }, { ts: 2, values: { '{{level}}': 3, ' ': 4 } });
+    answer.status = 503;
+    await api.postTelemetry(rows, never);
+    expect(api.renamedEntries).toBe(0);
+    answer.status = 200;
+    api.prepareTelemetry(rows);
+    expect(await api.postTelemetry(rows, never)).toEqual({ kind: 'accepted' });
+    const [first, second] = JSON.parse(seen[1]?.body ?? '') as { values: Record<string, number> }[];
+    expect(first?.values).toEqual({ good: 1, [sendableKey('<img src=x>')]: 2 });
+    expect(second?.values).toEqual({ [sendableKey('{{level}}')]: 3, [sendableKey(' ')]: 4 });
+    expect(api.renamedEntries).toBe(3);
   });
 });
 
@@ -166,6 +188,111 @@ describe('a poll', () => {
   });
 });
 
+describe('a poll that ends with 408', () => {
+  /** Polls, one after the other, on a clock that stands but for what each takes. */
+  async function pollsAsked(tookMs: number, patienceMs: number): Promise<number> {
+    answer.status = 0;
+    const clock = new FakeClock();
+    const waiting: ServerResponse[] = [];
+    server.on('request', (_request, response: ServerResponse) => void waiting.push(response));
+    const polling = new HttpDeviceApi({ settings: { url }, token: () => 'tok', clock });
+    const stop = new AbortController();
+    const running = (async () => {
+      for (let poll = 0; poll < 6; poll += 1) await polling.pollRpc(20_000, stop.signal);
+    })();
+    for (let poll = 1; poll <= 6; poll += 1) {
+      const asked = await expect
+        .poll(() => waiting.length, { timeout: patienceMs })
+        .toBe(poll)
+        .then(
+          () => true,
+          () => false,
+        );
+      if (!asked) break;
+      await clock.advance(tookMs);
+      waiting.at(-1)?.writeHead(408).end();
+    }
+    stop.abort();
+    await running;
+    await polling.close();
+    return waiting.length;
+  }
+
+  it('as soon as it is asked is a fault, and waits its turn', async () => expect(await pollsAsked(900, 300)).toBeLessThan(6));
+
+  it('after it has stood is none', async () => expect(await pollsAsked(10_000, 5_000)).toBe(6));
+
+  it.each([500, 1_100, 3_900, 5_000, 9_900])(
+    'after %i ms, and so does one of the other kind, is asked for once in two seconds at most',
+    async (tookMs) => {
+      const clock = new FakeClock();
+      let asked = 0;
+      const request = async ({ signal }: { readonly signal: AbortSignal }) => {
+        asked += 1;
+        await clock.sleep(tookMs, signal);
+        return { statusCode: 503, headers: {}, body: Readable.from([]) };
+      };
+      // A lane of the HTTP client's is more than this; no more of it is asked for.
+      const lane = (() => ({ request })) as unknown as PlatformConnections['lane'];
+      const traffic = { sentBytes: 0, receivedBytes: 0 };
+      const connect: Connect = () => ({ origin: url, prefix: '', lane, traffic, secrets: [], close: async () => {} });
+      const polling = new HttpDeviceApi({ settings: { url }, token: () => 'tok', clock, connect });
+      const stop = new AbortController();
+      const keepAsking = async (poll: () => Promise<unknown>): Promise<void> => {
+        while (!stop.signal.aborted) await poll();
+      };
+      const running = [
+        keepAsking(() => polling.pollRpc(20_000, stop.signal)),
+        keepAsking(() => polling.pollAttributes(20_000, stop.signal)),
+      ];
+      for (let step = 0; step < 600; step += 1) {
+        await clock.advance(100);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(asked).toBeLessThanOrEqual(33);
+      expect(asked).toBeGreaterThan(11);
+      stop.abort();
+      await Promise.all(running);
+    },
+  );
+});
+
+describe('a poll that ends with 503 and a time to come back', () => {
+  it('is no poll that brought nothing, but a server that is busy', async () => {
+    server.prependListener('request', (_request, response: ServerResponse) => void response.setHeader('retry-after', '7'));
+    answer.status = 503;
+    await expect(api.pollRpc(20_000, never)).rejects.toMatchObject({ code: 'platform/busy', status: 503, retryAfterMs: 7_000 });
+  });
+});
+
+describe('an answer', () => {
+  // Good JSON all of it, so that nothing but its length is wrong.
+  const long = (object: object, bytes: number): string => `${' '.repeat(bytes)}${JSON.stringify(object)}`;
+
+  it.each([
+    [60_000, { kind: 'accepted' }],
+    [70_000, { kind: 'portal', status: 200 }],
+  ])('to an upload is read to 64 KiB: %i bytes', async (bytes, expected) => {
+    answer.body = long({}, bytes);
+    expect(await api.postTelemetry(rowsOf({ ts: 1, values: { a: 1 } }), never)).toEqual(expected);
+  });
+
+  it('to attributes is read to 64 KiB', async () => {
+    answer.body = long({}, 70_000);
+    await expect(api.postAttributes({ a: 1 }, never)).rejects.toMatchObject({ code: 'platform/bad-answer' });
+  });
+
+  it('to provisioning is read to 64 KiB', async () => {
+    const good = { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'v' };
+    const ask = { deviceName: 'gw', provisionDeviceKey: 'the-key', provisionDeviceSecret: 'the-secret' };
+    const provision = () => provisionDevice(ask, { settings: { url, requestTimeoutMs: 2_000 }, clock: systemClock }, never);
+    answer.body = long(good, 60_000);
+    expect(await provision()).toEqual(good);
+    answer.body = long(good, 70_000);
+    await expect(provision()).rejects.toMatchObject({ code: 'platform/bad-answer' });
+  });
+});
+
 describe('a firmware stream', () => {
   it('that nobody reads leaves no timer behind when the client is closed', async () => {
     const clock = new FakeClock();
@@ -217,6 +344,13 @@ describe('provisioning', () => {
   ])('takes %j for no answer at all', async (body) => {
     answer.body = body;
     await expect(provision()).rejects.toMatchObject({ code: 'platform/bad-answer', recovery: 'retry' });
+  });
+
+  it('shows neither of a refusal that echoes them, cut or not', async () => {
+    answer.body = JSON.stringify({ status: 'FAILURE', errorMsg: `the-secret ${'x'.repeat(282)} the-key and more` });
+    const refusal = JSON.stringify(await provision());
+    expect(refusal).toContain('[token] xx');
+    expect(refusal).not.toMatch(/the-/);
   });
 
   it('shows neither key nor secret nor token of an error that echoes them', async () => {

@@ -1,9 +1,12 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
+import { CREDENTIALS_FILES } from '../../../src/provisioning/credentials-files.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
 
 const RECORD: CredentialsRecord = {
@@ -15,6 +18,22 @@ const RECORD: CredentialsRecord = {
   generation: 1,
 };
 
+const STATE = '/state';
+
+async function memoryStore() {
+  const files = new MemoryFiles();
+  await files.makeFolder(STATE);
+  const alerts = new StandingAlerts();
+  const clock = new FakeClock();
+  const store = await reopened(files, alerts, clock);
+  await store.save('own', RECORD);
+  return { files, alerts, store, clock };
+}
+
+function reopened(files: MemoryFiles, alerts: StandingAlerts, clock = new FakeClock()): Promise<CredentialsStore> {
+  return CredentialsStore.open({ stateFolder: STATE, files, clock, log: silentLog, alerts, hide: () => {} });
+}
+
 describe('the credentials store', () => {
   it('gives back what was saved, in files that only the service user reads', async () => {
     const folder = await stateFolder();
@@ -23,6 +42,37 @@ describe('the credentials store', () => {
     const files = await readdir(folder);
     expect(files.sort()).toEqual(['credentials.backup.json', 'credentials.json']);
     for (const file of files) expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);
+  });
+
+  it('writes nothing that it could not read again', async () => {
+    const { files, alerts, store } = await memoryStore();
+    const refused = { code: 'provisioning/unreadable', recovery: 'drop' };
+    await expect(store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's'.repeat(256) })).rejects.toMatchObject(refused);
+    await expect(store.save('own', { ...RECORD, accessToken: 't'.repeat(256) })).rejects.toMatchObject(refused);
+    await expect(store.save('own', { ...RECORD, deviceName: 'n'.repeat(1024 * 1024) })).rejects.toMatchObject(refused);
+    expect([store.record('own'), store.provisionSecret]).toEqual([RECORD, undefined]);
+    expect((await reopened(files, alerts)).record('own')).toEqual(RECORD);
+  });
+
+  it('takes what a disk says late for no newer than what was saved since', async () => {
+    const { files, alerts } = await memoryStore();
+    const answers = Promise.withResolvers<void>();
+    files.faults = { delay: (operation) => (operation === 'read' ? answers.promise : undefined) };
+    const store = new CredentialsStore({ stateFolder: STATE, files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
+    const [first, second] = [store.read(), store.save('own', { ...RECORD, accessToken: 'token-two' })];
+    answers.resolve();
+    await Promise.all([first, second]);
+    files.faults = {};
+    expect(store.record('own')?.accessToken).toBe('token-two');
+    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-two');
+  });
+
+  it('says where a file that is none lies when the disk lets it not be set aside', async () => {
+    const { files, alerts } = await memoryStore();
+    files.put(`${STATE}/credentials.json`, '{"acc');
+    files.faults = { fail: (operation) => (operation === 'rename' ? { code: 'EROFS' } : undefined) };
+    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
+    expect(alerts.standing.get('credentials-corrupt')).toContain(`it is left as ${STATE}/credentials.json`);
   });
 
   it('says format and version in the file', async () => {
@@ -97,29 +147,210 @@ describe('the credentials store', () => {
     expect(hidden).toEqual(expect.arrayContaining(['token-one', 'token-two', 'token-zero', 'the-key', 'the-secret']));
   });
 
-  it.each([0, 1])('keeps the old or the new state when a write is cut short at file %i', async (cut) => {
-    const folder = await stateFolder();
-    await (await openStore(folder)).save('own', RECORD);
-    let writes = 0;
-    const torn = await CredentialsStore.open({
-      stateFolder: folder,
-      log: silentLog,
-      alerts: new StandingAlerts(),
-      hide: () => {},
-      write: async (path, content) => {
-        await writeFile(`${path}.tmp`, content.slice(0, 20));
-        if (writes++ === cut) throw new Error('killed');
-        await writeFile(path, content);
-      },
-    });
-    await expect(torn.save('own', { ...RECORD, accessToken: 'token-two' })).rejects.toThrow('killed');
-    expect((await openStore(folder)).record('own')?.accessToken).toBe(cut === 0 ? 'token-one' : 'token-two');
+  it('keeps the old state when the first file cannot be written, and says so', async () => {
+    const { files, alerts, store } = await memoryStore();
+    files.faults = {
+      fail: (operation, path) => (operation === 'rename' && path === `${STATE}/credentials.json.tmp` ? { code: 'EIO' } : undefined),
+    };
+    await expect(store.save('own', { ...RECORD, accessToken: 'token-two' })).rejects.toMatchObject({ code: 'host/write-failed' });
+    expect(store.record('own')?.accessToken).toBe('token-one');
+    files.faults = {};
+    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
   });
 
-  it('does not go on when a file cannot be read, as what it holds would be overwritten', async () => {
+  it('knows what the next start will read when only the twin cannot be written, and writes it when the disk lets it', async () => {
+    const { files, alerts, store, clock } = await memoryStore();
+    const stop = new AbortController();
+    const keeping = store.keepWhole(stop.signal);
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path === `${STATE}/credentials.backup.json.tmp` ? { code: 'ENOSPC' } : undefined),
+    };
+    await store.save('own', { ...RECORD, accessToken: 'token-two' });
+    expect(store.record('own')?.accessToken).toBe('token-two');
+    expect(alerts.standing.get('credentials-not-kept')).toMatch(/ENOSPC/);
+    await clock.advance(60_000);
+    expect(alerts.standing.size).toBe(1);
+    files.faults = {};
+    await clock.advance(60_000);
+    expect(alerts.standing.size).toBe(0);
+    expect(files.contentOf(`${STATE}/credentials.backup.json`)).toEqual(files.contentOf(`${STATE}/credentials.json`));
+    stop.abort();
+    await keeping;
+  });
+
+  it.each(['ENOSPC', 'EROFS'])('are read although a lost twin cannot be written (%s)', async (code) => {
+    const { files, alerts } = await memoryStore();
+    await files.unlink(`${STATE}/credentials.backup.json`);
+    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.tmp') ? { code } : undefined) };
+    const store = await reopened(files, alerts);
+    expect(store.record('own')?.accessToken).toBe('token-one');
+    expect(alerts.standing.get('credentials-not-kept')).toContain(code);
+  });
+
+  it.each(['EIO', 'EUCLEAN', 'EBADMSG'])('are read at once although the twin is gone with its sector (%s)', async (code) => {
+    const { files, alerts } = await memoryStore();
+    const lost = `${STATE}/${CREDENTIALS_FILES[1]}`;
+    files.faults = { fail: (operation, path) => (operation === 'read' && path === lost ? { code } : undefined) };
+    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
+  });
+
+  describe('while the disk does not give the first, which holds an offered token that its twin does not', () => {
+    const first = `${STATE}/credentials.json`;
+    const unread = (code = 'EIO') => ({
+      fail: (operation: string, path: string) => (operation === 'read' && path === first ? { code } : undefined),
+    });
+
+    async function behind() {
+      const { files, alerts, store, clock } = await memoryStore();
+      files.faults = { fail: (operation, path) => (operation === 'write' && path.includes('.backup') ? { code: 'EIO' } : undefined) };
+      await store.update('own', (record) => ({ ...record, nextToken: 'token-two' }));
+      files.faults = unread();
+      const next = new CredentialsStore({ stateFolder: STATE, files, clock, log: silentLog, alerts, hide: () => {} });
+      return { files, alerts, clock, next };
+    }
+
+    it('are not read from the older, which is not written over it, and the first is read when it can be', async () => {
+      const { files, alerts, clock, next } = await behind();
+      for (let minute = 0; minute < 10; minute += 1) {
+        await expect(next.read()).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
+        await expect(reopened(files, alerts)).rejects.toMatchObject({ code: 'host/read-failed' });
+        await clock.advance(minute === 9 ? 59_999 : 60_000);
+      }
+      await expect(next.read()).rejects.toMatchObject({ code: 'host/read-failed' });
+      files.faults = {};
+      await next.read();
+      expect(next.record('own')?.nextToken).toBe('token-two');
+    });
+
+    it.each(['EIO', 'EUCLEAN', 'EBADMSG'])('the twin is used after ten minutes, and what was not read stays aside (%s)', async (code) => {
+      const { files, alerts, clock, next } = await behind();
+      files.faults = unread(code);
+      await expect(next.read()).rejects.toThrow(code);
+      await clock.advance(600_000);
+      await next.read();
+      expect(next.record('own')).toEqual(RECORD);
+      expect(alerts.standing.get('credentials-corrupt')).toMatch(/credentials\.json: .*may be older/);
+      expect(files.contentOf(`${first}.corrupt`).toString()).toContain('token-two');
+      files.faults = {};
+      expect((await reopened(files, alerts)).record('own')).toEqual(RECORD);
+    });
+
+    it('nothing of it is left where the device is forgotten', async () => {
+      const { files, clock, next } = await behind();
+      await expect(next.read()).rejects.toThrow('EIO');
+      await clock.advance(600_000);
+      const end = files.addFaults({ fail: (operation) => (operation === 'rename' ? { code: 'EIO' } : undefined) });
+      await next.read();
+      end();
+      await next.forget({ setsQueueAside: false });
+      for (const path of files.paths) expect(files.contentOf(path).toString()).not.toMatch(/token-(one|two)/);
+    });
+
+    it('that it lacked descriptors for long does not count', async () => {
+      const { files, clock, next } = await behind();
+      await expect(next.read()).rejects.toThrow('EIO');
+      files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EMFILE' } : undefined) };
+      await clock.advance(600_000);
+      await expect(next.read()).rejects.toThrow('EMFILE');
+      files.faults = unread();
+      await expect(next.read()).rejects.toThrow('EIO');
+    });
+
+    it('nothing is written in its place where it cannot be set aside', async () => {
+      const { files, alerts, clock, next } = await behind();
+      await expect(next.read()).rejects.toThrow('EIO');
+      await clock.advance(600_000);
+      files.faults = {
+        fail: (operation, path) => (operation === 'rename' && path === first ? { code: 'EIO' } : unread().fail(operation, path)),
+      };
+      await next.read();
+      await expect(next.save('own', { ...RECORD, accessToken: 'token-three' })).rejects.toMatchObject({ code: 'host/write-failed' });
+      expect(alerts.standing.get('credentials-not-kept')).toContain('cannot set aside');
+      files.faults = {};
+      expect((await reopened(files, alerts)).record('own')?.nextToken).toBe('token-two');
+    });
+  });
+
+  it.each(['EMFILE', 'EACCES', 'EIO'])(
+    'are neither guessed nor written over while they cannot be read (%s), and read when they can',
+    async (code) => {
+      const { files, alerts } = await memoryStore();
+      const before = files.contentOf(`${STATE}/credentials.json`);
+      const fails = code === 'EIO' ? 'read' : 'open';
+      files.faults = { fail: (operation, path) => (operation === fails && path.endsWith('.json') ? { code } : undefined) };
+      const store = new CredentialsStore({ stateFolder: STATE, files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
+      await expect(store.read()).rejects.toMatchObject({ code: 'host/read-failed' });
+      await expect(store.save('own', { ...RECORD, accessToken: 'token-two' })).rejects.toMatchObject({ code: 'host/read-failed' });
+      files.faults = {};
+      expect(files.contentOf(`${STATE}/credentials.json`)).toEqual(before);
+      await store.read();
+      expect(store.record('own')?.accessToken).toBe('token-one');
+    },
+  );
+
+  it('that were adopted are used at once, and written when the disk takes them', async () => {
+    const { files, alerts, store, clock } = await memoryStore();
+    const stop = new AbortController();
+    const keeping = store.keepWhole(stop.signal);
+    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'EROFS' } : undefined) };
+    await store.adopt('configured', () => ({ ...RECORD, accessToken: 'configured' }));
+    expect(store.record('configured')?.accessToken).toBe('configured');
+    expect(alerts.standing.has('credentials-not-kept')).toBe(true);
+    files.faults = {};
+    await clock.advance(60_000);
+    expect((await reopened(files, alerts)).record('configured')?.accessToken).toBe('configured');
+    expect(alerts.standing.size).toBe(0);
+    stop.abort();
+    await keeping;
+  });
+
+  it('are read from the twin where a folder or something too large lies in place of the first, which is set aside', async () => {
     const folder = await stateFolder();
-    await mkdir(join(folder, 'credentials.json'));
-    await expect(openStore(folder)).rejects.toMatchObject({ code: 'host/read-failed' });
+    const first = join(folder, 'credentials.json');
+    for (const spoil of [() => mkdir(first), () => writeFile(first, Buffer.alloc(1024 * 1024 + 1))]) {
+      await (await openStore(folder)).save('own', RECORD);
+      await rm(first);
+      await spoil();
+      await rm(`${first}.corrupt`, { recursive: true, force: true });
+      const alerts = new StandingAlerts();
+      expect((await openStore(folder, alerts)).record('own')).toEqual(RECORD);
+      expect(alerts.standing.get('credentials-corrupt')).toContain('credentials.json.corrupt');
+      expect(await readFile(first, 'utf8')).toContain('token-one');
+    }
+  });
+
+  it('are not read from the twin, which may be the older of the two, while the first can only not be read now', async () => {
+    const { files, alerts, store } = await memoryStore();
+    files.faults = { fail: (operation, path) => (operation === 'open' && path.includes('.backup') ? { code: 'ENOSPC' } : undefined) };
+    await store.save('own', { ...RECORD, accessToken: 'token-two' });
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path === `${STATE}/credentials.json` ? { code: 'ENFILE' } : undefined),
+    };
+    await expect(reopened(files, alerts)).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
+    files.faults = {};
+    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-two');
+  });
+
+  it.each(['forget', 'save'] as const)('that were told not to be written are not found by the next start (%s)', async (what) => {
+    const { files, alerts, store } = await memoryStore();
+    files.faults = { fail: (operation) => (operation === 'sync-folder' ? { code: 'EIO' } : undefined) };
+    const change = what === 'forget' ? store.forget({ setsQueueAside: false }) : store.save('own', { ...RECORD, accessToken: 'token-two' });
+    await expect(change).rejects.toMatchObject({ code: 'host/write-failed' });
+    files.faults = {};
+    expect(store.record('own')?.accessToken).toBe('token-one');
+    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
+  });
+
+  it('are changed beside a write that is under way, and both stay', async () => {
+    const { files, alerts, store } = await memoryStore();
+    const slow = Promise.withResolvers<void>();
+    files.faults = { delay: (operation) => (operation === 'write' ? slow.promise : undefined) };
+    const saving = store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's' });
+    const adopting = store.adopt('configured', () => ({ ...RECORD, accessToken: 'configured' }));
+    slow.resolve();
+    await Promise.all([saving, adopting]);
+    for (const one of [store, await reopened(files, alerts)])
+      expect([one.record('configured')?.accessToken, one.provisionSecret?.deviceKey]).toEqual(['configured', 'k']);
   });
 
   it('forgets the device in set-aside files too, and keeps the rotated provisioning secret', async () => {
@@ -128,7 +359,7 @@ describe('the credentials store', () => {
     await store.save('own', RECORD);
     await store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's' });
     await writeFile(join(folder, 'credentials.json.corrupt'), 'token-one');
-    await store.forget();
+    await store.forget({ setsQueueAside: false });
     const reopened = await openStore(folder);
     expect(reopened.record('own')).toBeUndefined();
     expect(reopened.provisionSecret).toEqual({ deviceKey: 'k', deviceSecret: 's' });

@@ -26,7 +26,6 @@ async function given(change: Partial<DeviceTokenDeps> = {}, record: CredentialsR
     log: silentLog,
     alerts,
     hide: () => {},
-    random: () => 0.5,
     ...change,
   };
   const signal = new AbortController().signal;
@@ -36,7 +35,7 @@ async function given(change: Partial<DeviceTokenDeps> = {}, record: CredentialsR
 
 describe('the device token', () => {
   it('changes over at the first refusal, and forgets the old token after the first success', async () => {
-    const { token, platform, signal, kept } = await given();
+    const { token, platform, signal, kept, deps } = await given();
     await token.offerNext('new');
     expect(token.accessToken).toBe('old');
     platform.token = 'new';
@@ -44,7 +43,8 @@ describe('the device token', () => {
     expect(token.accessToken).toBe('new');
     expect(await kept()).toMatchObject({ accessToken: 'new', previousTokens: ['old'] });
     token.noteAccepted('new');
-    await token.noteRefused('other', signal);
+    // Behind what is being written.
+    await deps.store.update('own', (record) => record);
     expect(JSON.stringify(await kept())).not.toMatch(/old|nextToken/);
   });
 
@@ -144,17 +144,27 @@ describe('the device token', () => {
     expect(alerts.standing.size).toBe(0);
   });
 
+  it('leaves an identity alone that takes its place while a success is noted', async () => {
+    const { token, deps, kept } = await given();
+    await deps.store.save('own', { ...RECORD, phase: 'proposed', accessToken: 'asked for' });
+    const replacing = deps.store.replaceOwn({ ...RECORD, phase: 'proposed', accessToken: 'of another' });
+    token.noteAccepted('old');
+    await replacing;
+    await deps.store.update('own', (record) => record);
+    expect(await kept()).toMatchObject({ phase: 'proposed', accessToken: 'of another' });
+  });
+
   it('answers many refusals at once with one change-over', async () => {
     const { token, platform, signal, deps } = await given();
     let saves = 0;
-    const update = deps.store.update.bind(deps.store);
-    deps.store.update = async (place, change) => {
+    const adopt = deps.store.adopt.bind(deps.store);
+    deps.store.adopt = async (place, change) => {
       saves += 1;
-      return update(place, change);
+      return adopt(place, change);
     };
     await token.offerNext('new');
     platform.token = 'new';
     expect(await Promise.all([1, 2, 3].map(() => token.noteRefused('old', signal)))).toEqual([true, true, true]);
-    expect(saves).toBe(2);
+    expect(saves).toBe(1);
   });
 });

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { systemRandomBytes } from '../../../src/host/random.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
+import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { exportIdentity, importIdentity } from '../../../src/provisioning/identity-archive.ts';
 import { adoptIdentity, packIdentity, unpackIdentity } from '../../../src/provisioning/move-identity.ts';
 import { IdentityOwnership, OWNER_KEY } from '../../../src/provisioning/ownership.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
 
 const PASSPHRASE = 'correct horse battery';
@@ -21,32 +25,47 @@ const RECORD: CredentialsRecord = {
 };
 
 /** One platform device, and a board with a state folder of its own before it. */
-async function board(identity: typeof OLD_BOARD, attributes: Record<string, JsonObject[string]>, record?: CredentialsRecord) {
+async function board(
+  identity: typeof OLD_BOARD,
+  attributes: Record<string, JsonObject[string]>,
+  record?: CredentialsRecord,
+  faults = { emptyAnswers: 0 },
+) {
   const folder = await stateFolder();
   const store = await openStore(folder);
   if (record !== undefined) await store.save('own', record);
   const alerts = new StandingAlerts();
   const deviceApi = {
-    getAttributes: async () => ({ client: { ...attributes }, shared: {}, empty: Object.keys(attributes).length === 0 }),
+    getAttributes: async () => {
+      const client = faults.emptyAnswers-- > 0 ? {} : { ...attributes };
+      return { client, shared: {}, empty: Object.keys(client).length === 0 };
+    },
     postAttributes: async (changed: JsonObject) => void Object.assign(attributes, changed),
   };
-  const open = () =>
-    new IdentityOwnership({ deviceApi, store, place: 'own', board: identity, clock: new FakeClock(), log: silentLog, alerts });
-  return { store, alerts, open, ownership: open(), moves: { store, board: identity, place: 'own' as const } };
+  const clock = new FakeClock();
+  const open = () => new IdentityOwnership({ deviceApi, store, place: 'own', board: identity, clock, log: silentLog, alerts });
+  return {
+    store,
+    alerts,
+    clock,
+    open,
+    ownership: open(),
+    moves: { store, board: identity, place: 'own' as const, randomBytes: systemRandomBytes },
+  };
 }
 
 const signal = new AbortController().signal;
 
 describe('an exported identity', () => {
   it('opens with its passphrase, and shows nothing without', async () => {
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE);
+    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
     expect(text).not.toMatch(/the-token|gateway-OLD/);
     expect(JSON.parse(text)).toMatchObject({ format: 'turnstone/identity', version: 1 });
     expect(await importIdentity(text, PASSPHRASE)).toEqual({ record: RECORD, exportedAtMs: 5 });
   });
 
   it('does not open with another passphrase, nor after any change', async () => {
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE);
+    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
     const archive = JSON.parse(text);
     const changed = (change: object) => JSON.stringify({ ...archive, ...change });
     const flipped = Buffer.from(archive.content, 'base64');
@@ -58,6 +77,7 @@ describe('an exported identity', () => {
     await expect(importIdentity(changed({ scrypt: { N: 2 ** 14, r: 8, p: 1 } }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
+    await expect(importIdentity(changed({ scrypt: { N: 2 ** 20, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow('more memory than a board');
     await expect(importIdentity(changed({ tag: archive.tag.slice(0, 8) }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
@@ -83,10 +103,51 @@ describe('an exported identity', () => {
     await expect(importIdentity(text, PASSPHRASE)).rejects.toThrow(words);
   });
 
+  it('opens with the same passphrase from another keyboard, which may write an accent as a sign of its own', async () => {
+    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, 'caf\u00e9 au lait', systemRandomBytes);
+    expect((await importIdentity(text, 'cafe\u0301 au lait')).record).toEqual(RECORD);
+  });
+
   it('needs a passphrase worth the name', async () => {
-    await expect(exportIdentity({ record: RECORD, exportedAtMs: 5 }, 'short')).rejects.toMatchObject({
+    await expect(exportIdentity({ record: RECORD, exportedAtMs: 5 }, 'short', systemRandomBytes)).rejects.toMatchObject({
       code: 'provisioning/weak-passphrase',
     });
+  });
+});
+
+describe('what waits for delivery', () => {
+  const OWN: CredentialsRecord = { ...RECORD, deviceName: 'gateway-NEW', accessToken: 'own-token', board: NEW_BOARD };
+  const imported = async (own: CredentialsRecord | undefined, record: CredentialsRecord) => {
+    const { store, moves } = await board(NEW_BOARD, {}, own);
+    const text = await exportIdentity({ record, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
+    const { setsQueueAside } = await unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: true });
+    return [setsQueueAside, store.setsQueueAside];
+  };
+
+  it('is set aside where it was measured as another device', async () => {
+    expect(await imported(OWN, RECORD)).toEqual([true, true]);
+  });
+
+  it("stays where this board was nobody, or this very device, by whichever of the device's tokens", async () => {
+    expect(await imported(undefined, RECORD)).toEqual([false, false]);
+    expect(await imported({ ...OWN, phase: 'proposed' }, RECORD)).toEqual([false, false]);
+    expect(await imported({ ...OWN, accessToken: 'the-token' }, RECORD)).toEqual([false, false]);
+    expect(await imported({ ...OWN, nextToken: 'the-token' }, RECORD)).toEqual([false, false]);
+    expect(await imported(OWN, { ...RECORD, previousTokens: ['a', 'own-token'] })).toEqual([false, false]);
+  });
+
+  it('is set aside once, whatever else becomes of the identity before', async () => {
+    const { store, moves } = await board(NEW_BOARD, {}, OWN);
+    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
+    await unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: true });
+    await unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: true });
+    expect(store.setsQueueAside).toBe(true);
+    await store.forget({ setsQueueAside: false });
+    expect(store.setsQueueAside).toBe(true);
+    await store.queueIsAside();
+    expect(store.setsQueueAside).toBe(false);
+    await store.forget({ setsQueueAside: true });
+    expect(store.setsQueueAside).toBe(true);
   });
 });
 
@@ -98,15 +159,72 @@ describe('moving an identity', () => {
     const text = await packIdentity(old.moves, PASSPHRASE, 0);
 
     const fresh = await board(NEW_BOARD, attributes);
-    expect(await unpackIdentity(fresh.moves, { text, passphrase: PASSPHRASE, replace: false })).toEqual({ deviceName: 'gateway-OLD' });
+    expect(await unpackIdentity(fresh.moves, { text, passphrase: PASSPHRASE, replace: false })).toEqual({
+      deviceName: 'gateway-OLD',
+      setsQueueAside: false,
+    });
     expect(fresh.store.record('own')).toMatchObject({ accessToken: 'the-token', source: 'imported', board: NEW_BOARD, generation: 2 });
-    expect(await fresh.ownership.check(signal)).toBe('ours');
+    // As the next start does.
+    const started = fresh.open();
+    expect(await started.check(signal)).toBe('ours');
 
     expect(await old.ownership.check(signal)).toBe('replaced');
     expect(old.ownership.held).toMatch(/moved to another board/);
     expect(old.alerts.standing.has('identity-moved')).toBe(true);
     expect(old.open().held).toMatch(/moved/);
-    expect(await fresh.ownership.check(signal)).toBe('ours');
+    expect(await started.check(signal)).toBe('ours');
+  });
+
+  it('of one export on two boards leaves one device: the last who was told takes it, the other stands back', async () => {
+    const attributes = {};
+    const old = await board(OLD_BOARD, attributes, RECORD);
+    await old.ownership.check(signal);
+    const text = await packIdentity(old.moves, PASSPHRASE, 0);
+    const imported = async (identity: typeof OLD_BOARD) => {
+      const one = await board(identity, attributes);
+      await unpackIdentity(one.moves, { text, passphrase: PASSPHRASE, replace: false });
+      return { ...one, ownership: one.open() };
+    };
+    const first = await imported(NEW_BOARD);
+    expect(await first.ownership.check(signal)).toBe('ours');
+    const second = await imported({ serial: 'THIRD', hostname: 'h' });
+    expect([await second.ownership.check(signal), await first.ownership.check(signal)]).toEqual(['ours', 'replaced']);
+    expect([await second.open().check(signal), await first.open().check(signal)]).toEqual(['ours', 'replaced']);
+  });
+
+  it('is all of it or nothing: an import that the disk refuses has not happened', async () => {
+    const old = await board(OLD_BOARD, {}, RECORD);
+    await old.store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's' });
+    const text = await packIdentity(old.moves, PASSPHRASE, 0);
+    const files = new MemoryFiles();
+    await files.makeFolder('/state');
+    const opened = () =>
+      CredentialsStore.open({
+        stateFolder: '/state',
+        files,
+        clock: new FakeClock(),
+        log: silentLog,
+        alerts: new StandingAlerts(),
+        hide: () => {},
+      });
+    const store = await opened();
+    for (let failing = 1; failing < 20; failing += 1) {
+      await store.save('own', { ...RECORD, accessToken: 'mine' });
+      let writes = 0;
+      files.faults = {
+        fail: (operation, path) =>
+          operation === 'open' && path.endsWith('.json.tmp') && ++writes === failing ? { code: 'ENOSPC' } : undefined,
+      };
+      const outcome = await unpackIdentity({ store, board: NEW_BOARD }, { text, passphrase: PASSPHRASE, replace: true }).then(
+        () => 'done',
+        () => 'refused',
+      );
+      files.faults = {};
+      const { accessToken } = (await opened()).record('own') ?? {};
+      expect([outcome, accessToken]).toEqual(outcome === 'done' ? ['done', 'the-token'] : ['refused', 'mine']);
+      if (writes < failing) return;
+    }
+    throw new Error('it never ended');
   });
 
   it('puts itself back when a platform fault or an old board wrote a lower number', async () => {
@@ -115,6 +233,93 @@ describe('moving an identity', () => {
     attributes[OWNER_KEY] = { board: 'someone', generation: 1 };
     expect(await fresh.ownership.check(signal)).toBe('ours');
     expect(attributes[OWNER_KEY]).toMatchObject({ generation: 2 });
+  });
+
+  it('stays back when the platform once answers with nothing, at every later check and start', async () => {
+    const attributes: Record<string, JsonObject[string]> = { [OWNER_KEY]: { board: 'new', generation: 2 } };
+    const old = await board(OLD_BOARD, attributes, RECORD);
+    expect(await old.ownership.check(signal)).toBe('replaced');
+    const kept = { ...attributes };
+    delete attributes[OWNER_KEY];
+    expect(await old.ownership.check(signal)).toBe('replaced');
+    expect(await old.open().check(signal)).toBe('replaced');
+    expect([old.ownership.held !== undefined, attributes[OWNER_KEY]]).toEqual([true, undefined]);
+    Object.assign(attributes, kept);
+    expect(await old.ownership.check(signal)).toBe('replaced');
+  });
+
+  it('asks again before it believes that nobody was ever named', async () => {
+    const attributes: Record<string, JsonObject[string]> = { [OWNER_KEY]: { board: 'new', generation: 2 } };
+    const old = await board(OLD_BOARD, attributes, { ...RECORD, ownerTold: true }, { emptyAnswers: 2 });
+    const checked = old.ownership.check(signal);
+    await old.clock.advance(10_000);
+    expect([await checked, attributes[OWNER_KEY]]).toEqual(['replaced', { board: 'new', generation: 2 }]);
+  });
+
+  it('keeps that it was told once the disk takes it, although it refused it at first', async () => {
+    const files = new MemoryFiles();
+    await files.makeFolder('/state');
+    const alerts = new StandingAlerts();
+    const opened = () =>
+      CredentialsStore.open({ stateFolder: '/state', files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
+    const store = await opened();
+    await store.save('own', RECORD);
+    const deviceApi = { getAttributes: async () => ({ client: {}, shared: {}, empty: true }), postAttributes: async () => {} };
+    const clock = new FakeClock();
+    const ownership = new IdentityOwnership({ deviceApi, store, place: 'own', board: OLD_BOARD, clock, log: silentLog, alerts });
+    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) };
+    expect(await ownership.check(signal)).toBe('ours');
+    expect((await opened()).record('own')?.ownerTold).toBeUndefined();
+    files.faults = {};
+    const again = ownership.check(signal);
+    await clock.advance(10_000);
+    expect([await again, (await opened()).record('own')?.ownerTold]).toEqual(['ours', true]);
+  });
+
+  it('waits for a network before anything is sent, and not for ever for a platform that answers something else', async () => {
+    const old = await board(OLD_BOARD, {}, { ...RECORD, ownerTold: true });
+    let answer: Error | undefined = new PlatformError('busy', 'no route');
+    let asked = 0;
+    const deviceApi = {
+      getAttributes: async () => {
+        asked += 1;
+        if (answer !== undefined) throw answer;
+        return { client: {}, shared: {}, empty: true };
+      },
+      postAttributes: async () => {},
+    };
+    const ownership = (): IdentityOwnership =>
+      new IdentityOwnership({
+        deviceApi,
+        store: old.store,
+        place: 'own',
+        board: OLD_BOARD,
+        clock: old.clock,
+        log: silentLog,
+        alerts: old.alerts,
+      });
+    const settled: string[] = [];
+    void ownership()
+      .settle(signal)
+      .then(() => settled.push('network'));
+    await old.clock.advance(3_600_000);
+    expect(settled).toEqual([]);
+    expect(asked).toBeGreaterThan(200);
+    answer = undefined;
+    await old.clock.advance(30_000);
+    expect(settled).toEqual(['network']);
+    answer = new PlatformError('refused', 'no', { status: 500 });
+    void ownership()
+      .settle(signal)
+      .then(() => settled.push('refused'));
+    await old.clock.advance(630_000);
+    expect(settled).toEqual(['network', 'refused']);
+    answer = new PlatformError('unauthorised', 'no', { status: 401 });
+    void ownership()
+      .settle(signal)
+      .then(() => settled.push('token'));
+    await old.clock.advance(1);
+    expect(settled).toEqual(['network', 'refused', 'token']);
   });
 
   it('tells a copied card from a moved one', async () => {
@@ -142,7 +347,7 @@ describe('moving an identity', () => {
   });
 
   it("does not give up a board's own identity unasked", async () => {
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 0 }, PASSPHRASE);
+    const text = await exportIdentity({ record: RECORD, exportedAtMs: 0 }, PASSPHRASE, systemRandomBytes);
     const other = await board(NEW_BOARD, {}, { ...RECORD, deviceName: 'gateway-NEW', accessToken: 'own' });
     await expect(unpackIdentity(other.moves, { text, passphrase: PASSPHRASE, replace: false })).rejects.toThrow(/gateway-NEW/);
     await unpackIdentity(other.moves, { text, passphrase: PASSPHRASE, replace: true });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { type CredentialsSettings, type ObtainCredentialsDeps, obtainCredentials } from '../../../src/provisioning/obtain-credentials.ts';
+import { systemRandomBytes } from '../../../src/host/random.ts';
+import {
+  type CredentialsSettings,
+  leaveOtherBoard,
+  type ObtainCredentialsDeps,
+  obtainCredentials,
+} from '../../../src/provisioning/obtain-credentials.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakePlatform } from './fake-platform.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
@@ -17,22 +23,23 @@ async function given() {
   const platform = new FakePlatform();
   const alerts = new StandingAlerts();
   const signal = new AbortController().signal;
-  const start = async (settings: CredentialsSettings, change: Partial<ObtainCredentialsDeps> = {}) =>
-    obtainCredentials(
-      {
-        store: await openStore(folder, alerts),
-        provision: platform.provision,
-        tokenWorks: platform.tokenWorks,
-        clock: new FakeClock(),
-        log: silentLog,
-        alerts,
-        hide: () => {},
-        board: BOARD,
-        settings,
-        ...change,
-      },
-      signal,
-    );
+  const start = async (settings: CredentialsSettings, change: Partial<ObtainCredentialsDeps> = {}) => {
+    const deps = {
+      store: await openStore(folder, alerts),
+      provision: platform.provision,
+      tokenWorks: platform.tokenWorks,
+      clock: new FakeClock(),
+      randomBytes: systemRandomBytes,
+      log: silentLog,
+      alerts,
+      hide: () => {},
+      board: BOARD,
+      settings,
+      ...change,
+    };
+    await leaveOtherBoard(deps);
+    return obtainCredentials(deps, signal);
+  };
   return { folder, platform, alerts, start, signal };
 }
 
@@ -62,6 +69,21 @@ describe('obtaining credentials', () => {
     await token.noteRefused('configured', signal);
     expect((await start({ accessToken: 'configured' })).token.accessToken).toBe('rotated');
     expect((await start({ accessToken: 'another' })).token.accessToken).toBe('another');
+  });
+
+  it('has the rotation of a configured token again when the configuration names it again, and takes nothing of it for another', async () => {
+    const { start, signal } = await given();
+    const tokenWorks = async (token: string) => token === 'rotated';
+    const { token } = await start({ accessToken: 'configured' }, { tokenWorks });
+    await token.offerNext('rotated');
+    await token.noteRefused('configured', signal);
+    for (const wrong of ['slip-1', 'slip-2', 'slip-1']) {
+      const other = (await start({ accessToken: wrong }, { tokenWorks })).token;
+      expect([await other.noteRefused(wrong, signal), other.accessToken]).toEqual([false, wrong]);
+    }
+    expect((await start({ accessToken: 'configured' })).token.accessToken).toBe('rotated');
+    for (let n = 0; n < 5; n += 1) await start({ accessToken: `other-${n}` });
+    expect((await start({ accessToken: 'configured' })).token.accessToken).toBe('configured');
   });
 
   it('says what is missing when there is neither token nor key and secret', async () => {
@@ -113,6 +135,49 @@ describe('obtaining credentials', () => {
     expect(own.deviceName).toBe('gateway-SN-2');
     expect([...platform.devices.keys()]).toEqual(['gateway-SN-1', 'gateway-SN-2']);
     expect(platform.devices.get('gateway-SN-2')).toBe(own.token.accessToken);
+  });
+
+  it('sets aside what another board measured where it makes a device of its own, also one that had not been provisioned yet, and once', async () => {
+    for (const phase of ['in-use', 'proposed'] as const) {
+      const { folder, alerts, start } = await given();
+      await start({ provisioning: PROVISIONING });
+      if (phase === 'proposed') await (await openStore(folder)).update('own', (record) => ({ ...record, phase }));
+      const settings = { provisioning: { ...PROVISIONING, onOtherBoard: 'reprovision' as const } };
+      const leave = async (change: object = {}): Promise<boolean> => {
+        const store = await openStore(folder);
+        await leaveOtherBoard({ settings, store, alerts, ...COPY, ...change });
+        return (await openStore(folder)).setsQueueAside;
+      };
+      expect([await leave({ board: BOARD }), await leave({ settings: {} })]).toEqual([false, false]);
+      const holds = { provisioning: { ...PROVISIONING, onOtherBoard: 'hold' as const } };
+      if (phase === 'in-use') expect(await leave({ settings: holds })).toBe(false);
+      expect([await leave(), (await openStore(folder)).record('own')]).toEqual([true, undefined]);
+      await (await openStore(folder)).queueIsAside();
+      // Without network: started again before it has a device.
+      expect(await leave()).toBe(false);
+      await start(settings, COPY);
+      expect(await leave()).toBe(false);
+    }
+  });
+
+  it('provisions itself anew after refusals only where that is wanted, can be, and the token is its own', async () => {
+    for (const [settings, expected] of [
+      [{ provisioning: { ...PROVISIONING, onUnauthorised: 'reprovision' } }, true],
+      [{ provisioning: PROVISIONING }, false],
+      [{ accessToken: 'configured', provisioning: { ...PROVISIONING, onUnauthorised: 'reprovision' } }, false],
+    ] as const) {
+      const { start, platform, signal } = await given();
+      const clock = new FakeClock();
+      const found = await start(settings, { clock });
+      const { token } = found;
+      expect(Object.hasOwn(found, 'deviceName')).toBe(!('accessToken' in settings));
+      platform.devices.clear();
+      const used = token.accessToken;
+      for (let refusal = 0; refusal < 2; refusal += 1) await token.noteRefused(used, signal);
+      await clock.advance(60_000);
+      expect(await token.noteRefused(used, signal)).toBe(expected);
+      expect(token.accessToken !== used).toBe(expected);
+    }
   });
 
   it('does not take a new network card for another board, and learns a serial number that was hidden at first', async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
+import { systemRandomBytes } from '../../../src/host/random.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { type ProvisioningDeps, type ProvisioningStep, provisionDevice } from '../../../src/provisioning/provision-device.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakePlatform, type FakePlatformOptions } from './fake-platform.ts';
@@ -30,7 +32,7 @@ async function given(options: FakePlatformOptions = {}) {
         board: BOARD,
         deviceName: 'gateway-SN-1',
         secrets: [SECRET],
-        random: () => 0.5,
+        randomBytes: systemRandomBytes,
         ...change,
       },
       signal,
@@ -120,6 +122,45 @@ describe('provisioning', () => {
     expect(alerts.standing.size).toBe(0);
   });
 
+  it.each(['two\r\nlines', 'with blank', 'nul\0', '\ud800', '', '..', 'x'.repeat(256)])(
+    'goes on asking, slowly, when the platform gives %j for a token, and keeps nothing of it',
+    async (senseless) => {
+      const { start, platform, clock, alerts, kept } = await given();
+      let answers = 0;
+      const provision: ProvisioningDeps['provision'] = async (request) => {
+        answers += 1;
+        if (answers > 3) return platform.provision(request);
+        return { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: senseless };
+      };
+      const running = start({ provision });
+      await until(clock, () => alerts.standing.has('provisioning'));
+      expect(alerts.standing.get('provisioning')).toMatch(/cannot stand in an address/);
+      expect((await kept())?.phase).toBe('proposed');
+      const record = await finished(clock, running);
+      expect([platform.devices.get('gateway-SN-1'), alerts.standing.size]).toEqual([record.accessToken, 0]);
+    },
+  );
+
+  it('waits until the platform says whether an earlier name has a device, rather than making a second one', async () => {
+    const { start, platform, clock, kept } = await given();
+    platform.fail('answer-lost');
+    const stop = new AbortController();
+    const stoppedWhileItAsks: ProvisioningDeps['provision'] = async (request) => {
+      stop.abort();
+      return platform.provision(request);
+    };
+    const first = start({ deviceName: 'earlier', provision: stoppedWhileItAsks }, stop.signal);
+    await expect(first).rejects.toMatchObject({ code: 'provisioning/aborted' });
+    let silent = 3;
+    const tokenWorks: ProvisioningDeps['tokenWorks'] = async (token) => {
+      if (silent-- > 0) throw new PlatformError('busy', 'no route');
+      return platform.tokenWorks(token);
+    };
+    await finished(clock, start({ tokenWorks }));
+    expect([...platform.devices.keys()]).toEqual(['earlier']);
+    expect((await kept())?.deviceName).toBe('earlier');
+  });
+
   it('explains an unknown key or secret and does not hammer', async () => {
     const { start, platform, clock, alerts } = await given({ deviceSecret: 'another' });
     const stop = new AbortController();
@@ -159,8 +200,9 @@ describe('provisioning', () => {
     const save = faulty.save.bind(faulty);
     let refusals = 2;
     faulty.save = async (place, record) => {
-      if (record.phase === 'in-use' && refusals-- > 0) throw new Error('ENOSPC');
-      return save(place, record);
+      const next = typeof record === 'function' ? record(faulty.record(place)) : record;
+      if (next.phase === 'in-use' && refusals-- > 0) throw new Error('ENOSPC');
+      return save(place, next);
     };
     expect((await finished(clock, start({ store: faulty }))).accessToken).toBe('made-1-by-server');
     expect((await openStore(folder)).record('own')?.accessToken).toBe('made-1-by-server');

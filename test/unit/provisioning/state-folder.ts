@@ -1,11 +1,14 @@
 /** A state folder of its own for each test, and the alerts that stand. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Alerts } from '../../../src/provisioning/alerts.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 export class StandingAlerts implements Alerts {
   readonly standing = new Map<string, string>();
@@ -26,5 +29,6 @@ export async function stateFolder(): Promise<string> {
 }
 
 export function openStore(folder: string, alerts: Alerts = new StandingAlerts(), hidden: string[] = []): Promise<CredentialsStore> {
-  return CredentialsStore.open({ stateFolder: folder, log: silentLog, alerts, hide: (secret) => hidden.push(secret) });
+  const hide = (secret: string): number => hidden.push(secret);
+  return CredentialsStore.open({ stateFolder: folder, files: systemFiles, clock: new FakeClock(), log: silentLog, alerts, hide });
 }

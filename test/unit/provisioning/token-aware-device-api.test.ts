@@ -61,6 +61,13 @@ describe('the device API with the fate of its token', () => {
     expect([uploads.state.calls, calls.state.calls]).toEqual([2, 2]);
   });
 
+  it('takes an upload that somebody else forbids for no word about the token', async () => {
+    const { aware, state, deviceApi } = given({ takes: 'new' });
+    deviceApi.postTelemetry = async () => ({ kind: 'unauthorised', status: 403, text: '' });
+    expect(await aware.postTelemetry(rowsOf(), signal)).toMatchObject({ status: 403 });
+    expect(state.token).toBe('old');
+  });
+
   it('does not repeat when there is no other token', async () => {
     const { aware, state } = given({ takes: 'neither' });
     expect(await aware.postTelemetry(rowsOf(), signal)).toMatchObject({ kind: 'unauthorised', status: 401 });
@@ -73,6 +80,78 @@ describe('the device API with the fate of its token', () => {
     expect(await aware.postTelemetry(rowsOf(), signal)).toEqual({ kind: 'unauthorised', status: 0, text: 'moved to another board' });
     await expect(aware.replyRpc(1, null, signal)).rejects.toThrow('moved to another board');
     expect(state.calls).toBe(0);
+  });
+});
+
+describe('every call', () => {
+  const CALLS: Readonly<Record<string, readonly unknown[]>> = {
+    postAttributes: [{ a: 1 }],
+    getAttributes: [{ clientKeys: ['a'] }],
+    pollAttributes: [1_000],
+    pollRpc: [2_000],
+    replyRpc: [7, { ok: true }],
+    clientRpc: ['method', { a: 1 }],
+    claim: [{ secretKey: 's' }],
+    getFirmware: [{ title: 't', version: '1' }],
+  };
+
+  /** An API that notes what it is asked, and fails at first. */
+  function noting(fault?: Error) {
+    const asked: unknown[] = [];
+    const refused: string[] = [];
+    let faults = fault === undefined ? 0 : 1;
+    const deviceApi = new Proxy(
+      {},
+      {
+        get:
+          (_target, name) =>
+          async (...params: unknown[]) => {
+            asked.push([name, ...params]);
+            if (faults-- > 0) throw fault;
+            return `answer to ${String(name)}`;
+          },
+      },
+      // Whatever is called is a method of it.
+    ) as DeviceApi;
+    const noteRefused = async (token: string): Promise<boolean> => {
+      refused.push(token);
+      return true;
+    };
+    const aware = new TokenAwareDeviceApi({
+      deviceApi,
+      held: () => undefined,
+      token: { accessToken: 'old', noteAccepted: () => {}, noteRefused },
+    });
+    // The methods by name: their parameters are those of the table.
+    const call = (name: string, params: readonly unknown[]): Promise<unknown> =>
+      (aware as unknown as Record<string, (...all: unknown[]) => Promise<unknown>>)[name]?.(...params, signal) ??
+      Promise.reject(new Error(name));
+    return { aware, asked, refused, call };
+  }
+
+  it.each(Object.entries(CALLS))('%s is handed on with all it was given, and its answer back', async (name, params) => {
+    const { asked, refused, call } = noting();
+    expect(await call(name, params)).toBe(`answer to ${name}`);
+    expect([asked, refused]).toEqual([[[name, ...params, signal]], []]);
+  });
+
+  it.each(Object.entries(CALLS))('%s is repeated after a 401 alone', async (name, params) => {
+    const after401 = noting(new PlatformError('unauthorised', 'no', { status: 401 }));
+    expect(await after401.call(name, params)).toBe(`answer to ${name}`);
+    expect([after401.asked.length, after401.refused]).toEqual([2, ['old']]);
+    for (const fault of [new PlatformError('unauthorised', 'no', { status: 403 }), Object.assign(new Error('no'), { status: 401 })]) {
+      const other = noting(fault);
+      await expect(other.call(name, params)).rejects.toBe(fault);
+      expect([other.asked.length, other.refused]).toEqual([1, []]);
+    }
+  });
+
+  it('closing and preparing are handed on too', async () => {
+    const { aware, asked } = noting();
+    const rows = rowsOf();
+    aware.prepareTelemetry(rows);
+    await aware.close();
+    expect(asked).toEqual([['prepareTelemetry', rows], ['close']]);
   });
 });
 

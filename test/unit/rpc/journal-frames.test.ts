@@ -13,6 +13,11 @@ describe('journal frames', () => {
     expect(decodeFrames(Buffer.concat([encodeFrame(JOURNAL_HEAD), encodeFrame(odd)])).frames).toEqual([JOURNAL_HEAD, odd]);
   });
 
+  it('come back however deep they are', () => {
+    const deep: Frame = { kind: 'reply', payload: { reply: JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`) } };
+    expect(decodeFrames(Buffer.concat([encodeFrame(deep), encodeFrame(frame(1))])).frames).toEqual([deep, frame(1)]);
+  });
+
   it('lose only the last one to a torn tail, wherever it tears', () => {
     const bytes = file(3);
     const last = encodeFrame(frame(2)).length;
@@ -46,6 +51,22 @@ describe('journal frames', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it('are no longer than any reply makes them: what says it is longer is none', () => {
+    const ofText = (length: number): Frame => ({ kind: 'reply', payload: { text: 'x'.repeat(length - '{"text":""}'.length) } });
+    const [longest, longer] = [ofText(192 * 1024), ofText(192 * 1024 + 1)];
+    expect(decodeFrames(Buffer.concat([encodeFrame(longest), encodeFrame(longer), encodeFrame(frame(1))])).frames).toEqual([
+      longest,
+      frame(1),
+    ]);
+  });
+
+  it('of a kind that is not known are counted too', () => {
+    const odd = encodeFrame(frame(1));
+    odd.writeUInt8(9, 5);
+    odd.writeUInt32LE(crc32(odd.subarray(16), crc32(odd.subarray(4, 12))), 12);
+    expect(decodeFrames(odd)).toMatchObject({ frames: [], unknownFrames: 1, damagedBytes: 0 });
   });
 
   it('of a later version are counted, and not taken for damage', () => {

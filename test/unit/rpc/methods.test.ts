@@ -1,19 +1,25 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { runProgram } from '../../../src/host/run-program.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
-import { actuatorMethods } from '../../../src/rpc/actuator-methods.ts';
+import { type ActuatorDoor, actuatorMethods } from '../../../src/rpc/actuator-methods.ts';
 import { builtInMethods } from '../../../src/rpc/built-in-methods.ts';
 import { declaredMethods, methodLeaves } from '../../../src/rpc/declared-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import type { RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 
 const never = new AbortController().signal;
 let clock: FakeClock;
@@ -27,13 +33,16 @@ beforeEach(async () => {
   relay = new FakeActuator();
   dimmer = new FakeActuator(0);
   ends = [];
-  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/nonexistent/a.json', log: silentLog, write: async () => {} });
+  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/a.json', log: silentLog, files: new MemoryFiles(), clock });
   const actuators = [
     { settings: relaySettings('relay'), driver: relay },
     { settings: relaySettings('dimmer', { valueType: 'number', limits: { min: 0, max: 100 } }), driver: dimmer },
     { settings: relaySettings('printer', { valueType: 'string', idempotent: false }), driver: new FakeActuator('') },
   ];
-  const pulseMarks = await PulseMarks.open('/nonexistent', silentLog);
+  const pulseMarks = await PulseMarks.open(await mkdtemp(join(tmpdir(), 'turnstone-methods-')), silentLog, {
+    files: systemFiles,
+    bootId: clock.bootId,
+  });
   const desired = await DesiredStates.open(file, clock);
   control = await ActuatorControl.open(
     { actuators, memory: new ActuatorMemory({ desired, pulseMarks }), locked: () => false, clock, log: silentLog },
@@ -87,15 +96,54 @@ describe('methods of actuators', () => {
   it('can tell after a crash whether a toggle had happened, by what the hardware showed at start', async () => {
     const toggle = method(actuatorMethods(control), 'toggle');
     expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
-    expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toMatchObject({ moved: false, value: false });
+    expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toEqual({
+      ...{ name: 'relay', value: false, interrupted: true, moved: false },
+    });
     expect(await toggle.recover?.({ from: true, to: false }, { name: 'relay' })).toMatchObject({ moved: true });
     expect(await toggle.recover?.({}, { name: 'relay' })).toBeUndefined();
+    await control.set('relay', true, { by: 'safe-state' }, new AbortController().signal);
+    expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toMatchObject({ value: true, moved: false });
     const unreadable = {
       ...control,
       foundAtStart: () => undefined,
       settings: control.settings.bind(control),
     } as unknown as ActuatorControl;
     expect(await method(actuatorMethods(unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' })).toBeUndefined();
+  });
+
+  it.each([
+    ['a state for a crash', { safe: { crash: false } }, {}, [undefined, true]],
+    ['a state for a crash that is on', { safe: { crash: true } }, {}, [false, undefined]],
+    ['a state for a stop', { safe: { stop: false } }, {}, [undefined, true]],
+    ['a longest time on', { limits: { longestOnMs: 60_000 } }, {}, [undefined, true]],
+    ['a mark that it is to be switched off', {}, { marked: true }, [undefined, true]],
+    ['none of it', { safe: { start: false, noContact: { afterMs: 60_000, value: false } } }, {}, [false, true]],
+  ])('cannot tell it where the stop hook may have set what was found: with %s', async (_what, changes, marked, moved) => {
+    const told = [false, true].map((found) => {
+      const door = {
+        foundAtStart: () => found,
+        settings: () => relaySettings('relay', changes),
+        state: () => ({ name: 'relay', value: found, desired: undefined, by: undefined, pulsing: false, fault: undefined }),
+      } as Partial<ActuatorDoor> as ActuatorDoor;
+      return method(actuatorMethods(door), 'toggle').recover?.({ from: !found, to: true, ...marked }, { name: 'relay' });
+    });
+    expect(told.map((one) => (one as { moved?: boolean } | undefined)?.moved)).toEqual(moved);
+  });
+
+  it('notes of a toggle that the output was to be switched off at any rate', async () => {
+    const toggle = method(actuatorMethods(control), 'toggle');
+    await control.set('relay', false, { by: 'rpc' }, never);
+    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
+    const pulse = control.pulse('relay', { durationMs: 30_000, by: 'rpc' }, never);
+    await clock.advance(0);
+    await pulse;
+    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false, marked: true });
+    await control.set('relay', true, { by: 'rpc' }, never);
+    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false });
+    relay.write = async () => {};
+    await control.set('relay', false, { by: 'rpc' }, never).catch(() => {});
+    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false, marked: true });
+    await control.close();
   });
 });
 
@@ -131,7 +179,7 @@ describe('built-in methods', () => {
 describe('declared methods', () => {
   const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
   const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] =>
-    declaredMethods(configs, { actuators: control, readSensor: async (name) => ({ name }), clock });
+    declaredMethods(configs, { actuators: control, readSensor: async (name) => ({ name }), clock, runProgram });
 
   it('take what their actuator takes, bare or as {value}, and tell its shape', async () => {
     const methods = declare({ dim: config({ actuator: 'dimmer' }), off: config({ actuator: 'dimmer', value: 0 }) });
@@ -163,6 +211,34 @@ describe('declared methods', () => {
     expect(declare(configs)).toEqual([]);
     const table = new MethodTable({ clock, methods: actuatorMethods(control), leaves: methodLeaves(configs), locked: () => false });
     expect(() => table.admit('pulse', { name: 'relay', durationMs: 5 })).toThrow('switched off in the configuration');
+  });
+
+  it('switch off without waiting for a journal or a lockout, whatever the actuator', () => {
+    const methods = [...actuatorMethods(control), ...declare({ stop: config({ actuator: 'dimmer', value: 0 }) })];
+    expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: '' })).toBe('set');
+    const table = new MethodTable({ clock, methods, leaves: {}, locked: () => true });
+    for (const [name, value] of [
+      ['relay', false],
+      ['dimmer', 0],
+      ['printer', ''],
+    ] as const)
+      expect(table.admit('setActuator', { name, value }).name).toBe('setActuator');
+    expect(table.admit('stop', {}).name).toBe('stop');
+    for (const [name, value] of [
+      ['relay', true],
+      ['dimmer', 1],
+      ['printer', 'x'],
+    ] as const)
+      expect(() => table.admit('setActuator', { name, value })).toThrow('the machine is locked out');
+    for (const name of ['pulse', 'toggle']) expect(() => table.admit(name, { name: 'relay', durationMs: 5 })).toThrow();
+  });
+
+  it('toggle to off under lockout, and not to on', async () => {
+    const table = new MethodTable({ clock, methods: actuatorMethods(control), leaves: {}, locked: () => true });
+    expect(() => table.admit('toggle', { name: 'relay' })).toThrow('the machine is locked out');
+    await control.set('relay', true, { by: 'local' }, never);
+    expect(table.admit('toggle', { name: 'relay' }).name).toBe('toggle');
+    expect(await call(actuatorMethods(control), 'toggle', { name: 'relay' })).toMatchObject({ value: false });
   });
 
   it('may not take a built-in name for something else', () => {

@@ -3,7 +3,7 @@ import { AgentError } from '../../../src/errors.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
-import { type Checkpoint, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
+import { type Checkpoint, type RpcAnswer, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
 import type { MethodLeave, RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -100,11 +100,11 @@ describe('the RPC executor', () => {
     expect((await call(executor, 'pulseSeen')).reply).toEqual({ result: true });
   });
 
-  it.each<[Checkpoint, number, 'moves' | 'uncertain' | 'stored']>([
+  it.each<[Checkpoint, number, 'moves' | 'outcome-unknown']>([
     ['before-intent', 0, 'moves'],
-    ['after-intent', 0, 'uncertain'],
-    ['after-movement', 1, 'uncertain'],
-    ['after-reply', 1, 'stored'],
+    ['after-intent', 0, 'outcome-unknown'],
+    ['after-movement', 1, 'outcome-unknown'],
+    ['after-reply', 1, 'outcome-unknown'],
   ])('killed %s: the repeat never moves twice', async (point, movedBefore, then) => {
     dieAt = point;
     const { executor } = await start();
@@ -116,8 +116,7 @@ describe('the RPC executor', () => {
     const { reply, repeat } = await call((await start(left)).executor, 'pulse');
     expect([movedThen, moved]).toEqual([movedBefore, 1 - Number(point === 'after-intent')]);
     if (then === 'moves') expect([reply, repeat]).toEqual([{ result: 'moved' }, false]);
-    if (then === 'stored') expect([reply, repeat]).toEqual([{ result: 'moved' }, true]);
-    if (then === 'uncertain') expect([reply, repeat]).toMatchObject([{ error: { code: 'uncertain' } }, true]);
+    if (then === 'outcome-unknown') expect([reply, repeat]).toMatchObject([{ error: { code: 'outcome-unknown' } }, true]);
   });
 
   it('tells what became of an interrupted movement when the method can read it back', async () => {
@@ -133,10 +132,11 @@ describe('the RPC executor', () => {
     const { executor, journal } = await start();
     let release = (): void => {};
     storage.beforeSync = () => new Promise((resolve) => (release = resolve));
-    const answering = call(executor, 'pulse');
+    const answers: RpcAnswer[] = [];
+    void call(executor, 'pulse').then((answer) => answers.push(answer));
     await clock.advance(1_000);
-    expect((await answering).reply).toMatchObject({ error: { code: 'disk-stalled' } });
-    expect((await call(executor, 'set', { value: true })).reply).toEqual({ result: 'moved' });
+    expect(answers).toMatchObject([{ reply: { error: { code: 'disk-stalled' } } }]);
+    expect((await call(executor, 'set', { value: true }, 1)).reply).toEqual({ result: 'moved' });
     release();
     storage.beforeSync = async () => {};
     await journal.flush();
@@ -174,6 +174,99 @@ describe('the RPC executor', () => {
     expect(moved).toBe(0);
   });
 
+  it('moves for the command of another day, whatever became of the reply to the one with its id', async () => {
+    const { executor } = await start();
+    await call(executor, 'pulse');
+    await clock.advance(14 * 24 * 3_600_000);
+    expect([(await call(executor, 'pulse')).reply, moved]).toEqual([{ result: 'moved' }, 2]);
+  });
+
+  it('never gives an old answer to a command that may be new: nothing moves, until it is given again', async () => {
+    const { executor } = await start();
+    await call(executor, 'pulse');
+    await clock.advance(100_000);
+    const first = await call(executor, 'pulse');
+    expect([first.reply, first.repeat, moved]).toMatchObject([{ error: { code: 'outcome-unknown' } }, true, 1]);
+    executor.answered({ id: 0, method: 'pulse', params: {} });
+    expect([(await call(executor, 'pulse', {}, 1)).reply, moved]).toEqual([{ result: 'moved' }, 2]);
+  });
+
+  it('sets again and answers anew where a repeat cannot be told from a new command', async () => {
+    const { executor } = await start();
+    await call(executor, 'set', { value: true });
+    executor.doubtPlatform();
+    const again = await call(executor, 'set', { value: true });
+    expect([again.reply, again.repeat, moved]).toEqual([{ result: 'moved' }, true, 2]);
+  });
+
+  it.each([1, 34, 60, 599])('never moves again for an id that is handed out every %i s, each reply taken', async (everyS) => {
+    const { executor } = await start();
+    const request = { id: 0, method: 'pulse', params: {} };
+    for (let time = 0; time < 50; time += 1) {
+      await executor.answer(request, never);
+      executor.answered(request);
+      await clock.advance(everyS * 1_000);
+    }
+    expect(moved).toBe(1);
+  });
+
+  it('does not move for a persistent command that comes again under a new id after a restart of the platform', async () => {
+    const { executor } = await start();
+    await call(executor, 'pulse', { n: 1 }, 7);
+    executor.doubtPlatform();
+    expect((await call(executor, 'pulse', { n: 1 }, 0)).reply).toMatchObject({ error: { code: 'outcome-unknown' } });
+    expect((await call(executor, 'pulse', { n: 2 }, 1)).reply).toEqual({ result: 'moved' });
+    expect(moved).toBe(2);
+  });
+
+  it('tries anew what was refused before anything moved', async () => {
+    locked = true;
+    const { executor } = await start();
+    expect((await call(executor, 'pulse')).reply).toMatchObject({ error: { code: 'locked-out' } });
+    locked = false;
+    executor.doubtPlatform();
+    expect([(await call(executor, 'pulse')).reply, moved]).toEqual([{ result: 'moved' }, 1]);
+  });
+
+  it('moves for the command that its own gates refused before, also in another life of the platform', async () => {
+    let closed = true;
+    const prepare = (): undefined => {
+      if (closed) throw new AgentError('actuators/interlocked', 'never both', { recovery: 'retry' });
+    };
+    extra = [method('gated', { effect: 'move', moves: true, prepare, run: () => ++moved })];
+    const { executor } = await start();
+    expect((await call(executor, 'gated', {}, 7)).reply).toMatchObject({ error: { code: 'interlocked' } });
+    executor.doubtPlatform();
+    closed = false;
+    expect((await call(executor, 'gated', {}, 3)).reply).toEqual({ result: 1 });
+  });
+
+  it.each(['set', 'read'] as const)('does not take a movement for a %s because that came under the same id before', async (effect) => {
+    // The same words were refused, or did another thing, in an earlier life of the platform.
+    locked = effect === 'read';
+    extra = [method('gate', { effect: () => (moved === 0 && effect === 'set' ? 'set' : 'move'), moves: true, run: () => ++moved })];
+    const { executor } = await start();
+    await call(executor, 'gate', {}, 0);
+    executor.answered({ id: 0, method: 'gate', params: {} });
+    locked = false;
+    const before = moved;
+    expect((await call(executor, 'gate', {}, 1)).reply).toEqual({ result: before + 1 });
+    executor.doubtPlatform();
+    await clock.advance(300_000);
+    expect((await call(executor, 'gate', {}, 0)).reply).toMatchObject({ error: { code: 'outcome-unknown' } });
+    expect(moved).toBe(before + 1);
+  });
+
+  it('moves for every new id though no reply is ever taken', async () => {
+    const { executor } = await start();
+    for (let id = 0; id < 200; id += 1) {
+      await call(executor, 'pulse', {}, id);
+      executor.doubtPlatform();
+      await clock.advance(20_000);
+    }
+    expect(moved).toBe(200);
+  });
+
   it('counts calls of a minute, not repeats', async () => {
     leaves = { pulse: { mostPerMinute: 2 } };
     const { executor } = await start();
@@ -195,7 +288,7 @@ describe('the RPC executor', () => {
     leaves = { read: { enabled: false }, set: { mostPerMinute: 5 } };
     const { executor } = await start();
     const { reply } = await call(executor, 'listMethods');
-    const listed = reply.result as { name: string; params: JsonValue; mostPerMinute?: number }[];
+    const listed = reply?.result as { name: string; params: JsonValue; mostPerMinute?: number }[];
     expect(listed.map(({ name }) => name)).toEqual(['set', 'pulse', 'listMethods']);
     expect(listed[0]).toMatchObject({ params: { type: 'object', properties: { value: { type: 'boolean' } } }, mostPerMinute: 5 });
   });

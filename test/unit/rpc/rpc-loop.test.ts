@@ -3,6 +3,7 @@ import { AgentError } from '../../../src/errors.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcRequest } from '../../../src/platform/device-api.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
@@ -17,7 +18,16 @@ let polls: (RpcRequest | 'silence' | 'at-once' | 'dead' | Error)[];
 let happened: string[];
 let replyFaults: (Error | undefined)[];
 let restarts: number;
+/** How long the slow methods take. */
+let slowMs: number;
 let requestsHandled: number;
+/** Calls that end only when they are given up. */
+let replyHangs: number;
+let replyTried: () => void;
+/** How much had happened at each contact. */
+let contacts: number[];
+/** Requests whose reply counts as taken. */
+let noted: number[];
 
 const busy = new AgentError('platform/busy', 'busy', { recovery: 'retry' });
 const refused = new AgentError('platform/refused', 'refused', { recovery: 'drop' });
@@ -33,12 +43,36 @@ const deviceApi = {
     if (next === 'dead') return await new Promise(() => {});
     return next;
   },
-  replyRpc: async (id: number, reply: JsonValue): Promise<void> => {
+  replyRpc: async (id: number, reply: JsonValue, signal: AbortSignal): Promise<void> => {
+    if (replyHangs > 0 && replyFaults.length === 0) {
+      replyHangs -= 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      happened.push(`reply ${id} given up`);
+      throw busy;
+    }
     const fault = replyFaults.shift();
+    replyTried();
     happened.push(`reply ${id} ${fault === undefined ? JSON.stringify(reply) : 'fails'}`);
     if (fault !== undefined) throw fault;
   },
 };
+
+class NotingExecutor extends RpcExecutor {
+  override answered(request: RpcRequest): void {
+    noted.push(request.id);
+    super.answered(request);
+  }
+}
+
+async function slowly(): Promise<JsonValue> {
+  requestsHandled += 1;
+  await clock.sleep(slowMs, new AbortController().signal);
+  return requestsHandled;
+}
+
+function noMore(): void {
+  polls = [];
+}
 
 function countRestart(): void {
   restarts += 1;
@@ -54,9 +88,11 @@ async function run(): Promise<void> {
     },
   };
   const restart = { ...echo, name: 'restart', effect: 'move' as const, afterReply: countRestart };
-  const methods = new MethodTable({ clock, methods: [echo, restart], leaves: {}, locked: () => false });
-  const executor = new RpcExecutor({ journal, methods, clock, log: silentLog });
-  const loop = runRpcLoop({ deviceApi, executor, clock, log: silentLog, random: () => 0.5 }, stop.signal);
+  const slow = { ...echo, name: 'slow', effect: 'read' as const, deadlineMs: 600_000, run: () => slowly() };
+  const slowMove = { ...slow, name: 'slowMove', effect: 'move' as const };
+  const methods = new MethodTable({ clock, methods: [echo, restart, slow, slowMove], leaves: {}, locked: () => false });
+  const executor = new NotingExecutor({ journal, methods, clock, log: silentLog });
+  const loop = runRpcLoop({ deviceApi, executor, clock, log: silentLog, onContact: () => contacts.push(happened.length) }, stop.signal);
   await clock.advance(0);
   await loop;
 }
@@ -69,8 +105,13 @@ beforeEach(() => {
   polls = [];
   happened = [];
   replyFaults = [];
+  replyHangs = 0;
+  replyTried = () => {};
+  contacts = [];
   restarts = 0;
+  slowMs = 0;
   requestsHandled = 0;
+  noted = [];
 });
 
 describe('the RPC loop', () => {
@@ -81,16 +122,23 @@ describe('the RPC loop', () => {
     expect(happened).toEqual(['poll@0', 'reply 0 {"result":0}', 'poll@0', 'reply 1 {"result":1}', 'poll@0']);
   });
 
+  it('takes a request for contact, and neither silence nor a fault', async () => {
+    polls = ['silence', echo(0), 'at-once', busy, echo(1)];
+    void run();
+    await clock.advance(60_000);
+    expect(contacts).toEqual([2, 6]);
+  });
+
   it('polls again at once after a silent poll of 20 to 25 s', async () => {
     void run();
     await clock.advance(50_000);
     expect(happened).toEqual(['poll@0', 'poll@22500', 'poll@45000']);
   });
 
-  it('notices a dead connection within the poll time and 10 s', async () => {
+  it('gives up a poll that never ends, within its time and 30 s', async () => {
     polls = ['dead'];
     void run();
-    await clock.advance(22_500 + 10_000 + 1_000);
+    await clock.advance(22_500 + 30_000 + 1_000);
     expect(happened.length).toBe(2);
   });
 
@@ -99,6 +147,16 @@ describe('the RPC loop', () => {
     void run();
     await clock.advance(10_000);
     expect(happened).toEqual(['poll@0', 'poll@550', 'poll@1650', 'poll@3850', 'reply 0 {"result":0}', 'poll@3850']);
+  });
+
+  it('waits as long as the server asks, and no longer than five minutes', async () => {
+    polls = [
+      new PlatformError('busy', 'later', { retryAfterMs: 120_000 }),
+      new PlatformError('busy', 'much later', { retryAfterMs: 3_600_000 }),
+    ];
+    void run();
+    await clock.advance(500_000);
+    expect(happened.slice(0, 3)).toEqual(['poll@0', 'poll@120000', 'poll@420000']);
   });
 
   it('asks once a minute at most while the token is refused', async () => {
@@ -135,16 +193,176 @@ describe('the RPC loop', () => {
     expect(happened.filter((what) => what.startsWith('reply'))).toEqual(['reply 0 fails', 'reply 0 fails', 'reply 0 {"result":0}']);
   });
 
-  it('goes back to polling when a reply is never taken, and gives the stored one at the next hand-out', async () => {
+  it('goes back to polling when a reply is never taken, and answers the next hand-out', async () => {
     polls = [echo(0)];
     replyFaults = Array(1_000).fill(busy);
     void run();
     await clock.advance(26_000);
+    expect(happened.filter((what) => what === 'reply 0 fails').length).toBeLessThan(20);
     replyFaults = [];
     polls = [echo(0)];
     await clock.advance(60_000);
     expect(happened.filter((what) => what.endsWith('{"result":0}')).length).toBe(1);
-    expect(requestsHandled).toBe(1);
+  });
+
+  it.each<[string, (RpcRequest | 'silence' | 'at-once' | 'dead' | Error)[]]>([
+    ['a poll that failed', [busy]],
+    ['a poll that was cut', ['at-once']],
+    ['a poll that never ended', ['dead']],
+  ])('does not give the old answer to what may be a new command after %s, and moves for the one after', async (_, between) => {
+    const restart = (id: number): RpcRequest => ({ id, method: 'restart', params: {} });
+    polls = [restart(0), ...between, restart(0), restart(1)];
+    // Not taken: of a platform that is the same one, the next would be a repeat, and get the old answer.
+    replyFaults = [refused, refused];
+    void run();
+    await clock.advance(120_000);
+    expect(happened.filter((what) => what.startsWith('reply') && !what.endsWith('fails'))).toEqual([
+      expect.stringContaining('reply 0 {"error":{"code":"outcome-unknown"'),
+      expect.stringContaining('reply 1 {"result"'),
+    ]);
+    expect(restarts).toBe(2);
+  });
+
+  it('takes a poll that brought nothing in its whole time for no sign of a restart', async () => {
+    const restart = { id: 0, method: 'restart', params: {} };
+    polls = [restart, 'silence', restart];
+    replyFaults = [refused, refused];
+    void run();
+    await clock.advance(30_000);
+    expect(happened.filter((what) => what.startsWith('reply 0')).at(-1)).toContain('{"result"');
+    expect(restarts).toBe(1);
+  });
+
+  it('takes a refused reply for no sign of a restart', async () => {
+    const restart = { id: 0, method: 'restart', params: {} };
+    polls = [restart, restart];
+    replyFaults = [refused, refused];
+    void run();
+    await clock.advance(1_000);
+    expect(happened.filter((what) => what.startsWith('reply')).at(-1)).toContain('{"result"');
+    expect(restarts).toBe(1);
+  });
+
+  it('takes a reply for taken only when the platform has taken it', async () => {
+    polls = [echo(0), 'silence', echo(1)];
+    replyFaults = [...Array(1_000).fill(busy)];
+    void run();
+    await clock.advance(4_000);
+    expect(noted).toEqual([]);
+    replyFaults = [];
+    await clock.advance(60_000);
+    expect(noted).toEqual([1]);
+  });
+
+  it('tries a reply for 3 s, and then at the next hand-out', async () => {
+    polls = Array(2).fill({ id: 0, method: 'slowMove', params: {} });
+    replyFaults = Array(6).fill(busy);
+    const tried: number[] = [];
+    replyTried = () => tried.push(Math.round(clock.monotonicMs()));
+    void run();
+    await clock.advance(20_000);
+    expect(tried).toEqual([0, 110, 330, 770, 1_650, 1_650, 1_760]);
+    expect([happened.at(6), happened.at(-2), requestsHandled]).toEqual(['poll@1650', 'reply 0 {"result":1}', 1]);
+  });
+
+  it('does not give the answer to what asks after replies that failed for too long', async () => {
+    polls = Array(1_000).fill({ id: 0, method: 'slowMove', params: {} });
+    replyFaults = Array(1_000).fill(busy);
+    void run();
+    await clock.advance(60_000);
+    replyFaults = [];
+    replyTried = noMore;
+    await clock.advance(60_000);
+    const said = happened.filter((what) => what.startsWith('reply') && !what.endsWith('fails'));
+    expect([said, requestsHandled]).toEqual([[expect.stringContaining('outcome-unknown')], 1]);
+  });
+
+  it('sends no reply to what may have the id after the pause that was asked for', async () => {
+    const restart = { id: 0, method: 'restart', params: {} };
+    polls = [restart, echo(0, 'new')];
+    replyFaults = [new PlatformError('busy', 'later', { retryAfterMs: 60_000 })];
+    void run();
+    await clock.advance(70_000);
+    expect(happened.slice(0, 4)).toEqual(['poll@0', 'reply 0 fails', 'poll@60000', 'reply 0 {"result":"new"}']);
+  });
+
+  it.each([
+    [0, ['reply 0 given up', 'poll@30000']],
+    [1, ['reply 0 fails', 'reply 0 given up', 'poll@3000']],
+  ])('sends no reply in a turn that comes too late, with %i failed before it', async (failed, then) => {
+    polls = [echo(0)];
+    replyFaults = Array(failed).fill(busy);
+    replyHangs = 1;
+    void run();
+    await clock.advance(30_000);
+    expect(happened.slice(1, then.length + 1)).toEqual(then);
+  });
+
+  it.each([
+    [4_999, '"result"'],
+    [5_000, '"outcome-unknown"'],
+  ])('takes a failed reply, and %i ms until the next hand-out, for %s', async (retryAfterMs, answer) => {
+    const move = { id: 0, method: 'slowMove', params: {} };
+    polls = [move, move];
+    replyFaults = [new PlatformError('busy', 'later', { retryAfterMs })];
+    void run();
+    await clock.advance(10_000);
+    expect([happened.at(3), requestsHandled]).toEqual([expect.stringContaining(answer), 1]);
+  });
+
+  describe('while a method takes minutes', () => {
+    const slow = (id: number, method = 'slowMove'): RpcRequest => ({ id, method, params: {} });
+    const replies = (): string[] => happened.filter((what) => what.startsWith('reply'));
+
+    it.each(['slow', 'slowMove'])('asks whether %s is still waited for, and answers its last hand-out', async (method) => {
+      slowMs = 300_000;
+      polls = Array(1_000).fill(slow(0, method));
+      replyTried = noMore;
+      void run();
+      await clock.advance(299_000);
+      expect([happened.length >= 12, replies()]).toEqual([true, []]);
+      await clock.advance(20_000);
+      expect([replies(), requestsHandled]).toEqual([['reply 0 {"result":1}'], 1]);
+    });
+
+    it('answers another command meanwhile, and nobody with what is too late', async () => {
+      slowMs = 60_000;
+      polls = [slow(0), echo(0, 'another life')];
+      void run();
+      await clock.advance(120_000);
+      expect(replies()).toEqual(['reply 0 {"result":"another life"}']);
+    });
+
+    it('does not give its answer to what may be the same command of another life', async () => {
+      slowMs = 60_000;
+      polls = [slow(0), busy, ...Array(100).fill(slow(0))];
+      replyTried = noMore;
+      void run();
+      await clock.advance(120_000);
+      expect(replies()).toEqual([expect.stringContaining('outcome-unknown')]);
+      expect(requestsHandled).toBe(1);
+    });
+
+    it('ends, when told to, only after it', async () => {
+      slowMs = 60_000;
+      polls = [slow(0)];
+      let isOver = false;
+      const loop = run().then(() => (isOver = true));
+      await clock.advance(30_000);
+      stop.abort();
+      await clock.advance(29_000);
+      expect(isOver).toBe(false);
+      await clock.advance(1_000);
+      await loop;
+    });
+  });
+
+  it.each([unauthorised, new Error('a fault of the program')])('does not try a reply again after %s', async (fault) => {
+    polls = [echo(0), echo(1)];
+    replyFaults = [fault];
+    void run();
+    await clock.advance(0);
+    expect([happened.slice(1, 4), noted]).toEqual([['reply 0 fails', 'poll@0', 'reply 1 {"result":1}'], [1]]);
   });
 
   it('replaces a reply that the platform refuses by an error', async () => {
@@ -164,7 +382,7 @@ describe('the RPC loop', () => {
     replyFaults = [];
     polls = [{ id: 5, method: 'restart', params: {} }];
     await clock.advance(60_000);
-    expect([restarts, happened.some((what) => what.startsWith('reply 5 {'))]).toEqual([1, true]);
+    expect([restarts, happened.some((what) => what.startsWith('reply 5 {"error":{"code":"outcome-unknown"'))]).toEqual([1, true]);
   });
 
   it('ends when told to', async () => {

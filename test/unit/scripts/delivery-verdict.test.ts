@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AppendedValue, judgeDelivery, type ShownValue, type StoredValue } from '../../../scripts/demo/delivery-verdict.ts';
+import { type AppendedValue, judgeDelivery, lastPause, type ShownValue, type StoredValue } from '../../../scripts/demo/delivery-verdict.ts';
 
 const OFFSET = 1_700_000_000_000;
 
@@ -63,5 +63,20 @@ describe('the verdict over a demo', () => {
     const { stored, judge } = given();
     stored.push({ ts: OFFSET + 9_500, value: 12 });
     expect(judge()).toMatchObject({ missing: 0, different: 1 });
+  });
+
+  it('allows for a clock that was slewed during the run, and for no more than that', () => {
+    const { shown, appended, stored } = given();
+    const slewed = stored.map(({ ts, value }, n) => ({ value, ts: ts - 6 * n }));
+    const judge = (offsetMovedMs: number) =>
+      judgeDelivery({ shown, appended, stored: new Map([['door', slewed]]), wallOffsetMs: OFFSET, offsetMovedMs });
+    expect(judge(54)).toMatchObject({ missing: 0, different: 0 });
+    expect(judge(0)).toMatchObject({ missing: 6 });
+  });
+
+  it('cuts a run only where no rounded time can fall on the wrong side', () => {
+    const at = (...times: number[]): AppendedValue[] => times.map((monotonicMs) => ({ key: 'door', value: 1, monotonicMs, life: 'a' }));
+    expect(lastPause(at(1_500, 0, 1_501, 1_000))).toBe(1_250);
+    expect(() => lastPause(at(0, 10, 20))).toThrow('no two durable entries are 80 ms apart');
   });
 });

@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Ports } from '../../../src/hardware/ports.ts';
+import { sendableKey } from '../../../src/platform/wire-values.ts';
 import { openCommand } from '../../../src/sensors/command.ts';
+import { createSensor } from '../../../src/sensors/create-sensor.ts';
 import { checkReadings, openModule } from '../../../src/sensors/module.ts';
 import { forRandomBytes } from '../../support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 let folder = '';
 const deps = () => sensorDeps({ ports: {} as never as Ports as never, folder });
 beforeEach(async () => {
@@ -120,6 +122,46 @@ describe('a module', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     const second = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 2 }] });');
     expect([await first.read(signal), await second.read(signal)]).toMatchObject([[{ value: 1 }], [{ value: 2 }]]);
+  });
+
+  it('gives all that is good of a read in which something is not, and says once what was left out', () => {
+    const problems: string[] = [];
+    const list = [
+      { key: 'level', value: 1.5 },
+      { key: '<b>{{x}}</b>', value: 2, takenAtMs: -1 },
+      { key: 'nothing', value: undefined },
+      { key: 'none', value: Number.NaN },
+      { key: 5, value: 1 },
+      { key: '', value: 1 },
+      null,
+      { key: 'work', value: () => {} },
+      { key: 'long', value: 9_007_199_254_740_993n },
+    ];
+    expect(checkReadings(list, 'driver', (problem) => problems.push(problem))).toEqual([
+      { key: 'level', value: 1.5 },
+      { key: '<b>{{x}}</b>', value: 2, takenAtMs: -1 },
+      { key: 'long', value: 9_007_199_254_740_993n },
+    ]);
+    expect(problems).toHaveLength(6);
+    expect(() => checkReadings([{ key: 'none', value: null }], 'driver')).toThrow(/driver: no value for "none": null is not stored/);
+    expect(checkReadings([], 'driver')).toEqual([]);
+  });
+
+  it('speaks under the names that the platform keeps, whether it is asked or speaks by itself', async () => {
+    const file = await write(`export const openSensor = async () => ({
+      read: async () => [{ key: 'level', value: 1 }, { key: '{{deep}}', value: 2 }, { key: 'broken', value: NaN }],
+      subscribe: (say) => { say([{ key: '<b>', value: 3 }]); return () => {}; },
+    });`);
+    const config = sensorConfig({ name: 'tank', kind: 'module', file });
+    const sensor = await createSensor(config, deps(), signal);
+    expect(await sensor.read(signal)).toEqual([
+      { key: 'level', value: 1 },
+      { key: sendableKey('{{deep}}'), value: 2 },
+    ]);
+    const said: unknown[] = [];
+    sensor.subscribe?.((readings) => said.push(...readings));
+    expect(said).toEqual([{ key: sendableKey('<b>'), value: 3 }]);
+    await sensor.close();
   });
 
   it('cannot put anything but readings into the outbox', () => {

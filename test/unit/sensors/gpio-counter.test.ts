@@ -2,15 +2,20 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { LineEdge } from '../../../src/hardware/gpio-port.ts';
+import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { type Files, systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { openGpioCounter, SavedTotal } from '../../../src/sensors/gpio-counter.ts';
 import { frequencyOf, openGpioFrequency } from '../../../src/sensors/gpio-frequency.ts';
+import type { LeftTotals } from '../../../src/sensors/sensor-deps.ts';
 import { type BoardBench, openBoardBench, until } from '../../support/board-bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
+import { MemoryFiles, type Operation } from '../../support/memory-files.ts';
+import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 const clean: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const undo of clean.splice(0)) await undo();
@@ -56,6 +61,25 @@ describe('a pulse counter', () => {
   });
 });
 
+describe('a counter whose disk does not answer', () => {
+  it('watches its line at once, and tells how fast it counts', async () => {
+    const clock = new FakeClock();
+    const files = new MemoryFiles();
+    files.addFaults({ fail: () => ({ code: 'EIO' }) });
+    let edge: (edge: LineEdge) => void = () => {};
+    const input = { watch: (listener: typeof edge) => (edge = listener), read: async () => 1, close: async () => {} };
+    const ports = { gpio: { openInput: async () => input } } as unknown as Ports; // the only port that it asks
+    const config = sensorConfig({ name: 'water', kind: 'gpio-counter', line: 'GPIO5' });
+    const deps = { ...OF_THIS_MACHINE, ports, clock, files, log: silentLog, stateFolder: '/state' };
+    const sensor = await openGpioCounter(config, deps, signal);
+    expect(await sensor.read(signal)).toEqual([]);
+    for (let n = 0; n < 3; n += 1) edge({ level: 1, monotonicMs: clock.monotonicMs(), missed: 0 });
+    await clock.advance(1_000);
+    expect(await sensor.read(signal)).toEqual([{ key: 'rate', value: 3, unit: '1/s' }]);
+    await sensor.close();
+  });
+});
+
 describe('a counter whose chip is pulled out', () => {
   // Found in the lab: the total stood still, and nobody was told.
   it('fails instead of counting nothing, and counts on when the chip is back', async () => {
@@ -70,8 +94,16 @@ describe('a counter whose chip is pulled out', () => {
 });
 
 describe('SavedTotal', () => {
-  const open = async (folder: string, clock: FakeClock): Promise<SavedTotal> =>
-    await SavedTotal.open(folder, 'water', { clock, log: silentLog, saveEveryMs: 60_000 });
+  const open = async (
+    folder: string,
+    clock: FakeClock,
+    files: Files = systemFiles,
+    leftTotals: LeftTotals = new Map(),
+  ): Promise<SavedTotal> => {
+    const total = new SavedTotal(folder, 'water', { files, clock, log: silentLog, saveEveryMs: 60_000, leftTotals });
+    await total.load();
+    return total;
+  };
   const folderOf = async (): Promise<string> => {
     const folder = await mkdtemp(join(tmpdir(), 'turnstone-counter-'));
     clean.push(() => rm(folder, { recursive: true, force: true }));
@@ -111,6 +143,97 @@ describe('SavedTotal', () => {
     expect((await open(folder, clock)).count).toBe(10);
   });
 
+  it('counts while the disk gives nothing, and is told when it is known what the pulses are added to', async () => {
+    const [files, clock] = [new MemoryFiles(), new FakeClock()];
+    await files.makeFolder('/counters');
+    const first = await open('/counters', clock, files);
+    first.add(10);
+    await first.close();
+    const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? { code: 'EIO' } : undefined) });
+    const total = await open('/counters', clock, files);
+    total.add(5);
+    await clock.advance(120_000);
+    expect([total.count, total.added]).toEqual([undefined, 5]);
+    heal();
+    await clock.advance(10_000);
+    expect(total.count).toBe(15);
+    await total.close();
+    expect([(await open('/counters', clock, files)).count, clock.pending]).toEqual([15, 0]);
+  });
+
+  it('begins at 0 on a disk that takes nothing and holds nothing, and writes when it takes it', async () => {
+    const [files, clock] = [new MemoryFiles(), new FakeClock()];
+    const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? undefined : { code: 'EROFS' }) });
+    const total = await open('/counters', clock, files);
+    total.add(5);
+    await clock.advance(60_001);
+    expect(total.count).toBe(5);
+    heal();
+    total.add(1);
+    await clock.advance(60_001);
+    expect((await open('/counters', clock, files)).count).toBe(6);
+  });
+
+  describe('that is opened anew in the same process', () => {
+    const disk = (fails: readonly Operation[]): MemoryFiles => {
+      const files = new MemoryFiles();
+      files.addFaults({ fail: (op) => (fails.includes(op) ? { code: 'EIO' } : undefined) });
+      return files;
+    };
+
+    it('goes on from what it told, though the disk did not take it', async () => {
+      const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
+      const first = await open('/counters', clock, files, left);
+      first.add(1_000);
+      await clock.advance(60_001);
+      const heal = files.addFaults({ fail: (op) => (op === 'write' ? { code: 'ENOSPC' } : undefined) });
+      first.add(500);
+      await first.close();
+      const second = await open('/counters', clock, files, left);
+      second.add(1);
+      expect(second.count).toBe(1_501);
+      await second.close();
+      heal();
+      const third = await open('/counters', clock, files, left);
+      expect(third.count).toBe(1_501);
+      await third.close();
+      expect((await open('/counters', clock, files)).count).toBe(1_501);
+    });
+
+    it('waits for what the one before it still writes, and for its last pulse', async () => {
+      const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
+      const synced = Promise.withResolvers<void>();
+      const lastPulse = Promise.withResolvers<void>();
+      const first = await open('/counters', clock, files, left);
+      first.add(10);
+      const end = files.addFaults({ delay: (op) => (op === 'sync' ? synced.promise : undefined) });
+      const closed = first.close(lastPulse.promise);
+      const opening = open('/counters', clock, files, left);
+      first.add(5);
+      lastPulse.resolve();
+      await clock.advance(1_000);
+      const second = await opening;
+      second.add(1);
+      expect([second.count, second.added]).toEqual([undefined, 1]);
+      end();
+      synced.resolve();
+      await closed;
+      await until('the total', async () => second.count !== undefined);
+      expect(second.count).toBe(16);
+    });
+
+    it('loses no pulse of those before it that never knew where they began', async () => {
+      const [files, clock, left] = [disk(['open', 'read']), new FakeClock(), new Map()];
+      for (const pulses of [5, 6]) {
+        const unknown = await open('/counters', clock, files, left);
+        unknown.add(pulses);
+        await unknown.close();
+      }
+      const total = await open('/counters', clock, new MemoryFiles(), left);
+      expect(total.count).toBe(11);
+    });
+  });
+
   it('sets a file aside that it cannot read, and counts from 0', async () => {
     const [folder, clock] = [await folderOf(), new FakeClock()];
     for (const wrong of [
@@ -126,6 +249,17 @@ describe('SavedTotal', () => {
 });
 
 describe('a frequency', () => {
+  it('is none of a line whose chip was pulled out, and is measured again when the chip is back', async () => {
+    const bench = await pulses(100);
+    const config = sensorConfig({ name: 'fan', kind: 'gpio-frequency', line: 'METER', gate: '100ms' });
+    const sensor = await openGpioFrequency(config, sensorDeps(bench), signal);
+    bench.board.bench.fault('gpiochip0', 'unplug');
+    await expect(sensor.read(signal)).rejects.toMatchObject({ code: 'hardware/gpio-failed', recovery: 'retry' });
+    bench.board.bench.fault('gpiochip0', null);
+    await until('a frequency', async () => Number((await sensor.read(signal))[0]?.value) > 0);
+    await sensor.close();
+  });
+
   it('is measured from the times of the edges', async () => {
     const bench = await pulses(50);
     const sensor = await openGpioFrequency(
@@ -144,11 +278,19 @@ describe('a frequency', () => {
     await sensor.close();
   });
 
+  it('is not told of a gate that its deadline cut short', async () => {
+    const bench = await pulses(50);
+    const config = sensorConfig({ name: 'fan', kind: 'gpio-frequency', line: 'METER', gate: '400ms' });
+    const sensor = await openGpioFrequency(config, sensorDeps(bench), signal);
+    await expect(sensor.read(AbortSignal.timeout(100))).rejects.toMatchObject({ code: 'hardware/deadline' });
+    await sensor.close();
+  });
+
   it('counts whole periods, those the kernel could not deliver too', () => {
     const edge = (monotonicMs: number, missed = 0) => ({ level: 1 as const, monotonicMs, missed });
-    expect(frequencyOf([], 1_000)).toBe(0);
-    expect(frequencyOf([edge(5)], 1_000)).toBe(1);
-    expect(frequencyOf([edge(0), edge(20), edge(40)], 1_000)).toBe(50);
-    expect(frequencyOf([edge(0), edge(40, 1)], 1_000)).toBe(50);
+    expect(frequencyOf([])).toBe(0);
+    expect(frequencyOf([edge(5)])).toBe(0); // one edge is no period, however long the gate
+    expect(frequencyOf([edge(0), edge(20), edge(40)])).toBe(50);
+    expect(frequencyOf([edge(0), edge(40, 1)])).toBe(50);
   });
 });

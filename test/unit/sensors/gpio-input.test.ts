@@ -4,7 +4,7 @@ import type { Reading } from '../../../src/sensors/sensor.ts';
 import { type BoardBench, openBoardBench, until } from '../../support/board-bench.ts';
 import { sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 let bench: BoardBench;
 afterEach(() => bench.close());
 

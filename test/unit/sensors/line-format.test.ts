@@ -1,10 +1,15 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { csvFields } from '../../../src/sensors/csv-fields.ts';
 import { type LineFormat, lineParser } from '../../../src/sensors/line-format.ts';
 import { LineSplitter } from '../../../src/sensors/line-splitter.ts';
+import { sorted } from '../../../src/sensors/outcome.ts';
 import { forRandomBytes } from '../../support/random-bytes.ts';
 
 const format = (more: Partial<LineFormat>): LineFormat => ({ format: 'json', separator: ',', key: 'value', ...more });
-const pairs = (more: Partial<LineFormat>, line: string): unknown => lineParser(format(more))(line).map(({ key, value }) => [key, value]);
+const pairs = (more: Partial<LineFormat>, line: string): unknown =>
+  sorted(lineParser(format(more))(line)).readings.map(({ key, value }) => [key, value]);
 
 describe('lineParser', () => {
   it('reads JSON: every member a key, longs unharmed, nested values as they are', () => {
@@ -15,6 +20,16 @@ describe('lineParser', () => {
       ['where', { x: 1 }],
     ]);
     expect(pairs({ key: 'flow' }, ' 12.5\r')).toEqual([['flow', 12.5]]);
+  });
+
+  // Python: json.dumps({"t": float("nan"), "h": 40, "p": float("-inf"), "name": "NaN \\" Infinity"})
+  it('does not lose a line of JSON over a number that is none', () => {
+    expect(pairs({}, '{"t": NaN, "h": 40, "p": -Infinity, "name": "NaN \\" Infinity"}')).toEqual([
+      ['h', 40],
+      ['name', 'NaN " Infinity'],
+    ]);
+    expect(() => pairs({}, 'NaN')).toThrow(/without a value/);
+    expect(() => pairs({}, '{"t": NaNa}')).toThrow(/not json/);
   });
 
   it('reads CSV by its columns, passing over unnamed ones', () => {
@@ -29,6 +44,48 @@ describe('lineParser', () => {
     expect(() => pairs({ format: 'csv', columns: ['a', 'b'] }, '1')).toThrow(/not csv/);
   });
 
+  it('keeps the columns of CSV in their places, whatever separates them and however empty they are', () => {
+    const columns = ['a', 'b', 'c'];
+    expect(pairs({ format: 'csv', separator: '\t', columns }, '\t\t7\r')).toEqual([['c', 7]]);
+    expect(pairs({ format: 'csv', separator: '\t', columns }, '5\t\t')).toEqual([['a', 5]]);
+    expect(pairs({ format: 'csv', separator: ' ', columns }, ' 6 7')).toEqual([
+      ['b', 6],
+      ['c', 7],
+    ]);
+  });
+
+  it('takes quotes off, and what they hold as it is', () => {
+    expect(pairs({ format: 'csv', columns: ['a', 'b', 'c', 'd'] }, '"21.5", "x, ""y"" " ,"",open')).toEqual([
+      ['a', 21.5],
+      ['b', 'x, "y" '],
+      ['d', 'open'],
+    ]);
+    expect(() => pairs({ format: 'csv', columns: ['a'] }, '"21.5')).toThrow(/not csv/);
+    expect(() => pairs({ format: 'csv', columns: ['a'] }, '"21"5')).toThrow(/not csv/);
+  });
+
+  it('splits lines as the csv module of Python does', async () => {
+    const { cases } = JSON.parse(await readFile(join(import.meta.dirname, '../../fixtures/sensors/csv-python.json'), 'utf8')) as {
+      readonly cases: readonly (readonly [string, string, readonly string[]])[];
+    };
+    for (const [line, separator, fields] of cases) expect(csvFields(line, separator).map(({ text }) => text)).toEqual(fields);
+    expect(cases).toHaveLength(120);
+  });
+
+  it('leaves out alone what the line itself calls no number', () => {
+    const outcomes = lineParser(format({ format: 'csv', columns: ['t', 'h', 'p', 'name'] }))('nan,40,-Inf,nancy');
+    const { readings, refused } = sorted(outcomes);
+    expect(readings).toEqual([
+      { key: 'h', value: 40 },
+      { key: 'name', value: 'nancy' },
+    ]);
+    expect(refused.map(({ key, fault }) => [key, fault.code])).toEqual([
+      ['t', 'sensors/no-value'],
+      ['p', 'sensors/no-value'],
+    ]);
+    expect(() => pairs({ format: 'number' }, 'NaN')).toThrow(/the line says NaN/);
+  });
+
   it('reads the named groups of a regular expression', () => {
     expect(pairs({ format: 'regex', pattern: '^T=(?<t>[-\\d.]+) H=(?<h>\\d+)?' }, 'T=-3.5 H=')).toEqual([['t', -3.5]]);
     expect(() => pairs({ format: 'regex', pattern: '^T=(?<t>\\d+)' }, 'nothing')).toThrow(/without a value/);
@@ -40,10 +97,14 @@ describe('lineParser', () => {
     expect(() => pairs({ format: 'number' }, '12 kg')).toThrow(/not number/);
   });
 
-  it('leaves out keys that the platform would lose, and numbers that are none', () => {
-    expect(pairs({}, '{"<b>":1," ":2,"__proto__":{"x":1},"ok":3}')).toEqual([['ok', 3]]);
+  it('keeps every key, whatever the platform thinks of it, and leaves out numbers that are none', () => {
+    expect(pairs({}, '{"<b>":1," ":2,"__proto__":{"x":1},"ok":3}')).toEqual([
+      ['<b>', 1],
+      [' ', 2],
+      ['ok', 3],
+    ]);
     expect(() => pairs({}, '{}')).toThrow(/without a value/);
-    expect(() => pairs({ format: 'number' }, 'Infinity')).toThrow(/not number/);
+    expect(() => pairs({ format: 'number' }, 'Infinity')).toThrow(/the line says Infinity/);
   });
 
   it('answers every line with readings or an AgentError, whatever the bytes', () => {
@@ -57,7 +118,7 @@ describe('lineParser', () => {
       const parser = parsers[Math.floor(random() * parsers.length)];
       // Half of them look like JSON from afar.
       const text = random() < 0.5 ? `{"a":${bytes.toString('latin1')}}` : bytes.toString('utf8');
-      for (const { key, value } of parser?.(text) ?? []) {
+      for (const { key, value } of sorted(parser?.(text) ?? []).readings) {
         if (key === '' || value === null || (typeof value === 'number' && !Number.isFinite(value)))
           throw new Error(`${key}: ${String(value)} was reported as good`);
       }
@@ -77,12 +138,36 @@ describe('LineSplitter', () => {
         tooLong += 1;
       },
     });
+    splitter.expectLine();
     for (const piece of pieces) splitter.take(Buffer.from(piece));
     return { lines, tooLong };
   };
 
   it('puts lines together from pieces of any size, also when the delimiter is cut in two', () => {
     expect(split({ delimiter: '\r\n' }, 'on', 'e\r', '\ntwo\r\nth').lines).toEqual(['one', 'two']);
+  });
+
+  it('drops what comes before the first line end, and again after a port was plugged in', () => {
+    const lines: string[] = [];
+    const splitter = new LineSplitter({ delimiter: '\n', longest: 64, onLine: (line) => lines.push(line) });
+    splitter.take(Buffer.from('3.5\n23.6\n23'));
+    splitter.reset();
+    splitter.take(Buffer.from('.7\n'));
+    splitter.expectLine(); // it was heard in the middle of a line
+    splitter.take(Buffer.from('23.8\n'));
+    expect(lines).toEqual(['23.6', '23.8']);
+  });
+
+  it('takes the first line of a sender that was silent until it was asked', () => {
+    const lines: string[] = [];
+    const splitter = new LineSplitter({ delimiter: '\n', longest: 64, onLine: (line) => lines.push(line) });
+    splitter.expectLine();
+    splitter.take(Buffer.from('23.5\n'));
+    splitter.reset();
+    splitter.take(Buffer.from('3'));
+    splitter.expectLine();
+    splitter.take(Buffer.from('.5\n'));
+    expect(lines).toEqual(['23.5']);
   });
 
   it('drops a line that is too long up to its end, and goes on', () => {

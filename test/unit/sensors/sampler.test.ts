@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { Sampler, type SamplerEntry } from '../../../src/sensors/sampler.ts';
-import type { Reading, Sample, Sensor } from '../../../src/sensors/sensor.ts';
+import type { Reading, Refusal, Sample, Sensor } from '../../../src/sensors/sensor.ts';
 import type { SensorState } from '../../../src/sensors/sensor-state.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -56,6 +56,21 @@ describe('Sampler', () => {
     await sampler.close();
   });
 
+  it('shows a thousand readings of a sensor, however many keys it makes up', async () => {
+    let read = 0;
+    const keys = async (): Promise<readonly Reading[]> => {
+      read += 1;
+      return Array.from({ length: 300 }, (_none, at) => ({ key: `${read}-${at}`, value: at }));
+    };
+    const { clock, sampler, samples } = fixture([entry('line', keys)]);
+    sampler.start(never);
+    await clock.advance(4_500);
+    expect(samples).toHaveLength(1_500);
+    const shown = sampler.states()[0]?.readings.map(({ key }) => key) ?? [];
+    expect([shown.length, shown[0], shown.at(-1)]).toEqual([1_000, '2-200', '5-299']);
+    await sampler.close();
+  });
+
   it('reads aligned sensors at whole multiples of the period of wall time', async () => {
     const clock = new FakeClock({ monotonicMs: 10_000, wallMs: 1_780_000_003_217 });
     const { sampler, samples } = fixture([entry('a', one, { align: true, periodMs: 10_000 })], clock);
@@ -67,24 +82,80 @@ describe('Sampler', () => {
     await sampler.close();
   });
 
-  it('goes on with the others when one hangs, and never starts a second read of it', async () => {
-    let hanging = 0;
-    const { clock, sampler, samples } = fixture([
-      entry('good', one),
-      entry('hangs', () => {
-        hanging += 1;
-        return new Promise(() => {});
-      }),
-    ]);
+  it('says that a sensor works with its first read, as an earlier run may have said that it fails, and then only when that changes', async () => {
+    const { clock, sampler, changes } = fixture([entry('a', one)]);
     sampler.start(never);
-    await clock.advance(30_000);
-    expect(samples.filter(({ sensor }) => sensor === 'good').length).toBeGreaterThanOrEqual(30);
-    expect(hanging).toBe(1);
+    await clock.advance(10_000);
+    expect(changes.map(({ state }) => [state.name, state.state])).toEqual([['a', 'working']]);
+    await sampler.close();
+  });
+
+  it('goes on with the others when one hangs, never starts a second read of an opening, nor more than two further openings', async () => {
+    const reads: number[] = [];
+    const open = async (): Promise<Sensor> => {
+      const at = reads.push(0) - 1;
+      const read = (): Promise<never> => {
+        reads[at] = (reads[at] ?? 0) + 1;
+        return new Promise(() => {});
+      };
+      return { name: 'hangs', read, close: async () => {} };
+    };
+    const { clock, sampler, samples } = fixture([entry('good', one), entry('hangs', one, { open })]);
+    sampler.start(never);
+    await clock.advance(2_000);
+    expect(reads).toEqual([1]);
+    await clock.advance(600_000);
+    expect(samples.filter(({ sensor }) => sensor === 'good').length).toBeGreaterThanOrEqual(600);
+    expect(reads).toEqual([1, 1, 1]);
     expect(sampler.states()[1]).toMatchObject({
       state: 'failing',
       error: { code: 'hardware/deadline', message: expect.stringContaining('the read before has not ended') },
     });
     await clock.advance(1); // nothing is left waiting but the grid
+    const closing = sampler.close();
+    await clock.advance(5_000);
+    await closing;
+  });
+
+  it.each(['reads, once', 'opens, once', 'reads, and never closes'])('reads a sensor again that hangs when it %s', async (when) => {
+    const events: string[] = [];
+    let firstOpens = (): void => {};
+    const open = async (): Promise<Sensor> => {
+      const isFirst = events.push('open') === 1;
+      if (isFirst && when === 'opens, once') await new Promise<void>((resolve) => (firstOpens = resolve));
+      return {
+        name: 'tank',
+        read: isFirst ? () => new Promise(() => {}) : one,
+        close: async () => {
+          events.push('close');
+          if (when === 'reads, and never closes') await new Promise(() => {});
+        },
+      };
+    };
+    const { clock, sampler, samples } = fixture([entry('tank', one, { open })]);
+    sampler.start(never);
+    await clock.advance(60_000);
+    expect(samples.length).toBeGreaterThan(40);
+    expect(sampler.states()[0]).toMatchObject({ state: 'working' });
+    firstOpens(); // late: it is given back, and takes nobody's place
+    await clock.advance(10_000);
+    expect(events.toSorted()).toEqual(['close', 'open', 'open']);
+    expect(samples.length).toBeGreaterThan(50);
+    const closing = sampler.close();
+    await clock.advance(5_000);
+    await closing;
+  });
+
+  it('gives up no read for good: what ends after all makes room to open anew', async () => {
+    const end: (() => void)[] = [];
+    const read = () => new Promise<never>((_resolve, reject) => end.push(() => reject(new Error('at last'))));
+    const { clock, sampler } = fixture([entry('tank', one, { open: async () => ({ name: 'tank', read, close: async () => {} }) })]);
+    sampler.start(never);
+    await clock.advance(600_000);
+    expect(end).toHaveLength(3);
+    end[0]?.();
+    await clock.advance(600_000);
+    expect(end).toHaveLength(4);
     const closing = sampler.close();
     await clock.advance(5_000);
     await closing;
@@ -111,6 +182,24 @@ describe('Sampler', () => {
     expect(changes).toHaveLength(2);
     expect(changes[1]?.state).toMatchObject({ state: 'working' });
     expect(samples.at(-1)).toMatchObject({ value: 2 });
+    await sampler.close();
+  });
+
+  it('delivers the others of a read in which one value is refused, says which once, and says when it is back', async () => {
+    const fault = new AgentError('sensors/out-of-range', 'at its end', { recovery: 'retry' });
+    let refused: readonly Refusal[] = [{ key: 'level', fault }];
+    const sensor: Sensor = { name: 'tank', read: one, refused: () => refused, close: async () => {} };
+    const { clock, sampler, samples, changes } = fixture([entry('tank', one, { open: async () => sensor })]);
+    sampler.start(never);
+    await clock.advance(5_000);
+    expect(samples.length).toBeGreaterThanOrEqual(5);
+    expect(changes.map(({ state }) => [state.state, state.refused])).toEqual([
+      ['working', [{ key: 'level', code: 'sensors/out-of-range', message: 'at its end' }]],
+    ]);
+    refused = [];
+    await clock.advance(5_000);
+    expect(changes.at(-1)?.state).toMatchObject({ state: 'working', refused: [] });
+    expect(changes).toHaveLength(2);
     await sampler.close();
   });
 
@@ -268,6 +357,140 @@ describe('Sampler', () => {
     await sampler.close();
   });
 
+  describe('a driver that never closes', () => {
+    const stuck = (name: string, more: Partial<SamplerEntry> = {}): SamplerEntry =>
+      entry(name, one, { open: async () => ({ name, read: one, close: () => new Promise(() => {}) }), ...more });
+
+    it('keeps what a changed configuration wants from being read for no longer than a moment', async () => {
+      const { clock, sampler, samples } = fixture([stuck('stuck'), entry('changed', one)]);
+      sampler.start(never);
+      await clock.advance(3_000);
+      const configuring = sampler.configure([
+        stuck('stuck', { revision: '2' }),
+        entry('changed', one, { revision: '2' }),
+        entry('new', one),
+      ]);
+      samples.length = 0;
+      await clock.advance(10_000);
+      await configuring;
+      expect([...new Set(samples.map(({ sensor }) => sensor))].sort()).toEqual(['changed', 'new', 'stuck']);
+      const closing = sampler.close();
+      await clock.advance(10_000);
+      await closing;
+    });
+
+    it('keeps a stop from ending for no longer than a moment, be a read under way as well', async () => {
+      const hung = entry('hung', () => new Promise(() => {}), { deadlineMs: 3_600_000 });
+      const { clock, sampler } = fixture([stuck('stuck'), hung]);
+      sampler.start(never);
+      await clock.advance(3_000);
+      let closed = false;
+      void sampler.close().then(() => {
+        closed = true;
+      });
+      await clock.advance(5_000);
+      expect(closed).toBe(true);
+    });
+  });
+
+  it('closes what it can of a driver that fails to end its subscription', async () => {
+    let closed = 0;
+    const stray: Sensor = {
+      name: 'own',
+      read: one,
+      subscribe: () => () => {
+        throw new Error('no such listener');
+      },
+      close: async () => {
+        closed += 1;
+      },
+    };
+    const { clock, sampler } = fixture([entry('own', one, { open: async () => stray })]);
+    sampler.start(never);
+    await clock.advance(100);
+    await sampler.close();
+    expect(closed).toBe(1);
+  });
+
+  it('has the last of several configurations in force, and never holds the same hardware twice', async () => {
+    const clock = new FakeClock();
+    const open = new Map<string, number>();
+    let most = 0;
+    const slow = (name: string, more: Partial<SamplerEntry> = {}): SamplerEntry =>
+      entry(name, one, {
+        open: async () => {
+          open.set(name, (open.get(name) ?? 0) + 1);
+          most = Math.max(most, ...open.values());
+          const close = async (): Promise<void> => {
+            await clock.sleep(300, never);
+            open.set(name, (open.get(name) ?? 0) - 1);
+          };
+          return { name, read: one, close };
+        },
+        ...more,
+      });
+    const { sampler, samples } = fixture([slow('changed'), slow('kept'), slow('gone')], clock);
+    sampler.start(never);
+    await clock.advance(3_000);
+    const first = sampler.configure([slow('changed', { revision: '2' }), slow('kept'), slow('gone', { revision: '2' })]);
+    await clock.advance(10);
+    const demanded = sampler.readNow('changed', never);
+    const second = sampler.configure([slow('changed', { revision: '3' }), slow('kept', { periodMs: 60_000 })]);
+    await clock.advance(5_000);
+    await Promise.all([first, second, demanded]);
+    samples.length = 0;
+    await clock.advance(60_000);
+    expect(sampler.states().map(({ name, periodMs }) => [name, periodMs])).toEqual([
+      ['changed', 1_000],
+      ['kept', 60_000],
+    ]);
+    expect(['changed', 'kept', 'gone'].map((name) => samples.filter(({ sensor }) => sensor === name).length)).toEqual([60, 1, 0]);
+    expect(most).toBe(1);
+    const closing = sampler.close();
+    await clock.advance(1_000);
+    await closing;
+    expect([...open.values()]).toEqual([0, 0, 0]);
+  });
+
+  it('gives back at once what is open only after it was closed', async () => {
+    const hardware = Promise.withResolvers<void>();
+    const events: string[] = [];
+    const late: Sensor = {
+      name: 'late',
+      read: async () => {
+        events.push('read');
+        return [];
+      },
+      close: async () => void events.push('close'),
+    };
+    const open = async (): Promise<Sensor> => {
+      await hardware.promise;
+      return late;
+    };
+    const { clock, sampler } = fixture([entry('late', one, { open })]);
+    sampler.start(never);
+    await clock.advance(100);
+    const closing = sampler.close();
+    await clock.advance(5_000);
+    await closing;
+    hardware.resolve();
+    await clock.advance(0);
+    expect(events).toEqual(['close']);
+  });
+
+  it('begins nothing new when it was closed meanwhile', async () => {
+    const { clock, sampler, samples } = fixture([entry('a', one)]);
+    sampler.start(never);
+    await clock.advance(100);
+    const configuring = sampler.configure([entry('a', one, { revision: '2' })]);
+    await sampler.close();
+    await configuring;
+    await sampler.configure([entry('b', one)]);
+    samples.length = 0;
+    await clock.advance(60_000);
+    expect(samples).toEqual([]);
+  });
+
   it('reads once on demand, for the caller alone', async () => {
     const { clock, sampler, samples } = fixture([entry('a', one)]);
     expect(await sampler.readNow('a', never)).toMatchObject([{ sensor: 'a', key: 'value', value: 1, monotonicMs: clock.monotonicMs() }]);
@@ -295,12 +518,26 @@ describe('Sampler', () => {
     sampler.start(never);
     await clock.advance(100);
     const demanded = [sampler.readNow('a', never), sampler.readNow('a', never)];
+    await clock.advance(890);
+    demanded.push(sampler.readNow('a', never), sampler.readNow('a', never)); // just before the schedule's own
     await clock.advance(5_000);
-    expect((await Promise.all(demanded)).map(([sample]) => sample?.value)).toEqual([1, 1]);
+    expect((await Promise.all(demanded)).map(([sample]) => sample?.value)).toEqual([1, 1, 1, 1]);
     expect(most).toBe(1);
     expect(samples.length).toBeGreaterThanOrEqual(5);
     expect(sampler.states()[0]).toMatchObject({ state: 'working', failures: 0 });
     await sampler.close();
+  });
+
+  it('says of a driver that hangs why it cannot be read on demand, soon after its deadline', async () => {
+    const { clock, sampler } = fixture([entry('hung', () => new Promise(() => {}))]);
+    sampler.start(never);
+    await clock.advance(100);
+    const demanded = sampler.readNow('hung', never).catch((error: Error) => error.message);
+    await clock.advance(5_000);
+    expect(await demanded).toMatch(/the read before has not ended/);
+    const closed = sampler.close();
+    await clock.advance(60_000);
+    await closed;
   });
 
   it('reports statistics of each window instead of every reading', async () => {
@@ -324,6 +561,72 @@ describe('Sampler', () => {
       ['level_count', 10],
     ]);
     await sampler.close();
+  });
+
+  describe('a window', () => {
+    const hourly = (more: Partial<SamplerEntry> = {}, read = one): SamplerEntry =>
+      entry('tank', read, { periodMs: 60_000, window: { lengthMs: 3_600_000, statistics: ['mean', 'count'] }, ...more });
+
+    it('that an orderly stop cuts is handed over with what it has, at the time of its last reading', async () => {
+      const { clock, sampler, samples } = fixture([hourly()]);
+      sampler.start(never);
+      await clock.advance(600_001);
+      expect(samples).toEqual([]);
+      await clock.advance(30_000);
+      await sampler.close();
+      await sampler.close();
+      expect(samples.map(({ key, value, monotonicMs }) => [key, value, monotonicMs])).toEqual([
+        ['value_mean', 1, 610_000],
+        ['value_count', 11, 610_000],
+      ]);
+    });
+
+    it('is handed over too when the sensor is taken away, or gets another window', async () => {
+      const { clock, sampler, samples } = fixture([hourly()]);
+      sampler.start(never);
+      await clock.advance(120_001);
+      await sampler.configure([hourly({ window: { lengthMs: 7_200_000, statistics: ['count'] } })]);
+      expect(samples.splice(0).map(({ key, value }) => [key, value])).toEqual([
+        ['value_mean', 1],
+        ['value_count', 3],
+      ]);
+      await clock.advance(120_000);
+      await sampler.configure([]);
+      expect(samples.map(({ key }) => key)).toEqual(['value_count']);
+      await sampler.close();
+    });
+
+    it('carries the time of its own end, though its end is seen only with the next reading', async () => {
+      let works = true;
+      const { clock, sampler, samples } = fixture([
+        hourly({}, async () => {
+          if (!works) throw new Error('wire off');
+          return [{ key: 'value', value: 1 }];
+        }),
+      ]);
+      sampler.start(never);
+      await clock.advance(1_800_000);
+      works = false;
+      await clock.advance(4 * 3_600_000);
+      works = true;
+      await clock.advance(120_000);
+      expect(samples.map(({ monotonicMs }) => monotonicMs)).toEqual([3_600_000, 3_600_000]);
+      await sampler.close();
+    });
+
+    it('on a wall clock ends when that goes back to before it began', async () => {
+      const clock = new FakeClock({ monotonicMs: 10_000, wallMs: Date.UTC(2030, 0, 1) });
+      const { sampler, samples } = fixture([hourly({ align: true })], clock);
+      sampler.start(never);
+      await clock.advance(600_000);
+      clock.stepWall(-365 * 86_400_000);
+      await clock.advance(120_000);
+      expect(samples.map(({ key, monotonicMs }) => [key, monotonicMs < 740_000 && monotonicMs >= 550_000])).toEqual([
+        ['value_mean', true],
+        ['value_count', true],
+      ]);
+      await sampler.close();
+    });
   });
 
   it('leaves no timer behind when it is closed', async () => {

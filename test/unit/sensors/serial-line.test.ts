@@ -1,14 +1,18 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { SerialPort } from '../../../src/hardware/serial-port.ts';
+import { silentLog } from '../../../src/host/log.ts';
 import type { Reading } from '../../../src/sensors/sensor.ts';
+import type { SensorDeps } from '../../../src/sensors/sensor-deps.ts';
 import { openSerialLine } from '../../../src/sensors/serial-line.ts';
 import type { BoardConfigInput } from '../../../src/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench, until } from '../../support/board-bench.ts';
-import { sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 let bench: BoardBench;
-afterEach(() => bench.close());
 
 async function boardWith(talk: NonNullable<BoardConfigInput['serial']>[number]['talk']): Promise<string> {
   bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'meter'), talk }] }));
@@ -18,6 +22,8 @@ async function boardWith(talk: NonNullable<BoardConfigInput['serial']>[number]['
 const steps = { kind: 'steps' as const, values: [1.25, 2.5, 3.75], everyMs: 20 };
 
 describe('a serial line on a real pty', () => {
+  afterEach(() => bench.close());
+
   it('gives every line the board printed, value for value', async () => {
     const port = await boardWith({
       kind: 'lines',
@@ -104,5 +110,70 @@ describe('a serial line on a real pty', () => {
     const before = lines;
     await until('lines again', () => lines > before + 2);
     await sensor.close();
+  });
+});
+
+/** A port of which the test is the other end, and a sensor on it. */
+async function listening(): Promise<{
+  readonly say: (text: string) => void;
+  readonly plug: () => void;
+  readonly clock: FakeClock;
+  readonly values: unknown[];
+}> {
+  const clock = new FakeClock();
+  let say: (bytes: Uint8Array) => void = () => {};
+  let plug: () => void = () => {};
+  const port: SerialPort = {
+    path: '/dev/ttyUSB0',
+    plugged: true,
+    write: async () => {},
+    onBytes: (listener) => {
+      say = listener;
+      return () => {};
+    },
+    onPlug: (listener) => {
+      plug = () => listener(true, '');
+      return () => {};
+    },
+    close: async () => {},
+  };
+  const ports = { serial: { open: async () => port } } as unknown as SensorDeps['ports']; // no sensor of this kind asks for others
+  const config = sensorConfig({ name: 'rain', kind: 'serial-line', port: port.path });
+  const sensor = await openSerialLine(
+    config,
+    { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/' },
+    signal,
+  );
+  const values: unknown[] = [];
+  sensor.subscribe?.((readings) => values.push(...readings.map(({ value }) => value)));
+  return { say: (text) => say(Buffer.from(text)), plug: () => plug(), clock, values };
+}
+
+describe('a sensor that speaks seldom', () => {
+  it('is heard from its first line when the port was silent before', async () => {
+    const { say, clock, values } = await listening();
+    await clock.advance(1_000);
+    say('{"rain": 1}\n');
+    expect(values).toEqual([1]);
+  });
+
+  it('is not heard from the middle of a line that began before the port was opened', async () => {
+    const { say, clock, values } = await listening();
+    await clock.advance(900);
+    say('3');
+    await clock.advance(1_000);
+    say('5\n{"rain": 2}\n');
+    expect(values).toEqual([2]);
+  });
+
+  it('is listened to anew once it was plugged in again', async () => {
+    const { say, plug, clock, values } = await listening();
+    await clock.advance(1_000);
+    plug();
+    say('{"rain": 1}\n');
+    plug();
+    await clock.advance(1_000);
+    say('{"rain": 2}\n');
+    expect(values).toEqual([2]);
   });
 });

@@ -1,13 +1,14 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiSettings } from '../../../src/agent/platform-settings.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
 import { MachineFacts, type UnitFacts } from '../../../src/host/machine-facts.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
@@ -16,6 +17,8 @@ import { tokenWorks } from '../../../src/provisioning/token-check.ts';
 import type { AgentStatus } from '../../../src/status/agent-status.ts';
 import type { DoctorDeps } from '../../../src/status/doctor/checkup.ts';
 import { CHECKS, runDoctor } from '../../../src/status/doctor/doctor.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { openFirmwareSide, walkThrough } from '../../support/firmware-side-bench.ts';
 
 /** A gateway on which nothing is wrong, made of real files and a real local platform; each test plants one fault. */
 interface Gateway {
@@ -31,7 +34,10 @@ interface Gateway {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+const NOW_MS = Date.UTC(2026, 0, 8);
 const UID = process.getuid?.() ?? 0;
+/** Some containers have none, not even on loopback. */
+const hasIpv6 = networkInterfaces().lo?.some(({ family }) => family === 'IPv6') === true;
 let platform: LocalPlatform;
 let gateway: Gateway;
 
@@ -87,6 +93,7 @@ async function soundGateway(): Promise<Gateway> {
       machine: {
         user: (name) => facts.user(name),
         file: (path) => real.file(path),
+        under: (path) => real.under(path),
         disk: (path) => real.disk(path),
         mount: (path) => facts.mount(path),
         storageLifeUsedPercent: () => facts.storageLifeUsedPercent(),
@@ -97,7 +104,7 @@ async function soundGateway(): Promise<Gateway> {
       isTimeSynchronised: async () => true,
       version: '1.2.3',
       tokenWorks: async (config, signal) => {
-        const settings = await apiSettings(config.platform);
+        const settings = await apiSettings(config.platform, systemFiles);
         return tokenWorks(
           (token) => new HttpDeviceApi({ ...settings, token: () => token, clock: systemClock }),
           config.platform.accessToken?.reveal() ?? '',
@@ -149,30 +156,37 @@ function asOtherUser(): void {
   };
 }
 
-function listening(server: {
-  listen(port: number, host: string, done: () => void): unknown;
-  address(): unknown;
-  close(): unknown;
-}): Promise<number> {
+function listening(
+  server: {
+    listen(port: number, host: string, done: () => void): unknown;
+    address(): unknown;
+    close(): unknown;
+  },
+  host = '127.0.0.1',
+): Promise<number> {
   gateway.closing.push(() => server.close());
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
+  return new Promise((resolve) => server.listen(0, host, () => resolve((server.address() as AddressInfo).port)));
 }
 
-async function serveTls(fromMs: number, untilMs: number, trusted: boolean): Promise<void> {
+async function serveTls(fromMs: number, untilMs: number, trusted: boolean, host = '127.0.0.1'): Promise<void> {
   const now = Date.now();
-  const { key, cert } = makeCertificate({ names: ['127.0.0.1'], fromMs: now + fromMs, untilMs: now + untilMs });
-  const port = await listening(createTlsServer({ key, cert }, (socket) => socket.on('error', () => {})).on('tlsClientError', () => {}));
+  const { key, cert } = makeCertificate({ names: [host], fromMs: now + fromMs, untilMs: now + untilMs });
+  const port = await listening(
+    createTlsServer({ key, cert }, (socket) => socket.on('error', () => {})).on('tlsClientError', () => {}),
+    host,
+  );
   await plantFiles(gateway.folder, { 'ca.pem': cert });
   gateway.config = gateway.config.replace(
     /platform: .*/,
-    `platform: { url: "https://127.0.0.1:${port}", accessToken: fixture-token${trusted ? `, caFile: ${gateway.folder}/ca.pem` : ''} }`,
+    `platform: { url: "https://${host.includes(':') ? `[${host}]` : host}:${port}", accessToken: fixture-token${trusted ? `, caFile: ${gateway.folder}/ca.pem` : ''} }`,
   );
   gateway.deps = { ...gateway.deps, tokenWorks: async () => true };
 }
 
-const toPort = (port: number): void => {
-  gateway.config = gateway.config.replace(platform.url, `http://127.0.0.1:${port}`);
+const toUrl = (url: string): void => {
+  gateway.config = gateway.config.replace(platform.url, url);
 };
+const toPort = (port: number): void => toUrl(`http://127.0.0.1:${port}`);
 
 async function closedPort(): Promise<number> {
   const server = createHttpServer();
@@ -281,6 +295,20 @@ const PLANTED: readonly Planted[] = [
     },
     reason: /may not use \/dev\/ttyUSB0 \(group dialout/,
     remedy: /usermod -aG dialout turnstone/,
+  },
+  {
+    fault: 'something in the state folder that a command of root left',
+    check: 'state-folder',
+    plant: () =>
+      machine({
+        file: async (path) =>
+          path.endsWith('credentials.json')
+            ? { uid: 0, gid: 0, mode: 0o600, group: 'root' }
+            : { uid: 900, gid: 900, mode: 0o750, group: 'turnstone' },
+        user: async () => ({ name: 'turnstone', uid: 900, groupIds: [900] }),
+      }),
+    reason: /user turnstone cannot write in .*credentials\.json/,
+    remedy: /chown -R turnstone: /,
   },
   {
     fault: 'a sensor that fails',
@@ -471,6 +499,20 @@ const PLANTED: readonly Planted[] = [
     remedy: /systemctl restart/,
   },
   {
+    fault: 'a service that cannot read its configuration and is started again and again',
+    check: 'unit',
+    plant: () => (gateway.unit = { ...gateway.unit, active: 'activating', exitCode: 66, restarts: 40 }),
+    reason: /cannot read its configuration/,
+    remedy: /by itself once the file can be read/,
+  },
+  {
+    fault: 'a service that ends at each start',
+    check: 'unit',
+    plant: () => (gateway.unit = { ...gateway.unit, active: 'activating', exitCode: 1, restarts: 40 }),
+    reason: /again and again \(40 times\)/,
+    remedy: /journalctl/,
+  },
+  {
     fault: 'a service that does not start at boot',
     check: 'unit',
     plant: () => (gateway.unit = { ...gateway.unit, enabled: 'disabled' }),
@@ -504,8 +546,28 @@ const PLANTED: readonly Planted[] = [
     fault: 'entries that the platform refused',
     check: 'outbox',
     plant: () => agent({ outbox: { ...gateway.agent.outbox, rejected: 2 } }),
-    reason: /refused 2 entries/,
+    reason: /2 entries were refused by the platform/,
     remedy: /outbox rejected/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'entries that were lost in several ways, of which one is long ago',
+    check: 'outbox',
+    plant: () => {
+      const lastLost = { damaged: NOW_MS - 7 * 24 * HOUR_MS, dropped: NOW_MS - HOUR_MS, rejected: NOW_MS - 7 * 24 * HOUR_MS - 1 };
+      agent({ wallMs: NOW_MS, outbox: { ...gateway.agent.outbox, damaged: 9_500, dropped: 3, rejected: 2, thinned: 1, lastLost } });
+    },
+    reason:
+      /^9500 entries were lost to damage on the disk, the last at 2026-01-01T00:00:00\.000Z; 3 entries gave way undelivered: .* the last at 2026-01-07T23:00:00\.000Z; 1 entries were thinned out to make room$/,
+    remedy: /^turnstone outbox verify .*; journalctl .*; raise outbox\.maxBytes/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'entries of starts whose clock was never right',
+    check: 'outbox',
+    plant: () => agent({ outbox: { ...gateway.agent.outbox, untimedEntries: 44 } }),
+    reason: /44 entries wait for their time: the clock was not right/,
+    remedy: /outbox\.timeUncertain: send/,
     verdict: 'warning',
   },
   {
@@ -518,8 +580,13 @@ const PLANTED: readonly Planted[] = [
   {
     fault: 'an update that failed',
     check: 'firmware',
-    plant: () => agent({ firmware: { version: '1.2.3', state: 'FAILED', offered: '1.3.0', error: 'wrong signature' } }),
-    reason: /1\.3\.0: wrong signature/,
+    plant: async () => {
+      const clock = new FakeClock();
+      const side = await openFirmwareSide({}, { clock });
+      await walkThrough(side, clock, [{ fw_title: 'toaster', fw_version: '1.3.0', fw_checksum: 'ab' }]);
+      agent({ firmware: side.summary() });
+    },
+    reason: /^the update to toaster 1\.3\.0 failed at 20.*: nothing here is called "toaster"$/,
     remedy: /firmware history/,
   },
   {
@@ -556,11 +623,29 @@ describe('the doctor', () => {
     expect(PLANTED.length).toBeGreaterThanOrEqual(20);
   });
 
+  it('tells of a loss for a week, and finds the outbox well after it', async () => {
+    const lastLost = { damaged: NOW_MS - 7 * 24 * HOUR_MS - 1 };
+    agent({ wallMs: NOW_MS, outbox: { ...gateway.agent.outbox, damaged: 9_500, lastLost } });
+    expect((await examine()).checks.find(({ id }) => id === 'outbox')).toMatchObject({ verdict: 'good' });
+  });
+
   it('gives every warning and fault a remedy', async () => {
     gateway.config = 'version: 2\n';
     gateway.unit = { ...gateway.unit, active: 'inactive' };
     const { checks } = await examine(false);
     expect(checks.filter(({ verdict, remedy }) => (verdict === 'warning' || verdict === 'fault') && remedy === undefined)).toEqual([]);
+  });
+
+  it.runIf(hasIpv6)('reaches a platform by its IPv6 address, plain and over TLS', async () => {
+    const plain = createHttpServer((_request, response) => response.setHeader('content-type', 'application/json').end('{}'));
+    toUrl(`http://[::1]:${await listening(plain, '::1')}`);
+    const found = (await examine()).checks;
+    expect(found.filter(({ verdict }) => verdict !== 'good')).toEqual([]);
+    expect(found.find(({ id }) => id === 'reachable')?.reason).toMatch(/^\[::1\]:\d+$/);
+    await serveTls(-DAY_MS, 90 * DAY_MS, true, '::1');
+    const overTls = (await examine()).checks;
+    expect(overTls.filter(({ verdict }) => verdict !== 'good')).toEqual([]);
+    expect(overTls.find(({ id }) => id === 'tls')?.reason).toMatch(/^until/);
   });
 
   it('does not wait for a check that hangs', async () => {

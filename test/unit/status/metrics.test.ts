@@ -31,6 +31,20 @@ describe('metricsOf', () => {
     }
   });
 
+  it('counts what was changed so that the platform keeps it, also as telemetry', () => {
+    const adapted = { renamed: 3, retimed: 2, asText: 1 };
+    const text = prometheusText(metrics({ adapted }));
+    for (const line of ['renamed_entries_total 3', 'retimed_entries_total 2', 'text_entries_total 1'])
+      expect(text).toContain(`turnstone_telemetry_${line}\n`);
+    expect(metrics({ adapted }).map((metric) => telemetryKey(metric))).toContain('telemetryRenamedEntriesTotal');
+  });
+
+  it('counts what damage took apart from what gave way', () => {
+    const text = prometheusText(metrics({ outbox: { ...STATUS.outbox, dropped: 3, damaged: 7 } }));
+    expect(text).toContain('turnstone_outbox_dropped_entries_total 3\n');
+    expect(text).toContain('turnstone_outbox_damaged_entries_total 7\n');
+  });
+
   it('gives ages in seconds and one state that is 1', () => {
     const text = prometheusText(metrics());
     expect(text).toContain('turnstone_upload_last_acknowledged_age_seconds 0.9\n');
@@ -109,6 +123,8 @@ describe('health', () => {
     const full = { ...STATUS, outbox: { ...STATUS.outbox, fault: 'ENOSPC' } };
     expect(healthOf(full).ok).toBe(false);
     expect(readinessOf(full).ok).toBe(false);
+    const hanging = { ...STATUS, outbox: { ...STATUS.outbox, hangingReadMs: 60_000 } };
+    expect([healthOf(hanging).ok, readinessOf(hanging).ok]).toEqual([true, false]);
     expect(readinessOf(STATUS)).toEqual({ ok: true, reasons: [] });
     const { lastAcknowledgedAtMs: _none, ...neverAcknowledged } = STATUS.connection;
     expect(readinessOf({ ...STATUS, connection: neverAcknowledged }).ok).toBe(false);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemRandomBytes } from '../../../src/host/random.ts';
 import { type Admission, PinDoor, SESSION_LIFE_MS } from '../../../src/status/pin-door.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -7,7 +8,7 @@ const HOUR_MS = 3_600_000;
 
 function door(): { readonly clock: FakeClock; readonly door: PinDoor } {
   const clock = new FakeClock();
-  return { clock, door: new PinDoor(PIN, clock) };
+  return { clock, door: new PinDoor(PIN, { clock, randomBytes: systemRandomBytes }) };
 }
 
 function sessionOf(admission: Admission): string {
@@ -51,6 +52,22 @@ describe('PinDoor', () => {
     expect(pin.admit(PIN, 'somebody else')).toEqual({ waitMs: HOUR_MS });
     await clock.advance(HOUR_MS);
     expect(sessionOf(pin.admit(PIN, 'somebody else'))).not.toBe('');
+  });
+
+  it.each([
+    { others: 255, next: { waitMs: 20_000 } },
+    { others: 256, next: 'wrong' },
+  ])('remembers 256 addresses that were wrong: after $others others the first', async ({ others, next }) => {
+    const { clock, door: pin } = door();
+    for (let guess = 0; guess < 5; guess += 1) pin.admit('0', 'first');
+    for (let other = 0; other < others; other += 1) {
+      // All together may be wrong thirty times an hour.
+      if (other % 20 === 0) await clock.advance(HOUR_MS);
+      expect(pin.admit('0', `other-${other}`)).toBe('wrong');
+    }
+    await clock.advance(HOUR_MS);
+    expect(pin.admit('0', 'first')).toBe('wrong');
+    expect(pin.admit('0', 'first')).toEqual(next);
   });
 
   it('counts a wrong bearer like a wrong guess', () => {

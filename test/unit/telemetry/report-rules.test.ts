@@ -32,6 +32,67 @@ describe('report rules', () => {
     );
   });
 
+  it('report within a deadband that a number has become another kind of value, or is one again', async () => {
+    expect(values(await given({ deadband: 5 }).take(20, 'open', 'open', 20, null, null, true, 21))).toEqual([
+      20,
+      'open',
+      20,
+      null,
+      true,
+      21,
+    ]);
+  });
+
+  it('remember ten thousand keys, and forget the one that came longest ago, with nothing of it unsaid', async () => {
+    const { clock, entries, reportRules } = given({ deadband: 5, minIntervalMs: 3_600_000 });
+    const take = (key: string, value: JsonValue): void =>
+      reportRules.take([{ sensor: 'line', key, value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+    for (const key of ['old', 'first']) take(key, 1);
+    for (let at = 0; at < 9_998; at += 1) take(`k${at}`, at);
+    take('old', 100);
+    take('first', 2);
+    entries.splice(0);
+    take('one more', 1);
+    take('k0', 0);
+    take('old', 101);
+    take('first', 3);
+    expect(entries.map(({ key, value }) => [key, value])).toEqual([
+      ['one more', 1],
+      ['k0', 0],
+    ]);
+    for (let at = 0; at < 10_000; at += 1) take(`n${at}`, at);
+    expect(entries.filter(({ key }) => key === 'old' || key === 'first').map(({ key, value }) => [key, value])).toEqual([['old', 101]]);
+    reportRules.close();
+  });
+
+  it('hold longs against each other exactly, and against other numbers as numbers', async () => {
+    const long = 2n ** 60n;
+    expect(values(await given({ deadband: 2 }).take(long, long + 1n, long + 2n))).toEqual([long, long + 2n]);
+    expect(values(await given({ deadband: 2 }).take(10n, 11.5, 12, 13n, 14n))).toEqual([10n, 12, 14n]);
+  });
+
+  it.each([
+    ['nothing', {}, 9_007_199_254_740_993n],
+    ['rounding', { round: 1 }, 9_007_199_254_740_993n],
+    ['a scale', { scale: 2 }, 18_014_398_509_481_984],
+    ['an offset', { offset: 1 }, 9_007_199_254_740_992],
+  ])('leave a long alone unless a number is asked for: %s', async (_name, rules, expected) => {
+    expect(values(await given(rules).take(9_007_199_254_740_993n))).toEqual([expected]);
+  });
+
+  it('forget a sensor or a reading that is gone, and nothing of those that stay', async () => {
+    const { take, entries, reportRules } = given({ deadband: 5 });
+    await take(20);
+    reportRules.keepOnly(({ sensor, reading }) => sensor === 'roof' && reading === 'temperature');
+    await take(21);
+    expect(entries.map(({ value }) => value)).toEqual([20]);
+    reportRules.keepOnly(({ sensor }) => sensor === 'cellar');
+    await take(21);
+    reportRules.keepOnly(({ sensor, reading }) => sensor === 'roof' && reading === 'humidity');
+    await take(22);
+    expect(entries.map(({ value }) => value)).toEqual([20, 21, 22]);
+  });
+
   it('scale, then add the offset, then round, then rename', async () => {
     expect(await given({ rename: 'roof', scale: 1.8, offset: 32, round: 1 }).take(21.37)).toEqual([['roof', 70.5]]);
   });
@@ -43,6 +104,8 @@ describe('report rules', () => {
     [1e-7, 2, 0],
     [1e22, 2, 1e22],
     [-0.001, 2, 0],
+    [1.8446744073709552e19, 2, 1.8446744073709552e19],
+    [123456789012.345, 10, 123456789012.345],
   ])('round %d to %d places as %d', async (value, round, expected) => {
     expect(values(await given({ round }).take(value))).toEqual([expected]);
   });
@@ -62,6 +125,7 @@ describe('report rules', () => {
 
   it('use the wider of the absolute and the percent deadband', async () => {
     expect(values(await given({ deadband: 1, deadbandPercent: 10 }).take(100, 105, 110))).toEqual([100, 110]);
+    expect(values(await given({ deadbandPercent: 10 }).take(100, 105, 110))).toEqual([100, 110]);
     expect(values(await given({ deadband: 1, deadbandPercent: 10 }).take(2, 2.5, 3))).toEqual([2, 3]);
   });
 
@@ -109,12 +173,13 @@ describe('report rules', () => {
     const { take, entries } = given({ alarms: [{ above: 40, hysteresis: 2 }], deadband: 100 });
     expect(await take(30, 41, 39, 42, 37)).toEqual([
       ['temperature', 30],
+      ['temperature_alarm', 'ok'],
       ['temperature', 41],
       ['temperature_alarm', 'above 40'],
       ['temperature', 37],
       ['temperature_alarm', 'ok'],
     ]);
-    expect(entries.map((entry) => entry.class)).toEqual(['regular', 'alarm', 'alarm', 'alarm', 'alarm']);
+    expect(entries.map((entry) => entry.class)).toEqual(['regular', 'regular', 'alarm', 'alarm', 'alarm', 'alarm']);
   });
 
   it('name every alarm that is on', async () => {
@@ -131,13 +196,55 @@ describe('report rules', () => {
     await take(1, 2, 50);
     expect(entries.map((entry) => [entry.key, entry.value])).toEqual([
       ['temperature', 1],
+      ['temperature_alarm', 'ok'],
       ['temperature', 50],
+      ['temperature_alarm', 'above 40'],
+    ]);
+  });
+
+  it('say at the first value after a restart that an alarm is over, or on, as the one before may have said otherwise', async () => {
+    expect(await given({ alarms: [{ above: 40 }], deadband: 100 }).take(20, 21)).toEqual([
+      ['temperature', 20],
+      ['temperature_alarm', 'ok'],
+    ]);
+    expect(await given({ alarms: [{ above: 40 }], deadband: 100 }).take(50, 51)).toEqual([
+      ['temperature', 50],
+      ['temperature_alarm', 'above 40'],
+    ]);
+  });
+
+  it('watch longs too, and hold a deadband over them', async () => {
+    const long = 9007199254740993n;
+    expect(await given({ alarms: [{ above: 40, hysteresis: 1 }], deadband: 10 }).take(long, long + 9n, long + 10n, 39n)).toEqual([
+      ['temperature', long],
+      ['temperature_alarm', 'above 40'],
+      ['temperature', long + 10n],
+      ['temperature', 39n],
+      ['temperature_alarm', 'ok'],
+    ]);
+  });
+
+  it.each([1e308, -1e308])('make no value, and no word of any alarm, of what a factor makes infinite (%d)', async (value) => {
+    expect(await given({ scale: 1e10, alarms: [{ above: 40 }] }).take(50, value)).toEqual([
+      ['temperature', 500_000_000_000],
       ['temperature_alarm', 'above 40'],
     ]);
   });
 
   it('leave out a key that is not to be reported', async () => {
     expect(await given({ report: false }).take(1, 2)).toEqual([]);
+  });
+
+  it('show local rules every value under its name, also of a key that is not to be reported', () => {
+    const seen: unknown[] = [];
+    const rules = { rename: 'warmth', scale: 2, deadband: 5 };
+    for (const report of [true, false]) {
+      const clock = new FakeClock();
+      const observe = (...all: unknown[]): void => void seen.push(all);
+      const reportRules = new ReportRules({ clock, rulesFor: () => ({ ...rules, report }), report: () => {}, observe });
+      for (const value of [10, 11]) reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs: 0 }]);
+    }
+    expect(seen).toEqual([20, 22, 20, 22].map((value) => ['roof', 'warmth', value]));
   });
 
   it('keep sensors with the same key apart', () => {

@@ -8,8 +8,8 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { recordsOf, type TelemetryRecord } from '../../support/telemetry-rows.ts';
 
 const BUSY: UploadAnswer = { kind: 'busy', status: 503, text: '' };
-const SILENT: UploadAnswer = { kind: 'busy', status: 500, text: '' };
-const REFUSED: UploadAnswer = { kind: 'refused', status: 500, text: 'cannot parse' };
+
+const unexpected = (): never => expect.fail('nothing is refused here');
 
 type Lanes = Record<Lane, ResolvedEntry[][]>;
 
@@ -28,15 +28,13 @@ function given(
   const posts: TelemetryRecord[][] = [];
   const prepared: string[] = [];
   const acknowledged: string[] = [];
-  const rejected: [number, string][] = [];
-  const link = { sent: 0, limit: undefined as number | undefined };
+  const link = { sent: 0, limit: undefined as number | undefined, waits: false };
   const listeners = new Set<() => void>();
   const uploader = new Uploader({
     clock,
     log: silentLog,
-    random: () => 0.5,
     settings: () => ({ maxBatchBytes: 1e6, maxBatchEntries: 100, intervalMs: 0, ...settings }),
-    budget: new DailyBudget({ clock, bytesSent: () => link.sent, limitBytes: () => link.limit }),
+    budget: new DailyBudget({ clock, isSynchronised: () => true, bytesSent: () => link.sent, limitBytes: () => link.limit }),
     prepareTelemetry: (rows) => {
       if (rows.keys.includes('unspeakable')) throw new Error('no JSON for it');
       prepared.push(...rows.keys);
@@ -55,9 +53,10 @@ function given(
         acknowledged.push(`${batch.lane}:${batch.entries.sequences.join(',')}`);
         left[batch.lane].shift();
       },
-      reject: async (_batch, { sequence }, text) => {
-        rejected.push([sequence, text]);
-      },
+      isStillLooking: () => false,
+      waitsForTime: () => link.waits,
+      reject: unexpected,
+      aside: { add: unexpected, putBack: unexpected, peek: unexpected, giveUp: unexpected },
       onAppended: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -70,7 +69,6 @@ function given(
     posts,
     prepared,
     acknowledged,
-    rejected,
     link,
     uploader,
     appended: () => {
@@ -118,87 +116,6 @@ describe('the uploader', () => {
     expect(uploader.state.reason).toMatch(reason);
   });
 
-  it.each([REFUSED, { kind: 'too-large', status: 413 } as const])(
-    'halves down to the one entry at fault on %o and delivers the rest',
-    async (fault) => {
-      const bad = 13;
-      const all = Array.from({ length: 20 }, (_, seq) => entry(seq));
-      const accepted: number[] = [];
-      const { uploader, rejected, acknowledged, signal } = given({ live: [all] }, (records) => {
-        const seqs = records.flatMap(({ values }) => Object.values(values) as number[]);
-        if (seqs.includes(bad)) return fault;
-        accepted.push(...seqs);
-        return { kind: 'accepted' };
-      });
-      await uploader.drain(signal);
-      expect(rejected).toEqual([[bad, fault.kind === 'refused' ? '500 cannot parse' : '413 too large']]);
-      expect(accepted.sort((a, b) => a - b)).toEqual(all.map(({ sequence }) => sequence).filter((seq) => seq !== bad));
-      expect(acknowledged).toHaveLength(1);
-    },
-  );
-
-  it('does not set aside what a platform refuses that takes nothing at all, and sends it once it is well', async () => {
-    let ill = true;
-    const { uploader, rejected, acknowledged, posts, signal } = given({ live: [Array.from({ length: 50 }, (_, seq) => entry(seq))] }, () =>
-      ill ? REFUSED : { kind: 'accepted' },
-    );
-    for (let round = 0; round < 4; round += 1) await uploader.uploadNextBatch(signal);
-    expect([rejected, acknowledged]).toEqual([[], []]);
-    expect(posts.length).toBeLessThan(60);
-    ill = false;
-    await uploader.uploadNextBatch(signal);
-    expect([rejected, acknowledged.length]).toEqual([[], 1]);
-  });
-
-  it('sets a lone entry aside when the platform insists', async () => {
-    const { uploader, rejected, acknowledged, signal } = given({ live: [[entry(1)]] }, () => REFUSED);
-    for (let round = 0; round < 5; round += 1) await uploader.uploadNextBatch(signal);
-    expect(rejected).toEqual([[1, '500 cannot parse']]);
-    expect(acknowledged).toEqual(['live:1']);
-  });
-
-  it('does not take a rate limit for a bad entry, however long it lasts', async () => {
-    const { uploader, clock, rejected, acknowledged, signal } = given({ live: [[entry(1), entry(2)]] }, (_records, attempt) =>
-      attempt <= 40 ? SILENT : { kind: 'accepted' },
-    );
-    while (acknowledged.length === 0) {
-      const [waitMs] = await Promise.all([uploader.uploadNextBatch(signal), clock.advance(120_000)]);
-      await clock.advance(waitMs);
-    }
-    expect(rejected).toEqual([]);
-  });
-
-  it('does not take a rate limit of one post a time for a bad entry', async () => {
-    let lastMs = Number.NEGATIVE_INFINITY;
-    const { uploader, clock, rejected, acknowledged, posts, signal } = given(
-      { live: [Array.from({ length: 8 }, (_, seq) => entry(seq))] },
-      () => {
-        // Lets one post of at most two records through every 500 ms.
-        if (clock.monotonicMs() - lastMs < 500 || (posts.at(-1)?.length ?? 0) > 2) return SILENT;
-        lastMs = clock.monotonicMs();
-        return { kind: 'accepted' };
-      },
-    );
-    for (let round = 0; round < 30 && acknowledged.length === 0; round += 1) {
-      const [waitMs] = await Promise.all([uploader.uploadNextBatch(signal), clock.advance(200_000)]);
-      await clock.advance(waitMs);
-    }
-    expect(rejected).toEqual([]);
-  });
-
-  it('finds an entry that the platform answers with an empty 500 while others go through', async () => {
-    const { uploader, clock, rejected, acknowledged, signal } = given(
-      { live: [Array.from({ length: 8 }, (_, seq) => entry(seq))] },
-      (records) => (records.some(({ values }) => Object.values(values).includes(5)) ? SILENT : { kind: 'accepted' }),
-    );
-    for (let round = 0; round < 6 && acknowledged.length === 0; round += 1) {
-      const [waitMs] = await Promise.all([uploader.uploadNextBatch(signal), clock.advance(200_000)]);
-      await clock.advance(waitMs);
-    }
-    expect(rejected.map(([sequence]) => sequence)).toEqual([5]);
-    expect(acknowledged).toEqual(['live:0,1,2,3,4,5,6,7']);
-  });
-
   it('lets an alarm go before history that was read ahead, and sends that history once', async () => {
     const { uploader, left, posts, prepared, acknowledged, signal } = given({ backlog: [[entry(1)], [entry(2)]] }, () => ({
       kind: 'accepted',
@@ -221,6 +138,13 @@ describe('the uploader', () => {
     expect(acknowledged).toEqual(['backlog:1', 'backlog:2']);
   });
 
+  it('sends all of the present at a stop, whatever the interval', async () => {
+    const lanes = { live: [[entry(1)], [entry(2)], [entry(3)]] };
+    const { uploader, acknowledged, signal } = given(lanes, () => ({ kind: 'accepted' }), { intervalMs: 60_000 });
+    await uploader.drain(signal);
+    expect(acknowledged).toEqual(['live:1', 'live:2', 'live:3']);
+  });
+
   it('spaces live uploads by the interval, and alarms not at all', async () => {
     const { uploader, left, acknowledged, clock, signal } = given({ live: [[entry(1)], [entry(2)]] }, () => ({ kind: 'accepted' }), {
       intervalMs: 60_000,
@@ -233,6 +157,26 @@ describe('the uploader', () => {
     await clock.advance(60_000);
     await uploader.uploadNextBatch(signal);
     expect(acknowledged.at(-1)).toBe('live:2');
+  });
+
+  it('does not let alarms and history put off the next live upload', async () => {
+    const { uploader, acknowledged, signal } = given(
+      { alarm: [[entry(1)]], backlog: [[entry(3)]], live: [[entry(2)]] },
+      () => ({ kind: 'accepted' }),
+      { intervalMs: 60_000 },
+    );
+    for (let post = 0; post < 3; post += 1) await uploader.uploadNextBatch(signal);
+    expect(acknowledged).toEqual(['alarm:1', 'live:2', 'backlog:3']);
+    expect(await uploader.uploadNextBatch(signal)).toBe(5_000);
+  });
+
+  it('looks again when the interval ends, if that is sooner than it would', async () => {
+    const { uploader, left, clock, signal } = given({ live: [[entry(1)]] }, () => ({ kind: 'accepted' }), { intervalMs: 3_000 });
+    await uploader.uploadNextBatch(signal);
+    left.live.push([entry(2)]);
+    expect(await uploader.uploadNextBatch(signal)).toBe(3_000);
+    await clock.advance(2_000);
+    expect(await uploader.uploadNextBatch(signal)).toBe(1_000);
   });
 
   it('fills history in at the set rate while the present goes on', async () => {
@@ -277,5 +221,23 @@ describe('the uploader', () => {
     stop.abort();
     await running;
     expect(clock.pending).toBe(0);
+  });
+
+  it('is not idle while what is held waits for its time, and sends it as soon as that is known', async () => {
+    const { uploader, left, acknowledged, appended, clock, link } = given({}, () => ({ kind: 'accepted' }));
+    link.waits = true;
+    const stop = new AbortController();
+    const running = uploader.run(stop.signal);
+    await clock.advance(10);
+    expect(uploader.state).toMatchObject({ state: 'backing-off', reason: expect.stringContaining('clock') });
+    link.waits = false;
+    left.live.push([entry(1)]);
+    appended();
+    await clock.advance(0);
+    expect(acknowledged).toEqual(['live:1']);
+    expect(uploader.state).toMatchObject({ state: 'idle' });
+    expect(uploader.state.reason).toBeUndefined();
+    stop.abort();
+    await running;
   });
 });

@@ -1,0 +1,145 @@
+/**
+ * Writes to one pin's driver, and what becomes of those that nobody waits for any longer. A driver may go on after it was told to stop: until
+ * it has settled, the claim stays on the record, and what comes late makes the value doubtful.
+ */
+import { AgentError, messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
+import type { Claim, PinRecord } from './pin-record.ts';
+
+export interface HardwareWritesDeps {
+  readonly record: PinRecord;
+  readonly driver: ActuatorDriver;
+  readonly clock: Clock;
+  /** A left write has settled, or is forgotten; `isDoubtful` when it may have moved the pin and nobody knows. */
+  readonly onLate: (isDoubtful: boolean) => void;
+}
+
+/** How long a movement waits for the ones that were ended to let go of the hardware. */
+const LETTING_GO_MS = 200;
+/** A driver that has not settled by then never will. */
+const MAX_LEFT_MS = 60_000;
+
+interface Attempt {
+  readonly claim: Claim;
+  isSettled: boolean;
+  /** There once nobody waits for it any longer. */
+  forget: (() => void) | undefined;
+}
+
+export class HardwareWrites {
+  /** How many were begun. */
+  begun = 0;
+  readonly #deps: HardwareWritesDeps;
+  /** With the hardware, and not forgotten: what never settles does not add up. */
+  readonly #unsettled = new Set<Attempt>();
+  readonly #whenFree = new Set<() => void>();
+  readonly #cancels = new Set<() => void>();
+
+  constructor(deps: HardwareWritesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when the hardware is free, or after a moment all the same. */
+  async letGo(signal: AbortSignal): Promise<void> {
+    if (this.#unsettled.size === 0 || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const enough = (): void => resolve();
+    const cancel = this.#deps.clock.after(LETTING_GO_MS, enough);
+    this.#whenFree.add(enough);
+    signal.addEventListener('abort', enough, { once: true });
+    await promise;
+    signal.removeEventListener('abort', enough);
+    this.#whenFree.delete(enough);
+    cancel();
+  }
+
+  /** @throws AgentError `actuators/deadline-passed` or `actuators/given-up`, and the driver's own: whether it has moved is not known. */
+  async write(claim: Claim, signal: AbortSignal): Promise<void> {
+    const { record } = this.#deps;
+    const attempt: Attempt = { claim, isSettled: false, forget: undefined };
+    this.begun += 1;
+    record.begin(claim);
+    try {
+      await this.#withinDeadline((driverSignal) => this.#tell(attempt, driverSignal), signal);
+      record.took(claim);
+    } catch (error) {
+      if (attempt.isSettled) record.lose(messageOf(error), claim);
+      else this.#leave(attempt);
+      throw error;
+    }
+  }
+
+  /** @throws AgentError `actuators/deadline-passed`, `actuators/given-up` or `actuators/unreadable`, and the driver's own. */
+  async read(signal: AbortSignal): Promise<ActuatorValue> {
+    const { read } = this.#deps.driver;
+    if (read === undefined) throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
+    return await this.#withinDeadline((driverSignal) => read(driverSignal), signal);
+  }
+
+  /** What has not settled is not waited for any longer. Idempotent. */
+  close(): void {
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
+
+  #tell(attempt: Attempt, signal: AbortSignal): Promise<void> {
+    const work = (async (): Promise<void> => await this.#deps.driver.write(attempt.claim.value, signal))();
+    this.#unsettled.add(attempt);
+    work.then(
+      () => this.#settled(attempt, true),
+      () => this.#settled(attempt, false),
+    );
+    return work;
+  }
+
+  #leave(attempt: Attempt): void {
+    const { clock, record, onLate } = this.#deps;
+    const cancel = clock.after(MAX_LEFT_MS, () => {
+      this.#cancels.delete(cancel);
+      this.#free(attempt);
+      record.release(attempt.claim);
+      onLate(true);
+    });
+    this.#cancels.add(cancel);
+    attempt.forget = cancel;
+  }
+
+  #free(attempt: Attempt): void {
+    this.#unsettled.delete(attempt);
+    if (this.#unsettled.size > 0) return;
+    for (const tell of this.#whenFree) tell();
+  }
+
+  #settled(attempt: Attempt, took: boolean): void {
+    const { record, onLate } = this.#deps;
+    const { claim, forget } = attempt;
+    attempt.isSettled = true;
+    this.#free(attempt);
+    if (forget === undefined) return;
+    forget();
+    this.#cancels.delete(forget);
+    const isDoubtful = !took || record.lastBegun !== claim;
+    if (isDoubtful) record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
+    else record.took(claim);
+    onLate(isDoubtful);
+  }
+
+  async #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { name, deadlineMs } = this.#deps.record.settings;
+    const ended = new AbortController();
+    const { promise, reject } = Promise.withResolvers<never>();
+    const giveUp = (): void => reject(new AgentError('actuators/given-up', `${name}: whoever asked has given up`, { recovery: 'drop' }));
+    const cancel = this.#deps.clock.after(deadlineMs, () => {
+      reject(new AgentError('actuators/deadline-passed', `${name} did not answer within ${deadlineMs} ms`, { recovery: 'retry' }));
+      ended.abort();
+    });
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await Promise.race([act(AbortSignal.any([signal, ended.signal])), promise]);
+    } finally {
+      cancel();
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/** Switches off at the end of a pulse and of the longest time on, whoever switched on, and however often it was told to stay on. */
+import type { Clock } from '../host/clock.ts';
+import { type ActuatorValue, offValue } from './actuator.ts';
+import type { ActuatorSlot } from './actuator-slot.ts';
+
+export interface OffTimesDeps {
+  readonly clock: Clock;
+  readonly switchOff: (slot: ActuatorSlot, value: ActuatorValue) => void;
+}
+
+interface Armed {
+  readonly dueMs: number;
+  readonly cancel: () => void;
+}
+
+export class OffTimes {
+  readonly #deps: OffTimesDeps;
+  readonly #armed = new Map<ActuatorSlot, Armed>();
+
+  constructor(deps: OffTimesDeps) {
+    this.#deps = deps;
+  }
+
+  /** To be told of every change. */
+  update(slot: ActuatorSlot): void {
+    const off = offValue(slot.settings);
+    // Where off is wanted and refused, it is being tried again already.
+    const dueMs = slot.record.refusesOff ? undefined : slot.record.offDueMs;
+    const armed = this.#armed.get(slot);
+    if (armed?.dueMs === dueMs) return;
+    armed?.cancel();
+    this.#armed.delete(slot);
+    if (off !== undefined && dueMs !== undefined) this.#arm(slot, off, dueMs);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    for (const { cancel } of this.#armed.values()) cancel();
+    this.#armed.clear();
+  }
+
+  #arm(slot: ActuatorSlot, off: ActuatorValue, dueMs: number): void {
+    const { clock, switchOff } = this.#deps;
+    const expire = (): void => {
+      this.#armed.delete(slot);
+      // A timer may be shorter than what was asked for.
+      if (clock.monotonicMs() < dueMs) this.#arm(slot, off, dueMs);
+      else switchOff(slot, off);
+    };
+    this.#armed.set(slot, { dueMs, cancel: clock.after(dueMs - clock.monotonicMs(), expire) });
+  }
+}

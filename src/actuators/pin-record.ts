@@ -1,0 +1,237 @@
+/**
+ * What is known of one pin: what is wanted, what was written last, what it shows or that nobody knows, and until when it may be on. Whoever
+ * decides reads this one record: interlocks, limits, pulses, safe states, the mark that outlives the process.
+ *
+ *   claim ─ begin (given to the hardware) ─ took ─────────────→ known
+ *     │                 └ failed, or nobody waits any longer → unknown: counts as on until it is read or written again
+ *     └ given back: nothing has happened
+ */
+import type { Clock } from '../host/clock.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
+
+/** One pulse; the end of another is none of its business. */
+export interface Pulse {
+  readonly durationMs: number;
+  /** Called once it no longer has a say: switched off, or taken over by who switched on. */
+  readonly onEnd: () => void;
+}
+
+/** A value that the pin will have, has, or may yet get from a write that nobody waits for any longer. */
+export interface Claim {
+  readonly value: ActuatorValue;
+  readonly pulse: Pulse | undefined;
+}
+
+/** What must outlive the process, so that someone else switches off in its place. */
+export interface OnMark {
+  /** When it first may have been on, ms since boot. */
+  readonly sinceMs: number;
+  readonly pulse: boolean;
+}
+
+export interface PinRecordDeps {
+  readonly settings: ActuatorSettings;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly history: SwitchHistory;
+  /** Of an earlier process: since when it may have been on. */
+  readonly onSinceMs?: number | undefined;
+}
+
+export class PinRecord {
+  readonly settings: ActuatorSettings;
+  readonly #clock: PinRecordDeps['clock'];
+  /** Of whoever wrote last, whether or not the hardware followed. */
+  #wanted: { readonly value: ActuatorValue; readonly by: Writer } | undefined;
+  #value: ActuatorValue | undefined;
+  #fault: string | undefined;
+  #writes = 0;
+  #history: SwitchHistory;
+  /** When it first may have been on; undefined while it is known to be off. */
+  #onSinceMs: number | undefined;
+  #pulse: Pulse | undefined;
+  #pulseEndsAtMs: number | undefined;
+  /** Those that somebody waits for, and those that are with the hardware. */
+  readonly #claims = new Set<Claim>();
+  readonly #begun = new Set<Claim>();
+  #lastBegun: Claim | undefined;
+  #lastBegunAtMs = 0;
+
+  constructor({ settings, clock, history, onSinceMs }: PinRecordDeps) {
+    this.settings = settings;
+    this.#clock = clock;
+    this.#history = neededHistory(settings, withMark(history, onSinceMs), history);
+    this.#onSinceMs = onSinceMs ?? clock.monotonicMs();
+  }
+
+  get state(): ActuatorState {
+    const { value: desired, by } = this.#wanted ?? {};
+    return { name: this.settings.name, value: this.#value, desired, by, pulsing: this.#pulse !== undefined, fault: this.#fault };
+  }
+
+  get value(): ActuatorValue | undefined {
+    return this.#value;
+  }
+
+  /** The value it will have when everything under way has succeeded. */
+  get expected(): ActuatorValue | undefined {
+    return [...this.#claims].at(-1)?.value ?? this.#value;
+  }
+
+  /** How often somebody has written: whoever remembers it knows whether someone else has written since. */
+  get writes(): number {
+    return this.#writes;
+  }
+
+  get history(): SwitchHistory {
+    return this.#history;
+  }
+
+  /** For the limits. What a failed write has done nobody knows: it may have switched just then. */
+  get changedAtMs(): number | undefined {
+    const { changedAtMs } = this.#history;
+    if (this.#value !== undefined || this.#lastBegun === undefined) return changedAtMs;
+    return Math.max(this.#lastBegunAtMs, changedAtMs ?? this.#lastBegunAtMs);
+  }
+
+  /** What the hardware was given last. */
+  get lastBegun(): Claim | undefined {
+    return this.#lastBegun;
+  }
+
+  get pulse(): Pulse | undefined {
+    return this.#pulse;
+  }
+
+  /** Whether it is on, or is not known to be off. */
+  get mayBeOn(): boolean {
+    return this.#value === undefined || isActive(this.#value) || [...this.#begun].some(({ value }) => isActive(value));
+  }
+
+  /** Whether it may be on, or is about to be switched on. */
+  get mayBeActive(): boolean {
+    return this.mayBeOn || [...this.#claims].some(({ value }) => isActive(value));
+  }
+
+  /** Off is wanted, and it is not known to be off. */
+  get refusesOff(): boolean {
+    return this.#wanted !== undefined && !isActive(this.#wanted.value) && this.#value !== this.#wanted.value;
+  }
+
+  /** When it has to be switched off at the latest, ms since boot: the end of its pulse or of its longest time on. */
+  get offDueMs(): number | undefined {
+    const { longestOnMs } = this.settings.limits;
+    const longestEndsMs = this.#onSinceMs === undefined || longestOnMs === undefined ? undefined : this.#onSinceMs + longestOnMs;
+    if (this.#pulseEndsAtMs === undefined || longestEndsMs === undefined) return this.#pulseEndsAtMs ?? longestEndsMs;
+    return Math.min(this.#pulseEndsAtMs, longestEndsMs);
+  }
+
+  /** What must be written down before it goes on, and for as long as it may be on. */
+  get mark(): OnMark | undefined {
+    const pulse = this.#pulse !== undefined || [...this.#claims].some((claim) => claim.pulse !== undefined);
+    if (!this.mayBeActive || (!pulse && this.settings.limits.longestOnMs === undefined)) return undefined;
+    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse };
+  }
+
+  /** From here on it counts as active, when the value is. */
+  claim(value: ActuatorValue, pulse?: Pulse): Claim {
+    const claim = { value, pulse };
+    this.#claims.add(claim);
+    return claim;
+  }
+
+  /** Somebody wants it so; what was wanted before is wanted no longer. */
+  want(value: ActuatorValue, by: Writer, repeats = false): void {
+    this.#wanted = { value, by };
+    if (!repeats) this.#writes += 1;
+  }
+
+  /** The hardware gets it now: from here on the value may be this one. */
+  begin(claim: Claim): void {
+    const nowMs = this.#clock.monotonicMs();
+    const isRepeat =
+      this.#value === undefined && this.#lastBegun !== undefined && isActive(this.#lastBegun.value) === isActive(claim.value);
+    if (this.#switches(claim.value) && !isRepeat)
+      this.#remember(isActive(claim.value) ? switchedOn(this.#history, nowMs) : switchSince(this.#history, nowMs));
+    this.#begun.add(claim);
+    this.#lastBegun = claim;
+    this.#lastBegunAtMs = nowMs;
+    if (claim.pulse !== undefined) this.#setPulse(claim.pulse);
+    this.#judge();
+  }
+
+  /** The hardware has taken it: also late, when nothing else was written since. */
+  took(claim: Claim): void {
+    if (this.#switches(claim.value)) this.#remember(switchSince(this.#history, this.#clock.monotonicMs()));
+    this.#forget(claim);
+    if (isActive(claim.value)) {
+      if (claim.pulse === undefined) this.#setPulse(undefined);
+      else if (claim.pulse === this.#pulse) this.#pulseEndsAtMs = this.#clock.monotonicMs() + claim.pulse.durationMs;
+    }
+    this.learn(claim.value);
+  }
+
+  /** Nobody waits for it any longer: it is done with, or left to the hardware. */
+  giveBack(claim: Claim): void {
+    this.#claims.delete(claim);
+    this.#judge();
+  }
+
+  /** The hardware no longer has it. */
+  release(claim: Claim): void {
+    this.#forget(claim);
+    this.#judge();
+  }
+
+  /** The hardware shows it, or has taken it. */
+  learn(value: ActuatorValue, fault?: string): void {
+    this.#value = value;
+    this.#fault = fault;
+    this.#judge();
+  }
+
+  /** Nobody knows what it shows any more. With a claim: it has failed, and may have moved at any time since it was begun. */
+  lose(fault: string, failed?: Claim): void {
+    if (failed !== undefined) this.#forget(failed);
+    this.#value = undefined;
+    this.#fault = fault;
+    this.#judge();
+  }
+
+  /** Why it is not as it should be, although its value is known. */
+  blame(fault: string): void {
+    this.#fault = fault;
+  }
+
+  #remember(history: SwitchHistory): void {
+    this.#history = neededHistory(this.settings, history, this.#history);
+  }
+
+  #forget(claim: Claim): void {
+    this.#claims.delete(claim);
+    this.#begun.delete(claim);
+  }
+
+  #switches(value: ActuatorValue): boolean {
+    return this.#value === undefined || isActive(this.#value) !== isActive(value);
+  }
+
+  #setPulse(pulse: Pulse | undefined): void {
+    const before = this.#pulse;
+    this.#pulse = pulse;
+    this.#pulseEndsAtMs = undefined;
+    before?.onEnd();
+  }
+
+  #judge(): void {
+    if (this.mayBeOn) this.#onSinceMs ??= this.#clock.monotonicMs();
+    else this.#onSinceMs = undefined;
+    if (this.#pulse !== undefined && (!this.mayBeOn || this.#isPulseOvertaken)) this.#setPulse(undefined);
+  }
+
+  /** One that never began and cannot begin any more, where somebody else has switched on since: nobody would end it. */
+  get #isPulseOvertaken(): boolean {
+    const overtaker = this.#lastBegun !== undefined && this.#lastBegun.pulse !== this.#pulse && isActive(this.#lastBegun.value);
+    return overtaker && this.#pulseEndsAtMs === undefined && ![...this.#begun].some(({ pulse }) => pulse === this.#pulse);
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What local rules have set and not taken back: kept across restarts, since an output stays on where nobody remembers that a rule holds it.
+ * At most one entry for a rule and an actuator.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../host/clock.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import type { StateFile } from '../host/state-file.ts';
+import type { ActuatorValue } from './actuator.ts';
+
+export const STANDING_RULES_FORMAT = { format: 'turnstone/standing-rules', version: 1 } as const;
+
+export interface StandingRule {
+  readonly rule: string;
+  /** What it watched when it set its actuator. */
+  readonly sensor: string;
+  readonly key: string;
+  readonly actuator: string;
+  /** What the actuator gets at the end; undefined when nothing is to happen then. */
+  readonly otherwise: ActuatorValue | undefined;
+  /** It is over, and the actuator has not taken `otherwise` yet. */
+  readonly ended: boolean;
+}
+
+/** A disk that takes longer does not keep a fan from cooling. */
+const KEPT_WITHIN_MS = 1_000;
+
+export class StandingRules {
+  readonly #file: StateFile | undefined;
+  readonly #standing: Map<string, StandingRule>;
+
+  private constructor(file: StateFile | undefined, standing: readonly StandingRule[]) {
+    this.#file = file;
+    this.#standing = new Map(standing.map((one) => [keyOf(one), one]));
+  }
+
+  static async open(file: StateFile): Promise<StandingRules> {
+    const json = await file.read();
+    return new StandingRules(file, Array.isArray(json?.standing) ? json.standing.flatMap(standingOf) : []);
+  }
+
+  /** Nothing outlives the process. */
+  static inMemory(): StandingRules {
+    return new StandingRules(undefined, []);
+  }
+
+  /** Whether an earlier process may have left more than is known here. */
+  get isLost(): boolean {
+    return this.#file?.isLost ?? false;
+  }
+
+  get all(): readonly StandingRule[] {
+    return [...this.#standing.values()];
+  }
+
+  /** False when it stood so already. */
+  note(one: StandingRule): boolean {
+    const key = keyOf(one);
+    const known = this.#standing.get(key);
+    this.#standing.set(key, one);
+    const changed = known === undefined || !isDeepStrictEqual(known, one);
+    if (changed) this.#save();
+    return changed;
+  }
+
+  forget(one: StandingRule): void {
+    if (this.#standing.get(keyOf(one)) !== one) return;
+    this.#standing.delete(keyOf(one));
+    this.#save();
+  }
+
+  /** Resolves when what was noted is durable, could not be made so, or takes too long. */
+  async kept(clock: Clock, signal: AbortSignal): Promise<void> {
+    const waited = new AbortController();
+    await Promise.race([this.#file?.flush(), clock.sleep(KEPT_WITHIN_MS, AbortSignal.any([signal, waited.signal]))]);
+    waited.abort();
+  }
+
+  /** Resolves when what was noted is durable, or could not be made so. Idempotent. */
+  async close(): Promise<void> {
+    await this.#file?.close();
+  }
+
+  #save(): void {
+    this.#file?.save({ standing: this.all.map(standingAsJson) });
+  }
+}
+
+/** No name has a blank in it. */
+function keyOf({ rule, actuator }: Pick<StandingRule, 'rule' | 'actuator'>): string {
+  return `${rule} ${actuator}`;
+}
+
+function standingAsJson({ otherwise, ...one }: StandingRule): JsonObject {
+  return { ...one, ...(otherwise === undefined ? {} : { otherwise }) };
+}
+
+function standingOf(json: JsonValue): StandingRule[] {
+  if (!isJsonObject(json)) return [];
+  const { rule, sensor, key, actuator, otherwise, ended } = json;
+  if (typeof rule !== 'string' || typeof sensor !== 'string' || typeof key !== 'string' || typeof actuator !== 'string') return [];
+  const isValue = typeof otherwise === 'boolean' || typeof otherwise === 'number' || typeof otherwise === 'string';
+  return [{ rule, sensor, key, actuator, otherwise: isValue ? otherwise : undefined, ended: ended === true }];
+}

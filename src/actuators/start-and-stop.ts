@@ -1,0 +1,95 @@
+/** What each pin gets when the agent starts and when it stops. First everything that is switched off, then what is switched on, under interlocks. */
+import { AgentError, hasCode, messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import { type ActuatorValue, isActive, offValue } from './actuator.ts';
+import type { ActuatorMemory } from './actuator-memory.ts';
+import type { ActuatorSlot } from './actuator-slot.ts';
+import type { SafeState, SafeStates } from './safe-states.ts';
+
+export interface StartDeps {
+  readonly memory: Pick<ActuatorMemory, 'wishOf' | 'leftMark'>;
+  readonly locked: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Through the same gates as everyone. */
+  readonly restore: (slot: ActuatorSlot, value: ActuatorValue) => Promise<void>;
+  readonly safeStates: SafeStates;
+  readonly closing: AbortSignal;
+  /** Resolves when it is known what the hardware shows, or that it does not say. */
+  readonly looked: (slot: ActuatorSlot) => Promise<void>;
+}
+
+/** How soon a refused restoring is tried again. */
+const RESTORE_AGAIN_AFTER_MS = 10_000;
+/** Hardware that does not say what it shows is switched off all the same. */
+const LOOK_WITHIN_MS = 1_000;
+/** How long the start waits for a restored "off". */
+const RESTORE_WITHIN_MS = 3_000;
+
+/** Resolves when every pin has got its state, or has refused it for now. Never rejects. */
+export async function setStartStates(slots: readonly ActuatorSlot[], deps: StartDeps): Promise<void> {
+  const { safeStates, looked, clock } = deps;
+  const restored = slots.flatMap((slot) => restoredValue(slot, deps));
+  const kept = new Set(restored.map(({ slot }) => slot));
+  const safe = slots.filter((slot) => !kept.has(slot)).flatMap((slot) => startValue(slot, deps));
+  const isOff = ({ value }: SafeState): boolean => !isActive(value);
+  const before = new Map(slots.map((slot) => [slot, slot.record.writes]));
+  // A start that is held up does not switch on again what a silence or the longest time on has switched off meanwhile.
+  const isOn = (one: SafeState): boolean => !isOff(one) && one.slot.record.writes === before.get(one.slot);
+  // Each by itself: what is to be off waits for no other hardware that is slow to say what it shows.
+  await Promise.all([
+    ...safe.filter(isOff).map(async ({ slot, value }) => {
+      await endedWithin(clock, LOOK_WITHIN_MS, looked(slot));
+      await safeStates.set(slot, value, 'start');
+    }),
+    ...restored.filter(isOff).map(async (one) => {
+      await endedWithin(clock, LOOK_WITHIN_MS, looked(one.slot));
+      await endedWithin(clock, RESTORE_WITHIN_MS, restore(one, deps));
+    }),
+  ]);
+  await Promise.all(slots.map(looked));
+  await safeStates.setAll(safe.filter(isOn), 'start');
+  for (const one of restored) if (isOn(one)) await restore(one, deps);
+}
+
+/** What is declared for a stop; off for what does not take it yet, and for what only this process would have switched off later. */
+export function stopValue(slot: ActuatorSlot): readonly SafeState[] {
+  const { settings, record } = slot;
+  const owed = record.refusesOff ? record.state.desired : record.mark === undefined ? undefined : offValue(settings);
+  const value = settings.safe.stop ?? owed;
+  return value === undefined ? [] : [{ slot, value }];
+}
+
+/** A pulse that a kill has cut short ends here; a longest time on goes on being counted. */
+function startValue(slot: ActuatorSlot, { memory }: StartDeps): readonly SafeState[] {
+  const { settings } = slot;
+  const value = settings.safe.start ?? (memory.leftMark(settings)?.pulse === true ? offValue(settings) : undefined);
+  return value === undefined ? [] : [{ slot, value }];
+}
+
+/** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
+function restoredValue(slot: ActuatorSlot, { memory, locked }: StartDeps): readonly SafeState[] {
+  const value = slot.settings.restore && !locked() ? memory.wishOf(slot.settings.name) : undefined;
+  return value === undefined ? [] : [{ slot, value }];
+}
+
+/** What a gate forbids for now (a compressor's least time off) is tried again until someone else writes. */
+async function restore({ slot, value }: SafeState, deps: StartDeps, refusedBefore?: string): Promise<void> {
+  const { log, clock, closing, safeStates } = deps;
+  try {
+    await deps.restore(slot, value);
+  } catch (error) {
+    const refusal = error instanceof AgentError ? error.code : messageOf(error);
+    // Said once for each reason: a compressor may have to wait for hours.
+    if (refusal !== refusedBefore) log.warn({ actuator: slot.settings.name, error: messageOf(error) }, 'an actuator was not restored');
+    // Who went first has set another state.
+    if (refusedBefore === undefined && !hasCode(error, 'actuators/overridden')) await safeStates.setAll(startValue(slot, deps), 'start');
+    if (!(error instanceof AgentError) || error.recovery !== 'retry') return;
+    const { writes } = slot.record;
+    void clock.sleep(RESTORE_AGAIN_AFTER_MS, closing).then(async () => {
+      if (slot.record.writes === writes && !closing.aborted) await restore({ slot, value }, deps, refusal);
+    });
+  }
+}

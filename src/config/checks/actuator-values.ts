@@ -1,0 +1,150 @@
+/** Limits, safe states, rules and methods that ask an actuator for what it cannot do. */
+import type { ActuatorConfig, ActuatorValue } from '../agent-config.ts';
+import type { ConfigPath } from '../config-fault.ts';
+import { formatDuration } from '../quantity.ts';
+import type { Check, Finding } from './draft.ts';
+import { holdsModbus, modbusRange } from './modbus-range.ts';
+
+/** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */
+const STEP_TOLERANCE = 1e-6;
+const PERCENT = [0, 100] as const;
+
+export const checkLimits: Check = ({ actuators }) =>
+  actuators.flatMap(({ config, path }) => [
+    ...limitFaults(config, [...path, 'limits']),
+    ...offFaults(config, [...path, 'limits', 'maxOn']),
+    ...safeValues(config).flatMap(({ value, at }) => misfit(config, value, [...path, ...at])),
+  ]);
+
+export const checkRuleValues: Check = ({ rules, actuators }) =>
+  rules.flatMap(({ config, path }) => {
+    const given = (['above', 'below', 'equal'] as const).filter((one) => config.when[one] !== undefined);
+    const condition: Finding[] =
+      given.length === 1
+        ? []
+        : [
+            {
+              path: [...path, 'when'],
+              atKey: true,
+              problem: given.length === 0 ? 'no condition' : `several conditions: ${given.join(', ')}`,
+              expected: 'exactly one of above, below and equal',
+            },
+          ];
+    const actuator = actuators.find((one) => one.config.name === config.set.actuator)?.config;
+    if (actuator === undefined) return condition;
+    return [
+      ...condition,
+      ...misfit(actuator, config.set.value, [...path, 'set', 'value']),
+      ...(config.otherwise === undefined ? [] : misfit(actuator, config.otherwise, [...path, 'otherwise'])),
+    ];
+  });
+
+export const checkMethodValues: Check = ({ actuators, sections }) =>
+  Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { actuator, value, pulseMs }]) => {
+    const path = ['rpc', 'methods', name];
+    if (actuator === undefined)
+      return (['value', 'pulse'] as const)
+        .filter((key) => (key === 'value' ? value : pulseMs) !== undefined)
+        .map((key) => ({ path: [...path, key], atKey: true, problem: `${key} has no effect`, value: '', expected: 'actuator: beside it' }));
+    const target = actuators.find(({ config }) => config.name === actuator)?.config;
+    if (target === undefined) return [];
+    if (pulseMs !== undefined && value !== undefined)
+      return [{ path: [...path, 'value'], atKey: true, problem: 'value beside pulse', value: '', expected: 'one of them' }];
+    if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
+    return value === undefined ? [] : misfit(target, value, [...path, 'value']);
+  });
+
+function pulseFaults(target: ActuatorConfig, pulseMs: number, path: ConfigPath): Finding[] {
+  const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = target.limits;
+  if (target.kind !== 'gpio-output') return [{ path, problem: 'no pulse for this kind:', expected: 'an actuator of kind gpio-output' }];
+  if (pulseMs > target.maxPulseMs) return [{ path, problem: 'longer than the actuator allows:', expected: 'at most its maxPulse' }];
+  if (pulseMs < minOnMs)
+    return [{ path, problem: 'shorter than the actuator allows:', expected: `at least its minOn of ${formatDuration(minOnMs)}` }];
+  if (pulseMs <= maxOnMs) return [];
+  return [{ path, problem: 'longer than the actuator may be on:', expected: `at most its maxOn of ${formatDuration(maxOnMs)}` }];
+}
+
+function limitFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
+  const { min, max, step } = actuator.limits;
+  if (valueTypeOf(actuator) !== 'number')
+    return (['min', 'max', 'step'] as const)
+      .filter((limit) => actuator.limits[limit] !== undefined)
+      .map((limit) => ({
+        path: [...path, limit],
+        atKey: true,
+        problem: `${limit} has no effect`,
+        value: '',
+        expected: 'an actuator whose values are numbers',
+      }));
+  const [least, most] = rangeOf(actuator);
+  const beyond = (['min', 'max'] as const).filter((limit) => {
+    const value = actuator.limits[limit];
+    return value !== undefined && (value < least || value > most);
+  });
+  const findings: Finding[] = beyond.map((limit) => ({
+    path: [...path, limit],
+    problem: 'beyond what it can be set to:',
+    expected: `a value from ${least} to ${most}`,
+  }));
+  if (min !== undefined && max !== undefined && min > max)
+    findings.push({ path: [...path, 'min'], problem: 'above max:', expected: `at most ${max}` });
+  else if (step !== undefined && step > (max ?? most) - (min ?? least))
+    findings.push({
+      path: [...path, 'step'],
+      problem: 'larger than the whole range:',
+      expected: `at most ${(max ?? most) - (min ?? least)}`,
+    });
+  return findings;
+}
+
+/** The longest time on ends with off, which not everything has. */
+function offFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
+  if (actuator.limits.maxOnMs === undefined) return [];
+  const fault = { path, atKey: true, value: '' } as const;
+  if (valueTypeOf(actuator) === 'string')
+    return [{ ...fault, problem: 'maxOn has no effect, as a text has no off', expected: 'an actuator that is on or off, or a number' }];
+  if (actuator.kind !== 'modbus-write' || holdsModbus(actuator, 0)) return [];
+  return [{ ...fault, problem: `maxOn has no effect, as 0 does not fit into ${actuator.type}`, expected: 'another type, scale or offset' }];
+}
+
+/** What the hardware takes, whatever the limits say. */
+function rangeOf(actuator: ActuatorConfig): readonly [number, number] {
+  if (actuator.kind === 'pwm') return PERCENT;
+  const range = actuator.kind === 'modbus-write' ? modbusRange(actuator) : undefined;
+  return range ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+}
+
+/** The type of value an actuator takes. */
+function valueTypeOf(actuator: ActuatorConfig): 'boolean' | 'number' | 'string' {
+  if (actuator.kind === 'gpio-output') return 'boolean';
+  if (actuator.kind === 'pwm') return 'number';
+  if (actuator.kind === 'modbus-write') return actuator.type === 'bool' || actuator.table === 'coil' ? 'boolean' : 'number';
+  return actuator.valueType;
+}
+
+function safeValues({ safe }: ActuatorConfig): readonly { readonly value: ActuatorValue; readonly at: ConfigPath }[] {
+  const simple = (['start', 'stop', 'crash'] as const).flatMap((when) =>
+    safe[when] === undefined ? [] : [{ value: safe[when], at: ['safe', when] }],
+  );
+  return safe.noContact === undefined ? simple : [...simple, { value: safe.noContact.value, at: ['safe', 'noContact', 'value'] }];
+}
+
+function misfit(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPath): Finding[] {
+  const type = valueTypeOf(actuator);
+  const { name, limits } = actuator;
+  if (typeof value !== type)
+    return [
+      {
+        path,
+        problem: 'wrong kind of value:',
+        expected: `${type === 'boolean' ? 'on or off' : type === 'number' ? 'a number' : 'text'}, as ${name} takes`,
+      },
+    ];
+  if (typeof value !== 'number') return [];
+  const [least, most] = rangeOf(actuator);
+  const [min, max] = [Math.max(limits.min ?? least, least), Math.min(limits.max ?? most, most)];
+  if (value < min || value > max) return [{ path, problem: 'outside the limits:', expected: `a value from ${min} to ${max}` }];
+  const steps = limits.step === undefined ? 0 : (value - (limits.min ?? 0)) / limits.step;
+  if (Math.abs(steps - Math.round(steps)) <= STEP_TOLERANCE) return [];
+  return [{ path, problem: 'off its step:', expected: `${limits.min ?? 0} and multiples of ${limits.step} from there` }];
+}

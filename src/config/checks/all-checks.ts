@@ -1,0 +1,59 @@
+/** Every check of a configuration that looks at nothing outside it, in the order in which their faults of one place are told. */
+import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './access.ts';
+import { checkLimits, checkMethodValues, checkRuleValues } from './actuator-values.ts';
+import { checkDoubled } from './doubled.ts';
+import type { Check } from './draft.ts';
+import { checkSockets } from './folders.ts';
+import { checkFormats, checkRegisterLimits } from './formats.ts';
+import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './hardware.ts';
+import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkProducedKeys, checkRuleKeys } from './keys.ts';
+import { checkNames, checkReferences } from './names.ts';
+import { checkFirmwareBounds, checkShapes } from './ranges.ts';
+import { checkRegisters, checkWrittenRegisters } from './registers.ts';
+import { checkAddedKeys, checkClientAttributes, checkReservedKeys } from './reserved-keys.ts';
+import { checkSafeStates } from './safe-states.ts';
+import { checkDeviceName, checkPlaceholders } from './templates.ts';
+import { checkAlarms } from './thresholds.ts';
+import { checkActuatorTimes, checkDeliveryTimes, checkSensorTimes } from './timing.ts';
+import { checkAlarmTypes, checkRuleTypes } from './value-types.ts';
+
+export const CHECKS: readonly Check[] = [
+  checkNames,
+  checkDoubled,
+  checkReferences,
+  checkLines,
+  checkBuses,
+  checkSerialPorts,
+  checkBias,
+  checkBoard,
+  checkSockets,
+  checkKeyRules,
+  checkProducedKeys,
+  checkAttributeKeys,
+  checkFixedAttributes,
+  checkReservedKeys,
+  checkClientAttributes,
+  checkAddedKeys,
+  checkRuleKeys,
+  checkSensorTimes,
+  checkActuatorTimes,
+  checkDeliveryTimes,
+  checkAlarms,
+  checkAlarmTypes,
+  checkRegisters,
+  checkWrittenRegisters,
+  checkLimits,
+  checkSafeStates,
+  checkRuleValues,
+  checkRuleTypes,
+  checkMethodValues,
+  checkFormats,
+  checkRegisterLimits,
+  checkPlaceholders,
+  checkDeviceName,
+  checkShapes,
+  checkFirmwareBounds,
+  checkPlatformAccess,
+  checkProvisioning,
+  checkStatusPage,
+];

@@ -1,0 +1,31 @@
+/** Folders and sockets of the agent's own: where they can never be, it must not be started again and again. */
+import { join } from 'node:path';
+import { LONGEST_SOCKET_PATH_BYTES, whyNoFolder } from '../../host/folder-place.ts';
+import type { Check, ConfigDraft, Finding } from './draft.ts';
+
+/** The longest name of what listens in the run folder. */
+const SOCKET_NAME = 'control.sock';
+
+/** A path that bind(2) and connect(2) would refuse. */
+export const checkSockets: Check = ({ sections: { runFolder, hardware } }) => {
+  const findings: Finding[] = [];
+  const room = LONGEST_SOCKET_PATH_BYTES - Buffer.byteLength(join('/', SOCKET_NAME));
+  if (runFolder !== undefined && Buffer.byteLength(join(runFolder, SOCKET_NAME)) > LONGEST_SOCKET_PATH_BYTES)
+    findings.push({ path: ['runFolder'], problem: 'too long for the sockets in it:', expected: `at most ${room} bytes` });
+  if (hardware?.boardSocket !== undefined && Buffer.byteLength(hardware.boardSocket) > LONGEST_SOCKET_PATH_BYTES)
+    findings.push({
+      path: ['hardware', 'boardSocket'],
+      problem: 'too long for a socket:',
+      expected: `at most ${LONGEST_SOCKET_PATH_BYTES} bytes`,
+    });
+  return findings;
+};
+
+export async function checkFolders({ sections }: ConfigDraft): Promise<Finding[]> {
+  const found = (['stateFolder', 'runFolder'] as const).map(async (name): Promise<Finding[]> => {
+    const folder = sections[name];
+    const expected = folder === undefined ? undefined : await whyNoFolder(folder);
+    return expected === undefined ? [] : [{ path: [name], problem: 'no place for a folder:', expected }];
+  });
+  return (await Promise.all(found)).flat();
+}

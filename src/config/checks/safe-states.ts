@@ -1,0 +1,68 @@
+/** Safe states that are on although their interlocks cannot let them be: they would never be taken, and nobody would expect it. */
+import type { ActuatorConfig, ActuatorValue } from '../agent-config.ts';
+import type { ConfigPath } from '../config-fault.ts';
+import type { Check, Finding, Placed } from './draft.ts';
+
+const OCCASIONS = ['start', 'stop', 'crash', 'noContact'] as const;
+type Occasion = (typeof OCCASIONS)[number];
+
+/** At these a process knows only what it sets itself, then or before, and what the hardware says. */
+const SETS: Readonly<Partial<Record<Occasion, readonly Occasion[]>>> = { start: ['start'], stop: ['stop', 'start'], crash: ['crash'] };
+
+/** Of actuators that exclude each other at most one is set on, and only when the others are known to be off then. */
+export const checkSafeStates: Check = ({ actuators }) => {
+  const enabled = actuators.filter(({ config }) => config.enabled);
+  const byName = new Map(enabled.map((one) => [one.config.name, one]));
+  const partners = new Map(enabled.map((one) => [one, new Set<Placed<ActuatorConfig>>()]));
+  for (const one of enabled) {
+    for (const other of one.config.interlocks.map((name) => byName.get(name))) {
+      if (other === undefined || other === one) continue;
+      partners.get(one)?.add(other);
+      partners.get(other)?.add(one);
+    }
+  }
+  const before = new Set<Placed<ActuatorConfig>>();
+  return enabled.flatMap((one) => {
+    before.add(one);
+    const findings = OCCASIONS.map((occasion) => findingFor(one, occasion, [...(partners.get(one) ?? [])], before));
+    return findings.filter((finding) => finding !== undefined);
+  });
+};
+
+function findingFor(
+  { config, path }: Placed<ActuatorConfig>,
+  occasion: Occasion,
+  partners: readonly Placed<ActuatorConfig>[],
+  before: ReadonlySet<Placed<ActuatorConfig>>,
+): Finding | undefined {
+  if (!isOn(stateAt(config, occasion))) return undefined;
+  const at: ConfigPath = [...path, 'safe', occasion, ...(occasion === 'noContact' ? ['value'] : [])];
+  // Told at the second of the two.
+  const other = partners.find((one) => before.has(one) && isOn(stateAt(one.config, occasion)));
+  if (other !== undefined)
+    return { path: at, problem: 'two that exclude each other are set on:', expected: `off, as ${other.config.name} is set on then` };
+  const set = SETS[occasion];
+  const unknown = partners.find((one) => set?.every((when) => stateAt(one.config, when) === undefined) && !isReadable(one.config));
+  if (unknown === undefined) return undefined;
+  const { name } = unknown.config;
+  return {
+    path: at,
+    problem: 'never set on, as nobody knows whether what it excludes is off:',
+    expected: `off, or safe.${occasion}: for ${name}, whose state cannot be read`,
+  };
+}
+
+function stateAt({ safe }: ActuatorConfig, occasion: Occasion): ActuatorValue | undefined {
+  return occasion === 'noContact' ? safe.noContact?.value : safe[occasion];
+}
+
+function isOn(value: ActuatorValue | undefined): boolean {
+  return value !== undefined && value !== false && value !== 0 && value !== '';
+}
+
+/** Whether the hardware can be asked what it does. */
+function isReadable(actuator: ActuatorConfig): boolean {
+  if (actuator.kind === 'serial-write') return false;
+  if (actuator.kind === 'modbus-write') return actuator.readBack;
+  return actuator.kind !== 'command' || actuator.readBack !== undefined;
+}

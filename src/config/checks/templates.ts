@@ -1,0 +1,59 @@
+/** `{words}` that are replaced: in the device's name and in arguments of programs. One that nothing replaces ends what it stands in. */
+import type { ConfigPath } from '../config-fault.ts';
+import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
+import type { Check, Finding } from './draft.ts';
+
+/** As host/argument-template.ts replaces them. */
+const PLACEHOLDER = /\{(\w+)\}/g;
+/** As provisioning/device-name.ts fills them in. */
+const BOARD_WORDS = ['serial', 'mac', 'machineId', 'hostname'] as const;
+const HANDLER_WORDS = ['file', 'title', 'version'] as const;
+
+export const checkPlaceholders: Check = ({ actuators, sections: { rpc, firmware } }) => [
+  ...Object.entries(rpc?.methods ?? {}).flatMap(([name, { command, params }]) => {
+    const known = Object.keys(params?.properties ?? {});
+    const path = ['rpc', 'methods', name, 'command', 'arguments'];
+    return unknownIn(command?.arguments ?? [], path, known, known.length === 0 ? 'params: with properties' : undefined);
+  }),
+  ...actuators.flatMap(({ config, path }) =>
+    config.kind === 'command' ? unknownIn(config.arguments, [...path, 'arguments'], ['value']) : [],
+  ),
+  ...(firmware?.handlers ?? []).flatMap((handler, index) =>
+    unknownIn(handler.arguments, ['firmware', 'handlers', index, 'arguments'], HANDLER_WORDS),
+  ),
+];
+
+export const checkDeviceName: Check = ({ sections: { provisioning } }) => {
+  if (provisioning === undefined) return [];
+  const path = ['provisioning', 'deviceName'];
+  const { deviceName } = provisioning;
+  if (deviceName.trim() === '') return [{ path, problem: 'a name of blanks:', expected: 'a device name' }];
+  const words = [...deviceName.matchAll(/\{([^{}]*)\}/g)].flatMap(([, choices = '']) => choices.split('|'));
+  const unknown = words.find((word) => !(BOARD_WORDS as readonly string[]).includes(word));
+  if (unknown !== undefined)
+    return [
+      {
+        path,
+        problem: `nothing is known as {${unknown}} in`,
+        expected: oneOf(BOARD_WORDS.map((word) => `{${word}}`)),
+        ...didYouMean(unknown, BOARD_WORDS),
+      },
+    ];
+  if (!/[{}]/.test(deviceName.replace(/\{[^{}]*\}/g, ''))) return [];
+  return [{ path, problem: 'a bracket without its pair in', expected: 'a word between { and }' }];
+};
+
+function unknownIn(
+  templates: readonly string[],
+  path: ConfigPath,
+  known: readonly string[],
+  expected = oneOf(known.map((word) => `{${word}}`)),
+): Finding[] {
+  const isKnown = new Set(known);
+  return templates.flatMap((template, index): Finding[] => {
+    // The first of them: a template may hold as many as it has letters.
+    const word = [...template.matchAll(PLACEHOLDER)].map(([, one = '']) => one).find((one) => !isKnown.has(one));
+    if (word === undefined) return [];
+    return [{ path: [...path, index], problem: `nothing is given as {${word}} in`, expected, ...didYouMeanWhenTold(word, known) }];
+  });
+}

@@ -1,0 +1,41 @@
+/** Rules and alarms that wait for a value which their sensor never gives, as it is of another type. */
+import type { RuleConfig, SensorConfig } from '../agent-config.ts';
+import type { ConfigPath } from '../config-fault.ts';
+import { typesForRules, type ValueType, valueTypeOf } from '../sensor-keys.ts';
+import type { Check, Finding } from './draft.ts';
+
+const IN_WORDS: Readonly<Record<ValueType, string>> = { boolean: 'true or false', number: 'a number', string: 'a text' };
+const EQUAL_TO: Readonly<Record<ValueType, string>> = { boolean: 'on or off', number: 'a number', string: 'a text' };
+
+export const checkRuleTypes: Check = ({ sensors, rules }) => {
+  const watched = new Set(rules.map(({ config }) => config.when.sensor));
+  const types = new Map(sensors.flatMap(({ config }) => (watched.has(config.name) ? [[config.name, typesForRules(config)]] : [])));
+  return rules.flatMap(({ config: { when }, path }) => {
+    const type = types.get(when.sensor)?.get(when.key);
+    return type === undefined ? [] : conditionFaults(when, type, [...path, 'when']);
+  });
+};
+
+/** Those that are written for a key; what `*` says need not be for all. */
+export const checkAlarmTypes: Check = ({ sensors }) =>
+  sensors.flatMap(({ config, path }) =>
+    Object.entries(config.keys).flatMap(([key, { alarms = [] }]) => {
+      const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
+      if (type === undefined || type === 'number' || (type === 'boolean' && countsOnAndOff(config))) return [];
+      const fault = { atKey: true, value: '', expected: 'a key whose values are numbers, or a rule with equal' } as const;
+      return [{ ...fault, path: [...path, 'keys', key, 'alarms'], problem: `never raised, as the value is ${IN_WORDS[type]}` }];
+    }),
+  );
+
+function conditionFaults({ above, below, equal }: RuleConfig['when'], type: ValueType, path: ConfigPath): Finding[] {
+  const problem = `never holds, as the value is ${IN_WORDS[type]}:`;
+  const limits = type === 'number' ? [] : Object.entries({ above, below }).filter(([, limit]) => limit !== undefined);
+  const findings: Finding[] = limits.map(([limit]) => ({ path: [...path, limit], problem, expected: `equal: with ${EQUAL_TO[type]}` }));
+  if (equal !== undefined && typeof equal !== type) findings.push({ path: [...path, 'equal'], problem, expected: EQUAL_TO[type] });
+  return findings;
+}
+
+/** A window makes numbers of true and false. */
+function countsOnAndOff({ window }: SensorConfig): boolean {
+  return window?.statistics.some((statistic) => statistic !== 'count' && statistic !== 'last') ?? false;
+}

@@ -1,0 +1,35 @@
+/** What a download needs of the rest, and where it goes. */
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { FileBeginning, FirmwareBody } from '../platform/device-api.ts';
+import type { DownloadLimits } from './download-schedule.ts';
+import type { FirmwareOffer } from './firmware-offer.ts';
+import type { UpdateFiles } from './update-files.ts';
+
+/** Fetches `fw_url`, or the rest of it: https only, bounded redirects, no token. */
+export type GetUrl = (url: string, beginning: FileBeginning | undefined, signal: AbortSignal) => Promise<FirmwareBody>;
+
+export interface DownloadSettings extends DownloadLimits {
+  readonly chunkBytes: number;
+  /** Below 2^31: the server's chunk index times chunk size is a signed 32-bit number (wire-facts.md, "Firmware"). */
+  readonly maxSizeBytes: number;
+}
+
+export interface DownloadDeps {
+  readonly files: UpdateFiles;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: DownloadSettings;
+  /** Endpoint 10; `sizeBytes` 0 asks for the whole file. */
+  readonly getChunk: (chunk: number, sizeBytes: number, signal: AbortSignal) => Promise<FirmwareBody>;
+  readonly getUrl: GetUrl;
+  /** The platform refuses the file: whether it offers another by now is read again, and one that is withdrawn aborts the signal. */
+  readonly readOffer: (signal: AbortSignal) => Promise<void>;
+  readonly onProgress?: (receivedBytes: number) => void;
+}
+
+export interface DownloadTarget {
+  readonly offer: FirmwareOffer;
+  readonly partPath: string;
+  readonly progressPath: string;
+}

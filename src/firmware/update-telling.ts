@@ -1,0 +1,54 @@
+/** Tells the platform what runs and where an update stands: at the start, and later each state, once, however often it could not be. */
+import { AgentError } from '../errors.ts';
+
+import type { UpdateJournal } from './update-journal.ts';
+import { runningReport, stateReport } from './update-report.ts';
+import type { UpdaterDeps } from './updater-deps.ts';
+
+/** What is told is waited for until the disk has it; one that takes nothing is not waited for. */
+const TOLD_WITHIN_MS = 30_000;
+
+export class UpdateTelling {
+  readonly #deps: Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'report' | 'clock'>;
+  readonly #journal: () => UpdateJournal;
+  #owed: 'start' | 'state' | undefined = 'start';
+  #underWay: Promise<void> | undefined;
+
+  constructor(deps: UpdaterDeps, journal: () => UpdateJournal) {
+    this.#deps = deps;
+    this.#journal = journal;
+  }
+
+  /** The state is another one now. */
+  stateChanged(): void {
+    this.#owed ??= 'state';
+  }
+
+  /** @throws what the telling throws, AgentError `firmware/not-told` (retry) when it takes too long, and when the signal aborts. */
+  async tell(signal: AbortSignal): Promise<void> {
+    this.#underWay ??= this.#tell().finally(() => {
+      this.#underWay = undefined;
+    });
+    const inTime = new AbortController();
+    const late = this.#deps.clock.sleep(TOLD_WITHIN_MS, AbortSignal.any([signal, inTime.signal])).then(() => {
+      if (!inTime.signal.aborted)
+        throw new AgentError('firmware/not-told', 'the disk does not take what is to be told', { recovery: 'retry' });
+    });
+    try {
+      await Promise.race([this.#underWay, late]);
+    } finally {
+      inTime.abort();
+    }
+  }
+
+  async #tell(): Promise<void> {
+    const { kind, config, runningVersion, report } = this.#deps;
+    if (this.#owed === 'start' && kind === 'firmware') await report(runningReport(config.title, runningVersion));
+    if (this.#owed === 'start') this.#owed = 'state';
+    const told = this.#journal();
+    const values = this.#owed === 'state' ? stateReport(kind, told) : undefined;
+    if (values !== undefined) await report(values);
+    // The update may have gone on meanwhile.
+    if (told.state === this.#journal().state) this.#owed = undefined;
+  }
+}

@@ -1,0 +1,19 @@
+/** A program file of a user's own that this process is to load, with all of its own rights. */
+import { stat } from 'node:fs/promises';
+import { AgentError } from '../errors.ts';
+
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * When it was last changed, ms; another time is another program.
+ * @throws AgentError `host/unsafe-code` (hold) for a file that others than root or this user may write; what the system says of one that is not there.
+ */
+export async function expectSafeCode(file: string): Promise<number> {
+  const { mode, uid, mtimeMs } = await stat(file);
+  if ((mode & WRITABLE_BY_OTHERS) !== 0 || (uid !== 0 && uid !== process.getuid?.())) {
+    throw new AgentError('host/unsafe-code', 'it must belong to root or to the agent, and only its owner may write it (chmod go-w)', {
+      recovery: 'hold',
+    });
+  }
+  return mtimeMs;
+}

@@ -1,0 +1,59 @@
+/**
+ * Work that several wait for: it is begun by the first, and ended when the last has given up. Each who waits hears its own signal, and what
+ * one of them gives up is not the end for another.
+ */
+
+interface Running<T> {
+  readonly outcome: Promise<T>;
+  readonly stop: AbortController;
+  waiting: number;
+}
+
+export class SharedWork<T> {
+  readonly #work: (signal: AbortSignal) => Promise<T>;
+  #running: Running<T> | undefined;
+  /** What was given up may take a while to end; it is not done twice at once. */
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(work: (signal: AbortSignal) => Promise<T>) {
+    this.#work = work;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Joins the work that is under way, or begins it. @throws the signal's reason, at once when it aborts; what the work throws. */
+  async join(signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted();
+    const running = this.#running ?? this.#begin();
+    running.waiting += 1;
+    const gaveUp = Promise.withResolvers<never>();
+    const giveUp = (): void => gaveUp.reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await Promise.race([running.outcome, gaveUp.promise]);
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+      running.waiting -= 1;
+      if (running.waiting === 0 && this.#running === running) this.#leave(running);
+    }
+  }
+
+  #begin(): Running<T> {
+    const stop = new AbortController();
+    const running = { outcome: this.#ended.then(() => this.#work(stop.signal)), stop, waiting: 0 };
+    this.#running = running;
+    const ended = (): void => {
+      if (this.#running === running) this.#running = undefined;
+    };
+    this.#ended = running.outcome.then(ended, ended);
+    return running;
+  }
+
+  /** Whoever comes now begins anew. */
+  #leave(running: Running<T>): void {
+    this.#running = undefined;
+    running.stop.abort();
+  }
+}

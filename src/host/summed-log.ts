@@ -1,0 +1,99 @@
+/**
+ * A log of which no message becomes a flood, whoever sets its pace: a person far away, a disk, a sensor. Of each message so many lines at once
+ * and so many an hour, and of the others their number. A flood of one message takes no other's place.
+ */
+import type { Clock } from './clock.ts';
+import type { Log, LogLevel } from './log.ts';
+
+export interface SummedLogDeps {
+  readonly log: Log;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
+}
+
+/** Enough for a person who tries something by hand; at 150 bytes a line 3 kB. */
+const MOST_AT_ONCE = 20;
+/** In the long run: 120 an hour, 3 MB a week of each message that never ends. */
+const ONE_EVERY_MS = 30_000;
+const SUM_AFTER_MS = 600_000;
+/** Messages are words of the program, with little of others in some: so many are known apart. */
+const MOST_MESSAGES = 500;
+
+type SummedLevel = Exclude<LogLevel, 'debug'>;
+
+interface Stream {
+  readonly level: SummedLevel;
+  readonly message: string;
+  /** When all that was told is paid for. */
+  paidAtMs: number;
+  untold: number;
+  cancel?: () => void;
+}
+
+export class SummedLog implements Log {
+  readonly #deps: SummedLogDeps;
+  /** By level and message, the one that was told longest ago first. */
+  readonly #streams = new Map<string, Stream>();
+
+  constructor(deps: SummedLogDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whoever asks for these wants all of them. */
+  debug(fields: object, message: string): void {
+    this.#deps.log.debug(fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#tell('info', fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#tell('warn', fields, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#tell('error', fields, message);
+  }
+
+  /** Tells the numbers that are left. Idempotent. */
+  close(): void {
+    for (const stream of this.#streams.values()) this.#sum(stream);
+  }
+
+  #tell(level: SummedLevel, fields: object, message: string): void {
+    const { clock, log } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    const stream = this.#streamOf(level, message);
+    const paidAtMs = Math.max(stream.paidAtMs, nowMs) + ONE_EVERY_MS;
+    if (paidAtMs - nowMs > MOST_AT_ONCE * ONE_EVERY_MS) {
+      stream.untold += 1;
+      stream.cancel ??= clock.after(SUM_AFTER_MS, () => this.#sum(stream));
+    } else {
+      stream.paidAtMs = paidAtMs;
+      log[level](fields, message);
+    }
+  }
+
+  #streamOf(level: SummedLevel, message: string): Stream {
+    const name = `${level} ${message}`;
+    const stream = this.#streams.get(name) ?? { level, message, paidAtMs: Number.NEGATIVE_INFINITY, untold: 0 };
+    this.#streams.delete(name);
+    this.#streams.set(name, stream);
+    if (this.#streams.size > MOST_MESSAGES) {
+      for (const [oldest, ended] of this.#streams) {
+        this.#streams.delete(oldest);
+        this.#sum(ended);
+        break;
+      }
+    }
+    return stream;
+  }
+
+  #sum(stream: Stream): void {
+    const { level, message, untold, cancel } = stream;
+    cancel?.();
+    delete stream.cancel;
+    stream.untold = 0;
+    if (untold > 0) this.#deps.log[level]({ message, times: untold }, 'more of the same');
+  }
+}

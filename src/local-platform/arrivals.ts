@@ -1,0 +1,96 @@
+/**
+ * What devices sent, on its way to the stores: it is stored after its 200, and what the real server then loses without a word is lost here
+ * too, whole instants and whole sets of attributes (wire-facts.md, "Values").
+ *
+ *   body → 200 → a while → keys and time looked at → stores · lost
+ */
+import type { Clock } from '../host/clock.ts';
+import type { PlatformDevice } from './device-registry.ts';
+import type { TimedValues } from './payload.ts';
+import type { PlatformState } from './platform-state.ts';
+import type { StoredValue } from './stored-value.ts';
+
+export interface ArrivalsDeps {
+  readonly state: PlatformState;
+  readonly clock: Clock;
+  /** How long after the answer things are stored, ms; 0: right after it was written. */
+  readonly storeDelayMs: number;
+}
+
+const LONGEST_KEY = 255;
+const TEMPLATE = /\{\{.*\}\}/s;
+/** Java's blanks: those of Unicode but the no-break ones, and some control characters. */
+const SPACE = /^\p{Z}$/u;
+const NO_BREAK = '\u00a0\u2007\u202f';
+const BLANK_CONTROLS = '\t\n\v\f\r\u001c\u001d\u001e\u001f';
+/** Partitions are named after years of four digits. */
+const FIRST_LOST_MS = Date.UTC(10_000, 0, 1);
+
+export class Arrivals {
+  readonly #deps: ArrivalsDeps;
+  readonly #waiting = new Map<() => void, () => void>();
+  #lost = 0;
+
+  constructor(deps: ArrivalsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Instants, and sets of attributes, that were answered with 200 and lost. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  telemetry(device: PlatformDevice, records: readonly TimedValues[]): void {
+    this.#later(() => {
+      for (const record of records) {
+        if (!this.#isThere(device) || Object.keys(record.values).length === 0) continue;
+        if (record.ts >= FIRST_LOST_MS || !areKept(record.values)) this.#lost += 1;
+        else this.#deps.state.saveTelemetry(device, record);
+      }
+    });
+  }
+
+  attributes(device: PlatformDevice, values: Readonly<Record<string, StoredValue>>): void {
+    this.#later(() => {
+      if (!this.#isThere(device) || Object.keys(values).length === 0) return;
+      if (areKept(values)) this.#deps.state.setAttributes(device.id, 'CLIENT_SCOPE', values);
+      else this.#lost += 1;
+    });
+  }
+
+  /** Stores what waits, as a server does that stops in order. */
+  flush(): void {
+    for (const [store, cancel] of [...this.#waiting]) {
+      cancel();
+      store();
+    }
+  }
+
+  #later(work: () => void): void {
+    const { clock, storeDelayMs } = this.#deps;
+    if (storeDelayMs === 0) {
+      work();
+      return;
+    }
+    const store = (): void => {
+      this.#waiting.delete(store);
+      work();
+    };
+    this.#waiting.set(store, clock.after(storeDelayMs, store));
+  }
+
+  #isThere({ id }: PlatformDevice): boolean {
+    return this.#deps.state.registry.byId(id) !== undefined;
+  }
+}
+
+/** One bad key takes all that is saved with it along. */
+function areKept(values: Readonly<Record<string, StoredValue>>): boolean {
+  return Object.keys(values).every(
+    (key) => !isBlank(key) && key.length <= LONGEST_KEY && !key.includes('<') && !TEMPLATE.test(key) && !key.includes('\u0000'),
+  );
+}
+
+function isBlank(key: string): boolean {
+  return [...key].every((char) => BLANK_CONTROLS.includes(char) || (SPACE.test(char) && !NO_BREAK.includes(char)));
+}

@@ -1,0 +1,158 @@
+/**
+ * Values as the real server stores and shows them (wire-facts.md, "Values"):
+ *
+ *   a number's spelling → long, double or text → spelled by the transport, read again by the rule that saves → stored
+ *   stored → as devices see it · as people see it, strictly typed or as text
+ */
+import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import { javaDecimal, javaDouble, plainString, wholeOf } from './java-number.ts';
+import { PayloadFault } from './payload-fault.ts';
+
+/** Boolean, string, long (number, or bigint past 2^53), double (number, or SpelledNumber where it is whole), or JSON. */
+export type StoredValue = Exclude<JsonValue, null>;
+
+export interface ValueRules {
+  /** Strings that look like numbers become numbers; the server's default. Off is its strict mode. */
+  readonly castStrings: boolean;
+}
+
+/** A number that says more by its spelling than by its value: `5.0` is a double, `0.10` stays so within JSON. Goes into JSON as it is spelled. */
+export class SpelledNumber {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+
+  valueOf(): number {
+    return Number(this.source);
+  }
+
+  toJSON(): unknown {
+    return JSON.rawJSON(this.source);
+  }
+}
+
+const MAX_DECIMALS = 16;
+const WHOLE = /^-?\d+$/;
+/** What `NumberUtils.isParsable` takes for a number: no exponent, no plus. */
+const CASTABLE = /^-?(\d+(\.\d+)?|\.\d+)$/;
+const ASTRAL = /[\u{10000}-\u{10ffff}]/gu;
+
+/** A number in its own spelling, as plainly as JavaScript can hold it without losing that. */
+export function spelledNumber(source: string): StoredValue {
+  const value = Number(source);
+  if (String(value) === source) return value;
+  return WHOLE.test(source) && !Number.isSafeInteger(value) && BigInt(source).toString() === source ? BigInt(source) : asStored(source);
+}
+
+/** A value on its way from a device: read by the transport, and by the rule that saves it; undefined where it is skipped. */
+export function savedValue(wire: unknown, rules: ValueRules): StoredValue | undefined {
+  const received = receivedValue(wire, rules);
+  if (typeof received === 'object' && !isSpelled(received)) return withoutNulls(received) as StoredValue;
+  return received === undefined ? undefined : receivedValue(again(received), rules);
+}
+
+/** A value that is read once, as a person's through the REST API. */
+export function receivedValue(wire: unknown, rules: ValueRules): StoredValue | undefined {
+  if (wire === null || wire === undefined) return undefined;
+  if (typeof wire === 'string') return rules.castStrings && CASTABLE.test(wire) ? numberFrom(wire, rules) : storable(wire);
+  if (typeof wire === 'number' || typeof wire === 'bigint') return numberFrom(String(wire), rules);
+  if (wire instanceof SpelledNumber) return numberFrom(wire.source, rules);
+  return mapTexts(wire) as StoredValue;
+}
+
+/** What a device is told: doubles in Java's spelling, JSON as it was sent. */
+export function deviceForm(value: StoredValue): JsonValue {
+  return isDouble(value) ? asStored(javaDouble(value)) : value;
+}
+
+/** What people are told who ask for strict types: JSON has passed through another parser, which spells its doubles anew. */
+export function strictForm(value: JsonValue): JsonValue {
+  if (isDouble(value)) return asStored(javaDouble(value));
+  if (isSpelled(value)) return WHOLE.test(value.source) ? value : asStored(javaDouble(Number(value.source)));
+  if (Array.isArray(value)) return value.map(strictForm);
+  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, strictForm(item)])) : value;
+}
+
+/** What people are told by default: text. */
+export function plainForm(value: StoredValue): string {
+  if (typeof value === 'string') return value;
+  return stringifyJson(deviceForm(value));
+}
+
+/** Numbers alone, for arithmetic; undefined for everything else. */
+export function numberIn(value: StoredValue): number | bigint | undefined {
+  if (typeof value === 'number' || typeof value === 'bigint') return value;
+  return isSpelled(value) ? Number(value.source) : undefined;
+}
+
+/** Without spellings, for formats that have none. */
+export function unspelled(value: JsonValue): JsonValue {
+  if (isSpelled(value)) return Number(value.source);
+  if (Array.isArray(value)) return value.map(unspelled);
+  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unspelled(item)])) : value;
+}
+
+/** JSON text as the REST side writes it: characters beyond the basic plane as two escapes. */
+export function escapeAstral(text: string): string {
+  return text.replace(ASTRAL, (pair) =>
+    [...pair]
+      .map((char) => `\\u${char.charCodeAt(0).toString(16).toUpperCase()}\\u${char.charCodeAt(1).toString(16).toUpperCase()}`)
+      .join(''),
+  );
+}
+
+/** Long, double or, for what fits neither, the digits as a string. @throws PayloadFault in strict mode, where the type would change. */
+function numberFrom(source: string, rules: ValueRules): StoredValue {
+  const decimal = javaDecimal(source);
+  if (decimal === undefined) throw new PayloadFault(`Can't parse value: ${source.slice(0, 200)}`);
+  const isSimpleDouble = source.includes('.') && !/e/i.test(source);
+  const whole = isSimpleDouble ? undefined : wholeOf(decimal);
+  if (whole !== undefined && whole === BigInt.asIntN(64, whole)) return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
+  if (whole === undefined && decimal.scale <= MAX_DECIMALS) {
+    const value = Number(source) + 0;
+    return Number.isInteger(value) ? asStored(javaDouble(value)) : value;
+  }
+  if (!rules.castStrings) throw new PayloadFault('Big integer values are not supported!');
+  return plainString(decimal);
+}
+
+/** A received value as it is spelled for the second reading. */
+function again(value: StoredValue): unknown {
+  if (isDouble(value)) return new SpelledNumber(javaDouble(value));
+  return value;
+}
+
+function isDouble(value: unknown): value is number {
+  return typeof value === 'number' && !Number.isInteger(value);
+}
+
+function isSpelled(value: unknown): value is SpelledNumber {
+  return value instanceof SpelledNumber;
+}
+
+/** JSON has no type for it; `toJSON` makes a number of it wherever it is written. */
+function asStored(source: string): StoredValue {
+  return new SpelledNumber(source) as unknown as StoredValue;
+}
+
+/** The database holds no U+0000, and its encoding no half of a surrogate pair. */
+function storable(text: string): string {
+  return text.replaceAll('\u0000', '').replace(/\p{Cs}/gu, '?');
+}
+
+function mapTexts(wire: unknown): unknown {
+  if (typeof wire === 'string') return storable(wire);
+  if (Array.isArray(wire)) return wire.map(mapTexts);
+  if (!isJsonObject(wire) || isSpelled(wire)) return wire;
+  return Object.fromEntries(Object.entries(wire).map(([key, item]) => [storable(key), mapTexts(item)]));
+}
+
+/** The transport's own writer leaves out members without a value; items of arrays stay. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value) || isSpelled(value)) return value;
+  const members = Object.entries(value).filter(([, item]) => item !== null);
+  return Object.fromEntries(members.map(([key, item]) => [key, withoutNulls(item)]));
+}

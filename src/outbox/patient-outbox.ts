@@ -1,0 +1,242 @@
+/**
+ * The outbox of an agent that does not wait for its disk: it is tried to open at the start, and again and again while the disk does not let
+ * it. Until then entries wait in the same bounded ring as while an open outbox cannot write, nothing is given out, and who wants to read what
+ * is on the disk is refused. What waited goes into the outbox in its order as soon as there is one.
+ */
+import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import type { BootTimes, TimeSource } from './boot-times.ts';
+import type { LedgerCell } from './delivery-ledger.ts';
+import type { LedgerQuery } from './ledger-file.ts';
+import type { Outbox } from './outbox.ts';
+import type { BatchLimits, Lane, OutboxBatch, ResolvedEntry } from './outbox-batch.ts';
+import type { EntryQuery } from './outbox-reading.ts';
+import { type OutboxStatus, statusBeforeOpening } from './outbox-status.ts';
+import type { RejectedEntry } from './rejected-file.ts';
+import type { ResendQuery } from './resend.ts';
+import type { TelemetryEntry } from './telemetry-entry.ts';
+import { closedError, MEMORY_RING_BYTES, WaitingAppends } from './waiting-appends.ts';
+
+export interface PatientOutboxDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Entries that may wait in memory; the oldest regular ones give way. */
+  readonly memoryEntries: number;
+  /** Opens it; what it throws is tried again. */
+  readonly open: () => Promise<Outbox>;
+  readonly timeSync: Pick<TimeSource, 'isSynchronised'>;
+  /** Looks at the clock until it is open; what opens it takes over what was seen. */
+  readonly watch: Pick<BootTimes, 'refresh' | 'hold'>;
+}
+
+/** What is said while nothing has answered. */
+const STUCK = 'ETIMEDOUT';
+/** As a commit that the disk does not take. */
+const OPEN_AGAIN = { firstMs: 1_000, maxMs: 30_000 };
+/** A start does not wait longer for a disk that is stuck: the try goes on by itself. */
+const OPEN_WITHIN_MS = 10_000;
+/** A stop does not wait longer for a disk that is stuck. */
+const CLOSE_DEADLINE_MS = 5_000;
+
+const CANNOT_OPEN = 'outbox cannot be opened; entries wait in memory';
+
+export class PatientOutbox {
+  readonly #deps: PatientOutboxDeps;
+  readonly #waiting = new WaitingAppends();
+  readonly #backoff: Backoff;
+  readonly #listeners = new Set<() => void>();
+  readonly #opened = Promise.withResolvers<Outbox>();
+  readonly #closing = new AbortController();
+  #outbox: Outbox | undefined;
+  #trying: Promise<void> = Promise.resolve();
+  #fault: string = STUCK;
+  #dropped = 0;
+  /** It was not open when the start went on. */
+  #isLate = false;
+  #isOver = false;
+  #commitAgeMs: number | undefined;
+
+  private constructor(deps: PatientOutboxDeps) {
+    this.#deps = deps;
+    this.#backoff = new Backoff(OPEN_AGAIN, deps.clock);
+  }
+
+  /** Resolves when it was tried once, or the disk has not answered for a while. Never rejects. */
+  static async open(deps: PatientOutboxDeps): Promise<PatientOutbox> {
+    const outbox = new PatientOutbox(deps);
+    outbox.#trying = outbox.#try();
+    await endedWithin(deps.clock, OPEN_WITHIN_MS, outbox.#trying);
+    if (outbox.#outbox === undefined) {
+      outbox.#isLate = true;
+      if (outbox.#fault === STUCK) deps.log.error({ code: STUCK }, CANNOT_OPEN);
+      void outbox.#tryUntilOpen();
+    }
+    return outbox;
+  }
+
+  get isOpen(): boolean {
+    return this.#outbox !== undefined;
+  }
+
+  /** What the platform refuses by itself: known only of what was given out. */
+  get aside(): Outbox['aside'] {
+    return this.#expectOpen().aside;
+  }
+
+  /** @throws as Outbox.append. */
+  append(entries: readonly TelemetryEntry[]): Promise<void> {
+    if (this.#outbox !== undefined) return this.#outbox.append(entries);
+    if (this.#closing.signal.aborted) return Promise.reject(closedError());
+    if (entries.length === 0) return Promise.resolve();
+    this.#watch(entries);
+    return new Promise((resolve, reject) => {
+      this.#waiting.add(entries, resolve, reject);
+      this.#boundMemory();
+    });
+  }
+
+  /** Resolves when all of it is durable, never while the disk takes nothing. */
+  async flush(): Promise<void> {
+    await (await this.#opened.promise).flush();
+  }
+
+  changeCommitAge(commitAgeMs: number): void {
+    this.#commitAgeMs = commitAgeMs;
+    this.#outbox?.changeCommitAge(commitAgeMs);
+  }
+
+  onAppended(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    return this.#outbox?.peek(lane, limits, beyond);
+  }
+
+  isStillLooking(): boolean {
+    return this.#outbox?.isStillLooking() ?? false;
+  }
+
+  acknowledge(batch: OutboxBatch): Promise<void> {
+    return this.#expectOpen().acknowledge(batch);
+  }
+
+  reject(entry: ResolvedEntry, answer: string): Promise<void> {
+    return this.#expectOpen().reject(entry, answer);
+  }
+
+  status(): OutboxStatus {
+    if (this.#outbox !== undefined) return this.#outbox.status();
+    const timeSynchronised = this.#deps.timeSync.isSynchronised();
+    return statusBeforeOpening({ waitingEntries: this.#waiting.entries, dropped: this.#dropped, fault: this.#fault, timeSynchronised });
+  }
+
+  waitsForTime(): boolean {
+    return this.#outbox?.waitsForTime() ?? false;
+  }
+
+  /** @throws AgentError `outbox/not-open` (retry), as all that follow. */
+  read(query: EntryQuery, signal: AbortSignal): AsyncIterable<ResolvedEntry> {
+    return this.#expectOpen().read(query, signal);
+  }
+
+  async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
+    return this.#expectOpen().readLedger(query);
+  }
+
+  async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
+    return this.#expectOpen().resend(query, signal);
+  }
+
+  async rejected(): Promise<RejectedEntry[]> {
+    return this.#expectOpen().rejected();
+  }
+
+  async resendRejected(pick: (entry: RejectedEntry) => boolean): Promise<number> {
+    return this.#expectOpen().resendRejected(pick);
+  }
+
+  /** Tries once more to open it for what waits; what the disk does not take is refused to its appenders. Idempotent. */
+  async close(): Promise<void> {
+    const { clock } = this.#deps;
+    const isFirst = !this.#closing.signal.aborted;
+    this.#closing.abort();
+    if (isFirst && this.#outbox === undefined) {
+      const inTime = new AbortController();
+      const tried = this.#trying.then(() => (this.#outbox === undefined ? this.#try() : undefined));
+      await Promise.race([tried, clock.sleep(CLOSE_DEADLINE_MS, inTime.signal)]);
+      inTime.abort();
+    }
+    await this.#outbox?.close();
+    this.#isOver = true;
+    for (const append of this.#waiting.takeAll()) append.reject(closedError());
+  }
+
+  async #tryUntilOpen(): Promise<void> {
+    const { signal } = this.#closing;
+    await this.#trying;
+    while (this.#outbox === undefined && !signal.aborted) {
+      await this.#deps.clock.sleep(this.#backoff.nextMs(), signal);
+      if (signal.aborted) return;
+      this.#trying = this.#try();
+      await this.#trying;
+    }
+  }
+
+  async #try(): Promise<void> {
+    const { log, open } = this.#deps;
+    try {
+      const outbox = await open();
+      if (this.#isOver) await outbox.close();
+      else this.#begin(outbox);
+    } catch (error) {
+      const fault = faultOf(error);
+      if (fault !== this.#fault) log.error({ code: fault, reason: messageOf(error) }, CANNOT_OPEN);
+      this.#fault = fault;
+    }
+  }
+
+  #begin(outbox: Outbox): void {
+    if (this.#dropped > 0) outbox.countDropped(this.#dropped);
+    if (this.#commitAgeMs !== undefined) outbox.changeCommitAge(this.#commitAgeMs);
+    outbox.onAppended(() => {
+      for (const listener of this.#listeners) listener();
+    });
+    for (const { entries, resolve, reject } of this.#waiting.takeAll()) outbox.append(entries).then(resolve, reject);
+    if (this.#isLate) this.#deps.log.info({ code: this.#fault }, 'outbox is open');
+    this.#outbox = outbox;
+    this.#opened.resolve(outbox);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** By what the clock says now these have their times, as if they were on the disk: it may step before they are. */
+  #watch(entries: readonly TelemetryEntry[]): void {
+    const { watch } = this.#deps;
+    watch.refresh();
+    for (const { bootId, monotonicMs } of entries) watch.hold(bootId, Math.floor(monotonicMs));
+  }
+
+  #boundMemory(): void {
+    const isOver = (): boolean => this.#waiting.bytes > MEMORY_RING_BYTES || this.#waiting.entries > this.#deps.memoryEntries;
+    while (isOver()) {
+      const gone = this.#waiting.dropOldest();
+      if (gone === 0) return;
+      this.#dropped += gone;
+    }
+  }
+
+  #expectOpen(): Outbox {
+    if (this.#outbox !== undefined) return this.#outbox;
+    throw new AgentError('outbox/not-open', `the outbox cannot be opened now: ${this.#fault}`, { recovery: 'retry' });
+  }
+}
+
+/** The system's code, from wherever it lies beneath. */
+function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return systemCode(error instanceof AgentError ? undefined : error) ?? (error.cause === undefined ? 'unknown' : faultOf(error.cause));
+}

@@ -1,0 +1,174 @@
+/**
+ * One call to the platform's device API: the token in its path, a lane of its own, a deadline that suits the body and the line, what the
+ * answer means, and a pace that spares a host which answers with faults. Polls and downloads keep the same rules.
+ */
+import type { Clock } from '../host/clock.ts';
+import type { JsonValue } from '../host/json.ts';
+import { type Answer, expectValue, judge, type Verdict } from './answer.ts';
+import {
+  type Connect,
+  type ConnectionSettings,
+  connectOverNetwork,
+  type Lane,
+  type PlatformConnections,
+  type Traffic,
+} from './connections.ts';
+import type { FirmwareBody } from './device-api.ts';
+import { type FirmwareRequest, openFirmware } from './firmware-request.ts';
+import { type Fault, faultOfStatus, HostPace, type Way } from './host-pace.ts';
+import { type ExchangeDeps, exchange } from './http-exchange.ts';
+import { LineSpeed } from './line-speed.ts';
+import type { PayloadCodec } from './payload-codec.ts';
+import { PlatformError } from './platform-error.ts';
+
+export interface HttpDeviceApiSettings extends ConnectionSettings {
+  /** For one call as a whole, beside what its body takes on a slow line; polls have their own time. Default 15 s. */
+  readonly requestTimeoutMs?: number;
+  /** Of a firmware file nothing may stay away for longer, however long the whole takes. Default 1 min. */
+  readonly downloadSilenceMs?: number;
+}
+
+export interface PlatformCallsDeps {
+  readonly settings: HttpDeviceApiSettings;
+  /** Asked for at every call, so that a rotated token counts from the next call on. */
+  readonly token: () => string;
+  readonly clock: Clock;
+  readonly codec: PayloadCodec;
+  /** Told the server's own time, UTC epoch ms, with each call that it has accepted: a login page in between has no say. */
+  readonly onPlatformDate?: (platformMs: number, tookMs: number) => void;
+  /** Default: over this machine's network. */
+  readonly connect?: Connect;
+  /** Shared by all who speak to this host; default its own. */
+  readonly pace?: HostPace;
+}
+
+export interface CallOptions {
+  readonly body?: string | Uint8Array;
+  /** Of the answer's body. */
+  readonly limitBytes?: number;
+  readonly lane?: Lane;
+  /** How it is paced where the host fails; default by its lane. */
+  readonly way?: Way;
+  /** Beside what the body takes on a slow line. */
+  readonly deadlineMs?: number;
+}
+
+const REQUEST_TIMEOUT_MS = 15_000;
+const DOWNLOAD_SILENCE_MS = 60_000;
+
+/** A poll whose connection died is noticed this long after the server should have answered. */
+const POLL_MARGIN_MS = 10_000;
+
+/** Nothing but attributes, an RPC's params or a fault's text ever comes back; a firmware file is streamed. */
+const LARGEST_ANSWER = 4 * 1024 * 1024;
+
+/** "Nothing happened": time-out, and a cut by the server's or a proxy's own limit (wire-facts.md, "Long polls"). */
+const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
+/** Of the time it was asked for: what says so sooner takes its turn among the faults, which costs a poll no more than seconds. */
+const STOOD_SHARE = 0.5;
+
+export class PlatformCalls {
+  readonly #deps: PlatformCallsDeps;
+  readonly #connections: PlatformConnections;
+  readonly #exchangeDeps: ExchangeDeps;
+  readonly #pace: HostPace;
+  readonly #line = new LineSpeed();
+
+  /** Connects at the first call. @throws PlatformError `platform/settings` (stop) for an address that is none. */
+  constructor(deps: PlatformCallsDeps) {
+    this.#deps = deps;
+    this.#connections = (deps.connect ?? connectOverNetwork)(deps.settings);
+    this.#exchangeDeps = { connections: this.#connections, clock: deps.clock, secrets: () => this.#secrets() };
+    this.#pace = deps.pace ?? new HostPace(deps);
+  }
+
+  get traffic(): Traffic {
+    return this.#connections.traffic;
+  }
+
+  /** @throws PlatformError `platform/busy` (retry) or `platform/aborted` (retry). */
+  call(method: 'GET' | 'POST', what: string, signal: AbortSignal, options: CallOptions = {}): Promise<Verdict> {
+    const { lane = 'calls', way = lane } = options;
+    const work = (): Promise<Verdict> => this.#exchange(method, what, signal, options);
+    return this.#pace.take(way, { faultIn, work }, signal);
+  }
+
+  /** What a long poll brings; undefined when nothing happened. @throws PlatformError */
+  async poll(lane: 'rpc-poll' | 'attribute-poll', what: string, timeoutMs: number, signal: AbortSignal): Promise<JsonValue | undefined> {
+    const { clock } = this.#deps;
+    let stoodMs = 0;
+    const work = async (): Promise<Verdict> => {
+      const startMs = clock.monotonicMs();
+      try {
+        return await this.#exchange('GET', `${what}?timeout=${timeoutMs}`, signal, { lane, deadlineMs: timeoutMs + POLL_MARGIN_MS });
+      } finally {
+        stoodMs = clock.monotonicMs() - startMs;
+      }
+    };
+    const faultInPoll = (verdict: Verdict): Fault | undefined =>
+      isNothingYet(verdict) && stoodMs >= timeoutMs * STOOD_SHARE ? undefined : faultIn(verdict);
+    try {
+      const verdict = await this.#pace.take(lane, { faultIn: faultInPoll, work }, signal);
+      return isNothingYet(verdict) ? undefined : expectValue(verdict, lane === 'rpc-poll' ? 'waiting for RPC' : 'waiting for attributes');
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof PlatformError) error.stoodMs = stoodMs;
+      throw error;
+    }
+  }
+
+  /** A firmware file or a chunk of it. @throws PlatformError as `openFirmware`. */
+  download(what: string, image: FirmwareRequest['image'], signal: AbortSignal): Promise<FirmwareBody> {
+    const request = { path: this.#path(what), image, silenceMs: this.#deps.settings.downloadSilenceMs ?? DOWNLOAD_SILENCE_MS };
+    const deps = { ...this.#exchangeDeps, judge: (answer: Answer) => this.#judge(answer) };
+    return this.#pace.take('download', { faultIn: () => undefined, work: () => openFirmware(request, deps, signal) }, signal);
+  }
+
+  /** Ends every connection; calls under way fail with `platform/busy`. Idempotent. */
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+
+  async #exchange(method: 'GET' | 'POST', what: string, signal: AbortSignal, options: CallOptions): Promise<Verdict> {
+    const { clock, codec, settings, onPlatformDate } = this.#deps;
+    const { lane = 'calls', body, limitBytes = LARGEST_ANSWER, deadlineMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS } = options;
+    const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+    const request = {
+      ...{ lane, method, path: this.#path(what), contentType: codec.contentType, limitBytes },
+      deadlineMs: deadlineMs + this.#line.extraMs(bytes),
+      ...(body === undefined ? {} : { body }),
+    };
+    const startMs = clock.monotonicMs();
+    const answer = await exchange(request, this.#exchangeDeps, signal).catch((error: unknown) => {
+      if (error instanceof PlatformError && error.cut) this.#line.stuck();
+      throw error;
+    });
+    const tookMs = clock.monotonicMs() - startMs;
+    this.#line.passed(bytes, tookMs);
+    const verdict = this.#judge(answer);
+    const platformMs = Date.parse(answer.date ?? '');
+    if (verdict.kind === 'done' && Number.isFinite(platformMs)) onPlatformDate?.(platformMs, tookMs);
+    return verdict;
+  }
+
+  #judge(answer: Answer): Verdict {
+    return judge(answer, { codec: this.#deps.codec, secrets: this.#secrets(), wallMs: this.#deps.clock.wallMs() });
+  }
+
+  #path(what: string): string {
+    return `/api/v1/${encodeURIComponent(this.#deps.token())}/${what}`;
+  }
+
+  #secrets(): readonly string[] {
+    return [this.#deps.token(), ...this.#connections.secrets];
+  }
+}
+
+function faultIn(verdict: Verdict): Fault | undefined {
+  return verdict.kind === 'done' ? undefined : faultOfStatus('status' in verdict ? verdict.status : undefined);
+}
+
+/** A server that says when to come back is busy, and no poll of it has ended as polls do. */
+function isNothingYet(verdict: Verdict): boolean {
+  return verdict.kind === 'busy' && verdict.status !== undefined && NOTHING_YET.has(verdict.status) && verdict.retryAfterMs === undefined;
+}

@@ -1,0 +1,108 @@
+/**
+ * One sensor's driver: opened at the first read, never asked twice at once, and opened anew when it keeps failing. A read that has not ended
+ * when its driver was closed is left to itself, and so is an opening; only a few, as each may hold a thread of the pool for ever.
+ */
+import { deadlineError, withinDeadline } from '../hardware/deadline.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import { giveBack } from './give-back.ts';
+import type { Reading, Sensor } from './sensor.ts';
+
+export interface SensorDriverDeps {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly open: (signal: AbortSignal) => Promise<Sensor>;
+  /** What a driver says by itself. */
+  readonly onReadings: (readings: readonly Reading[]) => void;
+  /** From when on nothing is kept open. */
+  readonly closing: AbortSignal;
+}
+
+export interface DriverRead {
+  /** Ends the read itself. */
+  readonly signal: AbortSignal;
+  /** Until then it is waited for, whatever the driver does. */
+  readonly letGo: AbortSignal;
+  /** Until then the one before is waited for. */
+  readonly turn: AbortSignal;
+}
+
+/** What hangs in a driver that was opened anew: with the read under way, three of the eight threads of the pool. */
+const MOST_LEFT = 2;
+/** How long a driver that is to be opened anew may take to close, and to end what is under way: less than it takes to fail until it is again. */
+const END_WITHIN_MS = 2_000;
+
+interface Opening {
+  sensor: Sensor | undefined;
+  unsubscribe: () => void;
+  /** A read that has not ended yet, be it let go at its deadline long ago. */
+  underWay: Promise<void> | undefined;
+}
+
+export class SensorDriver {
+  readonly #deps: SensorDriverDeps;
+  #now = nothingOpen();
+  #left = 0;
+
+  constructor(deps: SensorDriverDeps) {
+    this.#deps = deps;
+  }
+
+  /** While it is open. */
+  get sensor(): Sensor | undefined {
+    return this.#now.sensor;
+  }
+
+  /** @throws AgentError `hardware/deadline` (retry), or whatever the driver throws. */
+  async read({ signal, letGo, turn }: DriverRead): Promise<readonly Reading[]> {
+    // Several may wait for the same one.
+    while (this.#now.underWay !== undefined) await withinDeadline(this.#now.underWay, 'the read before has not ended', turn);
+    const opening = this.#now;
+    const reading = (async () => (opening.sensor ?? (await this.#open(opening, signal))).read(signal))();
+    const ended = (): void => {
+      opening.underWay = undefined;
+    };
+    opening.underWay = reading.then(ended, ended);
+    return await withinDeadline(reading, `sensor ${this.#deps.name}`, letGo);
+  }
+
+  /** The next read opens it anew, once what is under way has ended or is left. Never rejects. */
+  async openAnew(): Promise<void> {
+    const opening = this.#now;
+    const { underWay } = opening;
+    await endedWithin(this.#deps.clock, END_WITHIN_MS, Promise.all([this.close(), underWay]));
+    const hangs = underWay !== undefined && opening.underWay === underWay;
+    if (!hangs || this.#left >= MOST_LEFT) return;
+    this.#now = nothingOpen();
+    this.#left += 1;
+    await underWay;
+    this.#left -= 1;
+  }
+
+  /** Takes as long as the driver does. Never rejects. */
+  async close(): Promise<void> {
+    const { sensor, unsubscribe } = this.#now;
+    this.#now.sensor = undefined;
+    this.#now.unsubscribe = () => {};
+    if (sensor !== undefined) await giveBack(sensor, unsubscribe, this.#deps.log);
+  }
+
+  async #open(opening: Opening, signal: AbortSignal): Promise<Sensor> {
+    const { name, open, onReadings, closing, log } = this.#deps;
+    const sensor = await open(signal);
+    // An opening that was let go may end late, when the sampler has closed, or another took its place.
+    if (closing.aborted || opening !== this.#now) {
+      void giveBack(sensor, () => {}, log);
+      throw deadlineError(`opening ${name}`, signal);
+    }
+    opening.sensor = sensor;
+    opening.unsubscribe = sensor.subscribe?.(onReadings) ?? (() => {});
+    return sensor;
+  }
+}
+
+function nothingOpen(): Opening {
+  return { sensor: undefined, unsubscribe: () => {}, underWay: undefined };
+}

@@ -1,0 +1,119 @@
+/**
+ * What can be asked of a simulated board, and by whom: each user is one process that uses the hardware. What it opened is released when it
+ * ends; outputs keep their level then, and the record goes on.
+ */
+import { AgentError } from '../errors.ts';
+import type { BoardEvent, BoardOperation, BoardOperations } from '../hardware/board-protocol.ts';
+import type { SimulatedBoard } from './simulated-board.ts';
+
+/** Something a user holds. */
+interface Held {
+  release(): void;
+}
+
+export type Operations = {
+  readonly [Op in BoardOperation]: (
+    params: BoardOperations[Op]['params'],
+    user: BoardUser,
+  ) => BoardOperations[Op]['result'] | Promise<BoardOperations[Op]['result']>;
+};
+
+export class BoardUser {
+  /** Tells of an event of something that is held. */
+  readonly tell: (event: BoardEvent) => void;
+  readonly #held = new Map<number, Held>();
+  #lastHandle = 0;
+
+  constructor(tell: (event: BoardEvent) => void) {
+    this.tell = tell;
+  }
+
+  /** Keeps what an operation opened. @param open gets the handle, for its events. */
+  hold<T extends Held>(open: (handle: number) => T): { readonly handle: number; readonly held: T } {
+    this.#lastHandle += 1;
+    const handle = this.#lastHandle;
+    const held = open(handle);
+    this.#held.set(handle, held);
+    return { handle, held };
+  }
+
+  /** @throws AgentError `hardware/board-gone` (retry): opened before the board restarted. */
+  held<T extends Held>(handle: number): T {
+    const held = this.#held.get(handle);
+    if (held === undefined)
+      throw new AgentError('hardware/board-gone', `the simulated board knows no handle ${handle}`, { recovery: 'retry' });
+    return held as T;
+  }
+
+  release(handle: number): void {
+    this.#held.get(handle)?.release();
+    this.#held.delete(handle);
+  }
+
+  /** Releases everything. Idempotent. */
+  end(): void {
+    for (const held of this.#held.values()) held.release();
+    this.#held.clear();
+  }
+}
+
+export function operationsOf(board: SimulatedBoard): Operations {
+  const { gpio, i2c, serial, oneWire, pwm, bench } = board;
+  return {
+    'gpio.openInput': (request, user) =>
+      handleOnly(user.hold((handle) => gpio.openInput(request, (edge) => user.tell({ event: 'edge', handle, ...edge })))),
+    'gpio.openOutput': (request, user) => handleOnly(user.hold(() => gpio.openOutput(request))),
+    'gpio.read': async ({ handle }, user) =>
+      await bench.unlessHung('gpio', () => user.held<ReturnType<typeof gpio.openOutput>>(handle).read()),
+    'gpio.write': async ({ handle, level }, user) => {
+      await bench.unlessHung('gpio', () => user.held<ReturnType<typeof gpio.openOutput>>(handle).write(level));
+      return null;
+    },
+    'gpio.list': () => gpio.list(),
+    'i2c.openBus': ({ bus }) => {
+      i2c.openBus(bus);
+      return null;
+    },
+    'i2c.transfer': async ({ bus, address, write, read }) =>
+      Buffer.from(await i2c.transfer(bus, address, Buffer.from(write, 'hex'), read)).toString('hex'),
+    'i2c.list': () => i2c.list(),
+    'serial.open': ({ port }, user) => {
+      const { handle, held } = user.hold((handle) =>
+        serial.open(
+          port,
+          (bytes) => user.tell({ event: 'bytes', handle, bytes: Buffer.from(bytes).toString('hex') }),
+          (plugged) => user.tell({ event: 'plug', handle, plugged }),
+        ),
+      );
+      return held.device === undefined ? { handle } : { handle, device: held.device };
+    },
+    'serial.write': ({ handle, bytes }, user) => {
+      user.held<ReturnType<typeof serial.open>>(handle).write(Buffer.from(bytes, 'hex'));
+      return null;
+    },
+    'serial.list': () => serial.list(),
+    'modbus.tcp': async ({ host, port }) => await board.modbusTcp(host, port),
+    'oneWire.read': ({ id }) => oneWire.read(id),
+    'oneWire.list': () => oneWire.list(),
+    'pwm.open': (request, user) => handleOnly(user.hold(() => pwm.open(request))),
+    'pwm.set': ({ handle, ...state }, user) => {
+      user.held<ReturnType<typeof pwm.open>>(handle).set(state);
+      return null;
+    },
+    'pwm.read': ({ handle }, user) => user.held<ReturnType<typeof pwm.open>>(handle).read(),
+    'pwm.list': () => pwm.list(),
+    close: ({ handle }, user) => {
+      user.release(handle);
+      return null;
+    },
+    'record.moves': ({ line, sinceMs }) => bench.moves(line, sinceMs),
+    'record.counts': () => bench.counts(),
+    'bench.hold': ({ target, value }) => bench.hold(target, value),
+    'bench.fault': ({ target, fault }) => bench.fault(target, fault),
+    'bench.faults': () => bench.faults(),
+  };
+}
+
+function handleOnly({ handle }: { readonly handle: number }): { readonly handle: number } {
+  return { handle };
+}

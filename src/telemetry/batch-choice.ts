@@ -1,0 +1,112 @@
+/** Which batch goes next: alarms, the present and history in their turns and at their rates, and between them what is tried again by itself. */
+import type { Clock } from '../host/clock.ts';
+import { nextTurn } from '../host/next-turn.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { BatchLimits, Lane, OutboxBatch } from '../outbox/outbox-batch.ts';
+import type { TelemetryRows } from '../platform/device-api.ts';
+import type { BatchDelivery } from './batch-delivery.ts';
+import type { DailyBudget } from './daily-budget.ts';
+import type { UploadWaits } from './upload-waits.ts';
+
+export interface BatchChoiceDeps {
+  readonly outbox: Pick<Outbox, 'peek'>;
+  readonly clock: Clock;
+  readonly budget: DailyBudget;
+  readonly delivery: Pick<BatchDelivery, 'dueSuspect' | 'dueUnanswered' | 'silent' | 'unanswered'>;
+  readonly waits: Pick<UploadWaits, 'refusals'>;
+  readonly limits: () => BatchLimits;
+  /** Told of the batch that is likely next, while another is on its way. */
+  readonly prepareTelemetry?: (rows: TelemetryRows) => void;
+}
+
+/** How soon a lane may send again after a batch. */
+export interface BatchPace {
+  readonly pauseMs: number;
+  readonly intervalMs: number;
+  readonly backlogRatePerS?: number;
+}
+
+/** The HTTP client puts a request on the wire this many turns of the event loop after it was given one; until then, reading would hold it up. */
+const TURNS_TO_SEND = 3;
+/** An idle uploader looks again this often: an entry may become sendable without an append, when the clock is synchronised. */
+const IDLE_LOOK_MS = 5_000;
+
+export class BatchChoice {
+  readonly #deps: BatchChoiceDeps;
+  #liveNotBeforeMs = 0;
+  #backlogNotBeforeMs = 0;
+  /** The next of the backlog, read while the last was on its way. */
+  #ahead: OutboxBatch | undefined;
+
+  constructor(deps: BatchChoiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Undefined when nothing may go now. `withSuspects`: what was refused by itself is asked for, too. */
+  async next({ withSuspects }: { readonly withSuspects: boolean }): Promise<OutboxBatch | undefined> {
+    const { outbox, clock, budget, delivery, waits, limits } = this.#deps;
+    const now = clock.monotonicMs();
+    const isSpent = budget.isSpent();
+    const due: Lane[] = ['alarm'];
+    if (now >= this.#liveNotBeforeMs) due.push('live');
+    if (now >= this.#backlogNotBeforeMs && !isSpent) due.push('backlog');
+    // What is refused, or not answered, one after the other, must not keep what other lanes have from showing that the platform is well.
+    for (let turns = (waits.refusals + delivery.unanswered) % due.length; turns > 0; turns -= 1) due.push(due.shift() as Lane);
+    // What little a limit of posts lets through must not all be the present's.
+    if (delivery.silent % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    const alone = async (options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> => {
+      if (isSpent) return undefined;
+      const unanswered = await delivery.dueUnanswered(options);
+      return unanswered === undefined && withSuspects ? delivery.dueSuspect(options) : unanswered;
+    };
+    const again = await alone({ nothingElse: false });
+    if (again !== undefined) return again;
+    for (const lane of due) {
+      const batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, limits());
+      if (batch !== undefined) return batch;
+    }
+    return alone({ nothingElse: true });
+  }
+
+  /** History is read from the disk, and encoded, while the batch before it is on its way; a fault is met again at its own time. */
+  async lookAhead(batch: OutboxBatch): Promise<OutboxBatch | undefined> {
+    if (batch.lane !== 'backlog') return undefined;
+    for (let turn = 0; turn < TURNS_TO_SEND; turn += 1) await nextTurn();
+    try {
+      const next = await this.#deps.outbox.peek('backlog', this.#deps.limits(), batch);
+      if (next !== undefined) this.#deps.prepareTelemetry?.(next.entries);
+      return next;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The batch was taken after which this one was read. */
+  expect(ahead: OutboxBatch | undefined): void {
+    this.#ahead = ahead;
+  }
+
+  /** A batch was taken. */
+  taken(batch: OutboxBatch, { pauseMs, intervalMs, backlogRatePerS }: BatchPace): void {
+    const now = this.#deps.clock.monotonicMs();
+    if (batch.lane === 'live') this.#liveNotBeforeMs = now + Math.max(intervalMs, pauseMs);
+    if (batch.lane !== 'backlog') return;
+    const perEntryMs = backlogRatePerS === undefined ? 0 : 1_000 / backlogRatePerS;
+    const atRateMs = Math.max(now, this.#backlogNotBeforeMs) + batch.entries.length * perEntryMs;
+    this.#backlogNotBeforeMs = Math.max(atRateMs, now + pauseMs);
+  }
+
+  /** The present waits for no interval, once. */
+  hurry(): void {
+    this.#liveNotBeforeMs = 0;
+  }
+
+  /** Ms until a lane may have its turn again. */
+  idleWaitMs(): number {
+    const now = this.#deps.clock.monotonicMs();
+    const next = [this.#liveNotBeforeMs, this.#backlogNotBeforeMs].filter((at) => at > now).map((at) => at - now);
+    return Math.max(1, Math.min(IDLE_LOOK_MS, ...next));
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * How much goes into one post: what is configured, or less while the platform or the line does not take that. It is remembered from batch to
+ * batch, and grows again.
+ *
+ *   too much → half of it │ silent → half, to see whether that helps │ refused → half, and half again, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
+ */
+import type { BatchLimits, OutboxBatch } from '../outbox/outbox-batch.ts';
+import type { SequenceRange } from '../outbox/sequence-ranges.ts';
+import { type SilenceMeaning, spanOf } from './silence.ts';
+
+const UNBOUNDED: BatchLimits = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
+/** A platform with a limit of its own sees no more than one post in so many that is beyond it. */
+const MOST_GOOD_NEEDED = 64;
+/** After so many others were taken, what a search was about is not there any more. */
+const LONGEST_SEARCH = 64;
+/** What goes in posts of so many rows goes in few. */
+const MANY_ROWS = 150;
+
+export class BatchSize {
+  #bound = UNBOUNDED;
+  /** Full posts taken since the bound changed, and how many it takes to try more. */
+  #good = 0;
+  #goodNeeded = 1;
+  /** The bound has just grown, and nothing says yet that it may. */
+  #isProbe = false;
+  /** Entries that were refused together, of which the first are still to be sent. */
+  #search: { first: number; readonly last: number; left: number } | undefined;
+  /** Rows of the largest post that was taken, as long as nothing says that it is too large now. */
+  #proven = 0;
+  /** Less is tried, to see whether that helps: what was before. `over`: it was no help. */
+  #attempt: { readonly bound: BatchLimits; readonly isProbe: boolean } | 'over' | undefined;
+
+  /** Whether anything was taken. */
+  get isProven(): boolean {
+    return this.#proven > 0;
+  }
+
+  /** What a batch may be, of what is configured. */
+  within({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
+    return { maxEntries: Math.min(maxEntries, this.#bound.maxEntries), maxBytes: Math.min(maxBytes, this.#bound.maxBytes) };
+  }
+
+  /** Whether it is a small piece, as no more passes, of more that would have gone: such posts would be without number. */
+  isPiece(batch: OutboxBatch, { maxEntries, maxBytes }: BatchLimits): boolean {
+    const isLess = this.#bound.maxEntries < maxEntries || this.#bound.maxBytes < maxBytes;
+    return isLess && batch.entries.length < MANY_ROWS && this.#isFull(batch);
+  }
+
+  /** The beginning of a batch that is not too much; one entry is always given. */
+  partOf(batch: OutboxBatch): OutboxBatch {
+    const { maxEntries, maxBytes } = this.#bound;
+    let rows = Math.min(batch.entries.length, maxEntries);
+    while (rows > 1 && Number.isFinite(maxBytes) && batch.entries.part(0, rows).jsonBytes() > maxBytes) rows = Math.floor(rows / 2);
+    return headOf(batch, rows);
+  }
+
+  /** So much did not pass. */
+  shrink(batch: OutboxBatch): void {
+    this.#endProbe(this.#isProbe);
+    this.#attempt = undefined;
+    this.#bound = halfOf(sizeOf(batch));
+    this.#proven = Math.min(this.#proven, this.#bound.maxEntries);
+  }
+
+  /**
+   * So much was answered with an empty 500, and it is open what that means: so less is tried, and if as little as was taken before does not
+   * pass either, it is no help, and all goes together again.
+   */
+  silent(batch: OutboxBatch, meaning: Exclude<SilenceMeaning, 'moment'>): void {
+    const attempt = this.#attempt;
+    if (meaning === 'post') this.shrink(batch);
+    else if (attempt === undefined) {
+      if (batch.entries.length <= this.#proven) return;
+      this.#attempt = { bound: this.#bound, isProbe: this.#isProbe };
+      this.#isProbe = false;
+      this.#bound = halfOf(sizeOf(batch));
+    } else if (attempt !== 'over') {
+      if (batch.entries.length <= this.#proven) {
+        this.#bound = attempt.bound;
+        this.#isProbe = attempt.isProbe;
+        this.#attempt = 'over';
+      } else this.#bound = halfOf(sizeOf(batch));
+    }
+  }
+
+  /** One of these seems to be at fault. */
+  refused(batch: OutboxBatch): void {
+    this.shrink(batch);
+    // Not their length is at fault: rows alone tell one half from the other.
+    this.#bound = { maxEntries: this.#bound.maxEntries, maxBytes: sizeOf(batch).maxBytes };
+    this.#search = { ...spanOf(batch), left: LONGEST_SEARCH };
+  }
+
+  /** The one at fault was refused by itself. */
+  found(): void {
+    this.#search = undefined;
+    this.#goodNeeded = 1;
+  }
+
+  /** These were taken. True when they are the last of what was refused together: there was none at fault. */
+  taken(batch: OutboxBatch): boolean {
+    const attempt = this.#attempt;
+    if (attempt !== undefined && attempt !== 'over') {
+      this.#endProbe(attempt.isProbe);
+      // Less helped, so what more was taken before proves nothing any longer.
+      if (this.#isFull(batch)) this.#proven = 0;
+    }
+    this.#attempt = undefined;
+    this.#proven = Math.max(this.#proven, batch.entries.length);
+    const search = this.#search;
+    if (search === undefined) {
+      this.#grow(batch);
+      return false;
+    }
+    const { first, last } = spanOf(batch);
+    const isPart = first <= search.first && last >= search.first;
+    search.left -= 1;
+    if (isPart && last < search.last) {
+      search.first = last + 1;
+      this.#bound = { maxEntries: Math.max(1, Math.floor((search.last - last) / 2)), maxBytes: this.#bound.maxBytes };
+    } else if (isPart || search.left === 0) this.#search = undefined;
+    return isPart && this.#search === undefined;
+  }
+
+  /** What was tried beyond the bound was too much. */
+  #endProbe(isProbe: boolean): void {
+    if (isProbe) this.#goodNeeded = Math.min(MOST_GOOD_NEEDED, this.#goodNeeded * 2);
+    this.#isProbe = false;
+    this.#good = 0;
+  }
+
+  /** Whether the bound is what keeps it from being more. */
+  #isFull({ entries }: OutboxBatch): boolean {
+    const { maxEntries, maxBytes } = this.#bound;
+    return entries.length * 2 >= maxEntries || (Number.isFinite(maxBytes) && entries.jsonBytes() * 2 >= maxBytes);
+  }
+
+  #grow(batch: OutboxBatch): void {
+    if (!this.#isFull(batch)) return;
+    const { maxEntries, maxBytes } = this.#bound;
+    if (this.#isProbe) this.#goodNeeded = Math.max(1, this.#goodNeeded / 2);
+    this.#isProbe = false;
+    this.#good += 1;
+    if (this.#good < this.#goodNeeded) return;
+    this.#good = 0;
+    this.#isProbe = true;
+    this.#bound = { maxEntries: maxEntries * 2, maxBytes: maxBytes * 2 };
+  }
+}
+
+/** The first rows of a batch, at least one, as a batch of their own: acknowledging it covers no later one. A mark stays with its entry. */
+function headOf(batch: OutboxBatch, rows: number): OutboxBatch {
+  const { entries, lane } = batch;
+  let end = Math.max(1, rows);
+  while (entries.isMark(end)) end += 1;
+  if (end >= entries.length) return batch;
+  const head = entries.part(0, end);
+  const last = head.sequences.at(-1) as number;
+  const ranges = batch.ranges.filter(([from]) => from <= last).map(([from, to]): SequenceRange => [from, Math.min(to, last)]);
+  return { lane, entries: head, ranges, bytes: head.jsonBytes() };
+}
+
+function halfOf({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
+  return { maxEntries: Math.max(1, Math.floor(maxEntries / 2)), maxBytes: Math.max(1, Math.floor(maxBytes / 2)) };
+}
+
+function sizeOf({ entries }: OutboxBatch): BatchLimits {
+  return { maxEntries: entries.length, maxBytes: entries.jsonBytes() };
+}

@@ -1,0 +1,200 @@
+/**
+ * Entries that the platform refused by themselves. They stand aside, so that others go on, and are tried again one at a time. An entry is at
+ * fault only when it was refused at three contacts, ten minutes apart, and other entries that were waiting were taken right after each of them:
+ * a platform that refuses everything, or now this and now that, is ill itself. In memory only; a restart begins to judge anew.
+ *
+ *   refused alone → aside ─ next post taken → counts ─ the third time → rejected
+ *                     │   └ next post failed → counts for nothing, tried again as soon as something is taken
+ *                     └ taken at last → nobody's refusals count: the platform was ill
+ */
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { AsideEntries } from '../outbox/aside-entries.ts';
+import type { OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
+import { RefusedEntries } from './refused-entries.ts';
+
+const REFUSALS_NEEDED = 3;
+/** Between two refusals that count. */
+const APART_MS = 600_000;
+/** A suspect is tried again after this, and then half as often each time; a short illness delays an alarm no longer. */
+const FIRST_RETRY_MS = 30_000;
+/** Between two suspects, while they are refused: they must not take the posts of the others. */
+const ASK_EVERY_MS = 10_000;
+/** More are not kept aside: the oldest goes undelivered. */
+const MOST_SUSPECTS = 1_000;
+/** Nor longer than this. */
+const MAX_AGE_MS = 24 * 3_600_000;
+
+export interface SuspectsDeps {
+  readonly outbox: {
+    readonly aside: Pick<AsideEntries, 'add' | 'putBack' | 'peek' | 'giveUp'>;
+    reject(entry: ResolvedEntry, answer: string): Promise<void>;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Suspect {
+  readonly sinceMs: number;
+  refusals: number;
+  /** Of the last refusal that counts. */
+  countedAtMs: number;
+  tries: number;
+  nextAtMs: number;
+}
+
+export interface Refusal {
+  readonly entry: ResolvedEntry;
+  /** The platform's words. */
+  readonly answer: string;
+  /** Whether it says anything about the entry. */
+  readonly counts: boolean;
+}
+
+export class Suspects {
+  readonly #deps: SuspectsDeps;
+  readonly #refusedEntries: RefusedEntries;
+  /** By sequence, the oldest suspect first. */
+  readonly #all = new Map<number, Suspect>();
+  /** The last refusal, until it is known what becomes of others. */
+  #undecided: (Refusal & { readonly atMs: number }) | undefined;
+  /** Refused while nothing else was taken. */
+  readonly #inVain = new Set<number>();
+  /** Others were taken since a suspect was last asked for. */
+  #othersTaken = false;
+  #askNotBeforeMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: SuspectsDeps) {
+    this.#deps = deps;
+    this.#refusedEntries = new RefusedEntries(deps);
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  has(sequence: number): boolean {
+    return this.#all.has(sequence);
+  }
+
+  /** An entry was refused by itself. */
+  refused(refusal: Refusal): void {
+    const { sequence } = refusal.entry;
+    if (this.#undecided?.entry.sequence !== sequence) this.failed();
+    const atMs = this.#deps.clock.monotonicMs();
+    const known = this.#all.get(sequence) ?? { sinceMs: atMs, refusals: 0, countedAtMs: Number.NEGATIVE_INFINITY, tries: 0, nextAtMs: 0 };
+    if (known.tries > 0) this.#askNotBeforeMs = atMs + ASK_EVERY_MS;
+    const nextAtMs = atMs + Math.min(APART_MS, FIRST_RETRY_MS * 2 ** known.tries);
+    const countsAtMs = known.countedAtMs + APART_MS;
+    this.#all.set(sequence, { ...known, tries: known.tries + 1, nextAtMs: countsAtMs > atMs ? Math.min(nextAtMs, countsAtMs) : nextAtMs });
+    this.#inVain.delete(sequence);
+    this.#deps.outbox.aside.add(sequence);
+    this.#undecided = { ...refusal, atMs };
+  }
+
+  /** What can never be sent. False while the disk does not keep all of it: then the rest of it stands aside, and is tried again by itself. */
+  async keep(refused: readonly Omit<Refusal, 'counts'>[]): Promise<boolean> {
+    const left = [...refused];
+    while (left[0] !== undefined && (await this.#refusedEntries.keep(left[0].entry, left[0].answer))) {
+      this.#all.delete(left[0].entry.sequence);
+      left.shift();
+    }
+    for (const refusal of left) this.refused({ ...refusal, counts: false });
+    return left.length === 0;
+  }
+
+  /** Something else was not taken either: the last refusal tells nothing, and is tried again as soon as something is taken. */
+  failed(): void {
+    const sequence = this.#undecided?.entry.sequence;
+    if (sequence === undefined) return;
+    this.#undecided = undefined;
+    if (this.#all.size > MOST_SUSPECTS) {
+      this.#all.delete(sequence);
+      this.#deps.outbox.aside.putBack(sequence);
+    } else this.#inVain.add(sequence);
+  }
+
+  /** What was refused was taken after all: the platform was ill, and so it may have been with the others. */
+  absolve(): void {
+    for (const suspect of this.#all.values()) suspect.refusals = 0;
+    this.failed();
+  }
+
+  /** A batch was taken. */
+  async taken({ ranges }: OutboxBatch): Promise<void> {
+    if (this.#all.size === 0) return;
+    const wereSuspects = [...this.#all.keys()].filter((sequence) => ranges.some(([first, last]) => first <= sequence && sequence <= last));
+    for (const sequence of wereSuspects) this.#all.delete(sequence);
+    if (wereSuspects.length > 0) this.absolve();
+    else this.#othersTaken = true;
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const sequence of this.#inVain) {
+      const suspect = this.#all.get(sequence);
+      if (suspect !== undefined) suspect.nextAtMs = nowMs;
+    }
+    this.#inVain.clear();
+    const undecided = this.#undecided;
+    this.#undecided = undefined;
+    if (undecided !== undefined) await this.#count(undecided, nowMs);
+  }
+
+  /** A suspect whose turn it is, after others had theirs; `nothingElse`: there are no others, and those refused in vain need not wait. */
+  async due(options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (!options.nothingElse && (!this.#othersTaken || nowMs < this.#askNotBeforeMs)) return undefined;
+    for (;;) {
+      const [inVain] = options.nothingElse ? this.#inVain : [];
+      const sequence = this.#firstDue(nowMs) ?? inVain;
+      if (sequence === undefined) return undefined;
+      const batch = await this.#deps.outbox.aside.peek(sequence);
+      // It keeps its turn, and what is known of it.
+      if (batch === 'not-now') return undefined;
+      const wasInVain = this.#inVain.delete(sequence);
+      if (batch === 'unreadable') {
+        const suspect = this.#all.get(sequence);
+        if (suspect !== undefined) suspect.nextAtMs = nowMs + FIRST_RETRY_MS;
+        continue;
+      }
+      this.#othersTaken = false;
+      if (batch !== undefined) {
+        // Each in its turn.
+        if (wasInVain) this.#inVain.add(sequence);
+        return batch;
+      }
+      // Delivered, dropped or damaged: if it still waits, its lane has it.
+      this.#all.delete(sequence);
+      this.#deps.outbox.aside.putBack(sequence);
+    }
+  }
+
+  #firstDue(nowMs: number): number | undefined {
+    for (const [sequence, { nextAtMs }] of this.#all) if (nextAtMs <= nowMs) return sequence;
+    return undefined;
+  }
+
+  async #count({ entry, answer, atMs, counts }: Refusal & { readonly atMs: number }, nowMs: number): Promise<void> {
+    const suspect = this.#all.get(entry.sequence);
+    if (suspect === undefined) return;
+    if (counts && atMs - suspect.countedAtMs >= APART_MS) {
+      suspect.refusals += 1;
+      suspect.countedAtMs = atMs;
+    }
+    if (suspect.refusals >= REFUSALS_NEEDED && (await this.#reject(entry, answer))) return;
+    if (nowMs - suspect.sinceMs >= MAX_AGE_MS) this.#giveUp(entry.sequence);
+    const [oldest] = this.#all.keys();
+    if (oldest !== undefined && this.#all.size > MOST_SUSPECTS) this.#giveUp(oldest);
+  }
+
+  async #reject(entry: ResolvedEntry, answer: string): Promise<boolean> {
+    if (!(await this.#refusedEntries.keep(entry, answer))) return false;
+    this.#all.delete(entry.sequence);
+    this.#deps.log.error({ key: entry.key, ts: entry.ts, answer }, 'the platform refuses this entry; it is kept among the rejected');
+    return true;
+  }
+
+  #giveUp(sequence: number): void {
+    this.#all.delete(sequence);
+    this.#deps.outbox.aside.giveUp(sequence);
+    this.#deps.log.error({ sequence }, 'an entry that the platform refuses stood aside for too long; it goes undelivered');
+  }
+}

@@ -1,0 +1,69 @@
+/** How long the uploader waits after an answer that took nothing, and what it says meanwhile. */
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import type { UploadAnswer } from '../platform/device-api.ts';
+
+export type FailingAnswer = Exclude<UploadAnswer, { readonly kind: 'accepted' }>;
+
+/** A server that is only busy is asked again soon; the bound is well under the patience of somebody who watches. */
+const BUSY_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
+/** Nothing but a person changes credentials or a portal; still, the device must notice by itself when one did. */
+const HOLD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
+/** What is refused is looked into step by step, no quicker than a host is asked that answers with faults. */
+const STEP_MS = 2_000;
+/** The same while one entry after the other is refused, and nothing taken. */
+const REFUSED_BACKOFF = { firstMs: 2_000, maxMs: 20_000 };
+
+export class UploadWaits {
+  readonly #busy: Backoff;
+  readonly #hold: Backoff;
+  readonly #refused: Backoff;
+
+  constructor(clock: Pick<Clock, 'jitter'>) {
+    this.#busy = new Backoff(BUSY_BACKOFF, clock);
+    this.#hold = new Backoff(HOLD_BACKOFF, clock);
+    this.#refused = new Backoff(REFUSED_BACKOFF, clock);
+  }
+
+  /** Single entries refused since something was taken. */
+  get refusals(): number {
+    return this.#refused.attempts;
+  }
+
+  /** Ms until the next try; `isAlone`: it was about one entry. */
+  after(answer: FailingAnswer, { isAlone }: { readonly isAlone: boolean }): number {
+    switch (answer.kind) {
+      case 'portal':
+      case 'unauthorised':
+        return this.#hold.nextMs();
+      case 'busy':
+        return this.#busy.nextMs(answer.retryAfterMs);
+      case 'refused':
+      case 'too-large':
+        return isAlone ? this.#refused.nextMs(STEP_MS) : STEP_MS;
+    }
+  }
+
+  /** Something was taken. */
+  reset(): void {
+    this.#busy.reset();
+    this.#hold.reset();
+    this.#refused.reset();
+  }
+}
+
+export function reasonFor(answer: FailingAnswer): string {
+  // Nobody was asked: the agent itself holds back, and says why.
+  if ('text' in answer && answer.status === 0) return answer.text;
+  switch (answer.kind) {
+    case 'portal':
+      return `something between here and the platform answers in its place (status ${answer.status}): a login page or a proxy`;
+    case 'unauthorised':
+      return `the platform does not know this device (status ${answer.status}): check the access token`;
+    case 'busy':
+      return answer.status === undefined ? `the platform is not reached: ${answer.text}` : `the platform is busy (status ${answer.status})`;
+    case 'too-large':
+    case 'refused':
+      return `the platform refuses (status ${answer.status})`;
+  }
+}

@@ -1,0 +1,188 @@
+/** What root does by hand in a folder that belongs to the service: it acts as the service there. Needs root, as CI has it. */
+import { execFile } from 'node:child_process';
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AgentProcess } from '../support/agent-process.ts';
+
+const NOBODY = 65_534;
+const CONFIG = `version: 1
+platform: { url: "http://127.0.0.1:9", accessToken: AAAAAAAAAAAAAAAAAAAA }
+status: { page: off }
+sensors:
+  - { name: me, kind: host, period: 1s }
+`;
+
+let agent: AgentProcess;
+let state: string;
+let victim: string;
+beforeEach(async () => {
+  agent = await AgentProcess.make(CONFIG, 'S1');
+  state = join(agent.folder, 'state');
+  await chmod(agent.folder, 0o755);
+  await chmod(agent.configFile, 0o644);
+  await mkdir(state, { recursive: true });
+  await chown(state, NOBODY, NOBODY);
+  // As the service manager leaves it.
+  await chown(join(agent.folder, 'run'), NOBODY, NOBODY);
+  victim = join(await mkdtemp(join(tmpdir(), 'turnstone-root-')), 'secret');
+  await writeFile(victim, 'root only\n', { mode: 0o600 });
+});
+afterEach(async () => {
+  await agent.stop();
+  await rm(agent.folder, { recursive: true });
+});
+
+async function ownersBelow(folder: string): Promise<Set<number>> {
+  const names = await readdir(folder, { recursive: true });
+  return new Set((await Promise.all(names.map((name) => lstat(join(folder, name))))).map(({ uid }) => uid));
+}
+
+describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
+  it('follow no link that lies in the place of the lock', async () => {
+    await symlink(victim, join(state, 'agent.lock'));
+    const { exitCode, err } = await agent.command(['identity', 'adopt']);
+    expect([exitCode, err]).toEqual([1, expect.stringContaining('ELOOP')]);
+    expect(await readFile(victim, 'utf8')).toBe('root only\n');
+  });
+
+  it('look at no folder of root’s that a link leads to', async () => {
+    await symlink(dirname(victim), join(state, 'outbox'));
+    expect(await agent.command(['outbox', 'verify'])).toMatchObject({ exitCode: 1, err: expect.stringContaining('EACCES') });
+  });
+
+  it('leave nothing of root in the folder', async () => {
+    await agent.command(['identity', 'show']);
+    await agent.command(['outbox', 'status']);
+    await agent.command(['sensors', 'read', 'me']);
+    agent.start();
+    while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
+    expect(await readFile(`/proc/${agent.pid}/status`, 'utf8')).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
+    await agent.stop();
+    expect(await ownersBelow(state)).toEqual(new Set([NOBODY]));
+  });
+
+  it('become the service where the environment says which folder it is', async () => {
+    const text = await readFile(agent.configFile, 'utf8');
+    await writeFile(agent.configFile, text.replace(state, `\${SERVICE_STATE}`));
+    const environment = { SERVICE_STATE: state };
+    await agent.command(['identity', 'show'], { environment });
+    await agent.command(['outbox', 'verify'], { environment });
+    agent.start(environment);
+    while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
+    expect(await readFile(`/proc/${agent.pid}/status`, 'utf8')).toMatch(/^Uid:\s+65534\s/m);
+    expect(JSON.parse((await agent.command(['outbox', 'verify', '--json'], { environment })).out).folder).toBe(join(state, 'outbox'));
+    await agent.stop();
+    expect(await ownersBelow(state)).toEqual(new Set([NOBODY]));
+  });
+
+  it('hand a bundle over without following a link at its name', async () => {
+    agent.start();
+    while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
+    await symlink(victim, join(state, 'firmware/handed-over'));
+    const bundle = join(agent.folder, 'bundle');
+    await writeFile(bundle, 'no release', { mode: 0o600 });
+    await agent.command(['firmware', 'install', bundle]);
+    expect([await readFile(victim, 'utf8'), (await stat(victim)).mode & 0o777]).toEqual(['root only\n', 0o600]);
+    await expect(agent.command(['firmware', 'install', '/dev/zero'])).resolves.toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('not a regular file'),
+    });
+  });
+
+  it.each([true, false])('give a folder away only when they made it themselves: it was there before: %s', async (isThere) => {
+    const run = join(agent.folder, 'run');
+    await rm(run, { recursive: true });
+    if (isThere) {
+      await mkdir(run);
+      await chmod(run, 0o1777);
+    }
+    agent.start();
+    while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
+    expect((await stat(run)).uid).toBe(isThere ? 0 : NOBODY);
+  });
+
+  it('export an identity into a folder of root’s own, and leave what was there where nothing comes of it', async () => {
+    const own = dirname(victim);
+    await writeFile(join(own, 'passphrase'), 'a long passphrase');
+    const passphrase = ['--passphrase-file', join(own, 'passphrase')];
+    const kept = join(own, 'kept.identity');
+    expect(await agent.command(['identity', 'export', kept, ...passphrase])).toMatchObject({ exitCode: 0 });
+    const { mode, uid } = await stat(kept);
+    expect([mode & 0o777, uid, JSON.parse(await readFile(kept, 'utf8')).format]).toEqual([0o600, 0, 'turnstone/identity']);
+    const before = await readFile(kept, 'utf8');
+    await writeFile(join(own, 'passphrase'), 'short');
+    expect((await agent.command(['identity', 'export', kept, ...passphrase])).exitCode).toBe(1);
+    expect(await readFile(kept, 'utf8')).toBe(before);
+    await rm(own, { recursive: true });
+    await mkdir(own);
+  });
+
+  it('write over nothing that lies in their way in a folder that is not root’s', async () => {
+    const out = join(state, 'out.tar.gz');
+    for (const name of ['out.tar.gz', `out.tar.gz.tmp`]) await symlink(victim, join(state, name));
+    expect(await agent.command(['diagnose', '--out', out])).toMatchObject({ exitCode: 0 });
+    const { mode, uid } = await lstat(out);
+    expect([mode & 0o777, uid]).toEqual([0o600, NOBODY]);
+    expect([await readFile(victim, 'utf8'), (await stat(victim)).mode & 0o777]).toEqual(['root only\n', 0o600]);
+    // A folder that its owner can make to be another one.
+    await mkdir(join(dirname(victim), 'inner'));
+    await symlink(join(dirname(victim), 'inner'), join(state, 'elsewhere'));
+    expect(await agent.command(['diagnose', '--out', join(state, 'elsewhere/out.tar.gz')])).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('EACCES'),
+    });
+    const passphrase = join(dirname(victim), 'passphrase');
+    await writeFile(passphrase, 'a long passphrase');
+    const planted = join(state, 'planted.identity');
+    await writeFile(planted, '');
+    await chown(planted, NOBODY, NOBODY);
+    const exported = await agent.command(['identity', 'export', planted, '--passphrase-file', passphrase]);
+    expect(exported).toMatchObject({ exitCode: 1, err: expect.stringContaining('not root’s alone') });
+  });
+
+  it('write a configuration, and the secrets it names, that the group of its folder may read', async () => {
+    const settings = join(dirname(victim), 'settings');
+    await mkdir(settings, { mode: 0o750 });
+    await chown(settings, 0, NOBODY);
+    const out = join(settings, 'turnstone.yaml');
+    expect(
+      await agent.command(['init', '--yes', '--no-scan', '--url', 'http://127.0.0.1:9', '--out', out], { config: false }),
+    ).toMatchObject({
+      exitCode: 0,
+    });
+    const { mode, uid, gid } = await stat(out);
+    expect([mode & 0o777, uid, gid]).toEqual([0o640, 0, NOBODY]);
+  });
+
+  it('are no other user’s: one who is not in the group is told to join it', async () => {
+    agent.start();
+    while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
+    const other = { uid: 65_533, gid: 65_533 };
+    expect(await agent.command(['firmware', 'check'], other)).toMatchObject({
+      exitCode: 77,
+      err: expect.stringContaining('usermod -aG turnstone'),
+    });
+    expect(await agent.command(['status'], other)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('say what to do about files that root left there before', async () => {
+    await writeFile(join(state, 'agent.lock'), '', { mode: 0o600 });
+    const { exitCode, err } = await agent.command(['identity', 'show']);
+    expect([exitCode, err]).toEqual([1, expect.stringContaining(`sudo chown -R ${NOBODY}:${NOBODY} ${state}`)]);
+  });
+});
+
+describe('a lock of the state folder', () => {
+  it('is no way to another file', async () => {
+    const script = `import { StateLock } from '${resolve(import.meta.dirname, '../../src/host/state-lock.ts')}';
+      await StateLock.take(process.argv[1]).catch((error) => console.log(error.message));`;
+    await symlink(victim, join(state, 'agent.lock'));
+    const out = await new Promise<string>((done) =>
+      execFile(process.execPath, ['--input-type=module', '-e', script, state], (_error, stdout) => done(stdout)),
+    );
+    expect(out).toContain('ELOOP');
+    expect(await readFile(victim, 'utf8')).toBe('root only\n');
+  });
+});

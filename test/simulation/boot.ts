@@ -1,0 +1,63 @@
+/**
+ * One boot of the board: its own time begins with it, and stands still while the board is suspended. Then nothing reaches the agent, and none of
+ * its timers runs on: with the end of the sleep it goes on as if no time had passed, and only the wall clock knows better.
+ */
+import type { Timeline } from './timeline.ts';
+
+/** Who reads the clock may take the next whole ms for it. */
+const ROUNDED_MS = 1;
+
+interface Sleep {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+export class Boot {
+  /** What the monotonic clock shows as a boot begins, ms. */
+  static readonly MONOTONIC_BEGINS_MS = 1_000;
+  readonly bootId: string;
+  /** In the world's time. */
+  readonly bootedAtMs: number;
+  readonly sleeps: Sleep[] = [];
+  readonly #timeline: Timeline;
+  #waking: Promise<void> | undefined;
+
+  constructor(timeline: Timeline, bootId: string) {
+    this.#timeline = timeline;
+    this.bootId = bootId;
+    this.bootedAtMs = timeline.nowMs;
+  }
+
+  get isAsleep(): boolean {
+    return this.#waking !== undefined;
+  }
+
+  /** Resolves at once while it is awake. */
+  async awake(): Promise<void> {
+    while (this.#waking !== undefined) await this.#waking;
+  }
+
+  /** Resolves when it is awake again. */
+  sleep(ms: number): Promise<void> {
+    const { nowMs } = this.#timeline;
+    this.sleeps.push({ fromMs: nowMs, untilMs: nowMs + ms });
+    this.#waking = this.#timeline.wait(ms).then(() => {
+      this.#waking = undefined;
+    });
+    return this.#waking;
+  }
+
+  /** What its clock shows at that moment of the world. */
+  monotonicAt(atMs: number): number {
+    let sleptMs = 0;
+    for (const { fromMs, untilMs } of this.sleeps) if (atMs > fromMs) sleptMs += Math.min(atMs, untilMs) - fromMs;
+    return Boot.MONOTONIC_BEGINS_MS + atMs - this.bootedAtMs - sleptMs;
+  }
+
+  /** When it showed that, in the world's time; of what it showed all through a sleep, the beginning. */
+  trueTimeOf(monotonicMs: number): number {
+    let atMs = this.bootedAtMs + monotonicMs - Boot.MONOTONIC_BEGINS_MS;
+    for (const { fromMs, untilMs } of this.sleeps) if (atMs > fromMs + ROUNDED_MS) atMs += untilMs - fromMs;
+    return atMs;
+  }
+}

@@ -1,0 +1,10 @@
+/** What the agent promised to keep. */
+import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+
+/** An entry of which the agent said that it is durable. */
+export interface Durable {
+  readonly entry: TelemetryEntry;
+  /** When it was taken, and when it was said, in the world's time. */
+  readonly takenAtMs: number;
+  readonly toldAtMs: number;
+}

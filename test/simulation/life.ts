@@ -1,0 +1,129 @@
+/** One life of the agent, from its start to its stop, its kill, or its own end. A killed one is dead: none of its ports answers any more. */
+
+import type { FileConfig } from '../../src/agent/config-file.ts';
+import type { Machine } from '../../src/agent/machine.ts';
+import { Agent } from '../../src/agent.ts';
+import type { ControlServerDeps } from '../../src/control-socket/control-server.ts';
+import { AgentError } from '../../src/errors.ts';
+import type { Files } from '../../src/host/files.ts';
+import type { JsonObject, JsonValue } from '../../src/host/json.ts';
+import type { RunProgram } from '../../src/host/run-program.ts';
+import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+import type { Operations } from '../../src/simulated-board/board-operations.ts';
+import type { BoardClock } from './board-clock.ts';
+import type { Boot } from './boot.ts';
+import { FieldLine } from './field.ts';
+import { Mortality } from './mortal.ts';
+import type { Network } from './network.ts';
+import type { Pins } from './pins.ts';
+
+export interface LifeDeps {
+  readonly clock: BoardClock;
+  readonly boot: Boot;
+  readonly files: Files;
+  readonly randomBytes: Machine['randomBytes'];
+  readonly network: Network;
+  readonly operations: Operations;
+  /** Delivers what a serial port says, when it is due. */
+  readonly later: (port: string | undefined, deliver: () => void) => void;
+  readonly pins: Pins;
+  readonly runProgram: RunProgram;
+  /** Of the board. */
+  readonly serial: string;
+  readonly config: () => FileConfig;
+  readonly isSynchronised: () => boolean;
+  readonly onDurable: (entries: readonly TelemetryEntry[]) => void;
+  readonly onLog: (line: string) => void;
+}
+
+export class Life {
+  readonly #mortality: Mortality;
+  readonly #line: FieldLine;
+  readonly #deps: LifeDeps;
+  readonly #stopping = new AbortController();
+  #agent: Agent | undefined;
+  #doors: ControlServerDeps['methods'] = {};
+  /** Resolves with how it ended: `stopped`, or what made the process end. Never after a kill. */
+  readonly ended: Promise<string>;
+
+  constructor(deps: LifeDeps) {
+    this.#deps = deps;
+    this.#mortality = new Mortality(deps.boot);
+    this.#line = new FieldLine(deps);
+    this.ended = this.#run();
+  }
+
+  get agent(): Agent | undefined {
+    return this.#agent;
+  }
+
+  get isDead(): boolean {
+    return this.#mortality.isDead;
+  }
+
+  /** What somebody of the service's group asks for on this machine. */
+  async ask(door: string, params: JsonObject): Promise<JsonValue> {
+    const method = this.#doors[door];
+    if (method === undefined || this.isDead || this.#deps.boot.isAsleep) throw new Error('nobody listens');
+    return await method(params, this.#stopping.signal);
+  }
+
+  /** SIGTERM. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** SIGKILL, or the power: nothing of it acts from now on. */
+  kill(): void {
+    this.#mortality.kill();
+    this.#deps.clock.kill();
+    this.#line.cut();
+  }
+
+  async #run(): Promise<string> {
+    const { clock, network, config, isSynchronised, onDurable, onLog } = this.#deps;
+    const life = this.#mortality;
+    // Each door by name, and none of this machine's: what a world does not have cannot be had in it.
+    const machine: Machine = {
+      clock,
+      files: life.bind(this.#deps.files),
+      randomBytes: this.#deps.randomBytes,
+      loadConfig: async () => config(),
+      connect: network.connectFor(life),
+      openExternalFile: () => absent('nothing lies elsewhere'),
+      runProgram: life.guard(this.#deps.runProgram),
+      openHostMetrics: () => ({ read: () => absent('the board shows nothing of itself') }),
+      diagnose: async () => ({ verdict: 'good' }),
+      openPorts: () => this.#line.ports(clock),
+      openStatusServer: async () => ({ url: undefined, openPages: 0, close: async () => {} }),
+      usage: () => ({ residentBytes: 80e6, heapUsedBytes: 20e6, cpuSeconds: 1 }),
+      boardModel: async () => 'a board of the world',
+      networkAddresses: () => ['192.0.2.7'],
+      readIdentity: async () => ({ serial: this.#deps.serial, hostname: 'gateway' }),
+      askSystemTime: async () => isSynchronised(),
+      takeLock: async () => ({ close: async () => {} }),
+      listen: async ({ methods }) => {
+        this.#doors = methods;
+        return { close: async () => {} };
+      },
+      logSink: { write: (line) => life.isDead || onLog(line) },
+    };
+    const tellDurable = (entries: readonly TelemetryEntry[]): void => {
+      if (!life.isDead) onDurable(entries);
+    };
+    try {
+      this.#agent = await Agent.start({ configFile: 'world', environment: {}, machine, onDurable: tellDurable }, this.#stopping.signal);
+      await this.#agent.stopped;
+      return life.isDead ? await new Promise<never>(() => {}) : 'stopped';
+    } catch (error) {
+      if (life.isDead) return await new Promise<never>(() => {});
+      return `${error instanceof Error ? error.message : String(error)}`;
+    } finally {
+      this.kill();
+    }
+  }
+}
+
+function absent(what: string): Promise<never> {
+  return Promise.reject(new AgentError('simulation/absent', what, { recovery: 'hold' }));
+}

@@ -1,0 +1,221 @@
+/**
+ * The way between the agent and the platform: requests and answers take their time by latency and rate, and may be lost on either way.
+ *
+ *   agent ── request ──► (lost: nothing happened) ── platform ── answer ──► (lost: it happened, and nobody says so) ── agent
+ */
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { Reply } from '../../src/local-platform/http-reply.ts';
+import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import type { RateLimits } from '../../src/local-platform/rate-limit.ts';
+import type { Connect, ConnectionSettings, Lane, PlatformConnections, Traffic } from '../../src/platform/connections.ts';
+import { WORLD_BEGINS_MS } from './board-clock.ts';
+import type { Chance } from './chance.ts';
+import { Requests } from './requests.ts';
+import type { Timeline } from './timeline.ts';
+
+/** How the line is at present. */
+export interface LineState {
+  /** One way, ms. */
+  readonly latencyMs: number;
+  readonly bytesPerSecond: number;
+  /** Shares of exchanges whose request, or whose answer, is lost. */
+  readonly lostRequests: number;
+  readonly lostAnswers: number;
+  /** Share of answers of which only a part comes before the connection is reset. */
+  readonly cutAnswers: number;
+  /** Nothing passes at all. */
+  readonly isDown: boolean;
+}
+
+const GOOD_LINE: LineState = { latencyMs: 20, bytesPerSecond: 1_000_000, lostRequests: 0, lostAnswers: 0, cutAnswers: 0, isDown: false };
+
+/** Of headers and framing, each way. */
+const OVERHEAD_BYTES = 300;
+
+interface Life {
+  readonly isDead: boolean;
+  /** Whether its board sleeps: what comes then comes to nobody. */
+  readonly isAsleep: boolean;
+}
+
+/** What comes in place of the platform's answer: from somebody on the way, or from the platform when it is not itself. */
+export interface Stranger {
+  readonly status: number;
+  readonly body: string | Uint8Array;
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** It has the form of the platform's own answer to what was asked: nobody could tell. */
+  readonly isPlatforms?: boolean;
+  /** The platform has done what it was asked for all the same. */
+  readonly afterDoing?: boolean;
+}
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly bodyBytes: number;
+  readonly body: Buffer;
+}
+
+export class Network {
+  readonly #troubles = new Set<Partial<LineState>>();
+  readonly #strangers = new Set<(asked: Asked) => Stranger | undefined>();
+  /** Undefined while the server is gone. */
+  platform: LocalPlatform | undefined;
+  readonly requests = new Requests();
+  /** What the platform limits for good. */
+  limits: RateLimits = {};
+  readonly #timeline: Timeline;
+  readonly #chance: Chance;
+
+  constructor(timeline: Timeline, chance: Chance) {
+    this.#timeline = timeline;
+    this.#chance = chance;
+  }
+
+  /** The worst of all that is wrong with it now. */
+  get line(): LineState {
+    return [...this.#troubles].reduce<LineState>(
+      (line, one) => ({
+        latencyMs: Math.max(line.latencyMs, one.latencyMs ?? 0),
+        bytesPerSecond: Math.min(line.bytesPerSecond, one.bytesPerSecond ?? Number.POSITIVE_INFINITY),
+        lostRequests: Math.max(line.lostRequests, one.lostRequests ?? 0),
+        lostAnswers: Math.max(line.lostAnswers, one.lostAnswers ?? 0),
+        cutAnswers: Math.max(line.cutAnswers, one.cutAnswers ?? 0),
+        isDown: line.isDown || one.isDown === true,
+      }),
+      GOOD_LINE,
+    );
+  }
+
+  /** This is wrong with it too, until the returned function is called. */
+  worsen(trouble: Partial<LineState>): () => void {
+    this.#troubles.add(trouble);
+    return () => this.#troubles.delete(trouble);
+  }
+
+  /** Is asked for an answer in place of the platform's, until the returned function is called. */
+  intercept(stranger: (asked: Asked) => Stranger | undefined): () => void {
+    this.#strangers.add(stranger);
+    return () => this.#strangers.delete(stranger);
+  }
+
+  connectFor(life: Life): Connect {
+    return (settings: ConnectionSettings): PlatformConnections => {
+      const url = new URL(settings.url);
+      const traffic: { -readonly [K in keyof Traffic]: number } = { sentBytes: 0, receivedBytes: 0 };
+      const closing = new AbortController();
+      return {
+        origin: url.origin,
+        prefix: '',
+        traffic,
+        secrets: [],
+        // undici's type has overloads and statics that nobody here calls.
+        lane: (lane: Lane) => ({
+          request: ((options: Dispatcher.RequestOptions) =>
+            this.#exchange(lane, options, { life, traffic, closing: closing.signal })) as unknown as Dispatcher['request'],
+        }),
+        close: async () => closing.abort(new Error('closed')),
+      };
+    };
+  }
+
+  async #exchange(
+    _lane: Lane,
+    options: Dispatcher.RequestOptions,
+    on: { readonly life: Life; readonly traffic: { sentBytes: number; receivedBytes: number }; readonly closing: AbortSignal },
+  ): Promise<Dispatcher.ResponseData> {
+    const { life, traffic, closing } = on;
+    // What an answer would have led to is not done.
+    if (life.isDead) return await new Promise<never>(() => {});
+    const signal = AbortSignal.any([options.signal as AbortSignal, closing]);
+    const what = `${options.method} ${options.path.replace(/^\/api\/v1\/[^/]*/, '').replace(/\?.*/, '')}`;
+    const request = this.requests.note(what, this.#timeline.nowMs);
+    const body = Buffer.from((options.body as string | Uint8Array | null) ?? '');
+    const cut = Promise.withResolvers<never>();
+    cut.promise.catch(() => {});
+    const onAbort = (): void => cut.reject(life.isDead ? undefined : signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const lost = (): Promise<never> => new Promise(() => {});
+    const gone = new AbortController();
+    const passing = async (): Promise<Dispatcher.ResponseData> => {
+      if (this.line.isDown) {
+        await this.#timeline.wait(this.line.latencyMs);
+        throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      }
+      traffic.sentBytes += body.length + OVERHEAD_BYTES;
+      await this.#timeline.wait(this.#timeFor(body.length));
+      if (life.isDead || signal.aborted || this.#chance.happens(this.line.lostRequests)) return await lost();
+      const stranger = this.#strangerFor({ method: options.method, path: options.path, bodyBytes: body.length, body });
+      const reply: Reply = (stranger?.afterDoing !== true && stranger) || (await this.#ask(options, body, gone.signal));
+      const answer: Reply | Stranger = stranger ?? reply;
+      const bytes = await wholeBody(answer.body);
+      if (signal.aborted || life.isDead) return await lost();
+      if (this.line.isDown || this.#chance.happens(this.line.lostAnswers)) {
+        reply.whenDone?.();
+        return await lost();
+      }
+      const isCut = bytes.length > 1 && this.#chance.happens(this.line.cutAnswers);
+      await this.#timeline.wait(this.#timeFor(bytes.length));
+      reply.whenDone?.();
+      if (life.isDead || life.isAsleep) return await lost();
+      request.failed = isCut || isFault(answer.status, options.path) || (stranger !== undefined && stranger.isPlatforms !== true);
+      traffic.receivedBytes += bytes.length + OVERHEAD_BYTES;
+      return {
+        statusCode: answer.status,
+        headers: {
+          date: new Date(WORLD_BEGINS_MS + this.#timeline.nowMs).toUTCString(),
+          'content-length': String(bytes.length),
+          ...(answer.contentType === undefined ? {} : { 'content-type': answer.contentType }),
+          ...answer.headers,
+        },
+        body: Readable.from(isCut ? halfOf(bytes) : bytes.length === 0 ? [] : [bytes]),
+      } as unknown as Dispatcher.ResponseData;
+    };
+    try {
+      return await Promise.race([passing(), cut.promise]);
+    } catch (error) {
+      if (life.isAsleep) return await lost();
+      throw error;
+    } finally {
+      gone.abort();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #ask(options: Dispatcher.RequestOptions, body: Buffer, gone: AbortSignal): Promise<Reply> {
+    if (this.platform === undefined) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const headers = Object.fromEntries(Object.entries((options.headers ?? {}) as Record<string, string>));
+    return await this.platform.answer({ method: options.method, url: options.path, headers, body }, gone);
+  }
+
+  #strangerFor(asked: Asked): Stranger | undefined {
+    for (const answer of this.#strangers) {
+      const stranger = answer(asked);
+      if (stranger !== undefined) return stranger;
+    }
+    return undefined;
+  }
+
+  #timeFor(bytes: number): number {
+    return this.line.latencyMs + ((bytes + OVERHEAD_BYTES) * 1_000) / this.line.bytesPerSecond;
+  }
+}
+
+/** The connection is reset in the midst of it. */
+/** A poll that ends without anything to tell is as it should be. */
+function isFault(status: number, path: string): boolean {
+  return status >= 400 && !(status === 408 && /\/(rpc|attributes\/updates)\?/.test(path));
+}
+
+async function* halfOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes.subarray(0, bytes.length >> 1);
+  throw Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
+}
+
+async function wholeBody(body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined): Promise<Buffer> {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return Buffer.from(body ?? '');
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,111 @@
+/**
+ * What a seed says: how long its world lasts, what befalls it and when, and who asks for what. A plan can be shortened: each part of it draws
+ * from a source of its own, so that leaving one out changes none of the others.
+ */
+import { Chance } from './chance.ts';
+import { DEEDS, RARE_DEEDS } from './people.ts';
+import { RARE_TROUBLES, TROUBLES } from './troubles.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Worlds last three hours at the mean. */
+const MEAN_HOURS = 3;
+const SHORTEST_HOURS = 0.5;
+const LONGEST_HOURS = 24;
+const DAY_HOURS = 24;
+/** Where everything may happen, the same thing seldom comes twice in a moment: most worlds have only a share of the kinds of troubles. */
+const SHARES_OF_KINDS = [1, 0.5, 0.25, 0.1] as const;
+
+/** What is drawn by itself comes in so many worlds, and so often at most. */
+const RARE_SHARE = 0.15;
+const RARE_MOST = 3;
+
+export interface Planned {
+  /** Names where its chance comes from; it stays when others are left out. */
+  readonly source: string;
+  readonly name: string;
+  /** In the world's time. */
+  readonly atMs: number;
+}
+
+export interface Plan {
+  readonly seed: number;
+  /** Weeks or a year, with sensors that are read by the hour and little that happens. */
+  readonly isLong: boolean;
+  /** From then on nothing befalls the world any more. */
+  readonly calmFromMs: number;
+  readonly troubles: readonly Planned[];
+  readonly deeds: readonly Planned[];
+}
+
+export interface PlanOptions {
+  /** Default: as the seed says, three at the mean. */
+  readonly hours?: number;
+  /** How many an hour befall it; default: as the seed says, 1 to 20. */
+  readonly perHour?: number;
+  /** Default: as the seed says, 20 to 200. */
+  readonly deedsPerHour?: number;
+  readonly long?: boolean;
+  /** None of these names. */
+  readonly without?: readonly string[];
+  /** Only troubles of these names. */
+  readonly only?: readonly string[];
+}
+
+export function planOf(seed: number, options: PlanOptions = {}): Plan {
+  const chance = new Chance(`plan ${seed}`);
+  const isLong = options.long === true;
+  const drawnHours = isLong
+    ? chance.magnitude(14 * DAY_HOURS, 400 * DAY_HOURS)
+    : Math.min(LONGEST_HOURS, SHORTEST_HOURS - (MEAN_HOURS - SHORTEST_HOURS) * Math.log(1 - chance.random()));
+  const drawnPerHour = isLong ? chance.magnitude(0.02, 0.5) : chance.magnitude(1, 20);
+  const calmFromMs = (options.hours ?? drawnHours) * HOUR_MS;
+  const share = chance.pick(SHARES_OF_KINDS);
+  const drawnKinds = TROUBLES.filter(() => chance.happens(share)).filter(({ name }) => options.without?.includes(name) !== true);
+  const drawnDeedsPerHour = isLong ? chance.magnitude(0.1, 2) : chance.magnitude(20, 200);
+  const kinds = options.only === undefined ? drawnKinds : TROUBLES.filter(({ name }) => options.only?.includes(name));
+  const planned = (part: string, perHour: number, pool: readonly { readonly name: string; readonly weight: number }[]): Planned[] => {
+    const names = pool.flatMap(({ name, weight }) => Array<string>(weight).fill(name));
+    const count = names.length === 0 ? 0 : Math.round((perHour * calmFromMs) / HOUR_MS);
+    return Array.from({ length: count }, (_, number) => ({
+      source: `${part} ${number}`,
+      name: chance.pick(names),
+      atMs: chance.between(0, calmFromMs - MINUTE_MS),
+    }));
+  };
+  const troubles = planned('trouble', options.perHour ?? drawnPerHour, kinds);
+  const deeds = planned('deed', options.deedsPerHour ?? drawnDeedsPerHour, DEEDS);
+  const rare = (pool: readonly { readonly name: string; readonly weight: number }[], only?: readonly string[]): Planned[] =>
+    isLong
+      ? []
+      : pool
+          .filter(
+            ({ name, weight }) =>
+              (weight > 0 || only !== undefined) && options.without?.includes(name) !== true && only?.includes(name) !== false,
+          )
+          .flatMap(({ name }) => drawnAlone({ seed, calmFromMs }, name, only !== undefined));
+  return {
+    seed,
+    isLong,
+    calmFromMs,
+    troubles: [...troubles, ...rare(RARE_TROUBLES, options.only)],
+    deeds: [...deeds, ...rare(RARE_DEEDS)],
+  };
+}
+
+/** In a share of all worlds, or surely, once or a few times; what it draws changes nothing for anything else. */
+function drawnAlone({ seed, calmFromMs }: Pick<Plan, 'seed' | 'calmFromMs'>, name: string, isSure: boolean): Planned[] {
+  const chance = new Chance(`plan ${seed} ${name}`);
+  const isThere = chance.happens(RARE_SHARE);
+  const count = isThere || isSure ? chance.between(1, RARE_MOST) : 0;
+  return Array.from({ length: count }, (_, number) => ({
+    source: `${name} ${number}`,
+    name,
+    atMs: chance.between(0, calmFromMs - MINUTE_MS),
+  }));
+}
+
+/** The source of one part of a plan. */
+export function chanceOf({ seed }: Plan, { source }: Planned): Chance {
+  return new Chance(`${seed} ${source}`);
+}

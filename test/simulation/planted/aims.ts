@@ -1,0 +1,134 @@
+/** Which planted faults each sentence of the witness has at the least: without them nobody would know whether it can be contradicted. */
+export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]]>> = {
+  'whatever was called durable is at the platform, once, with its value and its time': [
+    'a redirect of a portal counts as taken',
+    'what is too large counts as taken',
+  ],
+  'nothing gives way unless others fill the disk, or the outbox is full': [
+    'an entry that is refused twice is given up',
+    'what waits for a disk gives way after a hundred',
+  ],
+  'while others fill the disk, what is new takes the place of the oldest, and what they take costs nothing': [
+    'while the disk is short of space each commit costs a segment',
+    'what others take on the disk is made up for by what waits here',
+  ],
+  'the platform has nothing that nobody took': [
+    'the correction of the platform is taken away in place of added',
+    'what the clock says now is the time of all that waits',
+  ],
+  'nothing good is set aside': ['one refusal is enough to set an entry aside', 'an entry is judged without others being taken'],
+  'two outputs that exclude each other are never on at once': [
+    'an interlock is not looked at',
+    'an interlock counts only in the direction in which it is written',
+  ],
+  'an output with a longest time is never on for longer': [
+    'the longest time on is forgotten',
+    'each command to switch on begins the longest time on anew',
+  ],
+  'a pulse is as long as it was asked for': [
+    'a pulse ends only when its caller has waited for it',
+    'a pulse lasts from when it was asked for, not from when the hardware took it',
+  ],
+  'nothing goes on that nobody asked for, and once for each command': [
+    'an intent is kept in memory only',
+    'the journal of an earlier life is not read',
+  ],
+  'an answer tells of what was done for this command': [
+    'an answer does not wait for the movement',
+    'a command is answered with what was asked for, not with what the pin shows',
+  ],
+  'what was switched off goes off as soon as the hardware takes it': [
+    'what refuses to be switched off is tried again in an hour',
+    'switching off at the end of a time is tried once',
+  ],
+  'after a stop everything is in its safe state': [
+    'safe states for a stop are set only where the last word was of a person',
+    'a stop closes the hardware while safe states are being set',
+  ],
+  'after a start everything has been in its safe state': [
+    'what was on at the start stays on, as nobody has set it',
+    'safe states for the start wait for the first command',
+  ],
+  'the agent ends for nothing that it could live with': [
+    'an outbox that does not open ends the agent',
+    'a state file that cannot be read ends the agent',
+    'a stop during the start is a fault',
+  ],
+  'every sensor is read at its period when nothing hinders it': [
+    'a sensor that failed is not read again',
+    'a read that was let go keeps all later ones waiting',
+  ],
+  'when all is calm, a command is answered, and moves': ['a poll that fails ends the loop', 'the time of a pulse is taken for seconds'],
+  'when nothing is wrong any more, nothing is said to be wrong': [
+    'a token that was refused once is said to be refused for good',
+    'the alarm of an output that switched off in the end stays',
+  ],
+  'when all is calm, the platform holds what each output shows': [
+    'what a platform does not take at once is sent at once again',
+    'a movement is not told of to the platform',
+  ],
+  'requests are bounded, and few to a host that fails': ['a poll that brings nothing is asked again at once', 'back-off does not grow'],
+  'the disk is not filled': [
+    'each commit begins a segment, and takes its space ahead',
+    'each start begins a segment, and leaves what the one before had taken ahead',
+  ],
+  'the log is not flooded, and tells no secret': ['the log shows what it was told to hide', 'only short secrets are hidden'],
+  'what is read in the calm is kept': ['a commit waits until it is full', 'where no interval is configured an hour is one'],
+  'an alarm stands as long as its limit is passed, and no longer': [
+    'that an alarm is over is not said',
+    'an alarm of an earlier life is never taken back',
+  ],
+  'no sensor that works is said to fail': [
+    'that a sensor works again is not said',
+    'a sensor that was mended while the agent restarted is failing for good',
+  ],
+  'a register’s value is its own': [
+    'an answer that comes late is that of the next question',
+    'registers that are asked for together are told apart by their order',
+  ],
+  'a rule holds what it says': ['a rule that ends leaves its output as it is', 'a rule waits anew with each value'],
+  'nothing is switched on while somebody works on the plant': [
+    'wishes and rules do not ask the key switch',
+    'a key switch that can be read counts as not turned',
+  ],
+  'switching off is refused by nothing but the hardware': [
+    'switching off asks the interlocks and the key switch',
+    'switching off waits for the disk',
+  ],
+  'nothing is refused for the sake of a disk that is well': [
+    'a journal that could not be read is never read again',
+    'a journal that failed once is not trusted again',
+  ],
+  'when all is calm, a wish is done at once or when it can be, or the platform is told why it is not': [
+    'a wish for a key that was acted on once is never acted on again',
+    'a wish is noted as done, and is not',
+  ],
+  'when all is calm, a setting holds from when it is set until it is taken back, also after a restart': [
+    'a setting that is taken back stays',
+    'a setting that was made before a restart is forgotten by it',
+  ],
+  'the last wish is done, or the platform is told why it is not': [
+    'a wish for a key that was acted on once is never acted on again',
+    'a wish that is dropped is not told of',
+  ],
+  'a counter counts no pulse twice': [
+    'a pulse that came while others were missed is counted with them',
+    'a total goes on after a start with what it may have lost',
+  ],
+  'a counter loses no pulse but those that nobody saw, and what was not saved when a life was cut short': [
+    'a total is not saved when its line is closed',
+    'a total is saved once',
+  ],
+  'who was shown a claim’s secret becomes the owner with it': [
+    'a claim is shown that the platform was not told of',
+    'each claim is shown with a secret of its own',
+  ],
+  'an attached device is flashed with what was offered, whole, and with nothing that fails its checksum': [
+    'an image is not held against its checksum',
+    'an image that fails its check is flashed all the same',
+  ],
+  'an image that is offered to the end is flashed, unless the disk or an end came in between': [
+    'a download goes on at the end of its file, whatever is whole of it',
+    'an image is given up with the first piece that does not come',
+  ],
+};

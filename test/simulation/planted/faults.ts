@@ -1,0 +1,23 @@
+/** All planted faults. */
+import { DELIVERY_FAULTS } from './delivery.ts';
+import { DISK_FAULTS } from './disk.ts';
+import type { PlantedFault } from './fault.ts';
+import { LIFE_FAULTS } from './life.ts';
+import { LINK_FAULTS } from './link.ts';
+import { MODBUS_FAULTS } from './modbus.ts';
+import { MOVEMENT_FAULTS } from './movement.ts';
+import { RPC_FAULTS } from './rpc.ts';
+import { TIME_FAULTS } from './time.ts';
+import { WISH_COUNTER_AND_IDENTITY_FAULTS } from './wishes-and-identity.ts';
+
+export const FAULTS: readonly PlantedFault[] = [
+  ...MOVEMENT_FAULTS,
+  ...RPC_FAULTS,
+  ...DELIVERY_FAULTS,
+  ...TIME_FAULTS,
+  ...DISK_FAULTS,
+  ...LIFE_FAULTS,
+  ...LINK_FAULTS,
+  ...MODBUS_FAULTS,
+  ...WISH_COUNTER_AND_IDENTITY_FAULTS,
+];

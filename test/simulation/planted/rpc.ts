@@ -1,0 +1,97 @@
+/** Faults of commands from afar: what comes again, what is answered, what is remembered of both. */
+import type { PlantedFault } from './fault.ts';
+
+export const RPC_FAULTS: readonly PlantedFault[] = [
+  {
+    name: 'every command is a new one, also when it comes again',
+    file: 'rpc/same-command.ts',
+    old: "return SAME_COMMAND.find((row) => fits(row, earlier))?.verdict ?? 'new';",
+    new: "return fits(SAME_COMMAND[1] as SameCommandRow, earlier) ? 'undecidable' : 'new';",
+    needs: ['kill in a movement', 'bad line', 'platform restart', 'toggle|pulse'],
+  },
+  {
+    name: 'a reply that was not taken is the answer to the same words for a day',
+    file: 'rpc/same-command.ts',
+    old: "{ id: ['same'], reply: ['not taken'], platform: ['steady'], withinMs: SAME_WITHIN_MS, verdict: 'same' },",
+    new: "{ id: 'any', reply: ['not taken'], platform: 'any', withinMs: NOT_TAKEN_WITHIN_MS, verdict: 'same' },",
+    needs: ['bad line', 'platform restart', 'kill in a change', 'toggle'],
+  },
+  {
+    name: 'a command is remembered by its method, not by what it asks for',
+    file: 'rpc/request-key.ts',
+    old: 'const content = stringifyJson([request.method, inOrder(request.params)]);',
+    new: 'const content = stringifyJson([request.method]);',
+    needs: ['no network|bad line', 'platform restart', 'pulse'],
+    perHour: 40,
+  },
+  {
+    name: 'the journal of an earlier life is not read',
+    file: 'rpc/rpc-journal.ts',
+    old: 'const left = await readEntries(this.#deps);',
+    new: 'const left = (await readEntries(this.#deps)).slice(0, 0);',
+    needs: ['kill in a movement', 'bad line', 'platform restart', 'kept command', 'toggle|pulse'],
+  },
+  {
+    name: 'an intent is kept in memory only',
+    file: 'rpc/rpc-journal.ts',
+    old: "const written = this.#writer.write({ kind: 'intent', payload: entryToJson(entry) }, { sync: true });",
+    new: 'const written = Promise.resolve();',
+    needs: ['kill in a movement', 'toggle|pulse'],
+  },
+  {
+    name: 'an interrupted toggle is said to have moved',
+    file: 'rpc/actuator-methods.ts',
+    old: 'moved: found === note.to',
+    new: 'moved: true',
+    needs: ['kill in a movement', 'toggle'],
+  },
+  {
+    name: 'an interrupted toggle is answered with what it was to be',
+    file: 'rpc/actuator-methods.ts',
+    old: 'return { ...stateAsJson(actuators.state(target(params))), interrupted: true, moved: found === note.to };',
+    new: 'return { ...stateAsJson(actuators.state(target(params))), value: note.to, interrupted: true, moved: found === note.to };',
+    needs: ['kill in a movement', 'toggle'],
+  },
+  {
+    name: 'a command is answered with what was asked for, not with what the pin shows',
+    file: 'actuators/actuator-slot.ts',
+    old: 'if (shown === undefined || shown === value) return;',
+    new: 'return;',
+    needs: ['stuck relays', 'motor'],
+  },
+  {
+    name: 'an answer does not wait for the movement',
+    file: 'actuators/actuator-control.ts',
+    old: 'await this.#move(slot, { value: checked, by: options.by }, signal);',
+    new: 'void this.#move(slot, { value: checked, by: options.by }, signal).catch(() => {});',
+    needs: ['toggle'],
+  },
+  {
+    name: 'a poll that fails ends the loop',
+    file: 'platform/long-poll.ts',
+    old: '      deps.onGap?.();\n      // A wait for a turn,',
+    new: "      if (hasCode(error, 'platform/unauthorised')) return new Promise(() => {});\n      // A wait for a turn,",
+    needs: ['token refused'],
+  },
+  {
+    name: 'a journal that could not be read is never read again',
+    file: 'rpc/rpc-journal.ts',
+    old: 'if (clock.monotonicMs() - this.#readAtMs >= READ_AGAIN_AFTER_MS) void this.#read();',
+    new: '',
+    needs: ['too many open files|bad sectors|disk fails', 'toggle|pulse'],
+  },
+  {
+    name: 'switching off waits for the disk',
+    file: 'rpc/actuator-methods.ts',
+    old: 'effect: (params) => (isOff(params) || actuators.settings(target(params).name).idempotent ?',
+    new: 'effect: (params) => (!isOff(params) && actuators.settings(target(params).name).idempotent ?',
+    needs: ['disk fails|hanging sync|read-only disk', 'motor'],
+  },
+  {
+    name: 'a journal that failed once is not trusted again',
+    file: 'rpc/rpc-journal.ts',
+    old: "if (cause instanceof AgentError) throw cause;\n      throw new AgentError('rpc/disk-failed'",
+    new: "this.#readAtMs = Number.POSITIVE_INFINITY;\n      this.#blindBecause = 'it failed';\n      if (cause instanceof AgentError) throw cause;\n      throw new AgentError('rpc/disk-failed'",
+    needs: ['disk fails|read-only disk', 'toggle'],
+  },
+];

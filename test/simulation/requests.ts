@@ -1,0 +1,61 @@
+/** All requests that reached the line, as far back as a judgement of them goes; and what was too many. */
+
+/** One request, as the witness counts it. */
+export interface Request {
+  /** Method and path, without what names the device. */
+  readonly what: string;
+  readonly atMs: number;
+  /** Until a good answer has come. */
+  failed: boolean;
+}
+
+const MINUTE_MS = 60_000;
+/** Under no manner of the network more: long polls, uploads, replies, and what each repeats. */
+const REQUESTS_A_MINUTE = 120;
+/** To a host that answers nothing good: one in two seconds, sustained for five minutes. */
+const FAILING_IN_FIVE = 150;
+/** So many are kept before the older ones are judged and forgotten: a year of polls is three million. */
+const MAX_KEPT = 20_000;
+
+export class Requests {
+  /** Ever. */
+  count = 0;
+  #kept: Request[] = [];
+  readonly #faults: string[] = [];
+
+  note(what: string, atMs: number): Request {
+    if (this.#kept.length >= MAX_KEPT) this.#judge(atMs - 10 * MINUTE_MS);
+    this.count += 1;
+    const request = { what, atMs, failed: true };
+    this.#kept.push(request);
+    return request;
+  }
+
+  /** In words, each with when it was; none when there were never too many. */
+  faults(): readonly string[] {
+    this.#judge(Number.POSITIVE_INFINITY);
+    return this.#faults;
+  }
+
+  #judge(untilMs: number): void {
+    const failed = this.#kept.filter((request) => request.failed);
+    this.#faults.push(
+      ...tooMany(this.#kept, REQUESTS_A_MINUTE, MINUTE_MS),
+      ...tooMany(failed, FAILING_IN_FIVE, 5 * MINUTE_MS).map((one) => `failing ones: ${one}`),
+    );
+    this.#kept = this.#kept.filter(({ atMs }) => atMs >= untilMs);
+  }
+}
+
+/** The first time that there were more than `limit` within `withinMs`, and of what. */
+function tooMany(requests: readonly Request[], limit: number, withinMs: number): string[] {
+  let from = 0;
+  for (const [n, { atMs }] of requests.entries()) {
+    while ((requests[from]?.atMs ?? 0) < atMs - withinMs) from += 1;
+    if (n - from + 1 <= limit) continue;
+    const kinds = Map.groupBy(requests.slice(from, n + 1), ({ what }) => what);
+    const words = [...kinds].map(([what, ones]) => `${ones.length} ${what}`).join(', ');
+    return [`${n - from + 1} in ${withinMs / MINUTE_MS} min before ${(atMs / 1_000).toFixed(3)} s (${words})`];
+  }
+  return [];
+}

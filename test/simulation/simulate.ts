@@ -1,0 +1,129 @@
+/**
+ * Simulates worlds and says which of them contradict a promise:
+ *
+ *   npm run simulate -- --seeds 300 [--from N] [--hours H] [--workers 2] [--json]   seeds that the ledger does not have yet
+ *   npm run simulate -- --long --seeds 4                                            weeks and years, with sensors that are read by the hour
+ *   npm run simulate -- --sample                                                    what CI has time for: regressions, some new seeds, the first ones
+ *   npm run simulate -- --seed N [--without "a,b"] [--trace] [--short]              one world; no such troubles; its story; only the parts that matter
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { enter, isIn, openLedger, saveLedger, worldsOf } from './ledger.ts';
+import { live, measureSpeed, type Verdict, warmUp } from './live.ts';
+import { type Plan, type PlanOptions, planOf } from './plan.ts';
+import { REGRESSIONS } from './regressions.ts';
+import { shorten } from './shorten.ts';
+import { liveAll } from './workers.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '30' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    hours: { type: 'string' },
+    troubles: { type: 'string' },
+    only: { type: 'string' },
+    without: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    minutes: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    trace: { type: 'boolean', default: false },
+    sample: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
+    again: { type: 'boolean', default: false },
+  },
+});
+/** Of CI's four minutes a world that has begun still takes its time. */
+const SAMPLE_MINUTES = 3.5;
+/** Seeds that nobody tried. The rest of the time goes to seeds that stay the same, so that what fails among them is what was changed. */
+const SAMPLE_NEW = 15;
+const options: PlanOptions = {
+  ...(values.hours === undefined ? {} : { hours: Number(values.hours) }),
+  ...(values.troubles === undefined ? {} : { perHour: Number(values.troubles) }),
+  ...(values.long ? { long: true } : {}),
+  ...(values.only === undefined ? {} : { only: values.only.split(',') }),
+  ...(values.without === undefined ? {} : { without: values.without.split(',') }),
+};
+
+const failed = values.seed === undefined ? await campaign() : await one(Number(values.seed));
+process.exit(failed ? 1 : 0);
+
+/** Many worlds, entered into the ledger where they are a campaign's. @returns whether any failed. */
+async function campaign(): Promise<boolean> {
+  const ledger = openLedger();
+  const isEntered = Object.keys(options).length === 0 && !values.sample;
+  const from = Number(values.from);
+  const drawn = values.sample
+    ? [...Array.from({ length: SAMPLE_NEW }, () => randomInt(2 ** 31)), ...Array.from({ length: 10_000 }, (_, n) => n + 1)]
+    : Array.from({ length: Number(values.seeds) }, (_, n) => from + n).filter((seed) => values.again || !isEntered || !isIn(ledger, seed));
+  const regressions = values.sample ? REGRESSIONS.map(({ seed, options: own = {} }) => ({ seed, options: own })) : [];
+  const minutes = values.sample ? SAMPLE_MINUTES : Number(values.minutes ?? Number.POSITIVE_INFINITY);
+  const endMs = performance.now() + minutes * 60_000;
+  let virtualMs = 0;
+  let cpuSeconds = 0;
+  let worlds = 0;
+  const failures: number[] = [];
+  await liveAll([...regressions, ...drawn.map((seed) => ({ seed, options }))], {
+    count: Number(values.workers),
+    onLived: (lived) => {
+      const { verdict } = lived;
+      worlds += 1;
+      virtualMs += verdict.virtualMs;
+      cpuSeconds += lived.cpuSeconds;
+      if (verdict.contradictions.length > 0) {
+        failures.push(verdict.seed);
+        tell(verdict);
+      }
+      if (isEntered) {
+        enter(ledger, verdict, lived.cpuSeconds);
+        saveLedger(ledger);
+      }
+      return performance.now() < endMs;
+    },
+  });
+  if (values.json) {
+    await warmUp();
+    const speed = await measureSpeed();
+    const planted = Object.values(ledger.planted);
+    const sums = { worlds: worldsOf(ledger), virtualDays: ledger.virtualDays, speed, failures: ledger.failures.length };
+    console.log(JSON.stringify({ ...sums, planted: planted.length, plantedFound: planted.filter((shown) => shown !== null).length }));
+  } else
+    console.log(
+      `${worlds} worlds, ${(virtualMs / 86_400_000).toFixed(1)} virtual days, ${Math.round(virtualMs / 1_000 / cpuSeconds)} times as fast as time passes`,
+    );
+  if (values.json) return failures.length > 0;
+  const [seed] = failures;
+  if (seed !== undefined) {
+    const { without } = REGRESSIONS.find((one) => values.sample && one.seed === seed)?.options ?? options;
+    const beside = without === undefined ? '' : ` --without "${without.join(',')}"`;
+    console.log(`failed: ${failures.join(', ')}; npm run simulate -- --seed ${seed}${beside} --trace tells the story`);
+  }
+  console.log(`${worlds - failures.length} passed, ${failures.length} failed`);
+  return failures.length > 0;
+}
+
+/** One world, told as it happens if asked. @returns whether it failed. */
+async function one(seed: number): Promise<boolean> {
+  await warmUp();
+  let plan = planOf(seed, options);
+  if (values.short) plan = await shortest(plan);
+  const verdict = await live(plan, values.trace ? (line) => console.log(line) : undefined);
+  tell(verdict);
+  return verdict.contradictions.length > 0;
+}
+
+async function shortest(plan: Plan): Promise<Plan> {
+  const sentences = (verdict: Verdict): string[] => verdict.contradictions.map((one) => one.split(':')[0] as string);
+  const first = new Set(sentences(await live(plan)));
+  const short = await shorten(plan, async (candidate) => sentences(await live(candidate)).some((name) => first.has(name)));
+  console.log(`${plan.troubles.length} troubles and ${plan.deeds.length} deeds, of which these matter:`);
+  for (const { name, atMs } of [...short.troubles, ...short.deeds].sort((a, b) => a.atMs - b.atMs))
+    console.log(`  ${(atMs / 1_000).toFixed(3)} s  ${name}`);
+  return short;
+}
+
+function tell({ seed, contradictions, durable, commands }: Verdict): void {
+  if (contradictions.length === 0) console.log(`seed ${seed}: ${durable} durable entries, ${commands} commands, all well`);
+  else console.log(`seed ${seed}:\n${contradictions.map((line) => `  ${line}`).join('\n')}`);
+}

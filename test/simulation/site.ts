@@ -1,0 +1,66 @@
+/** What stands on one roof: the sensors and actuators that a world has, and the configuration that a technician wrote for them. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { boardForConfig } from '../../src/cli/board-for-config.ts';
+import type { AgentConfig } from '../../src/config/agent-config.ts';
+import { loadConfig } from '../../src/config/read-config.ts';
+import { type BoardConfig, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
+import { ATTACHED_TITLE } from './attached.ts';
+import type { Chance } from './chance.ts';
+import { drawEquipment, type Equipment, type EquipmentOptions, type Output, SCANNER, slowed } from './equipment.ts';
+
+export const TOKEN = 'token-of-the-world';
+export const STATE_FOLDER = '/var/lib/turnstone';
+export const RUN_FOLDER = '/run/turnstone';
+export interface Site {
+  readonly outputs: readonly Output[];
+  readonly config: AgentConfig;
+  readonly board: BoardConfig;
+  /** Sensor and how often it is read. */
+  readonly periods: ReadonlyMap<string, number>;
+  /** The board's faults may hit these, beside its I2C buses and pins. */
+  readonly parts: readonly string[];
+}
+
+/** What is there, whether a key switch locks it out, and whether the segments of the outbox are small: some are full in a few hours, and stand or go as a whole. */
+export function drawSite(
+  chance: Chance,
+  options: EquipmentOptions = {},
+): Equipment & { readonly lockout: boolean; readonly smallOutbox: boolean } {
+  const equipment = drawEquipment(chance, options);
+  const isPlain = options.sensors !== undefined;
+  return { ...equipment, lockout: !isPlain && chance.happens(0.5), smallOutbox: equipment.periods.has(SCANNER) };
+}
+
+export async function makeSite(chance: Chance, options: EquipmentOptions = {}): Promise<Site> {
+  const { sensors, actuators, rules, outputs, periods, parts, lockout, smallOutbox } = drawSite(chance, options);
+  const yaml = `version: 1
+platform: { url: "http://platform.example", accessToken: ${TOKEN} }
+stateFolder: ${STATE_FOLDER}
+runFolder: ${RUN_FOLDER}
+status: { page: "off", metrics: false }
+firmware: { requireSignature: false, chunk: 16kB, handlers: [{ title: ${ATTACHED_TITLE}, program: /bin/sh, arguments: ["{file}", "{version}"] }] }
+${smallOutbox ? 'outbox: { maxBytes: 1MB, retain: { bytes: 200kB } }' : ''}
+${lockout ? 'rpc: { lockout: { line: { chip: gpiochip0, offset: 6 } } }' : ''}
+sensors:
+${sensors.join('\n')}
+actuators:
+${actuators.join('\n')}
+${rules.length === 0 ? '' : `rules:\n${rules.join('\n')}`}
+`;
+  const config = await configFrom(yaml);
+  return { outputs, config, board: parseBoardConfig(slowed(boardForConfig(config))), periods, parts };
+}
+
+/** Through the real reader: what it would refuse is no site. */
+async function configFrom(yaml: string): Promise<AgentConfig> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-world-'));
+  try {
+    const file = join(folder, 'turnstone.yaml');
+    await writeFile(file, yaml, { mode: 0o600 });
+    return await loadConfig(file, { environment: {} });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,104 @@
+/** Who the gateway is changes: tokens, the device at the platform, the board beneath the card. Somebody comes and puts it right. */
+import { Secret } from '../../../src/config/secret.ts';
+import type { JsonObject } from '../../../src/host/json.ts';
+import type { World } from '../world.ts';
+import { MINUTE_MS, SECOND_MS, type Stroke, type Trouble, within } from './stroke.ts';
+
+/** What was written is taken up by a start, and a board that has no power starts later. */
+const TAKEN_UP_MS = 2 * MINUTE_MS;
+/** A person at the console tries again until the agent says that it is done. */
+const ASK_AGAIN_MS = 20 * SECOND_MS;
+
+export const IDENTITY_TROUBLES: readonly Trouble[] = [
+  { name: 'token changed', weight: 1, befall: (stroke) => alone(stroke, tokenChanged) },
+  { name: 'token rotated', weight: 1, befall: (stroke) => alone(stroke, tokenRotated) },
+  { name: 'device deleted', weight: 1, befall: (stroke) => alone(stroke, deviceDeleted) },
+  { name: 'card moved', weight: 1, befall: (stroke) => alone(stroke, cardMoved) },
+];
+
+/** Nobody begins while another one is at it. */
+function alone(stroke: Stroke, begin: (stroke: Stroke, done: () => void) => void): void {
+  const { identity, timeline } = stroke.world;
+  if (identity.isBusy) return;
+  identity.isBusy = true;
+  begin(stroke, () =>
+    timeline.after(TAKEN_UP_MS, () => {
+      identity.isBusy = false;
+    }),
+  );
+}
+
+function tokenChanged(stroke: Stroke, done: () => void): void {
+  const { world } = stroke;
+  world.story.tell('somebody changes the token at the platform');
+  world.identity.changeToken(world.identity.nextToken());
+  comes(stroke, done);
+}
+
+/** All that it had is gone; one of the same name is made later. */
+function deviceDeleted(stroke: Stroke, done: () => void): void {
+  const { world, chance } = stroke;
+  world.story.tell('somebody deletes the device at the platform');
+  world.identity.remove();
+  world.timeline.after(within(stroke, chance.magnitude(SECOND_MS, 10 * MINUTE_MS)), () => {
+    world.story.tell('the device is made anew');
+    world.identity.changeToken(world.identity.nextToken());
+    comes(stroke, done);
+  });
+}
+
+/** A technician writes the token that the platform takes into the configuration, and restarts the agent. */
+function comes(stroke: Stroke, done: () => void): void {
+  const { world, chance } = stroke;
+  world.timeline.after(within(stroke, chance.magnitude(5 * SECOND_MS, 20 * MINUTE_MS)), () => {
+    world.story.tell('a technician writes the new token into the configuration');
+    const accessToken = new Secret(world.identity.token);
+    world.configuration.change((config) => ({ ...config, platform: { ...config.platform, accessToken } }));
+    world.stopAgent();
+    done();
+  });
+}
+
+/** Announced to the agent first, and then entered at the platform. */
+function tokenRotated(stroke: Stroke, done: () => void): void {
+  const { world, chance } = stroke;
+  const accessToken = world.identity.nextToken();
+  ask(world, 'setNextAccessToken', { accessToken }, () => {
+    world.timeline.after(chance.magnitude(SECOND_MS, 10 * MINUTE_MS), () => {
+      world.story.tell('the next token is entered at the platform');
+      world.identity.changeToken(accessToken);
+      done();
+    });
+  });
+}
+
+/** The card goes on in another board, until somebody says that it is to stay there. */
+function cardMoved(stroke: Stroke, done: () => void): void {
+  const { world, chance } = stroke;
+  if (!world.cutPower(within(stroke, chance.magnitude(30 * SECOND_MS, 10 * MINUTE_MS)), chance.pick([0.5, 1]))) {
+    done();
+    return;
+  }
+  world.story.tell('the card is put into another board');
+  world.identity.moveCard();
+  world.timeline.after(within(stroke, chance.magnitude(MINUTE_MS, 20 * MINUTE_MS)), () => ask(world, 'adoptIdentity', {}, done));
+}
+
+/** At the agent's own console. */
+function ask(world: World, door: string, params: JsonObject, done: () => void): void {
+  let isDone = false;
+  const again = (): void => {
+    if (isDone) return;
+    void world.life?.ask(door, params).then(
+      () => {
+        if (isDone) return;
+        isDone = true;
+        world.story.tell(`the agent has taken ${door}`);
+        done();
+      },
+      () => {},
+    );
+    world.timeline.after(ASK_AGAIN_MS, again);
+  };
+  again();
+}

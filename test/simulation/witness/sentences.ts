@@ -1,0 +1,12 @@
+/** All that is promised, as far as it can be seen from outside. */
+import { CLAIMS } from './claims.ts';
+import { COUNTERS } from './counters.ts';
+import { DELIVERY } from './delivery.ts';
+import { FIELD } from './field.ts';
+import { IMAGES } from './images.ts';
+import { LIFE } from './life.ts';
+import { MOVEMENT } from './movement.ts';
+import type { Sentence } from './sentence.ts';
+import { WISHES } from './wishes.ts';
+
+export const SENTENCES: readonly Sentence[] = [...DELIVERY, ...MOVEMENT, ...LIFE, ...FIELD, ...WISHES, ...COUNTERS, ...CLAIMS, ...IMAGES];

@@ -1,0 +1,276 @@
+/** What of a pin outlives the process: which wishes and marks are written, when, and what a later process makes of them. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
+import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
+import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { PinRecord } from '../../../src/actuators/pin-record.ts';
+import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { StateFile } from '../../../src/host/state-file.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+
+const FILE = '/state/actuators.json';
+const NONE = { changedAtMs: undefined, switchedOnAtMs: [] };
+let clock: FakeClock;
+let files: MemoryFiles;
+let memory: ActuatorMemory;
+let warnings: object[];
+
+async function open(bootId = 'boot-1'): Promise<void> {
+  const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
+  clock = new FakeClock({ bootId });
+  const desired = await DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: FILE, files, clock, log }), clock);
+  memory = new ActuatorMemory({ desired, pulseMarks: await PulseMarks.open('/run', log, { files, bootId }) });
+}
+
+function pin(changes: Partial<ActuatorSettings> = {}): PinRecord {
+  const settings = relaySettings('pin', changes);
+  const record = new PinRecord({ settings, clock, history: memory.historyOf('pin'), onSinceMs: memory.leftMark(settings)?.sinceMs });
+  record.learn(false);
+  return record;
+}
+
+const markText = (): unknown =>
+  files.paths.includes('/run/pulses/pin') ? JSON.parse(files.contentOf('/run/pulses/pin').toString()) : undefined;
+const pulse = { durationMs: 100, onEnd: () => {} };
+
+beforeEach(async () => {
+  files = new MemoryFiles();
+  warnings = [];
+  await open();
+});
+
+it('a switching on that only its mark tells of counts for the limits, and one that both tell of counts once', async () => {
+  const limits = { mostSwitchesPerHour: 2, leastOffMs: 1, longestOnMs: 60_000 };
+  files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'EIO' } : undefined) };
+  const before = pin({ limits });
+  const claim = before.claim(true);
+  memory.mark(before);
+  before.begin(claim);
+  before.took(claim);
+  memory.update(before);
+  await open();
+  const after = new PinRecord({
+    ...{ settings: relaySettings('pin', { limits }), clock, history: memory.historyOf('pin') },
+    onSinceMs: memory.leftMark({ name: 'pin' })?.sinceMs,
+  });
+  expect(memory.historyOf('pin').switchedOnAtMs).toEqual([]);
+  expect(after.history).toEqual(before.history);
+  const told = { changedAtMs: 900, switchedOnAtMs: [100, 900] };
+  const both = new PinRecord({ settings: relaySettings('pin', { limits }), clock, history: told, onSinceMs: 890 });
+  expect(both.history).toEqual(told);
+});
+
+describe('a wish', () => {
+  it('is kept for what remembers, with its history, and for nothing else', async () => {
+    memory.wished(pin(), true);
+    expect(memory.wishOf('pin')).toBeUndefined();
+    for (const changes of [
+      { restore: true },
+      { limits: { leastOnMs: 1 } },
+      { limits: { leastOffMs: 1 } },
+      { limits: { mostSwitchesPerHour: 1 } },
+    ]) {
+      memory.wished(pin(changes), true);
+      expect(memory.wishOf('pin')).toBe(true);
+      memory.wished(pin(changes), false);
+      expect(memory.wishOf('pin')).toBe(false);
+    }
+    expect(memory.historyOf('other')).toEqual(NONE);
+    await memory.close();
+    expect(files.paths).toEqual([FILE]);
+  });
+
+  it('comes back in the same boot with its times, and in another one as switched at its beginning', async () => {
+    const record = pin({ restore: true, limits: { leastOnMs: 1, mostSwitchesPerHour: 5 } });
+    const claim = record.claim(true);
+    record.begin(claim);
+    record.took(claim);
+    record.giveBack(claim);
+    memory.update(record);
+    memory.wished(record, true);
+    await memory.close();
+    const history = { changedAtMs: 10_000, switchedOnAtMs: [10_000] };
+    await open();
+    expect([memory.wishOf('pin'), memory.historyOf('pin')]).toEqual([true, history]);
+    await open('boot-2');
+    expect([memory.wishOf('pin'), memory.historyOf('pin')]).toEqual([true, { changedAtMs: 0, switchedOnAtMs: [] }]);
+  });
+
+  it('stays as it was when the pin only switches', async () => {
+    const record = pin({ restore: true, limits: { leastOnMs: 1, mostSwitchesPerHour: 5 } });
+    memory.wished(record, false);
+    const claim = record.claim(true);
+    record.begin(claim);
+    memory.update(record);
+    expect([memory.wishOf('pin'), memory.historyOf('pin').switchedOnAtMs]).toEqual([false, [10_000]]);
+    await memory.close();
+    const written = files.changes.length;
+    memory.update(record);
+    await memory.close();
+    expect(files.changes.length).toBe(written);
+  });
+
+  it('is written for itself alone where no limit asks for the past, and what an earlier version has kept of that is dropped', async () => {
+    const state = { value: true, changedAtMs: 5_000, switchedOnAtMs: [1_000, 5_000] };
+    files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators: { pin: state } } }));
+    await open();
+    const record = pin({ restore: true });
+    memory.update(record);
+    await memory.close();
+    expect(JSON.parse(files.contentOf(FILE).toString()).state.actuators).toEqual({ pin: { value: true, switchedOnAtMs: [] } });
+    await open();
+    const written = files.changes.length;
+    const lamp = pin({ restore: true });
+    for (const value of [true, false, true]) {
+      const claim = lamp.claim(value);
+      lamp.begin(claim);
+      memory.update(lamp);
+      lamp.took(claim);
+      memory.update(lamp);
+    }
+    await memory.close();
+    expect(files.changes.length).toBe(written);
+  });
+
+  it('is read from a file as far as it makes sense', async () => {
+    const actuators = {
+      ...{ text: { value: 'x', changedAtMs: 5, switchedOnAtMs: [1, 'x', 2] }, number: { value: 7, changedAtMs: 'x', switchedOnAtMs: 9 } },
+      ...{ wrong: { value: null, switchedOnAtMs: [] }, none: 5 },
+    };
+    files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators } }));
+    await open();
+    expect([memory.wishOf('text'), memory.historyOf('text')]).toEqual(['x', { changedAtMs: 5, switchedOnAtMs: [1, 2] }]);
+    expect([memory.wishOf('number'), memory.historyOf('number')]).toEqual([7, NONE]);
+    expect([memory.wishOf('wrong'), memory.wishOf('none'), memory.historyOf('none')]).toEqual([undefined, undefined, NONE]);
+    files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators: 3 } }));
+    await open();
+    expect(memory.wishOf('text')).toBeUndefined();
+  });
+});
+
+describe('a mark', () => {
+  it('is made before a pulse, once, and gone when the pin is known to be off', () => {
+    const record = pin();
+    memory.mark(record);
+    expect(markText()).toBeUndefined();
+    const claim = record.claim(true, pulse);
+    memory.mark(record);
+    expect(markText()).toEqual({ bootId: 'boot-1', sinceMs: 10_000, pulse: true });
+    const made = files.changes.length;
+    memory.mark(record);
+    memory.update(record);
+    expect(files.changes.length).toBe(made);
+    record.giveBack(claim);
+    memory.update(record);
+    expect(markText()).toBeUndefined();
+    const gone = files.changes.length;
+    memory.update(record);
+    expect(files.changes.length).toBe(gone);
+  });
+
+  it('says whether it is a pulse that has to end', () => {
+    const record = pin({ limits: { longestOnMs: 1_000 } });
+    const claim = record.claim(true, pulse);
+    record.begin(claim);
+    memory.mark(record);
+    record.took(claim);
+    record.giveBack(claim);
+    expect(markText()).toMatchObject({ pulse: true });
+    const person = record.claim(true);
+    record.begin(person);
+    record.took(person);
+    record.giveBack(person);
+    memory.update(record);
+    expect(markText()).toMatchObject({ pulse: false });
+  });
+
+  it('that cannot be made keeps a pin from going on, and none that is on from being told of', () => {
+    const record = pin();
+    record.claim(true, pulse);
+    files.faults = { fail: () => ({ code: 'ENOSPC' }) };
+    expect(() => memory.mark(record)).toThrow(expect.objectContaining({ code: 'actuators/not-marked', recovery: 'retry' }));
+    memory.update(record);
+    files.faults = {};
+    memory.update(record);
+    expect(markText()).toMatchObject({ pulse: true });
+  });
+
+  it('that a full folder took the name of is taken away again, or completed, as it would say pulse to the next process', () => {
+    const record = pin({ limits: { longestOnMs: 1_000 } });
+    const full = { fail: (operation: string) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) };
+    const refused = record.claim(true, pulse);
+    files.faults = full;
+    expect(() => memory.mark(record)).toThrow(/ENOSPC/);
+    expect(files.contentOf('/run/pulses/pin').length).toBe(0);
+    record.giveBack(refused);
+    memory.update(record);
+    expect(files.paths).toEqual([]);
+    files.faults = {};
+    const on = record.claim(true);
+    memory.mark(record);
+    record.begin(on);
+    files.faults = full;
+    const again = record.claim(true, pulse);
+    expect(() => memory.mark(record)).toThrow(/ENOSPC/);
+    record.giveBack(again);
+    files.faults = {};
+    memory.update(record);
+    expect(markText()).toMatchObject({ pulse: false });
+  });
+
+  it('that cannot be taken away is said, and tried again with the next change', () => {
+    const record = pin();
+    const claim = record.claim(true, pulse);
+    memory.mark(record);
+    files.faults = { fail: () => ({ code: 'EACCES' }) };
+    record.giveBack(claim);
+    memory.update(record);
+    expect(warnings).toEqual([{ actuator: 'pin', error: expect.stringContaining('EACCES') }]);
+    files.faults = {};
+    memory.update(record);
+    expect(files.paths).toEqual([]);
+  });
+
+  it('of an earlier process is known to the next, which takes it away', async () => {
+    const record = pin({ limits: { longestOnMs: 1_000 } });
+    record.claim(true);
+    memory.mark(record);
+    await open();
+    expect([memory.leftMark({ name: 'pin' }), memory.leftMark({ name: 'other' })]).toEqual([{ sinceMs: 10_000, pulse: false }, undefined]);
+    memory.update(pin({ limits: { longestOnMs: 1_000 } }));
+    expect(markText()).toBeUndefined();
+  });
+
+  it('of an earlier process stays while nobody knows whether an on that failed has moved it: it is switched off at the next start', async () => {
+    const before = pin();
+    before.claim(true, pulse);
+    memory.mark(before);
+    await open();
+    const record = pin();
+    record.want(true, 'rpc');
+    record.lose('bus busy');
+    memory.update(record);
+    expect(markText()).toMatchObject({ pulse: true });
+    record.learn(true);
+    memory.update(record);
+    expect(markText()).toBeUndefined();
+  });
+
+  it('of another boot, or that cannot be understood, is a pulse that should have ended', async () => {
+    const old = { sinceMs: 0, pulse: true };
+    files.put('/run/pulses/other-boot', JSON.stringify({ bootId: 'boot-0', sinceMs: 5, pulse: false }));
+    files.put('/run/pulses/no-time', JSON.stringify({ bootId: 'boot-1', pulse: false }));
+    files.put('/run/pulses/empty', '');
+    files.put('/run/pulses/list', '[]');
+    files.put('/run/pulses/plain', JSON.stringify({ bootId: 'boot-1', sinceMs: 5 }));
+    await open();
+    expect(['other-boot', 'no-time', 'empty', 'list'].map((name) => memory.leftMark({ name }))).toEqual([old, old, old, old]);
+    expect(memory.leftMark({ name: 'plain' })).toEqual({ sinceMs: 5, pulse: true });
+    files.faults = { fail: (operation) => (operation === 'read' ? { code: 'EIO' } : undefined) };
+    await open();
+    expect(memory.leftMark({ name: 'plain' })).toEqual(old);
+  });
+});

@@ -1,0 +1,182 @@
+/** A relay behind a bus stays on while the gateway has no power: what it was in the middle of is ended when the power is back. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-pulses.ts';
+import { StateFile } from '../../../src/host/state-file.ts';
+import { ActuatorBench, codeOf } from '../../support/actuator-bench.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
+
+const FILE = '/state/pulses.json';
+const AFAR = relaySettings('relay', { ownSupply: true });
+
+let bench: ActuatorBench;
+beforeEach(() => {
+  bench = new ActuatorBench();
+});
+
+const kept = (): unknown => JSON.parse(bench.files.contentOf(FILE).toString()).state.actuators;
+
+/** The power of the gateway goes, and comes back in another boot: the run folder is gone, what was not synced too; the relay is as it was. */
+async function cutPower(): Promise<void> {
+  bench.files.cutPower(() => false);
+  for (const mark of bench.marks) await bench.files.unlink(`/run/pulses/${mark}`);
+  bench.clock.reboot({ bootId: 'boot-2' });
+}
+
+async function inPulse(settings = AFAR): Promise<void> {
+  await bench.open(settings);
+  const pulsed = bench.pulse('relay', 30_000);
+  await bench.clock.advance(10);
+  expect(await pulsed).toBe('moved');
+  expect(bench.fake('relay').shown).toBe(true);
+}
+
+describe('after a power cut in the middle of a pulse', () => {
+  it.each(['can', 'cannot'])('a relay with a supply of its own that %s be asked is switched off', async (how) => {
+    if (how === 'cannot') bench.deaf('relay');
+    await inPulse();
+    await cutPower();
+    await bench.open(AFAR);
+    expect(bench.fake('relay').shown).toBe(false);
+    await bench.clock.advance(1_000);
+    expect(kept()).toEqual([]);
+  });
+
+  it('it is known until the relay is off, through as many more cuts as come before', async () => {
+    await inPulse();
+    bench.fake('relay').beforeWrite = () => {
+      throw new Error('no answer');
+    };
+    for (let cut = 0; cut < 3; cut += 1) {
+      await cutPower();
+      const opening = bench.open(AFAR);
+      await bench.clock.advance(10_000);
+      await opening;
+      expect([bench.fake('relay').shown, kept()]).toEqual([true, ['relay']]);
+    }
+    bench.fake('relay').beforeWrite = () => {};
+    await bench.clock.advance(10_000);
+    expect([bench.fake('relay').shown, kept()]).toEqual([false, []]);
+  });
+
+  it('a relay that somebody had switched on for good stays on', async () => {
+    await inPulse();
+    expect(await bench.set('relay', true)).toBe('moved');
+    await bench.clock.advance(1_000);
+    await cutPower();
+    await bench.open(AFAR);
+    expect(bench.fake('relay').shown).toBe(true);
+  });
+
+  it('a list that cannot be understood may have named any', async () => {
+    await bench.open(AFAR);
+    expect(await bench.set('relay', true)).toBe('moved');
+    bench.files.put(FILE, 'no list');
+    await cutPower();
+    await bench.open(AFAR);
+    expect(bench.fake('relay').shown).toBe(false);
+  });
+
+  it('its safe state for a start goes before, and what falls with the power has no part in it', async () => {
+    await inPulse(relaySettings('relay'));
+    expect(bench.files.paths).not.toContain(FILE);
+    bench = new ActuatorBench();
+    await inPulse();
+    await cutPower();
+    await bench.open({ ...AFAR, safe: { start: true } });
+    expect(bench.fake('relay').shown).toBe(true);
+  });
+});
+
+describe('a pulse of what has a supply of its own', () => {
+  it('is on the card before the relay is on, and off it after', async () => {
+    await bench.open(AFAR);
+    const seen: unknown[] = [];
+    bench.fake('relay').beforeWrite = (value) => void seen.push([value, kept()]);
+    const pulsed = bench.pulse('relay', 500);
+    await bench.clock.advance(1_000);
+    expect(await pulsed).toBe('moved');
+    expect(seen).toEqual([
+      [true, ['relay']],
+      [false, ['relay']],
+    ]);
+    expect(kept()).toEqual([]);
+  });
+
+  it.each(['refuses', 'does not answer'])('does not begin on a disk that %s, and switching off and setting go on', async (how) => {
+    await bench.open(AFAR);
+    bench.files.faults =
+      how === 'refuses'
+        ? { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) }
+        : { delay: (_operation, path) => (path.startsWith('/state') ? new Promise(() => {}) : undefined) };
+    const pulsed = bench.pulse('relay', 500);
+    await bench.clock.advance(2_000);
+    expect(await pulsed).toBe('actuators/not-marked');
+    expect(bench.fake('relay').told).toEqual([]);
+    expect(await bench.set('relay', true)).toBe('moved');
+    expect(await bench.set('relay', false)).toBe('moved');
+  });
+
+  it('is ended by switching off while the disk is slow, and never begins', async () => {
+    await bench.open(AFAR);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bench.files.faults = { delay: (_operation, path) => (path.startsWith('/state') ? promise : undefined) };
+    const pulsed = bench.pulse('relay', 500);
+    await bench.clock.advance(10);
+    expect(await bench.set('relay', false)).toBe('moved');
+    resolve();
+    await bench.clock.advance(1_000);
+    expect(await pulsed).toBe('actuators/overridden');
+    expect(bench.fake('relay').told).toEqual([false]);
+  });
+});
+
+describe('whoever keeps what another has begun to keep', () => {
+  const open = (): Promise<KeptPulses> => {
+    const { files, clock, log } = bench;
+    return KeptPulses.open(new StateFile({ ...KEPT_PULSES_FORMAT, path: FILE, files, clock, log }), clock);
+  };
+
+  it('waits for the card as that one does, and then writes it no more', async () => {
+    const pulses = await open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bench.files.faults = { delay: () => promise };
+    const outcomes: string[] = [];
+    for (const who of ['first', 'second']) void pulses.keep('relay').then(() => outcomes.push(who));
+    await bench.clock.advance(500);
+    expect(outcomes).toEqual([]);
+    resolve();
+    await bench.clock.advance(10);
+    expect([outcomes, kept()]).toEqual([['first', 'second'], ['relay']]);
+    bench.files.faults = { fail: () => ({ code: 'EIO' }) };
+    await pulses.keep('relay');
+  });
+
+  it('is refused as that one is where the card does not take it, and nothing stays on the list', async () => {
+    const pulses = await open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bench.files.faults = { delay: () => promise };
+    const keeping = [codeOf(pulses.keep('relay')), codeOf(pulses.keep('relay'))];
+    await bench.clock.advance(2_000);
+    expect(await Promise.all(keeping)).toEqual(['actuators/not-marked', 'actuators/not-marked']);
+    resolve();
+    await bench.clock.advance(10_000);
+    expect(kept()).toEqual([]);
+  });
+});
+
+describe('a mark that a kill has left', () => {
+  it('is there until its output is off', async () => {
+    const relay = relaySettings('relay');
+    await inPulse(relay);
+    bench.fake('relay').beforeWrite = () => {
+      throw new Error('no answer');
+    };
+    const opening = bench.open(relay);
+    await bench.clock.advance(10_000);
+    await opening;
+    expect(bench.marks).toEqual(['relay']);
+    bench.fake('relay').beforeWrite = () => {};
+    await bench.clock.advance(10_000);
+    expect([bench.fake('relay').shown, bench.marks]).toEqual([false, []]);
+  });
+});

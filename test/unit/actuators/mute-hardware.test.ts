@@ -1,0 +1,140 @@
+/** Hardware that does what it is told and does not say so, or does nothing: when it is switched off all the same. */
+import { beforeEach, expect, it } from 'vitest';
+import type { ActuatorDriver, ActuatorValue } from '../../../src/actuators/actuator.ts';
+import { ActuatorBench } from '../../support/actuator-bench.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
+
+const DEADLINE_MS = 5_000;
+
+/** Moves at once; writes and reads are answered, and heard of, as the test says. */
+class MuteActuator implements ActuatorDriver {
+  shown: ActuatorValue = false;
+  moves = true;
+  answersWrites = true;
+  answersReads = true;
+  /** Whether a write ends when nobody waits for it any longer. */
+  letsGo = false;
+  readonly told: { readonly value: ActuatorValue; readonly atMs: number }[] = [];
+  readonly endedReads: number[] = [];
+
+  async write(value: ActuatorValue, signal: AbortSignal): Promise<void> {
+    this.told.push({ value, atMs: nowMs() });
+    if (this.moves) this.shown = value;
+    if (this.answersWrites) return;
+    await new Promise((_resolve, reject) => this.letsGo && signal.addEventListener('abort', () => reject(new Error('late'))));
+  }
+
+  readonly read = async (signal: AbortSignal): Promise<ActuatorValue> => {
+    signal.addEventListener('abort', () => this.endedReads.push(nowMs()), { once: true });
+    return this.answersReads ? this.shown : await new Promise(() => {});
+  };
+
+  async close(): Promise<void> {}
+}
+
+let bench: ActuatorBench;
+let valve: MuteActuator;
+let beganMs: number;
+const nowMs = (): number => bench.clock.monotonicMs() - beganMs;
+const offs = (): readonly number[] => valve.told.filter(({ value }) => value === false).map(({ atMs }) => atMs);
+
+beforeEach(async () => {
+  bench = new ActuatorBench();
+  beganMs = bench.clock.monotonicMs();
+  valve = new MuteActuator();
+  bench.drivers.valve = valve;
+});
+
+async function open(longestOnMs?: number): Promise<void> {
+  await bench.open(relaySettings('valve', { deadlineMs: DEADLINE_MS, limits: longestOnMs === undefined ? {} : { longestOnMs } }));
+}
+
+it('a pulse of which nothing is heard is ended when its switching-on has failed, whether or not the hardware can be asked', async () => {
+  await open();
+  [valve.answersWrites, valve.answersReads] = [false, false];
+  void bench.pulse('valve', 1_000);
+  await bench.clock.advance(DEADLINE_MS + 1_000);
+  expect([valve.shown, offs().length]).toEqual([false, 1]);
+});
+
+it('a pulse that cannot be read back ends at its time', async () => {
+  await open();
+  valve.answersReads = false;
+  const pulse = bench.pulse('valve', 500);
+  await bench.clock.advance(500);
+  expect([valve.shown, offs()]).toEqual([false, [500]]);
+  await bench.clock.advance(DEADLINE_MS);
+  expect(await pulse).toBe('moved');
+});
+
+it('a pulse is not drawn out by another while nobody knows whether it is over', async () => {
+  await open();
+  await bench.pulse('valve', 8_000);
+  valve.answersReads = false;
+  void bench.control.read('valve', new AbortController().signal);
+  await bench.clock.advance(DEADLINE_MS);
+  expect([bench.control.state('valve').value, await bench.pulse('valve', 8_000)]).toEqual([undefined, 'actuators/already-on']);
+  await bench.clock.advance(2 * DEADLINE_MS);
+  expect([bench.control.state('valve').value, valve.shown]).toEqual([false, false]);
+});
+
+it('a pulse that waited for the end of another does not begin when that one refuses to end', async () => {
+  await open();
+  await bench.pulse('valve', 8_000);
+  [valve.moves, valve.answersWrites, valve.letsGo] = [false, false, true];
+  void bench.set('valve', false);
+  const next = bench.pulse('valve', 8_000);
+  await bench.clock.advance(DEADLINE_MS + 1_000);
+  expect(await next).toBe('actuators/already-on');
+  [valve.moves, valve.answersWrites] = [true, true];
+  await bench.clock.advance(DEADLINE_MS + 1_000);
+  expect([valve.shown, bench.control.state('valve').value]).toEqual([false, false]);
+  const again = bench.pulse('valve', 8_000);
+  await bench.clock.advance(1_000);
+  expect(await again).toBe('moved');
+});
+
+it('a longest time on ends at its time, beside a switching-on that is still under way', async () => {
+  await open(2_000);
+  [valve.answersWrites, valve.answersReads] = [false, false];
+  const on = bench.set('valve', true);
+  await bench.clock.advance(2_500);
+  expect([valve.shown, offs()]).toEqual([false, [2_200]]);
+  expect(await on).toBe('actuators/overridden');
+});
+
+it('what is switched off lets go at once of what is still being read back', async () => {
+  await open();
+  valve.answersReads = false;
+  const on = bench.set('valve', true);
+  await bench.clock.advance(1_000);
+  void bench.set('valve', false);
+  await bench.clock.advance(0);
+  expect([valve.endedReads, offs()]).toEqual([[1_000], [1_000]]);
+  expect(await on).toBe('moved');
+});
+
+it('off that does nothing and is not answered is said and tried again soon after its deadline', async () => {
+  await open();
+  await bench.set('valve', true);
+  [valve.moves, valve.answersWrites, valve.answersReads] = [false, false, false];
+  void bench.set('valve', false);
+  await bench.clock.advance(DEADLINE_MS + 1_000);
+  expect(bench.alarms).toEqual([['valve', 'valve does not switch off: valve did not answer within 5000 ms']]);
+  await bench.clock.advance(60_000);
+  expect(Math.max(...offs().map((atMs, n) => atMs - (offs()[n - 1] ?? 0)))).toBeLessThanOrEqual(DEADLINE_MS + 1_000);
+});
+
+it('writes that never end are forgotten: once they are, nothing waits for them any longer', async () => {
+  await open();
+  [valve.moves, valve.answersWrites, valve.answersReads] = [false, false, false];
+  void bench.set('valve', false);
+  await bench.clock.advance(600_000);
+  [valve.moves, valve.answersWrites, valve.answersReads] = [true, true, true];
+  await bench.clock.advance(70_000);
+  expect(bench.control.state('valve').value).toBe(false);
+  const askedMs = nowMs();
+  void bench.set('valve', true);
+  await bench.clock.advance(0);
+  expect(valve.told.at(-1)).toEqual({ value: true, atMs: askedMs });
+});

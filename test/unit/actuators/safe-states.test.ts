@@ -1,0 +1,444 @@
+/** Safe states and interlocks together: what is switched off goes first, and of two that exclude each other only one is ever on. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ActuatorBench, SlowActuator } from '../../support/actuator-bench.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
+
+let bench: ActuatorBench;
+beforeEach(() => {
+  bench = new ActuatorBench();
+});
+
+const shown = (...names: string[]): unknown[] => names.map((name) => bench.fake(name).shown);
+
+describe('safe states for start', () => {
+  it('that are on switch on only one of those that exclude each other, and say so of the others', async () => {
+    const safe = { start: true };
+    await bench.open(
+      relaySettings('a', { safe, neverWith: ['b'] }),
+      relaySettings('b', { safe, neverWith: ['c'] }),
+      relaySettings('c', { safe, neverWith: ['a'] }),
+    );
+    expect(shown('a', 'b', 'c')).toEqual([true, false, false]);
+    expect(bench.alarms).toEqual([
+      ['b', 'b has not taken its safe state for start: b is never on together with a, and it is active'],
+      ['c', 'c has not taken its safe state for start: c is never on together with a, and it is active'],
+    ]);
+    expect(bench.control.state('b').fault).toContain('never on together with a');
+  });
+
+  it('that are off go first, however they are ordered', async () => {
+    bench.fake('pump').shown = true;
+    await bench.open(
+      relaySettings('drain', { safe: { start: true }, neverWith: ['pump'] }),
+      relaySettings('pump', { safe: { start: false } }),
+    );
+    expect([shown('drain', 'pump'), bench.alarms]).toEqual([[true, false], []]);
+  });
+
+  it('that are restored to off go first as well', async () => {
+    const pump = relaySettings('pump', { restore: true });
+    await bench.open(pump);
+    await bench.set('pump', false);
+    bench.fake('pump').shown = true;
+    await bench.open(relaySettings('drain', { safe: { start: true }, neverWith: ['pump'] }), pump);
+    expect([shown('drain', 'pump'), bench.alarms]).toEqual([[true, false], []]);
+  });
+
+  it('that are off wait for no hardware that does not say what it shows, be it their own', async () => {
+    const [far, heater, pump] = [bench.fake('far'), bench.fake('heater'), bench.fake('pump')];
+    far.read = () => new Promise(() => {});
+    heater.read = () => new Promise((shows) => bench.clock.after(10_000, () => shows(true)));
+    heater.shown = pump.shown = true;
+    const slow = { deadlineMs: 30_000 };
+    const off = { safe: { start: false } };
+    const opening = bench.open(
+      relaySettings('far', { ...slow, safe: { start: true } }),
+      relaySettings('heater', { ...slow, ...off }),
+      relaySettings('pump', off),
+    );
+    await bench.clock.advance(0);
+    expect([pump.told, heater.told, far.told]).toEqual([[false], [], []]);
+    await bench.clock.advance(1_000);
+    expect([heater.told, far.told]).toEqual([[false], []]);
+    await bench.clock.advance(60_000);
+    const control = await opening;
+    expect([far.told, control.foundAtStart('pump'), control.foundAtStart('heater')]).toEqual([[true], true, undefined]);
+  });
+
+  it('that are restored to off are waited for a moment, and no longer', async () => {
+    const settings = [relaySettings('pump', { restore: true, deadlineMs: 30_000 }), relaySettings('horn', { safe: { start: true } })];
+    await bench.open(...settings);
+    await bench.set('pump', false);
+    bench.fake('pump').read = bench.fake('pump').beforeWrite = () => new Promise<never>(() => {});
+    const opening = bench.open(...settings);
+    await bench.clock.advance(29_000);
+    expect(bench.fake('horn').told).toEqual([true]);
+    await bench.clock.advance(1_000);
+    await opening;
+    expect(bench.fake('horn').told).toEqual([true, true]);
+  });
+
+  it('wait for what excludes them while that refuses to be switched off', async () => {
+    const pump = bench.fake('pump');
+    pump.shown = true;
+    let refuses = true;
+    pump.beforeWrite = () => {
+      if (refuses) throw new Error('stuck');
+    };
+    await bench.open(
+      relaySettings('drain', { safe: { start: true }, neverWith: ['pump'] }),
+      relaySettings('pump', { safe: { start: false } }),
+    );
+    await bench.clock.advance(10_000);
+    expect(shown('drain', 'pump')).toEqual([false, true]);
+    refuses = false;
+    await bench.clock.advance(5_000);
+    expect(shown('drain', 'pump')).toEqual([true, false]);
+    expect(bench.alarms.filter(([, message]) => message === undefined).map(([name]) => name)).toEqual(['pump', 'drain']);
+  });
+
+  it('are set by a driver that takes longer than the start waits for it', async () => {
+    const siren = new SlowActuator(bench.clock, { takesMs: () => 4_000, listens: true });
+    bench.drivers.siren = siren;
+    void bench.open(relaySettings('siren', { safe: { start: false }, deadlineMs: 5_000 }));
+    await bench.clock.advance(4_000);
+    expect([siren.told, bench.control.state('siren').value]).toEqual([[false], false]);
+  });
+});
+
+describe('what is restored', () => {
+  const kept = relaySettings('kept', { restore: true, safe: { start: false } });
+
+  it('is what was wished of what is to be restored, and nothing else that is remembered', async () => {
+    const settings = [kept, relaySettings('other', { limits: { leastOnMs: 1_000 }, safe: { start: false } })];
+    await bench.open(...settings);
+    await bench.set('kept', true);
+    await bench.clock.advance(100);
+    await bench.set('other', true);
+    await bench.clock.advance(100);
+    await bench.open(...settings);
+    expect([shown('kept', 'other'), bench.control.state('kept').by]).toEqual([[true, false], 'restore']);
+  });
+
+  it('is its safe state while someone works on the machine', async () => {
+    await bench.open(kept);
+    await bench.set('kept', true);
+    await bench.clock.advance(100);
+    bench.locked = true;
+    await bench.open(kept);
+    expect(shown('kept')).toEqual([false]);
+  });
+
+  it('is its safe state when the hardware fails, is said, and is not tried again', async () => {
+    await bench.open(kept);
+    await bench.set('kept', true);
+    await bench.clock.advance(100);
+    bench.fake('kept').beforeWrite = (value) => {
+      if (value === true) throw new Error('stuck');
+    };
+    bench.warnings.length = 0;
+    await bench.open(kept);
+    expect([shown('kept'), bench.warnings]).toEqual([[false], ['an actuator was not restored']]);
+    bench.fake('kept').beforeWrite = () => {};
+    await bench.clock.advance(60_000);
+    expect(shown('kept')).toEqual([false]);
+  });
+
+  it('is what the hardware took, and not what was only asked for', async () => {
+    await bench.open(kept);
+    await bench.set('kept', true);
+    await bench.set('kept', false);
+    bench.fake('kept').beforeWrite = () => {
+      throw new Error('stuck');
+    };
+    await bench.set('kept', true);
+    await bench.clock.advance(100);
+    bench.fake('kept').beforeWrite = () => {};
+    await bench.open(kept);
+    expect(shown('kept')).toEqual([false]);
+  });
+
+  it('is tried again every ten seconds while a gate forbids it, until someone else writes', async () => {
+    const settings = [kept, relaySettings('other', { neverWith: ['kept'] })];
+    await bench.open(...settings);
+    await bench.set('kept', true);
+    await bench.clock.advance(100);
+    bench.fake('kept').shown = false;
+    bench.fake('other').shown = true;
+    await bench.open(...settings);
+    bench.fake('other').shown = false;
+    await bench.control.read('other', new AbortController().signal);
+    await bench.clock.advance(9_000);
+    expect(shown('kept')).toEqual([false]);
+    await bench.clock.advance(1_000);
+    expect(shown('kept')).toEqual([true]);
+    bench.fake('other').shown = true;
+    await bench.open(...settings);
+    await bench.set('kept', false);
+    bench.fake('other').shown = false;
+    await bench.control.read('other', new AbortController().signal);
+    await bench.clock.advance(60_000);
+    expect(shown('kept')).toEqual([false]);
+  });
+
+  it('is not tried again when it can never be', async () => {
+    const dimmer = (max: number) => relaySettings('dimmer', { valueType: 'number', restore: true, limits: { max } });
+    await bench.open(dimmer(100));
+    await bench.set('dimmer', 90);
+    await bench.clock.advance(100);
+    await bench.open(dimmer(50));
+    await bench.clock.advance(60_000);
+    expect([bench.warnings, bench.clock.pending]).toEqual([['an actuator was not restored'], 0]);
+  });
+
+  it('is not tried again once the agent stops', async () => {
+    const settings = [relaySettings('kept', { restore: true }), relaySettings('other', { neverWith: ['kept'] })];
+    await bench.open(...settings);
+    await bench.set('kept', true);
+    await bench.clock.advance(100);
+    bench.fake('kept').shown = false;
+    bench.fake('other').shown = true;
+    await bench.open(...settings);
+    await bench.control.close();
+    bench.warnings.length = 0;
+    await bench.clock.advance(60_000);
+    expect([shown('kept'), bench.warnings]).toEqual([[false], []]);
+  });
+});
+
+it.each([{ safe: { start: true } }, { restore: true }])(
+  'a start that is held up does not switch on over a silence that came first: %o',
+  async (on) => {
+    const pump = relaySettings('pump', on);
+    await bench.open(pump);
+    await bench.set('pump', true);
+    await bench.control.close();
+    bench.fake('pump').told.length = 0;
+    bench.fake('far').read = () => new Promise(() => {});
+    const opening = bench.open(
+      relaySettings('far', { deadlineMs: 30_000 }),
+      relaySettings('pump', { ...on, safe: { ...on.safe, noContact: { afterMs: 20_000, value: false } } }),
+    );
+    await bench.clock.advance(40_000);
+    await opening;
+    expect([bench.fake('pump').told, bench.alarms]).toEqual([[false], []]);
+  },
+);
+
+it('a restoring that a silence went before is not followed by the state for start', async () => {
+  const pump = relaySettings('pump', { restore: true, deadlineMs: 60_000 });
+  await bench.open(pump);
+  await bench.set('pump', true);
+  await bench.control.close();
+  const told: unknown[] = [];
+  bench.fake('pump').beforeWrite = (value) => {
+    told.push(value);
+    return value === true ? new Promise(() => {}) : undefined;
+  };
+  const opening = bench.open({ ...pump, safe: { start: true, noContact: { afterMs: 20_000, value: false } } });
+  await bench.clock.advance(40_000);
+  await opening;
+  expect(told).toEqual([true, false]);
+});
+
+describe('the state for a stop', () => {
+  it('is what is declared; else off for what does not take it yet and for what nobody would end, and nothing else', async () => {
+    await bench.open(
+      ...[relaySettings('declared', { safe: { stop: true } }), relaySettings('limited', { limits: { longestOnMs: 60_000 } })],
+      ...[relaySettings('refusing'), relaySettings('plain'), relaySettings('pulsing')],
+    );
+    for (const name of ['limited', 'refusing', 'plain']) await bench.set(name, true);
+    await bench.pulse('pulsing', 5_000);
+    let refuses = true;
+    bench.fake('refusing').beforeWrite = (value) => {
+      if (value === false && refuses) throw new Error('stuck');
+    };
+    await bench.set('refusing', false);
+    refuses = false;
+    await bench.control.close();
+    expect(shown('declared', 'limited', 'refusing', 'plain', 'pulsing')).toEqual([true, false, false, true, false]);
+  });
+});
+
+describe('a safe state that is on', () => {
+  const vent = relaySettings('vent', { safe: { noContact: { afterMs: 60_000, value: true } }, neverWith: ['heater'] });
+
+  it('is not taken while what excludes it is on, and not by itself when that is switched off later', async () => {
+    await bench.open(vent, relaySettings('heater'));
+    await bench.set('heater', true);
+    await bench.clock.advance(60_000);
+    expect(shown('vent', 'heater')).toEqual([false, true]);
+    expect(bench.alarms).toEqual([
+      ['vent', 'vent has not taken its safe state for no contact: vent is never on together with heater, and it is active'],
+    ]);
+    await bench.set('heater', false, { by: 'local' });
+    await bench.clock.advance(600_000);
+    expect(shown('vent', 'heater')).toEqual([false, false]);
+    expect(await bench.set('vent', true)).toBe('moved');
+    expect(bench.alarms.at(-1)).toEqual(['vent', undefined]);
+    expect(bench.control.state('vent').fault).toBeUndefined();
+  });
+
+  it('is taken once what excludes it is known to be off', async () => {
+    const heater = bench.fake('heater');
+    let fails = true;
+    (heater as { read: unknown }).read = async () => {
+      if (fails) throw new Error('CRC');
+      return heater.shown;
+    };
+    await bench.open(vent, relaySettings('heater'));
+    await bench.clock.advance(65_000);
+    expect(shown('vent')).toEqual([false]);
+    fails = false;
+    await bench.clock.advance(12_000);
+    expect(shown('vent')).toEqual([true]);
+  });
+
+  it('is left when someone else writes meanwhile', async () => {
+    let fails = true;
+    bench.fake('vent').beforeWrite = (value) => {
+      if (fails && value === true) throw new Error('stuck');
+    };
+    await bench.open(vent, relaySettings('heater'));
+    await bench.clock.advance(61_000);
+    expect(bench.alarms).toHaveLength(1);
+    await bench.set('vent', false);
+    fails = false;
+    await bench.clock.advance(60_000);
+    expect(shown('vent')).toEqual([false]);
+    expect(bench.alarms.at(-1)).toEqual(['vent', undefined]);
+  });
+});
+
+it('safe states for stop switch off before they switch on', async () => {
+  await bench.open(
+    relaySettings('brake', { safe: { stop: true }, neverWith: ['motor'] }),
+    relaySettings('motor', { safe: { stop: false } }),
+    relaySettings('lamp', { safe: { stop: true }, neverWith: ['horn'] }),
+    relaySettings('horn', {}),
+  );
+  await bench.set('motor', true);
+  await bench.set('horn', true);
+  await bench.control.close();
+  expect(shown('brake', 'motor', 'lamp', 'horn')).toEqual([true, false, false, true]);
+});
+
+it('a restoring that a limit forbids for hours is said once', async () => {
+  const settings = relaySettings('compressor', {
+    restore: true,
+    limits: { leastOffMs: 3 * 3_600_000 },
+    safe: { start: false, stop: false },
+  });
+  await bench.open(settings);
+  await bench.set('compressor', true);
+  await bench.control.close();
+  bench.warnings.length = 0;
+  await bench.open(settings);
+  await bench.clock.advance(2 * 3_600_000);
+  expect(bench.warnings).toEqual(['an actuator was not restored']);
+  await bench.clock.advance(3_600_000 + 10_000);
+  expect(shown('compressor')).toEqual([true]);
+});
+
+describe('safe states for a silence', () => {
+  const silent = (value: boolean, afterMs = 300_000) => ({ safe: { noContact: { afterMs, value } } });
+  const fallback = relaySettings('fallback', { neverWith: ['main'], ...silent(true) });
+
+  it.each(['first', 'last'])('that are off go first, also with the one that is on %s in the file', async (place) => {
+    const main = relaySettings('main', silent(false));
+    await bench.open(...(place === 'first' ? [fallback, main] : [main, fallback]));
+    await bench.set('main', true, { by: 'rule' });
+    await bench.clock.advance(305_000);
+    expect([shown('main', 'fallback'), bench.alarms]).toEqual([[false, true], []]);
+  });
+
+  it('that are on come later when what excludes them is switched off by the same silence later, with an alarm until then', async () => {
+    await bench.open(fallback, relaySettings('main', silent(false, 3_600_000)));
+    await bench.set('main', true, { by: 'rule' });
+    await bench.clock.advance(3_599_000);
+    expect([shown('main', 'fallback'), bench.alarms.map(([name]) => name)]).toEqual([[true, false], ['fallback']]);
+    await bench.clock.advance(10_000);
+    expect([shown('main', 'fallback'), bench.alarms.at(-1)]).toEqual([
+      [false, true],
+      ['fallback', undefined],
+    ]);
+  });
+
+  it('that are on do not come later when somebody has switched off what excludes them', async () => {
+    await bench.open(fallback, relaySettings('main', silent(false, 400_000)));
+    await bench.set('main', true, { by: 'rule' });
+    await bench.clock.advance(350_000);
+    await bench.set('main', false, { by: 'local' });
+    await bench.clock.advance(100_000);
+    expect(shown('main', 'fallback')).toEqual([false, false]);
+  });
+
+  it('that are on come no sooner in the next silence', async () => {
+    await bench.open(fallback, relaySettings('main', silent(false, 200_000)));
+    await bench.clock.advance(250_000);
+    await bench.set('main', true, { by: 'rule' });
+    await bench.clock.advance(100_000);
+    bench.control.contact.heard();
+    await bench.clock.advance(299_000);
+    expect(shown('main', 'fallback')).toEqual([false, false]);
+    await bench.clock.advance(10_000);
+    expect(shown('main', 'fallback')).toEqual([false, true]);
+  });
+
+  describe('that are on and wait for an off that hangs', () => {
+    const fan = relaySettings('fan', { deadlineMs: 10_000, ...silent(false, 60_000) });
+    const heater = relaySettings('heater', silent(true, 60_000));
+
+    async function silenceBegins(settings = heater): Promise<void> {
+      await bench.open(fan, settings);
+      await bench.set('fan', true);
+      bench.fake('fan').beforeWrite = () => new Promise(() => {});
+      await bench.clock.advance(60_500);
+      expect([bench.control.state('fan').desired, bench.fake('heater').told]).toEqual([false, []]);
+    }
+
+    it('come when the wait is over', async () => {
+      await silenceBegins();
+      await bench.clock.advance(3_000);
+      expect(bench.fake('heater').told).toEqual([true]);
+    });
+
+    it('do not come once the platform is heard, but in the next silence', async () => {
+      await silenceBegins();
+      bench.control.contact.heard();
+      await bench.clock.advance(50_000);
+      expect(bench.fake('heater').told).toEqual([]);
+      bench.fake('fan').beforeWrite = () => {};
+      await bench.clock.advance(13_000);
+      expect(bench.fake('heater').told).toEqual([true]);
+    });
+
+    it.each(['rpc', 'local'] as const)('do not come over what was written meanwhile (%s)', async (by) => {
+      await silenceBegins();
+      expect(await bench.set('heater', false, { by })).toBe('moved');
+      await bench.clock.advance(10_000);
+      expect(bench.fake('heater').told).toEqual([false]);
+    });
+
+    it('come after the end of a pulse, which nobody asked for just then', async () => {
+      await bench.open(fan, heater);
+      await bench.set('fan', true);
+      bench.fake('fan').beforeWrite = () => new Promise(() => {});
+      await bench.clock.advance(58_000);
+      await bench.pulse('heater', 4_000);
+      await bench.clock.advance(10_000);
+      expect(bench.fake('heater').told).toEqual([true, false, true]);
+    });
+
+    it.each([
+      [{ stop: false }, [false]],
+      [{}, []],
+    ])('do not come once the agent stops, with %o', async (stop, told) => {
+      await silenceBegins({ ...heater, safe: { ...heater.safe, ...stop } });
+      const closing = bench.control.close();
+      await bench.clock.advance(10_000);
+      await closing;
+      expect([bench.fake('heater').told, bench.fake('heater').closed]).toEqual([told, true]);
+    });
+  });
+});

@@ -1,0 +1,162 @@
+/** What does not wait for what at a start. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { ContactWatch } from '../../../src/actuators/no-contact.ts';
+import { type Held, type Machine, thisMachine } from '../../../src/agent/machine.ts';
+import { Agent } from '../../../src/agent.ts';
+import { AgentError } from '../../../src/errors.ts';
+import { type Clock, systemClock } from '../../../src/host/clock.ts';
+import type { Files } from '../../../src/host/files.ts';
+import { systemFiles } from '../../../src/host/files.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
+import { FewLines } from '../../support/few-lines.ts';
+
+async function configured(more = '', token = ', accessToken: fixture-token', url = 'http://127.0.0.1:9'): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-start-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const configFile = join(folder, 'turnstone.yaml');
+  const yaml = `version: 1
+platform: { url: "${url}"${token} }
+stateFolder: ${folder}/state
+runFolder: ${folder}/run
+status: { page: "off", metrics: false }
+shutdown: { drain: 0s }
+${more}`;
+  await writeFile(configFile, yaml, { mode: 0o600 });
+  return configFile;
+}
+
+it('outputs get their states for the start while the disk hangs on the outbox', async () => {
+  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const disk = Promise.withResolvers<void>();
+  const files: Files = {
+    ...systemFiles,
+    list: async (path) => {
+      if (path.endsWith('/outbox')) await disk.promise;
+      return await systemFiles.list(path);
+    },
+  };
+  const lines = new FewLines();
+  const machine = { ...thisMachine, files, openPorts: () => lines.ports, logSink: { write: () => {} } };
+  const stop = new AbortController();
+  const starting = Agent.start({ configFile, environment: {}, machine }, stop.signal);
+  await vi.waitFor(() => expect(lines.written).toEqual([0]));
+  stop.abort();
+  disk.resolve();
+  await (await starting).stopped;
+});
+
+it('an agent that another one forestalls while it starts stops in good order once it is open', async () => {
+  const configFile = await configured();
+  const answers = [new AgentError('host/write-failed', 'EIO', { recovery: 'retry' })];
+  const takeLock = async (folder: string): Promise<Held> => {
+    if (folder.endsWith('/run')) return { close: async () => {} };
+    throw answers.shift() ?? new AgentError('host/already-running', 'another agent uses it', { recovery: 'stop' });
+  };
+  const said: string[] = [];
+  const logSink = { write: (line: string) => void said.push(JSON.parse(line).msg) };
+  const machine = { ...thisMachine, takeLock, openPorts: () => new FewLines().ports, logSink };
+  const agent = await Agent.start({ configFile, environment: {}, machine }, new AbortController().signal);
+  await agent.stopped;
+  expect(said.at(-1)).toBe('stopped');
+});
+
+it('what a copied card has waiting is set aside before the outbox is opened, where this board makes a device of its own', async () => {
+  const configFile = await configured(
+    'provisioning: { deviceKey: key, deviceSecret: secret, onOtherBoard: reprovision }\nactuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]',
+    '',
+  );
+  const stateFolder = join(dirname(configFile), 'state');
+  await mkdir(join(stateFolder, 'outbox/measured-by-another'), { recursive: true });
+  const alerts = { raise: () => {}, clear: () => {} };
+  const store = await CredentialsStore.open({
+    stateFolder,
+    files: systemFiles,
+    clock: systemClock,
+    log: silentLog,
+    alerts,
+    hide: () => {},
+  });
+  const kept = { phase: 'in-use', source: 'provisioned', accessToken: 'of-another', deviceName: 'another', generation: 1 } as const;
+  await store.save('own', { ...kept, board: { serial: 'ANOTHER' } });
+  const readIdentity = async () => ({ serial: 'THIS', hostname: 'board' });
+  const machine = { ...thisMachine, readIdentity, openPorts: () => new FewLines().ports, logSink: { write: () => {} } };
+  const stop = new AbortController();
+  const agent = await Agent.start({ configFile, environment: {}, machine }, stop.signal);
+  stop.abort();
+  await agent.stopped;
+  expect(await readdir(join(stateFolder, 'outbox-of-former-device'))).toEqual(['measured-by-another']);
+  expect(await readdir(join(stateFolder, 'outbox'))).not.toContain('measured-by-another');
+});
+
+it('an upload that the platform acknowledges counts as contact, for the states that a silence asks for', async () => {
+  const contact = vi.spyOn(ContactWatch.prototype, 'heard');
+  onTestFinished(() => contact.mockRestore());
+  // Nothing is answered but telemetry, and before it whose the device is.
+  let owner = '{}';
+  const server = createServer(async (request, response) => {
+    const body = (await request.toArray()).join('');
+    if (body.includes('turnstoneOwner')) owner = body;
+    const { method, url = '' } = request;
+    const isTaken = method === 'POST' || url.includes('turnstoneOwner');
+    response.writeHead(isTaken ? 200 : 503).end(method === 'GET' && isTaken ? `{"client":${owner}}` : '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const configFile = await configured('time: { trust: always }\nsensors: [{ name: host, kind: host, period: 1s }]', undefined, url);
+  const machine = { ...thisMachine, openPorts: () => new FewLines().ports, logSink: { write: () => {} } };
+  const stop = new AbortController();
+  const agent = await Agent.start({ configFile, environment: {}, machine }, stop.signal);
+  await vi.waitFor(() => expect(contact).toHaveBeenCalled(), { timeout: 15_000 });
+  stop.abort();
+  await agent.stopped;
+});
+
+it('where the platform’s dates stand in for the clock, what is sent, what is shown and what a plot asks for have one time', async () => {
+  const posted: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = (await request.toArray()).join('');
+    if (request.url?.endsWith('/telemetry')) posted.push(body);
+    response.writeHead(200).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const configFile = await configured('time: { trust: platform }\nsensors: [{ name: host, kind: host, period: 1s }]', undefined, url);
+  await writeFile(configFile, (await readFile(configFile, 'utf8')).replace('page: "off"', 'page: loopback'));
+  const clock: Clock = {
+    ...systemClock,
+    wallMs: () => systemClock.wallMs() - 700 * 86_400_000,
+    // A minute for others to set the clock.
+    after: (ms, callback) => systemClock.after(ms === 60_000 ? 10 : ms, callback),
+  };
+  let page: Parameters<Machine['openStatusServer']>[0] | undefined;
+  const openStatusServer: Machine['openStatusServer'] = async (deps) => {
+    page = deps;
+    return { url: undefined, openPages: 0, close: async () => {} };
+  };
+  const askSystemTime = async (): Promise<boolean> => false;
+  const machine = {
+    ...thisMachine,
+    clock,
+    openStatusServer,
+    askSystemTime,
+    openPorts: () => new FewLines().ports,
+    logSink: { write: () => {} },
+  };
+  const stop = new AbortController();
+  const agent = await Agent.start({ configFile, environment: {}, machine }, stop.signal);
+  await vi.waitFor(() => expect([posted.length > 0, page !== undefined]).toEqual([true, true]), { timeout: 15_000 });
+  const sentMs = Number(/"ts":(\d+)/.exec(posted.join(''))?.[1]);
+  const times = [sentMs, agent.status().wallMs, page?.clock.wallMs() ?? 0, page?.view().wallMs ?? 0];
+  const offMs = times.map((ms) => Math.abs(ms - Date.now()) > 60_000);
+  expect(offMs).toEqual([false, false, false, false]);
+  stop.abort();
+  await agent.stopped;
+});

@@ -1,0 +1,59 @@
+/** What was acted on, on a disk that fails: at no moment may a restart forget what the platform's wish has already done. */
+import { beforeEach, expect, it } from 'vitest';
+import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { StateFile } from '../../../src/host/state-file.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+
+let files: MemoryFiles;
+let clock: FakeClock;
+const open = (): Promise<AppliedValues> =>
+  AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path: '/state/shared.json', files, clock, log: silentLog }));
+
+beforeEach(() => {
+  files = new MemoryFiles();
+  clock = new FakeClock();
+});
+
+it('knows after a restart what was applied while the disk was full', async () => {
+  const applied = await open();
+  applied.set('motor', false, 'applied');
+  await applied.flush();
+  files.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) };
+  applied.set('motor', true, 'applied');
+  await clock.advance(60_000);
+  files.faults = {};
+  await clock.advance(60_000);
+  files.cutPower(() => false);
+  const after = await open();
+  expect([after.isKnown('motor', true), after.applied('motor'), after.has('motor')]).toEqual([true, true, true]);
+});
+
+it('gives back values with what became of them, and leaves out what is none', async () => {
+  const applied = await open();
+  applied.set('a', 1, 'applied');
+  applied.set('b', { c: [2] }, 'dropped');
+  applied.set('gone', 3, 'applied');
+  applied.delete('gone');
+  applied.delete('never there');
+  await applied.close();
+  const after = await open();
+  expect([after.applied('a'), after.applied('b'), after.isKnown('b', { c: [2] }), after.has('gone'), after.isLost]).toEqual([
+    1,
+    undefined,
+    true,
+    false,
+    false,
+  ]);
+});
+
+it('says that the past is lost when its file cannot be read', async () => {
+  const applied = await open();
+  applied.set('motor', true, 'applied');
+  await applied.close();
+  files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EMFILE' } : undefined) };
+  const opening = open();
+  await clock.advance(1_000);
+  expect((await opening).isLost).toBe(true);
+});

@@ -1,0 +1,79 @@
+/** check-config and run are fed the same files: what one refuses the other does not live with, and both say where. */
+import { mkdtempSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CommandError, EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { type ConfigFault, faultLine } from '../../../src/config/config-fault.ts';
+import { fakeEdge } from '../../support/fake-edge.ts';
+import { manyConfigurations, type OneConfiguration } from '../../support/many-configurations.ts';
+
+const ENVIRONMENT = { PROVISION_KEY: 'fixture-key', PROVISION_SECRET: 'fixture-secret' };
+/** Said in place of opening anything: the agent hands over its filter when it has taken the configuration. */
+const ACCEPTED = 'the configuration is accepted';
+
+const folder = mkdtempSync(join(tmpdir(), 'turnstone-agreement-'));
+const file = join(folder, 'turnstone.yaml');
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function command(...words: readonly string[]) {
+  const edge = fakeEdge({ environment: ENVIRONMENT });
+  const redactWith = (): void => {
+    throw new CommandError(ACCEPTED);
+  };
+  const exitCode = await runCommandLine(words, { edge: { ...edge, redactWith }, version: () => '' });
+  return { exitCode, out: edge.out(), err: edge.err() };
+}
+
+/** What does not agree about one file. */
+async function quarrels({ text, isGood, at }: OneConfiguration): Promise<readonly string[]> {
+  await writeFile(file, text, { mode: 0o600 });
+  const checked = await command('check-config', file, '--json');
+  const ran = await command('run', '--config', file);
+  if (isGood) {
+    const isTaken = ran.exitCode === EXIT.failure && ran.err === `turnstone: ${ACCEPTED}\n`;
+    return [...(checked.exitCode === EXIT.ok ? [] : [checked.out + checked.err]), ...(isTaken ? [] : [`run: ${ran.err}`])];
+  }
+  const codes = [checked.exitCode, ran.exitCode].filter((code) => code !== EXIT.badConfig);
+  if (codes.length > 0) return [`check-config ends with ${checked.exitCode}, run with ${ran.exitCode}: ${ran.err}`];
+  // A file that cannot even be read has no places.
+  if (checked.out === '')
+    return checked.err === ran.err && checked.err.includes('no configuration') ? [] : [`${checked.err} is not ${ran.err}`];
+  const { faults } = JSON.parse(checked.out) as { readonly faults: readonly ConfigFault[] };
+  const told = faults.map((fault) => faultLine(file, fault));
+  const lines = text.toString().split('\n');
+  const misplaced = faults.filter(
+    ({ line, column }) => line < 1 || line > lines.length || column < 1 || column > (lines[line - 1]?.length ?? 0) + 1,
+  );
+  const isMeant =
+    at === undefined ||
+    faults.some(({ path }) => [path, ...path.split(/(?=[.[])/).map((_, end, all) => all.slice(0, end).join(''))].includes(at));
+  return [
+    ...(ran.err.trimEnd().split('\n').slice(1).join('\n') === told.join('\n')
+      ? []
+      : [`check-config says ${told.join('\n')}, run ${ran.err}`]),
+    ...misplaced.map((fault) => `no such place: ${faultLine('', fault)}`),
+    ...(isMeant ? [] : [`nothing is said of ${at}, but ${told.join('\n')}`]),
+  ];
+}
+
+/** The folder is made before the tests are: their names are those of the files. */
+const ALL = manyConfigurations(folder);
+const ABOUT = Map.groupBy(ALL, ({ at, name }) =>
+  (at ?? (name.endsWith('.yaml') ? 'examples' : 'damage')).replace(/^(\w+\[\d+\]|\w+).*/, '$1'),
+);
+
+describe('check-config and run say the same, with 78 and place,', () => {
+  it('of 300 files', () => {
+    expect(ALL.length).toBeGreaterThanOrEqual(300);
+    expect(ALL.filter(({ isGood }) => isGood).length).toBeGreaterThan(80);
+  });
+
+  it.each([...ABOUT])('about %s', async (_what, files) => {
+    const found: string[] = [];
+    for (const one of files) found.push(...(await quarrels(one)).map((quarrel) => `${one.name}: ${quarrel}`));
+    expect(found).toEqual([]);
+  });
+});

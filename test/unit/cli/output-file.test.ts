@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { chmod, link, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { OutputFile, writeOutput } from '../../../src/cli/output-file.ts';
+
+let folder: string;
+let out: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-output-'));
+  out = join(folder, 'out');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('takes the name when it is whole, and leaves what was there until then', async () => {
+  await writeFile(out, 'before');
+  const file = await OutputFile.open(out, 0o600);
+  await file.write('part');
+  await file.discard();
+  expect([await readFile(out, 'utf8'), await readdir(folder)]).toEqual(['before', ['out']]);
+  await writeOutput(out, 'whole', 0o600);
+  expect([await readFile(out, 'utf8'), await readdir(folder)]).toEqual(['whole', ['out']]);
+});
+
+it('writes nothing through links and other names of files, at its name or beside it', async () => {
+  const victim = join(folder, 'victim');
+  await writeFile(victim, 'kept', { mode: 0o644 });
+  await chmod(victim, 0o644);
+  await symlink(victim, out);
+  await link(victim, `${out}.${process.pid}.part`);
+  await writeOutput(out, 'whole', 0o600);
+  expect([await readFile(victim, 'utf8'), (await stat(victim)).mode & 0o777, await readFile(out, 'utf8')]).toEqual([
+    'kept',
+    0o644,
+    'whole',
+  ]);
+});
+
+it('has the permissions that were asked for, whatever the umask', async () => {
+  const module = resolve(import.meta.dirname, '../../../src/cli/output-file.ts');
+  const script = `import { writeOutput } from '${module}'; process.umask(0o077); await writeOutput(process.argv[1], 'x', 0o640);`;
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, out]);
+  expect((await stat(out)).mode & 0o777).toBe(0o640);
+});

@@ -1,0 +1,37 @@
+/** What the support archive's filter takes out of texts whose secrets nobody has told it. */
+import { describe, expect, it } from 'vitest';
+import { Redactor } from '../../../src/cli/support-archive.ts';
+
+const redacted = (text: string): string => new Redactor().redact(text);
+
+describe('a secret that nobody has told', () => {
+  it.each([
+    ['accessToken: abc', 'accessToken: [secret]'],
+    ['{"password":"a \\" b","x":1}', '{"password":[secret],"x":1}'],
+    ["pin='12 34' next", 'pin=[secret] next'],
+    ['TURNSTONE_TOKEN=abc next', 'TURNSTONE_TOKEN=[secret] next'],
+    ['"nextToken":"abc"', '"nextToken":[secret]'],
+    ['my-db-password: abc', 'my-db-password: [secret]'],
+    ['?jwt=abc', '?jwt=[secret]'],
+    ['{"msg":"{\\"accessToken\\":\\"abc\\"}"}', '{"msg":"{\\"accessToken\\":[secret]}"}'],
+    ['{"msg":"{\\"password\\":\\"a b, c\\",\\"x\\":1}"}', '{"msg":"{\\"password\\":[secret],\\"x\\":1}"}'],
+    ['password: a,b#c}d]e # why', 'password: [secret] # why'],
+    ['[{"pin":1234},{"x":1}] {pin: 1234, x: 1}', '[{"pin":[secret]},{"x":1}] {pin: [secret], x: 1}'],
+    ['Authorization: Bearer abc.def', 'Authorization: Bearer [secret]'],
+    ['"proxy-authorization":"Basic YWJj",', '"proxy-authorization":"Basic [secret]",'],
+    ['https://h/api/v1/abc/telemetry', 'https://h/api/v1/[secret]/telemetry'],
+    ['http://user:abc@proxy.example', 'http://[secret]@proxy.example'],
+  ])('is taken out of %s', (text, safe) => expect(redacted(text)).toBe(safe));
+
+  it.each(['accessTokenFile: /etc/token', 'tokenIn: header', 'tokenFingerprint: abc', 'the token is taken', 'spin: 5', 'provision: 4'])(
+    'is not seen in %s',
+    (text) => expect(redacted(text)).toBe(text),
+  );
+
+  it('is looked for in no more than the time that a long line has', () => {
+    const line = 'a-'.repeat(200_000);
+    expect(redacted(line)).toBe(line);
+    for (const part of [',a', '}a', '\\', '\\"pin:', 'pin:\\"'])
+      expect(redacted(`pin=a${part.repeat(100_000)}`).slice(0, 12)).toBe('pin=[secret]');
+  });
+});

@@ -1,0 +1,72 @@
+/** Files that want to be expensive: whatever is in a megabyte, it is answered at once, with a few faults and few words. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { faultLine } from '../../../src/config/config-fault.ts';
+import { readConfig } from '../../../src/config/read-config.ts';
+import { SMALLEST } from '../../support/config-file.ts';
+import { EXPENSIVE, thousandSensors } from '../../support/expensive-configurations.ts';
+
+const MOST_CPU_MS = 2_000;
+/** Of all messages together: a hundred, each with what was written and what it might have been. */
+const MOST_ANSWER_LENGTH = 64 * 1024;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-costs-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function check(text: string) {
+  const file = join(folder, 'turnstone.yaml');
+  await writeFile(file, text);
+  const before = process.cpuUsage();
+  const result = await readConfig(file, { environment: { LONG: 'x'.repeat(100_000) } });
+  const { user, system } = process.cpuUsage(before);
+  return { ...result, cpuMs: (user + system) / 1_000 };
+}
+
+describe('a file under one megabyte', () => {
+  it.each(Object.entries(EXPENSIVE))('of %s is answered within two seconds, in few words', async (_what, make) => {
+    const text = make();
+    expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);
+    const { faults, cpuMs } = await check(text);
+    expect(faults.length).toBeGreaterThan(0);
+    expect(faults.map((fault) => faultLine('x', fault)).join('\n').length).toBeLessThan(MOST_ANSWER_LENGTH);
+    expect(cpuMs).toBeLessThan(MOST_CPU_MS);
+  });
+
+  it('may name a thousand sensors', async () => {
+    const { config, faults, cpuMs } = await check(`${SMALLEST}${thousandSensors()}`);
+    expect(faults).toEqual([]);
+    expect(config?.sensors).toHaveLength(1_000);
+    expect(cpuMs).toBeLessThan(MOST_CPU_MS);
+  });
+
+  it.each([
+    ['sensors', 1_000, (index: number) => `  - { name: s${index}, kind: host, keys: { "*": { report: false } } }\n`],
+    ['actuators', 500, (index: number) => `  - { name: a${index}, kind: gpio-output, line: { chip: gpiochip0, offset: ${index} } }\n`],
+    [
+      'rules',
+      500,
+      (index: number) => `  - { name: r${index}, when: { sensor: s, key: state, equal: on }, set: { actuator: a, value: on } }\n`,
+    ],
+  ])('has so many %s and no more: %i', async (name, most, item) => {
+    const others =
+      name === 'rules' ? 'sensors: [{ name: s, kind: gpio-input, line: 1 }]\nactuators: [{ name: a, kind: gpio-output, line: 2 }]\n' : '';
+    const text = (count: number): string =>
+      `${SMALLEST}${others}${name}:\n${Array.from({ length: count }, (_, index) => item(index)).join('')}`;
+    expect((await check(text(most))).faults).toEqual([]);
+    expect((await check(text(most + 1))).faults).toEqual([
+      expect.objectContaining({ path: name, problem: `${most + 1} ${name}`, expected: `at most ${most}` }),
+    ]);
+  });
+
+  it('tells the first hundred faults, and that there are more', async () => {
+    const { faults } = await check(`${SMALLEST}${Array.from({ length: 150 }, (_, index) => `unknown${index}: 1\n`).join('')}`);
+    expect(faults).toHaveLength(101);
+    expect(faults.slice(0, 100).map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 3));
+    expect(faults.at(-1)).toMatchObject({ problem: 'there is more' });
+  });
+});

@@ -1,0 +1,28 @@
+/** What check-config says of registers is what the drivers do. */
+import { describe, expect, it } from 'vitest';
+import { modbusRange, modbusWidth } from '../../../src/config/checks/modbus-range.ts';
+import { MODBUS_TYPES } from '../../../src/config/schema/lines-and-ports.ts';
+import { encodeModbus, registersOf } from '../../../src/hardware/modbus-values.ts';
+import { configOf, SMALLEST } from '../../support/config-file.ts';
+
+describe.each(MODBUS_TYPES)('a Modbus %s', (type) => {
+  it('takes as many registers as are read', () => {
+    expect(modbusWidth({ table: 'holding', type, length: type === 'string' ? 7 : undefined })).toBe(
+      registersOf(type === 'string' ? { type, length: 7 } : { type }),
+    );
+  });
+
+  it.runIf(type !== 'bool' && type !== 'string')('holds the numbers that are written, and no others', async () => {
+    const [actuator] = (
+      await configOf(
+        `${SMALLEST}actuators: [{ name: a, kind: modbus-write, connection: { transport: tcp, host: b }, address: 1, type: ${type} }]`,
+      )
+    ).actuators;
+    if (actuator?.kind !== 'modbus-write') throw new Error('another kind');
+    const range = modbusRange(actuator);
+    const layout = { type, wordOrder: 'big', byteOrder: 'big' } as const;
+    for (const end of range ?? [-Number.MAX_VALUE, Number.MAX_VALUE]) expect(() => encodeModbus(end, layout)).not.toThrow();
+    if (range === undefined || type === 'float32') return;
+    for (const beyond of [range[0] - 1, range[1] + 1]) expect(() => encodeModbus(beyond, layout)).toThrow('does not fit');
+  });
+});

@@ -1,0 +1,622 @@
+/** The updater as it walks: what is on disk when something is told, what its status says meanwhile, and what it does after a fault. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configSchema } from '../../../src/config/agent-config.ts';
+import { FirmwareUpdater } from '../../../src/firmware/firmware-updater.ts';
+import { guardLines, releasePaths } from '../../../src/firmware/guard-state.ts';
+import { updateFiles } from '../../../src/firmware/update-files.ts';
+import type { UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
+import type { JsonObject } from '../../../src/host/json.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+import { makeImage } from '../../support/release-image.ts';
+
+const paths = releasePaths('/');
+const JOURNAL = join(paths.firmware, 'firmware-update.json');
+const program = Buffer.from('program of a motor');
+const { firmware } = configSchema.parse({
+  version: 1,
+  platform: { url: 'http://127.0.0.1:1', accessToken: 'token' },
+  firmware: { requireSignature: false, handlers: [{ title: 'motor', program: '/bin/true' }] },
+});
+
+let disk: MemoryFiles;
+let clock: FakeClock;
+let stop: AbortController;
+let told: { values: object; state: string | undefined }[];
+let journal: () => { state: string; update?: Record<string, unknown>; history: object[]; settledOffer?: string; confirmedVersion?: string };
+let shared: JsonObject;
+let errors: string[];
+let running: Promise<void>;
+
+beforeEach(() => {
+  disk = new MemoryFiles();
+  clock = new FakeClock({ jitter: 0 });
+  stop = new AbortController();
+  told = [];
+  errors = [];
+  shared = {};
+  running = Promise.resolve();
+  journal = () => JSON.parse(disk.contentOf(JOURNAL).toString());
+});
+afterEach(async () => {
+  stop.abort();
+  await clock.advance(0);
+  await running;
+});
+
+function offerOf(changes: JsonObject = {}): JsonObject {
+  const checksum = createHash('sha256').update(program).digest('hex');
+  const fields: JsonObject = { title: 'motor', version: '7', checksum, size: program.length, ...changes };
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [`fw_${key}`, value]));
+}
+
+function deps(changes: Partial<UpdaterDeps> = {}): UpdaterDeps {
+  return {
+    kind: 'firmware',
+    config: firmware,
+    files: updateFiles(disk),
+    paths,
+    clock,
+    log: { ...silentLog, error: (_fields: object, message: string) => void errors.push(message) },
+    arch: process.arch,
+    runningVersion: '2.0.0',
+    deviceApi: {
+      getAttributes: async () => ({ client: {}, shared, empty: Object.keys(shared).length === 0 }),
+      getFirmware: async () => ({
+        lengthBytes: program.length,
+        stream: (async function* () {
+          yield program;
+        })(),
+      }),
+    },
+    getUrl: () => Promise.reject(new Error('no file lies elsewhere')),
+    report: async (values) => void told.push({ values, state: disk.paths.includes(JOURNAL) ? journal().state : undefined }),
+    vitals: () => ({ uploaded: true, reachable: true }),
+    requestRestart: () => {},
+    runHandler: async () => {},
+    newId: () => 'fresh',
+    ...changes,
+  };
+}
+
+async function start(changes: Partial<UpdaterDeps> = {}): Promise<FirmwareUpdater> {
+  const updater = await FirmwareUpdater.open(deps(changes));
+  running = updater.run(stop.signal);
+  await clock.advance(0);
+  return updater;
+}
+
+/** Lets the updater go on until nothing moves any more. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 40; turn += 1) await clock.advance(0);
+}
+
+/** The same for what real threads work on: an archive is decompressed. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 5_000 && !isSo(); turn += 1) {
+    await clock.advance(0);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  expect(isSo()).toBe(true);
+}
+
+const held = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+describe('what is told', () => {
+  it('is on the disk before', async () => {
+    const updater = await start();
+    updater.considerOffer(offerOf());
+    await settle();
+    const states = told.map(({ values, state }) => [(values as Record<string, unknown>).fw_state, state]);
+    expect(states).toEqual([
+      [undefined, undefined],
+      ['DOWNLOADING', 'downloading'],
+      ['DOWNLOADED', 'downloaded'],
+      ['VERIFIED', 'verified'],
+      ['UPDATING', 'applying'],
+      ['UPDATED', 'updated'],
+    ]);
+    expect(told[0]?.values).toEqual({ current_fw_title: 'turnstone', current_fw_version: '2.0.0' });
+    expect(told.at(-1)?.values).toEqual({ fw_state: 'UPDATED', current_fw_title: 'motor', current_fw_version: '7' });
+  });
+
+  it('at every start is what runs, and where the last run left off', async () => {
+    disk.put(JOURNAL, JSON.stringify({ format: 'turnstone-firmware-journal', version: 1, ...left('applying') }));
+    await start({ runHandler: (_handler, _image, signal) => held(signal) });
+    await settle();
+    expect(told.map(({ values }) => values)).toEqual([
+      { current_fw_title: 'turnstone', current_fw_version: '2.0.0' },
+      { fw_state: 'UPDATING' },
+      { fw_state: 'FAILED', fw_error: expect.stringContaining('ENOENT') },
+    ]);
+  });
+
+  it('of software is nothing before something happens', async () => {
+    await start({ kind: 'software' });
+    await settle();
+    expect(told).toEqual([]);
+  });
+
+  it('is told again after ten seconds when it could not be, the start only until it was', async () => {
+    let refusals = 2;
+    const taken: object[] = [];
+    const report: UpdaterDeps['report'] = async (values) => {
+      if (refusals-- > 0) throw new Error('the outbox is closed');
+      taken.push(values);
+    };
+    await start({ report });
+    await clock.advance(19_999);
+    expect([taken, errors]).toEqual([[], ['a step of the update was cut short', 'a step of the update was cut short']]);
+    await clock.advance(60_000);
+    expect(taken).toHaveLength(1);
+  });
+});
+
+describe('the end of an update', () => {
+  it.each(['UPDATED', 'FAILED'])('%s is told again until it was, and then no more', async (end) => {
+    let refusals = 3;
+    const report: UpdaterDeps['report'] = async (values) => {
+      if (values.fw_state === end && refusals-- > 0) throw new Error('the outbox is full');
+      told.push({ values, state: undefined });
+    };
+    const runHandler: UpdaterDeps['runHandler'] = async () => {
+      if (end === 'FAILED') throw new Error('no target');
+    };
+    const updater = await start({ report, runHandler });
+    updater.considerOffer(offerOf());
+    await settle();
+    await clock.advance(29_999);
+    expect(told.map(({ values }) => values)).not.toContainEqual(expect.objectContaining({ fw_state: end }));
+    expect(updater.status.history).toEqual([]);
+    await clock.advance(1);
+    await settle();
+    await clock.advance(60_000);
+    expect(told.filter(({ values }) => 'fw_state' in values && values.fw_state === end)).toHaveLength(1);
+    expect(updater.status).toMatchObject({ state: 'idle', history: [{ outcome: end }] });
+  });
+
+  it('is not waited for by a release that has to be given up, because its outbox takes nothing', async () => {
+    lay('giving-up', { title: 'turnstone', version: '2.0.0', from: '1.0.0' });
+    disk.put(join(paths.guard, 'trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0' }));
+    await updateFiles(disk).link('releases/2.0.0', join(paths.home, 'current'));
+    await start({ report: () => Promise.reject(new Error('the outbox is full')) });
+    await settle();
+    expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toContain('version=1.0.0');
+  });
+
+  it('is told by the next run when this one could not', async () => {
+    lay('failed', { reason: 'no target' });
+    await start();
+    await settle();
+    expect(told.at(-1)?.values).toEqual({ fw_state: 'FAILED', fw_error: 'no target' });
+    expect(journal().state).toBe('idle');
+  });
+});
+
+describe('what nobody needs any more', () => {
+  const images = (): string[] => disk.paths.filter((path) => path.startsWith(paths.firmware) && path !== JOURNAL);
+
+  it('goes with an offer that is withdrawn', async () => {
+    const getFirmware: UpdaterDeps['deviceApi']['getFirmware'] = async (_wanted, signal) => ({
+      lengthBytes: program.length,
+      stream: (async function* () {
+        yield program.subarray(0, 5);
+        await held(signal);
+      })(),
+    });
+    const updater = await start({ deviceApi: { ...deps().deviceApi, getFirmware } });
+    updater.considerOffer(offerOf());
+    await settle();
+    expect(images()).toContain(join(paths.firmware, 'image'));
+    updater.considerOffer({});
+    await settle();
+    expect([updater.status.state, images()]).toEqual(['idle', []]);
+  });
+
+  it('goes with an offer that was withdrawn while the agent was down, once the platform says so, and by a person who asks', async () => {
+    const getFirmware: UpdaterDeps['deviceApi']['getFirmware'] = (_wanted, signal) => held(signal);
+    const before = await start({ deviceApi: { ...deps().deviceApi, getFirmware } });
+    before.considerOffer(offerOf());
+    await settle();
+    stop.abort();
+    await running;
+    for (const tell of [
+      (updater: FirmwareUpdater) => updater.considerOffer({}),
+      (updater: FirmwareUpdater) => updater.check(stop.signal),
+    ]) {
+      stop = new AbortController();
+      const kept = disk.contentOf(JOURNAL);
+      const getAttributes: UpdaterDeps['deviceApi']['getAttributes'] = async ({ sharedKeys }) => ({
+        client: {},
+        shared: {},
+        // With a client attribute among what is asked for.
+        empty: sharedKeys !== undefined,
+      });
+      const updater = await start({ deviceApi: { getFirmware, getAttributes } });
+      await settle();
+      expect(updater.status.state).toBe('downloading');
+      await tell(updater);
+      await settle();
+      expect([updater.status.state, images()]).toEqual(['idle', []]);
+      stop.abort();
+      await running;
+      disk.put(JOURNAL, kept);
+    }
+  });
+
+  it.each([
+    ['firmware', ['image', 'image.progress', 'payload', 'handed-over']],
+    ['software', ['software-image', 'software-image.progress', 'software-payload']],
+  ] as const)('of %s goes at the start, but for what an update needs', async (kind, names) => {
+    for (const name of names) disk.put(join(paths.firmware, name), 'x');
+    disk.put(join(paths.firmware, 'request'), 'request=reboot\nid=7\n');
+    await start({ kind });
+    expect(images()).toEqual([join(paths.firmware, 'request')]);
+    stop.abort();
+    await running;
+    if (kind === 'software') return;
+    lay('downloaded');
+    disk.put(join(paths.firmware, 'image'), program);
+    await FirmwareUpdater.open(deps());
+    expect(images()).toContain(join(paths.firmware, 'image'));
+  });
+
+  it('keeps no update from beginning when it cannot be removed', async () => {
+    disk.put(join(paths.firmware, 'payload'), 'x');
+    disk.faults = { fail: (operation, path) => (operation === 'unlink' && path.endsWith('payload') ? { code: 'EUCLEAN' } : undefined) };
+    expect((await start()).status).toEqual({ running: '2.0.0', state: 'idle', history: [] });
+  });
+});
+
+describe('a start on a disk that does not answer', () => {
+  const TRIAL = join(paths.guard, 'trial');
+  it.each([
+    ['the journal', JOURNAL, 'read', 'EIO'],
+    ['the trial', TRIAL, 'open', 'EUCLEAN'],
+    ['the folder, a file in its place', paths.firmware, 'open', 'EEXIST'],
+    ['a spoilt journal, to be set aside on a disk that became read-only', JOURNAL, 'rename', 'EROFS'],
+  ])('lives without updates, says so, and goes on when it can: %s', async (_what, path, broken, code) => {
+    lay('failed', { reason: 'no target' });
+    if (broken === 'rename') disk.put(JOURNAL, 'spoilt');
+    if (path === TRIAL) {
+      await disk.unlink(JOURNAL);
+      disk.put(TRIAL, guardLines({ id: 'lost', version: '2.0.0', previous: '1.0.0' }));
+    }
+    disk.faults = { fail: (operation, at) => (operation === broken && at === path ? { code } : undefined) };
+    const updater = await start();
+    expect(updater.status).toMatchObject({ state: 'idle', fault: expect.stringContaining(code), history: [] });
+    updater.considerOffer(offerOf());
+    const never = new AbortController().signal;
+    await expect(updater.begin({ kind: 'file', path: '/media/release' }, never)).rejects.toMatchObject({
+      code: 'firmware/not-ready',
+      recovery: 'retry',
+    });
+    await expect(updater.check(never)).rejects.toMatchObject({ code: 'firmware/not-ready' });
+    await clock.advance(5 * 60_000);
+    expect([told, errors]).toEqual([[], expect.arrayContaining(['no update is possible while this cannot be read'])]);
+    expect(errors.filter((message) => message.startsWith('no update'))).toHaveLength(1);
+    disk.faults = {};
+    await clock.advance(60_000);
+    await settle();
+    expect(updater.status).not.toHaveProperty('fault');
+    if (path === TRIAL) expect(updater.status).toMatchObject({ state: 'trial', update: { from: '1.0.0' } });
+    else expect(updater.status.history.map(({ outcome }) => outcome)).toEqual(broken === 'rename' ? ['UPDATED'] : ['UPDATED', 'FAILED']);
+  });
+});
+
+/** A journal in the middle of an update. */
+function left(state: string, changes: object = {}): object {
+  const update = { id: 'one', title: 'motor', version: '7', source: 'platform', from: '2.0.0', startedAtMs: 5, unanswered: 0, attempts: 0 };
+  return { state, update: { ...update, ...changes }, history: [] };
+}
+
+const lay = (state: string, changes: object = {}): void =>
+  disk.put(JOURNAL, JSON.stringify({ format: 'turnstone-firmware-journal', version: 1, ...left(state, changes) }));
+
+describe('what is written before a step', () => {
+  it("is that an attached device's command was begun", async () => {
+    let attempts: unknown;
+    const updater = await start({
+      runHandler: async () => {
+        attempts = journal().update?.attempts;
+      },
+    });
+    updater.considerOffer(offerOf());
+    await settle();
+    expect(attempts).toBe(1);
+  });
+
+  it('is the boot in which the helper was asked, and how often it did not answer', async () => {
+    lay('requesting', { title: 'turnstone', version: '3.0.0', source: 'kept' });
+    await updateFiles(disk).link('releases/2.0.0', join(paths.home, 'current'));
+    await start();
+    await settle();
+    expect(journal()).toMatchObject({ state: 'swapping', update: { askedInBoot: 'boot-1', unanswered: 0, attempts: 0 } });
+    await clock.advance(15 * 60_000 + 2_000);
+    expect(journal()).toMatchObject({ state: 'swapping', update: { unanswered: 1 } });
+    expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toContain('version=3.0.0');
+    await clock.advance(31 * 60_000);
+    expect(journal()).toMatchObject({
+      state: 'idle',
+      history: [{ outcome: 'FAILED', reason: expect.stringContaining('does not answer') }],
+    });
+  });
+
+  it('is not the boot for any other step', async () => {
+    lay('applying');
+    disk.put(join(paths.firmware, 'image'), program);
+    await start({ runHandler: (_handler, _image, signal) => held(signal) });
+    await settle();
+    expect(journal().update).not.toHaveProperty('askedInBoot');
+    expect(journal().update?.attempts).toBe(1);
+  });
+});
+
+describe('an end', () => {
+  it('is remembered, the latest first, and settles its offer', async () => {
+    const updater = await start();
+    updater.considerOffer(offerOf());
+    await settle();
+    await clock.advance(1_000);
+    updater.considerOffer(offerOf({ title: 'toaster' }));
+    await settle();
+    expect(updater.status.history).toEqual([
+      {
+        title: 'toaster',
+        version: '7',
+        from: '2.0.0',
+        outcome: 'FAILED',
+        reason: 'nothing here is called "toaster"',
+        startedAtMs: clock.wallMs(),
+        endedAtMs: clock.wallMs(),
+      },
+      {
+        title: 'motor',
+        version: '7',
+        from: '2.0.0',
+        outcome: 'UPDATED',
+        startedAtMs: expect.any(Number),
+        endedAtMs: clock.wallMs() - 1_000,
+      },
+    ]);
+    expect(updater.status.offered).toEqual({ title: 'toaster', version: '7', settled: true });
+    expect(journal().settledOffer).toMatch(/^[0-9a-f]{32}$/);
+    expect(journal()).not.toHaveProperty('update');
+  });
+
+  it('of something attached confirms no release; of the agent it does', async () => {
+    const updater = await start();
+    updater.considerOffer(offerOf());
+    await settle();
+    expect(updater.status).not.toHaveProperty('confirmed');
+    updater.considerOffer(offerOf({ title: 'turnstone', version: '2.0.0' }));
+    await settle();
+    expect(updater.status.confirmed).toBe('2.0.0');
+    expect(journal().confirmedVersion).toBe('2.0.0');
+  });
+
+  it('by withdrawal leaves no trace', async () => {
+    const getFirmware: UpdaterDeps['deviceApi']['getFirmware'] = (_wanted, signal) => held(signal);
+    const updater = await start({ deviceApi: { ...deps().deviceApi, getFirmware } });
+    updater.considerOffer(offerOf());
+    await settle();
+    expect(updater.status.state).toBe('downloading');
+    updater.considerOffer({});
+    await settle();
+    expect(journal()).toMatchObject({ state: 'idle', history: [] });
+    expect(journal()).not.toHaveProperty('settledOffer');
+    expect(updater.status).not.toHaveProperty('offered');
+  });
+});
+
+describe('the status', () => {
+  it('shows an update under way', async () => {
+    const getFirmware: UpdaterDeps['deviceApi']['getFirmware'] = async (_wanted, signal) => ({
+      lengthBytes: program.length,
+      stream: (async function* () {
+        yield program.subarray(0, 5);
+        await held(signal);
+      })(),
+    });
+    const updater = await start({ deviceApi: { ...deps().deviceApi, getFirmware } });
+    expect(updater.status).toEqual({ running: '2.0.0', state: 'idle', history: [] });
+    updater.considerOffer(offerOf());
+    expect(updater.status).toMatchObject({ state: 'idle', beginning: true, offered: { settled: false } });
+    await settle();
+    expect(updater.status).toMatchObject({
+      state: 'downloading',
+      reported: 'DOWNLOADING',
+      update: { title: 'motor', version: '7', from: '2.0.0' },
+      receivedBytes: 5,
+      sizeBytes: program.length,
+      offered: { title: 'motor', version: '7', settled: false },
+    });
+    expect(updater.status).not.toHaveProperty('beginning');
+    updater.considerOffer({});
+    await settle();
+    expect(updater.status).toEqual({ running: '2.0.0', state: 'idle', history: [] });
+  });
+
+  it('says of an update what it is and no more: the address of its file may be a key by itself', async () => {
+    const getFirmware: UpdaterDeps['deviceApi']['getFirmware'] = (_wanted, signal) => held(signal);
+    const updater = await start({ deviceApi: { ...deps().deviceApi, getFirmware } });
+    updater.considerOffer(offerOf({ url: 'https://files.example/motor?signature=fixture' }));
+    await settle();
+    expect(updater.status.update).toEqual({ title: 'motor', version: '7', from: '2.0.0', startedAtMs: expect.any(Number) });
+    expect(JSON.stringify(updater.status)).not.toContain('fixture');
+  });
+
+  it('shows nothing of a download in any other state, and nothing to begin once its offer is settled', async () => {
+    const updater = await start({ runHandler: (_handler, _image, signal) => held(signal) });
+    updater.considerOffer(offerOf({ size: 0 }));
+    await settle();
+    expect(updater.status).toMatchObject({ state: 'applying', reported: 'UPDATING' });
+    expect(updater.status).not.toHaveProperty('receivedBytes');
+    expect(updater.status).not.toHaveProperty('sizeBytes');
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    const again = await start();
+    again.considerOffer(offerOf({ size: 0 }));
+    await settle();
+    expect(again.status).toMatchObject({ state: 'idle', offered: { settled: true } });
+    expect(again.status).not.toHaveProperty('beginning');
+  });
+});
+
+describe("a person's wish", () => {
+  const path = '/media/release';
+  const wish = { kind: 'file', path } as const;
+  const never = new AbortController().signal;
+
+  it('is shown from the moment it is taken, and no other is taken then', async () => {
+    disk.put(path, makeImage({ release: '3.0.0' }).bytes);
+    const updater = await start();
+    const begun = updater.begin(wish, never);
+    expect(updater.status).toMatchObject({ state: 'idle', beginning: true });
+    await expect(updater.begin(wish, never)).rejects.toMatchObject({ code: 'firmware/busy', recovery: 'retry' });
+    await begun;
+    expect(updater.status.beginning ?? updater.status.state).not.toBe('idle');
+    await expect(updater.begin({ kind: 'back', version: '1.0.0' }, never)).rejects.toMatchObject({ code: 'firmware/busy' });
+    await until(() => updater.status.history.length === 1 && updater.status.state === 'idle');
+    expect(updater.status.history).toMatchObject([
+      { version: '3.0.0', outcome: 'FAILED', reason: expect.stringContaining('installed release') },
+    ]);
+    expect(updater.status).not.toHaveProperty('beginning');
+    disk.put('/opt/turnstone/releases/1.0.0/node', 'x');
+    await expect(updater.begin({ kind: 'back', version: '1.0.0' }, never)).resolves.toBeUndefined();
+  });
+
+  it('is busy while an offer that has begun is still being written', async () => {
+    disk.put(path, makeImage({ release: '3.0.0' }).bytes);
+    const written = Promise.withResolvers<void>();
+    const updater = await start();
+    disk.faults = { delay: (operation, at) => (operation === 'write' && at.startsWith(JOURNAL) ? written.promise : undefined) };
+    updater.considerOffer(offerOf());
+    await settle();
+    await expect(updater.begin(wish, never)).rejects.toMatchObject({ code: 'firmware/busy' });
+    written.resolve();
+    await settle();
+    expect(updater.status.history).toMatchObject([{ version: '7', outcome: 'UPDATED' }]);
+  });
+
+  it('is begun once, also when its beginning could not be told', async () => {
+    disk.put(path, makeImage({ release: '3.0.0' }).bytes);
+    let refusals = 0;
+    const report: UpdaterDeps['report'] = async (values) => {
+      if ('fw_state' in values && refusals++ === 0) throw new Error('the outbox is full');
+    };
+    const updater = await start({ report });
+    await updater.begin(wish, never);
+    await until(() => updater.status.history.length === 1 && updater.status.state === 'idle');
+    await clock.advance(60_000);
+    expect(updater.status.history).toHaveLength(1);
+    expect(updater.status).not.toHaveProperty('beginning');
+  });
+
+  it('that is refused leaves no image behind', async () => {
+    disk.put(path, 'no release');
+    const updater = await start();
+    await expect(updater.begin(wish, never)).rejects.toMatchObject({ code: 'firmware/bad-archive' });
+    expect(disk.paths).toEqual([path]);
+  });
+
+  it('keeps an offer waiting while its file is copied', async () => {
+    disk.put(path, makeImage({ release: '3.0.0' }).bytes);
+    const free = Promise.withResolvers<void>();
+    const updater = await start();
+    disk.faults = { delay: (operation, at) => (operation === 'open' && at === path ? free.promise : undefined) };
+    const begun = updater.begin(wish, never);
+    updater.considerOffer(offerOf());
+    await settle();
+    expect(updater.status).toMatchObject({ state: 'idle', beginning: true });
+    free.resolve();
+    await begun;
+    await until(() => updater.status.history.length === 2);
+    expect(updater.status.history.map(({ version }) => version)).toEqual(['7', '3.0.0']);
+  });
+
+  it('that cannot be read is refused to the person, and the next is taken', async () => {
+    const updater = await start();
+    await expect(updater.begin(wish, never)).rejects.toThrow('ENOENT');
+    expect(updater.status).toEqual({ running: '2.0.0', state: 'idle', history: [] });
+    disk.put(path, makeImage({ release: '3.0.0' }).bytes);
+    await expect(updater.begin(wish, never)).resolves.toBeUndefined();
+  });
+});
+
+describe('asking the platform', () => {
+  it('for the offer takes what it answers, but not an empty answer', async () => {
+    const updater = await start();
+    shared = offerOf();
+    await updater.readOffer(stop.signal);
+    expect(updater.status.offered).toMatchObject({ title: 'motor' });
+    shared = {};
+    await updater.readOffer(stop.signal);
+    expect(updater.status.offered).toMatchObject({ title: 'motor' });
+  });
+
+  it('to try again forgets that the offer was settled, once, and only while nothing is under way', async () => {
+    let attempts = 0;
+    const runHandler: UpdaterDeps['runHandler'] = async (_handler, _image, signal) => {
+      attempts += 1;
+      if (attempts === 2) await held(signal);
+    };
+    const updater = await start({ runHandler });
+    shared = offerOf();
+    await updater.check(stop.signal);
+    await settle();
+    expect([attempts, journal().settledOffer]).toEqual([1, expect.any(String)]);
+    await updater.check(stop.signal);
+    expect(updater.status).toMatchObject({ beginning: true, offered: { settled: false } });
+    await settle();
+    expect([attempts, updater.status.state]).toEqual([2, 'applying']);
+    expect(journal()).not.toHaveProperty('settledOffer');
+    await updater.check(stop.signal);
+    expect(journal().state).toBe('applying');
+  });
+
+  it('to try again does nothing where nothing is offered', async () => {
+    const updater = await start();
+    await updater.check(stop.signal);
+    expect(disk.paths).toEqual([]);
+  });
+});
+
+describe('a run', () => {
+  it('ends quietly when it is stopped in the middle of a step', async () => {
+    const report: UpdaterDeps['report'] = (values) => ('fw_state' in values ? held(stop.signal) : Promise.resolve());
+    const updater = await start({ report });
+    updater.considerOffer(offerOf());
+    await settle();
+    stop.abort(new Error('stop'));
+    await running;
+    expect(errors).toEqual([]);
+    expect(journal().state).toBe('downloading');
+  });
+
+  it('goes on with a step that a full disk cut short, ten seconds later', async () => {
+    const updater = await start();
+    disk.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) };
+    updater.considerOffer(offerOf());
+    await settle();
+    expect([errors, updater.status.state]).toEqual([['a step of the update was cut short'], 'idle']);
+    disk.faults = {};
+    await clock.advance(9_999);
+    expect(updater.status.state).toBe('idle');
+    await clock.advance(1);
+    await settle();
+    expect(updater.status.history).toMatchObject([{ outcome: 'UPDATED' }]);
+  });
+
+  it('finds a trial that its journal has lost, but not beside another update', async () => {
+    disk.put(join(paths.guard, 'trial'), guardLines({ id: 'lost', version: '2.0.0', previous: '1.0.0' }));
+    expect((await FirmwareUpdater.open(deps())).status).toMatchObject({ state: 'trial', update: { from: '1.0.0' } });
+    lay('applying');
+    expect((await FirmwareUpdater.open(deps())).status).toMatchObject({ state: 'applying', update: { title: 'motor' } });
+  });
+});

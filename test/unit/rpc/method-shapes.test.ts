@@ -1,0 +1,254 @@
+/** What methods take and do, exactly: what `listMethods` tells is what is checked, and programs and sensors do what is declared. */
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import type { JsonValue } from '../../../src/host/json.ts';
+import { runProgram } from '../../../src/host/run-program.ts';
+import { type ActuatorDoor, actuatorMethods, stateAsJson } from '../../../src/rpc/actuator-methods.ts';
+import { builtInMethods } from '../../../src/rpc/built-in-methods.ts';
+import { declaredMethods, methodLeaves } from '../../../src/rpc/declared-methods.ts';
+import { MethodTable } from '../../../src/rpc/method-table.ts';
+import type { MethodLeave, RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const never = new AbortController().signal;
+const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
+
+const QUIET = { desired: undefined, value: undefined, by: undefined, pulsing: false, fault: undefined } as const;
+
+/** Actuators that take what they are given, and say what was asked of them. */
+class Door implements Pick<ActuatorDoor, 'set' | 'pulse' | 'read' | 'settings'> {
+  asked: unknown[] = [];
+  set: ActuatorDoor['set'] = async (name, value, { by }) => {
+    this.asked.push(['set', name, value, by]);
+    return { ...QUIET, name, value: typeof value === 'number' ? value : undefined };
+  };
+  pulse: ActuatorDoor['pulse'] = async (name, { durationMs, by }) => {
+    this.asked.push(['pulse', name, durationMs, by]);
+    return { ...QUIET, name, value: false };
+  };
+  read: ActuatorDoor['read'] = async (name) => ({ ...QUIET, name, pulsing: true, fault: 'gone' });
+  settings: ActuatorDoor['settings'] = (name) =>
+    relaySettings(name, { valueType: name === 'dim' ? 'number' : 'boolean', limits: { min: 1, max: 9 } });
+}
+
+let door: Door;
+let ends: string[];
+let clock: FakeClock;
+beforeEach(() => {
+  door = new Door();
+  ends = [];
+  clock = new FakeClock();
+});
+
+// The methods under test use no more of it than the class above has.
+const actuators = (): ActuatorDoor => door as unknown as ActuatorDoor;
+const builtIn = (): readonly RpcMethod[] =>
+  builtInMethods({
+    getStatus: () => ({ a: 1 }),
+    readSensor: async (name) => [{ key: name, value: 1 }],
+    outboxStatus: () => ({ b: 2 }),
+    diagnose: () => ({ c: 3 }),
+    setLogLevel: (level) => ends.push(level),
+    restart: () => ends.push('restart'),
+    reboot: () => ends.push('reboot'),
+  });
+const declared = (
+  configs: Record<string, RpcMethodConfig>,
+  readSensor = async (name: string): Promise<JsonValue> => ({ name }),
+): readonly RpcMethod[] => declaredMethods(configs, { actuators: actuators(), readSensor, clock: systemClock, runProgram });
+const tableOf = (methods: readonly RpcMethod[], leaves: Record<string, MethodLeave> = {}): MethodTable =>
+  new MethodTable({ clock, methods, leaves, locked: () => false });
+async function listed(methods: readonly RpcMethod[], leaves: Record<string, MethodLeave> = {}): Promise<Record<string, JsonValue>[]> {
+  const list = await tableOf(methods, leaves).admit('listMethods', {}).run({}, { note: undefined, signal: never });
+  return (list as Record<string, JsonValue>[]).map(({ description, ...rest }) => {
+    expect(String(description).length).toBeGreaterThan(8);
+    return rest;
+  });
+}
+async function call(methods: readonly RpcMethod[], name: string, params: JsonValue, signal = never): Promise<JsonValue> {
+  const method = tableOf(methods).admit(name, params);
+  const note = method.prepare?.(params);
+  return await method.run(params, { note, signal });
+}
+
+describe('what is told of a method', () => {
+  it('is its shape, its time and whether it moves', async () => {
+    const name = { type: 'string', maxLength: 64, description: expect.stringContaining('as the configuration calls it') };
+    const value = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
+    const shut = { type: 'object', additionalProperties: false };
+    const nothing = { description: 'nothing' };
+    const durationMs = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
+    const level = { type: 'string', enum: ['debug', 'info', 'warn', 'error'] };
+    expect(await listed([...builtIn(), ...actuatorMethods(actuators())])).toEqual([
+      { name: 'getStatus', params: nothing, deadlineMs: 8_000, moves: false },
+      { name: 'readSensor', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
+      { name: 'outboxStatus', params: nothing, deadlineMs: 8_000, moves: false },
+      { name: 'diagnose', params: nothing, deadlineMs: 8_000, moves: false },
+      { name: 'setLogLevel', params: { ...shut, properties: { level }, required: ['level'] }, deadlineMs: 8_000, moves: false },
+      { name: 'restart', params: nothing, deadlineMs: 8_000, moves: true },
+      { name: 'reboot', params: nothing, deadlineMs: 8_000, moves: true },
+      {
+        name: 'setActuator',
+        params: { ...shut, properties: { name, value }, required: ['name', 'value'] },
+        deadlineMs: 8_000,
+        moves: true,
+      },
+      { name: 'getActuator', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
+      {
+        name: 'pulse',
+        params: { ...shut, properties: { name, durationMs }, required: ['name', 'durationMs'] },
+        deadlineMs: 8_000,
+        moves: true,
+      },
+      { name: 'toggle', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: true },
+      { name: 'listMethods', params: {}, deadlineMs: 1_000, moves: false },
+    ]);
+  });
+
+  it('is what the configuration allows of it, and nothing of what it forbids', async () => {
+    const configs = {
+      getStatus: config({ deadlineMs: 5, mostPerMinute: 3, allowed: { type: 'object' } }),
+      reboot: config({ enabled: false }),
+    };
+    const list = await listed(builtIn(), methodLeaves(configs));
+    expect(list[0]).toEqual({
+      name: 'getStatus',
+      params: { description: 'nothing' },
+      deadlineMs: 5,
+      mostPerMinute: 3,
+      allowed: { type: 'object' },
+      moves: false,
+    });
+    expect(list.map(({ name }) => name)).not.toContain('reboot');
+    expect(tableOf(builtIn(), methodLeaves(configs)).admit('getStatus', {}).deadlineMs).toBe(5);
+  });
+
+  it('is the range of the actuator that it sets, where nothing else is declared', async () => {
+    const list = await listed(
+      declared({
+        dim: config({ actuator: 'dim' }),
+        full: config({ actuator: 'dim', value: 9 }),
+        own: config({ actuator: 'dim', params: { type: 'null' }, description: 'As the owner says.' }),
+        ring: config({ actuator: 'bell', pulseMs: 20 }),
+        roof: config({ sensor: 'roof', params: { type: 'string' } }),
+      }),
+    );
+    const range = { minimum: 1, maximum: 9 };
+    expect(list.slice(0, 5)).toEqual([
+      {
+        name: 'dim',
+        params: { type: ['number', 'object'], ...range, properties: { value: { type: 'number', ...range } } },
+        deadlineMs: 8_000,
+        moves: true,
+      },
+      { name: 'full', params: {}, deadlineMs: 8_000, moves: true },
+      { name: 'own', params: { type: 'null' }, deadlineMs: 8_000, moves: true },
+      { name: 'ring', params: {}, deadlineMs: 8_000, moves: true },
+      { name: 'roof', params: { type: 'string' }, deadlineMs: 1_000, moves: false },
+    ]);
+  });
+});
+
+describe('a built-in method', () => {
+  it('gives what the agent says', async () => {
+    const methods = builtIn();
+    expect(await call(methods, 'getStatus', null)).toEqual({ a: 1 });
+    expect(await call(methods, 'outboxStatus', null)).toEqual({ b: 2 });
+    expect(await call(methods, 'diagnose', null)).toEqual({ c: 3 });
+    expect(await call(methods, 'readSensor', { name: 'roof' })).toEqual([{ key: 'roof', value: 1 }]);
+    expect(await call(methods, 'setLogLevel', { level: 'warn' })).toEqual({ level: 'warn' });
+    expect(ends).toEqual(['warn']);
+  });
+
+  it('is asked for by its own params, not by what every object has', async () => {
+    const readSensor = builtIn().find(({ name }) => name === 'readSensor');
+    for (const params of [null, 'roof', ['roof'], {}, JSON.parse('{"__proto__":{"name":"roof"}}') as JsonValue])
+      expect(await readSensor?.run(params, { note: undefined, signal: never })).toEqual([{ key: '', value: 1 }]);
+  });
+
+  it('is a read, a set or a movement', () => {
+    expect(builtIn().map(({ name, effect }) => [name, effect])).toEqual([
+      ['getStatus', 'read'],
+      ['readSensor', 'read'],
+      ['outboxStatus', 'read'],
+      ['diagnose', 'read'],
+      ['setLogLevel', 'set'],
+      ['restart', 'move'],
+      ['reboot', 'move'],
+    ]);
+  });
+});
+
+describe('a declared method', () => {
+  it('sets its actuator, by what is declared before what is asked', async () => {
+    const methods = declared({
+      dim: config({ actuator: 'dim' }),
+      full: config({ actuator: 'dim', value: 9 }),
+      off: config({ actuator: 'dim', value: false }),
+    });
+    const plain = (name: string): RpcMethod | undefined => methods.find((method) => method.name === name);
+    for (const params of [5, { value: 6 }, { value: null }, {}, null, JSON.parse('{"__proto__":{"value":3}}') as JsonValue])
+      await plain('dim')?.run(params, { note: undefined, signal: never });
+    for (const name of ['full', 'off']) await plain(name)?.run({ value: 3 }, { note: undefined, signal: never });
+    expect(door.asked.map((asked) => (asked as unknown[])[2])).toEqual([5, 6, null, null, null, null, 9, false]);
+    expect(door.asked[0]).toEqual(['set', 'dim', 5, 'rpc']);
+  });
+
+  it('pulses for as long as is declared', async () => {
+    const ring = declared({ ring: config({ actuator: 'bell', pulseMs: 20 }) })[0];
+    expect(await ring?.run({ durationMs: 5 }, { note: undefined, signal: never })).toEqual({ name: 'bell', value: false });
+    expect(door.asked).toEqual([['pulse', 'bell', 20, 'rpc']]);
+  });
+
+  it('reads its sensor, and passes the end of its time on', async () => {
+    let seen: AbortSignal | undefined;
+    const readSensor = async (name: string, signal?: AbortSignal): Promise<JsonValue> => {
+      seen = signal;
+      return { name };
+    };
+    expect(await call(declared({ roof: config({ sensor: 'roof' }) }, readSensor), 'roof', null)).toEqual({ name: 'roof' });
+    expect(seen).toBe(never);
+  });
+
+  it.each<[string, string, unknown]>([
+    ['gives what a program said', 'echo said {word}', { stdout: 'said a b\n' }],
+    ['gives what it complained of, too', 'echo out; echo {word} >&2', { stdout: 'out\n', stderr: 'a b\n' }],
+    ['says that a long output was cut', 'head -c 20000 /dev/zero | tr "\\0" x', { stdout: 'x'.repeat(16 * 1024), cut: true }],
+  ])('%s', async (_, script, result) => {
+    const command = { program: '/bin/sh', arguments: ['-c', script.replace('{word}', '"$1"'), 'sh', '{word}'], idempotent: false };
+    expect(await call(declared({ run: config({ command }) }), 'run', { word: 'a b' })).toEqual(result);
+  });
+
+  it.each<[string, string]>([
+    ['echo one; echo two >&2; exit 3', 'the program ended with 3: two'],
+    ['kill -TERM $$', 'the program was ended by SIGTERM: '],
+  ])('fails as its program did: %s', async (script, message) => {
+    const command = { program: '/bin/sh', arguments: ['-c', script], idempotent: true };
+    await expect(call(declared({ run: config({ command }) }), 'run', [])).rejects.toMatchObject({ code: 'rpc/program-failed', message });
+  });
+
+  it('keeps of a complaint no more than 200 characters', async () => {
+    const command = { program: '/bin/sh', arguments: ['-c', 'head -c 500 /dev/zero | tr "\\0" x >&2; exit 1'], idempotent: true };
+    await expect(call(declared({ run: config({ command }) }), 'run', null)).rejects.toMatchObject({
+      message: `the program ended with 1: ${'x'.repeat(200)}`,
+    });
+  });
+
+  it('refuses what its program cannot be given before anything is begun', async () => {
+    const command = { program: '/bin/echo', arguments: ['{word}'], idempotent: false };
+    const method = declared({ run: config({ command }) })[0];
+    for (const params of [null, {}, { word: ['a'] }, { word: '--help' }])
+      expect(() => method?.prepare?.(params)).toThrow(expect.objectContaining({ code: 'host/bad-argument' }));
+    expect(method?.prepare?.({ word: 'a' })).toBeUndefined();
+  });
+});
+
+it('the state of an actuator is told with what is known of it, and nothing else', () => {
+  expect(stateAsJson({ ...QUIET, name: 'a' })).toEqual({ name: 'a', value: null });
+  expect(stateAsJson({ ...QUIET, name: 'a', value: 0, by: 'rpc', pulsing: true, fault: 'stuck' })).toEqual({
+    ...{ name: 'a', value: 0, by: 'rpc', pulsing: true, fault: 'stuck' },
+  });
+});

@@ -1,0 +1,25 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { EventStreams } from '../../../src/status/event-streams.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+/** An answer that nobody takes: all that is written stays in it. */
+function untaken(): ServerResponse {
+  return new ServerResponse(new IncomingMessage(new Socket()));
+}
+
+describe('EventStreams', () => {
+  it('cuts off a page that takes nothing, before it holds much memory', async () => {
+    const clock = new FakeClock();
+    const streams = new EventStreams({ clock, tick: () => 'x'.repeat(100_000) });
+    const page = untaken();
+    streams.add(page, '');
+    await clock.advance(3_000);
+    expect(page.destroyed).toBe(false);
+    await clock.advance(1_000);
+    expect(page.destroyed).toBe(true);
+    expect(page.writableLength).toBeLessThan(512 * 1024);
+    streams.close();
+  });
+});

@@ -1,0 +1,430 @@
+/** Uploads from a real outbox to platforms that are ill in many ways, for hours: no good entry is lost or held up, and a bad one is found. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
+import { UploadBench } from '../../support/upload-bench.ts';
+
+const ACCEPTED: UploadAnswer = { kind: 'accepted' };
+const REFUSED: UploadAnswer = { kind: 'refused', status: 500, text: '{"status":500}' };
+const SILENT: UploadAnswer = { kind: 'busy', status: 500, text: '' };
+const TOO_LARGE: UploadAnswer = { kind: 'too-large', status: 413 };
+const CUT: UploadAnswer = { kind: 'busy', text: 'no answer', cut: true };
+
+let gateway: UploadBench;
+afterEach(() => gateway.close());
+
+const has = (rows: TelemetryRows, start: string): boolean => rows.keys.some((key) => key.startsWith(start));
+const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_none, at) => `${name}${at}`);
+
+describe('an entry that the platform refuses', () => {
+  it.each([
+    ['500 with text', REFUSED, '500 {"status":500}', 4],
+    // Which a limit of posts would say, too.
+    ['an empty 500', SILENT, '500 without a reason', 6],
+    ['413 beyond what it took before', TOO_LARGE, '413 too large', 4],
+  ])(
+    'by %s is rejected after three contacts ten minutes apart, and all others are delivered within minutes',
+    async (_name, fault, text, withinMinutes) => {
+      gateway = await UploadBench.open();
+      gateway.answer = (rows) => (has(rows, 'bad') ? fault : ACCEPTED);
+      await gateway.commit([...numbered('a', 700), 'bad', ...numbered('b', 300)], {});
+      // Larger than all that was taken.
+      if (fault === TOO_LARGE) await gateway.fixture.commit(gateway.outbox, [gateway.fixture.entry('bad-large', 'x'.repeat(300_000))]);
+      await gateway.minutes(withinMinutes);
+      for (const key of [...numbered('a', 700), ...numbered('b', 300)]) expect(gateway.taken).toContain(key);
+      await gateway.minutes(15);
+      expect(await gateway.rejected()).toEqual([]);
+      await gateway.minutes(20);
+      expect(await gateway.rejected()).toEqual(fault === TOO_LARGE ? ['bad-large'] : ['bad']);
+      const [rejected] = await gateway.outbox.rejected();
+      expect(rejected?.answer).toBe(text);
+      expect(gateway.outbox.status().dropped).toBe(0);
+    },
+  );
+
+  it('is not judged while nothing else waits that could show whether the platform is well', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
+    await gateway.commit(['bad']);
+    await gateway.minutes(120, []);
+    expect(await gateway.rejected()).toEqual([]);
+    expect(gateway.outbox.status()).toMatchObject({ heldEntries: 1, dropped: 0 });
+    expect(gateway.uploader.state).toMatchObject({ state: 'idle', reason: '1 entries that the platform refused are tried again later' });
+    await gateway.minutes(40);
+    expect(await gateway.rejected()).toEqual(['bad']);
+  });
+
+  it('does not hold up others, however many are like it', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
+    await gateway.commit(numbered('bad', 40), { class: 'alarm' });
+    await gateway.commit(numbered('good', 40));
+    await gateway.minutes(20);
+    expect(gateway.taken).toEqual(expect.arrayContaining(numbered('good', 40)));
+    await gateway.minutes(220);
+    expect((await gateway.rejected()).sort()).toEqual(numbered('bad', 40).sort());
+    expect(gateway.mostFailuresAMinute).toBeLessThanOrEqual(30);
+  });
+
+  it('goes undelivered after a day when it was never judged, and is counted so', async () => {
+    gateway = await UploadBench.open();
+    // It is no larger than others that went through.
+    gateway.answer = (rows) => (rows.values.includes('same size') ? TOO_LARGE : ACCEPTED);
+    await gateway.fixture.commit(gateway.outbox, [gateway.fixture.entry('k', 'the larger size')]);
+    await gateway.fixture.commit(gateway.outbox, [gateway.fixture.entry('k', 'same size')]);
+    for (let hour = 0; hour < 23; hour += 1) {
+      await gateway.commit(['live']);
+      await gateway.fixture.clock.advance(3_600_000);
+    }
+    expect(gateway.outbox.status()).toMatchObject({ rejected: 0, dropped: 0, heldEntries: 1 });
+    await gateway.minutes(120);
+    expect(gateway.outbox.status()).toMatchObject({ rejected: 0, dropped: 1, heldEntries: 0 });
+  });
+
+  it('keeps nothing good from being sent at a stop, though it is due', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
+    await gateway.commit(['bad', 'good']);
+    await gateway.minutes(5);
+    await gateway.stop();
+    await gateway.commit(['last']);
+    await gateway.fixture.clock.advance(900_000);
+    await gateway.uploader.drain(new AbortController().signal);
+    expect(gateway.posts.at(-1)).toMatchObject({ keys: ['last'], answer: ACCEPTED });
+    expect(gateway.outbox.status().heldEntries).toBe(1);
+  });
+
+  it('costs no byte of a budget that is spent', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
+    await gateway.commit(['bad']);
+    await gateway.minutes(1);
+    gateway.limitBytes = 0;
+    const before = gateway.posts.length;
+    await gateway.minutes(30);
+    expect(gateway.posts.slice(before).filter(({ keys }) => keys.includes('bad'))).toEqual([]);
+    gateway.limitBytes = undefined;
+    await gateway.minutes(1);
+    expect(gateway.posts.slice(before).filter(({ keys }) => keys.includes('bad'))).not.toEqual([]);
+  });
+
+  it('waits when the disk cannot keep it among the rejected', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
+    gateway.files.faults = {
+      fail: (operation, path) => (operation === 'open' && path.endsWith('rejected.jsonl') ? { code: 'EIO' } : undefined),
+    };
+    await gateway.commit(['bad']);
+    await gateway.minutes(60);
+    expect(gateway.outbox.status()).toMatchObject({ rejected: 0, dropped: 0, heldEntries: 1 });
+    gateway.files.faults = {};
+    await gateway.minutes(15);
+    expect(await gateway.rejected()).toEqual(['bad']);
+  });
+});
+
+describe('a stop', () => {
+  it('sends all that waits although the disk takes longer for each look than anybody waits, and ends when nothing is left', async () => {
+    gateway = await UploadBench.open();
+    await gateway.stop();
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.commit(numbered('a', 300));
+    await gateway.fixture.clock.advance(60_000);
+    await gateway.commit(numbered('b', 300));
+    gateway.files.addFaults({
+      delay: (operation) => (operation === 'read' ? gateway.fixture.clock.sleep(4_000, new AbortController().signal) : undefined),
+    });
+    const startedMs = gateway.fixture.clock.monotonicMs();
+    await gateway.fixture.until(gateway.uploader.drain(new AbortController().signal));
+    expect(gateway.taken.toSorted()).toEqual(['fire', ...numbered('a', 300), ...numbered('b', 300)].toSorted());
+    expect(gateway.fixture.clock.monotonicMs() - startedMs).toBeLessThan(30_000);
+  });
+
+  it('waits for a disk that does not come back no longer than it may take, and not at all beside a platform that takes nothing', async () => {
+    gateway = await UploadBench.open();
+    await gateway.stop();
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.commit(['a']);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gateway.files.addFaults({ delay: (operation) => (operation === 'read' ? promise : undefined) });
+    const { clock } = gateway.fixture;
+    const over = new AbortController();
+    const drained = gateway.uploader.drain(over.signal);
+    let isOver = false;
+    void drained.then(() => {
+      isOver = true;
+    });
+    await clock.advance(30_000);
+    expect([isOver, gateway.taken]).toEqual([false, ['fire']]);
+    over.abort();
+    await drained;
+    await gateway.commit(['storm'], { class: 'alarm' });
+    gateway.answer = () => ({ kind: 'busy', status: 503, text: '' });
+    await gateway.fixture.until(gateway.uploader.drain(new AbortController().signal));
+    expect(gateway.posts.map(({ keys }) => keys)).toEqual([['fire'], ['storm']]);
+    resolve();
+  });
+});
+
+describe('an entry at which no answer comes in time', () => {
+  const POISONED: [string, UploadAnswer][] = [
+    ['504', { kind: 'busy', status: 504, text: '' }],
+    ['408', { kind: 'busy', status: 408, text: '' }],
+    ['a broken connection', CUT],
+  ];
+
+  it.each(POISONED)('but %s holds up others for seconds, alarms least of all, and goes when it passes', async (_name, fault) => {
+    gateway = await UploadBench.open();
+    let isPassable = false;
+    gateway.answer = (rows) => (has(rows, 'slow') && !isPassable ? fault : ACCEPTED);
+    await gateway.commit([...numbered('a', 70), 'slow1', ...numbered('b', 30)]);
+    await gateway.commit(['slow2', 'slow3'], { class: 'alarm' });
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.fixture.clock.advance(40_000);
+    expect(gateway.taken).toContain('fire');
+    await gateway.minutes(3);
+    expect(gateway.taken).toEqual(expect.arrayContaining([...numbered('a', 70), ...numbered('b', 30)]));
+    await gateway.minutes(300);
+    expect(gateway.taken.filter((key) => key === 'live')).toHaveLength(303);
+    expect(gateway.posts.filter(({ answer }) => answer.kind === 'busy').length).toBeLessThan(200);
+    isPassable = true;
+    await gateway.minutes(15);
+    expect(gateway.taken).toEqual(expect.arrayContaining(['slow1', 'slow2', 'slow3']));
+    expect([await gateway.rejected(), gateway.outbox.status().dropped]).toEqual([[], 0]);
+  });
+
+  it('stands aside for a day and no longer, and is counted', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'slow') ? CUT : ACCEPTED);
+    await gateway.commit(['slow']);
+    for (let hour = 0; hour < 23; hour += 1) {
+      await gateway.commit(['live']);
+      await gateway.fixture.clock.advance(3_600_000);
+    }
+    expect(gateway.outbox.status()).toMatchObject({ rejected: 0, dropped: 0, heldEntries: 1 });
+    await gateway.minutes(120);
+    expect(gateway.outbox.status()).toMatchObject({ rejected: 0, dropped: 1, heldEntries: 0 });
+  });
+
+  it('is no suspect for an outage, after which all goes together again', async () => {
+    gateway = await UploadBench.open();
+    await gateway.commit(['before']);
+    await gateway.fixture.clock.advance(1_000);
+    gateway.answer = () => CUT;
+    await gateway.commit(numbered('kept', 300));
+    await gateway.minutes(300);
+    const during = gateway.posts.length;
+    gateway.answer = () => ACCEPTED;
+    await gateway.drained();
+    expect(gateway.posts.slice(during).length).toBeLessThan(30);
+    expect(gateway.uploader.state.reason).toBeUndefined();
+  });
+
+  it('keeps nothing good from being sent at a stop', async () => {
+    gateway = await UploadBench.open();
+    await gateway.stop();
+    gateway.answer = (rows) => (has(rows, 'slow') ? CUT : has(rows, 'bad') ? REFUSED : ACCEPTED);
+    await gateway.commit(['slow'], { class: 'alarm' });
+    await gateway.commit([...numbered('a', 20), 'bad', ...numbered('b', 20)]);
+    const drained = gateway.uploader.drain(new AbortController().signal);
+    await gateway.fixture.until(drained);
+    expect(gateway.taken).toEqual(expect.arrayContaining([...numbered('a', 20), ...numbered('b', 20)]));
+    expect(gateway.outbox.status().heldEntries).toBe(2);
+  });
+
+  it('ends a stop when nothing passes', async () => {
+    gateway = await UploadBench.open();
+    await gateway.stop();
+    gateway.answer = () => CUT;
+    await gateway.commit(numbered('a', 2_000));
+    await gateway.fixture.until(gateway.uploader.drain(new AbortController().signal));
+    expect(gateway.posts).toHaveLength(12);
+  });
+});
+
+describe('a platform that is ill', () => {
+  const ILLNESSES: [string, (rows: TelemetryRows, post: number) => UploadAnswer][] = [
+    ['refuses everything', () => REFUSED],
+    ['says nothing but 500', () => SILENT],
+    ['finds everything too large', () => TOO_LARGE],
+    ['answers nothing in time', () => CUT],
+    ['refuses every second post', (_rows, post) => (post % 2 === 0 ? REFUSED : ACCEPTED)],
+    ['refuses two of three posts', (_rows, post) => (post % 3 === 0 ? ACCEPTED : REFUSED)],
+    ['refuses nine of ten posts', (_rows, post) => ((post * 7919) % 10 === 3 ? ACCEPTED : REFUSED)],
+    ['says 500 to every second post', (_rows, post) => (post % 2 === 0 ? SILENT : ACCEPTED)],
+    ['refuses what has more than three rows', (rows) => (rows.keys.length > 3 ? REFUSED : ACCEPTED)],
+  ];
+
+  it.each(ILLNESSES)('and %s for three hours costs no entry, and is asked at most once in two seconds', async (_name, answer) => {
+    gateway = await UploadBench.open();
+    await gateway.commit(numbered('alarm', 12), { class: 'alarm' });
+    await gateway.commit(numbered('kept', 300));
+    gateway.answer = (rows) => answer(rows, gateway.posts.length);
+    await gateway.minutes(180);
+    expect(await gateway.rejected()).toEqual([]);
+    expect(gateway.mostFailuresAMinute).toBeLessThanOrEqual(31);
+    gateway.answer = () => ACCEPTED;
+    await gateway.minutes(1);
+    await gateway.drained();
+    expect(new Set(gateway.taken)).toEqual(new Set([...numbered('alarm', 12), ...numbered('kept', 300), 'live']));
+  });
+
+  it('gets what it refused, alarms before all, within a minute of being well again', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = () => REFUSED;
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.commit(numbered('kept', 5));
+    await gateway.minutes(60, []);
+    gateway.answer = () => ACCEPTED;
+    await gateway.minutes(1, []);
+    expect(gateway.outbox.status()).toMatchObject({ heldEntries: 0 });
+    expect(gateway.taken).toEqual(expect.arrayContaining(['fire', ...numbered('kept', 5)]));
+  });
+
+  it('does not make a good entry suspect by refusing it three times, when it took it in between', async () => {
+    gateway = await UploadBench.open();
+    let refuse = true;
+    gateway.answer = (rows) => (refuse && has(rows, 'odd') ? REFUSED : ACCEPTED);
+    await gateway.commit(['odd1', 'odd2']);
+    await gateway.minutes(15);
+    refuse = false;
+    await gateway.minutes(15);
+    expect(gateway.taken).toEqual(expect.arrayContaining(['odd1', 'odd2']));
+    refuse = true;
+    await gateway.commit(['odd3']);
+    await gateway.minutes(9);
+    refuse = false;
+    await gateway.minutes(15);
+    expect([await gateway.rejected(), gateway.outbox.status().heldEntries]).toEqual([[], 0]);
+  });
+});
+
+describe('an alarm', () => {
+  it('waits seconds and not minutes for an upload that does not end, of which half goes after it', async () => {
+    gateway = await UploadBench.open();
+    gateway.tookMs = (rows) => (rows.keys.length > 300 ? 600_000 : 0);
+    const { clock } = gateway.fixture;
+    await gateway.commit(numbered('k', 600));
+    await clock.advance(60_000);
+    expect(gateway.posts).toEqual([]);
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await clock.advance(5_000);
+    expect(gateway.posts.map(({ keys, answer }) => [keys[0], keys.length, answer.kind])).toEqual([
+      ['k0', 600, 'busy'],
+      ['fire', 1, 'accepted'],
+      ['k0', 300, 'accepted'],
+      ['k300', 300, 'accepted'],
+    ]);
+  });
+
+  it('that overtakes an upload of a stop goes, and the rest after it', async () => {
+    gateway = await UploadBench.open();
+    await gateway.stop();
+    gateway.tookMs = (rows) => (rows.keys.length > 300 ? 20_000 : 0);
+    await gateway.commit(numbered('k', 400));
+    const drained = gateway.uploader.drain(new AbortController().signal);
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.fixture.until(drained);
+    expect(gateway.taken).toEqual(['fire', ...numbered('k', 400)]);
+  });
+
+  it('ends no upload that may still be answered in its time, nor one for an alarm that stands aside', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
+    await gateway.commit(['bad'], { class: 'alarm' });
+    await gateway.minutes(1);
+    gateway.tookMs = (rows) => (rows.keys.length > 300 ? 60_000 : rows.keys.length > 50 ? 14_000 : 0);
+    await gateway.commit(numbered('k', 600));
+    await gateway.minutes(2, []);
+    expect(gateway.taken).toContain('k599');
+    await gateway.commit(numbered('n', 100));
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.minutes(1, []);
+    expect(gateway.posts.filter(({ answer }) => answer.kind === 'busy')).toEqual([]);
+    expect(gateway.taken).toEqual(expect.arrayContaining(['n99', 'fire']));
+  });
+});
+
+describe('the size of a post', () => {
+  it('meets a limit of data points a second, and everything drains', async () => {
+    gateway = await UploadBench.open();
+    let tokens = 100;
+    let filledMs = 0;
+    gateway.answer = (rows, atMs) => {
+      tokens = Math.min(100, tokens + ((atMs - filledMs) * 100) / 1_000);
+      filledMs = atMs;
+      if (rows.keys.length > tokens) return SILENT;
+      tokens -= rows.keys.length;
+      return ACCEPTED;
+    };
+    await gateway.commit(numbered('k', 2_000));
+    await gateway.drained();
+  });
+
+  it('is small behind a proxy that takes little, and the posts are few all the same; an alarm waits for none of them', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (rows.keys.length > 15 ? TOO_LARGE : ACCEPTED);
+    await gateway.commit(numbered('k', 2_000));
+    await gateway.minutes(1, []);
+    for (let alarm = 0; alarm < 5; alarm += 1) {
+      await gateway.commit([`fire${alarm}`], { class: 'alarm' });
+      await gateway.fixture.clock.advance(100);
+      expect(gateway.taken).toContain(`fire${alarm}`);
+    }
+    await gateway.drained();
+    const sentAt = gateway.posts.map(({ atMs }) => atMs);
+    expect(Math.max(...sentAt.map((from) => sentAt.filter((at) => at >= from && at < from + 60_000).length))).toBeLessThanOrEqual(70);
+  });
+
+  it.each([
+    ['six posts a minute', 6, 60_000],
+    ['sixty posts an hour', 60, 3_600_000],
+  ])(
+    'grows within a limit of %s, refilled steadily, until all that is read gets through, the past beside the present',
+    async (_name, posts, perMs) => {
+      gateway = await UploadBench.open();
+      let tokens = posts;
+      let filledMs = 0;
+      gateway.answer = (_rows, atMs) => {
+        tokens = Math.min(posts, tokens + ((atMs - filledMs) * posts) / perMs);
+        filledMs = atMs;
+        if (tokens < 1) return SILENT;
+        tokens -= 1;
+        return ACCEPTED;
+      };
+      await gateway.commit(numbered('kept', 3_000));
+      for (let step = 0; step < 1_440; step += 1) {
+        await gateway.commit([`live${step}`]);
+        await gateway.fixture.clock.advance(5_000);
+      }
+      expect(gateway.outbox.status()).toMatchObject({ rejected: 0, dropped: 0 });
+      expect(gateway.outbox.status().heldEntries).toBeLessThan((2 * perMs) / posts / 5_000 + 10);
+      expect(gateway.mostFailuresAMinute).toBeLessThanOrEqual(31);
+    },
+  );
+
+  it('is remembered: a limit of its own is met without failing again and again', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (rows.keys.length > 100 ? TOO_LARGE : ACCEPTED);
+    await gateway.commit(numbered('k', 2_000));
+    await gateway.minutes(2, []);
+    await gateway.commit(numbered('k', 2_000));
+    await gateway.minutes(2, []);
+    const failed = gateway.posts.filter(({ answer }) => answer.kind !== 'accepted');
+    expect(gateway.outbox.status().heldEntries).toBe(0);
+    expect(failed.length).toBeLessThan(15);
+  });
+
+  it('grows again when the line is quick again', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (rows.keys.length > 10 ? CUT : ACCEPTED);
+    await gateway.commit(numbered('k', 500));
+    await gateway.minutes(30, []);
+    expect(gateway.outbox.status().heldEntries).toBe(0);
+    gateway.answer = () => ACCEPTED;
+    for (let round = 0; round < 3; round += 1) {
+      await gateway.commit(numbered('k', 2_000));
+      await gateway.minutes(2, []);
+    }
+    expect(Math.max(...gateway.posts.slice(-20).map(({ keys }) => keys.length))).toBeGreaterThanOrEqual(1_000);
+  });
+});

@@ -1,0 +1,117 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/host/log.ts';
+import { StateFile } from '../../../src/host/state-file.ts';
+import type { TelemetryEntry } from '../../../src/outbox/telemetry-entry.ts';
+import { type KeyRules, ReportRules } from '../../../src/telemetry/report-rules.ts';
+import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from '../../../src/telemetry/standing-states.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+
+let files: MemoryFiles;
+let clock: FakeClock;
+/** What the platform shows: the last value of each key. */
+let platform: Record<string, unknown>;
+let classes: Record<string, string>;
+let standing: StandingStates;
+beforeEach(() => {
+  files = new MemoryFiles();
+  clock = new FakeClock();
+  platform = {};
+  classes = {};
+});
+
+/** A life of the agent with these rules, one value a second; the power may go at its end. */
+async function life(rules: KeyRules, ...values: number[]): Promise<void> {
+  standing = await StandingStates.open(
+    new StateFile({ ...STANDING_STATES_FORMAT, path: '/state/standing.json', files, clock, log: silentLog }),
+  );
+  const report = (entries: readonly TelemetryEntry[]): void => {
+    for (const { key, value, class: entryClass } of entries) [platform[key], classes[key]] = [value, entryClass];
+  };
+  const reportRules = new ReportRules({ clock, rulesFor: () => rules, report, standing });
+  for (const value of values) {
+    reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+    await clock.advance(1_000);
+  }
+  await standing.close();
+  files.cutPower(() => false);
+}
+
+const of =
+  (...sensors: string[]) =>
+  ({ sensor }: StateOwner): boolean =>
+    sensors.includes(sensor);
+const HOT = { alarms: [{ above: 40 }] };
+
+describe('what stands at the platform', () => {
+  it('is over when the value is, whatever was restarted in between', async () => {
+    await life(HOT, 20, 50);
+    await life(HOT, 20);
+    expect([platform.t_alarm, classes.t_alarm]).toEqual(['ok', 'alarm']);
+    expect(standing.has('t_alarm')).toBe(false);
+  });
+
+  it('is over when its threshold was taken out of the configuration', async () => {
+    await life(HOT, 50);
+    await life({}, 50);
+    expect(platform.t_alarm).toBe('ok');
+    platform = {};
+    await life({}, 50);
+    expect(platform).toEqual({ t: 50 });
+  });
+
+  it('is over under its old name when the key was renamed', async () => {
+    await life(HOT, 50);
+    await life({ ...HOT, rename: 'temperature' }, 50);
+    expect(platform).toMatchObject({ t_alarm: 'ok', temperature_alarm: 'above 40' });
+    expect([standing.has('t_alarm'), standing.has('temperature_alarm')]).toEqual([false, true]);
+  });
+
+  it('is over when the key is no longer reported', async () => {
+    await life(HOT, 50);
+    await life({ ...HOT, report: false }, 50);
+    expect(platform).toEqual({ t: 50, t_alarm: 'ok' });
+  });
+
+  it('is known of sensors that are gone, once', async () => {
+    await life(HOT, 50);
+    standing.note('cellar_state', { sensor: 'cellar' }, true);
+    expect(standing.takeGone(of('roof'))).toEqual(['cellar_state']);
+    expect(standing.takeGone(of())).toEqual(['t_alarm']);
+    expect(standing.takeGone(of())).toEqual([]);
+    await standing.close();
+    await life(HOT);
+    expect(standing.takeGone(of())).toEqual([]);
+  });
+
+  it('belongs to one reading of one sensor, and is written only when it changes', async () => {
+    await life({});
+    standing.note('t_alarm', { sensor: 'roof', reading: 't' }, true);
+    standing.note('humidity_alarm', { sensor: 'roof', reading: 'humidity' }, true);
+    standing.note('cellar_alarm', { sensor: 'cellar', reading: 't' }, true);
+    standing.note('roof_state', { sensor: 'roof' }, true);
+    await standing.close();
+    await life({});
+    files.changes.splice(0);
+    expect(standing.takeOthersOf('roof', 't', 't_alarm')).toEqual([]);
+    expect(standing.takeGone(of('roof', 'cellar'))).toEqual([]);
+    standing.note('t_alarm', { sensor: 'roof', reading: 't' }, true);
+    standing.note('nothing', { sensor: 'roof' }, false);
+    await standing.close();
+    expect(files.changes).toEqual([]);
+    await life({});
+    expect(standing.takeOthersOf('roof', 't', 'temperature_alarm')).toEqual(['t_alarm']);
+    await standing.close();
+    await life({});
+    expect(standing.takeGone(of('cellar'))).toEqual(['humidity_alarm', 'roof_state']);
+  });
+
+  it('begins with nothing when its file makes no sense', async () => {
+    files.put(
+      '/state/standing.json',
+      '{"format":"turnstone/standing-states","version":1,"state":{"a":5,"b":{"sensor":7},"c":{"sensor":"x"}}}',
+    );
+    await life({});
+    expect(standing.takeGone(of())).toEqual(['c']);
+  });
+});

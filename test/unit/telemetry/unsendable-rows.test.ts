@@ -1,0 +1,136 @@
+/** What the client itself refuses to send, because the server would lose it without a word. */
+import { expect, it } from 'vitest';
+import { silentLog } from '../../../src/host/log.ts';
+import { EntryColumns, type OutboxBatch } from '../../../src/outbox/outbox-batch.ts';
+import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
+import { BatchDelivery, isAboutWhatWasSent } from '../../../src/telemetry/batch-delivery.ts';
+import { reasonFor } from '../../../src/telemetry/upload-waits.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const unexpected = (): never => expect.fail('nothing stands aside here');
+/** What cannot be sent does not stand aside while the disk keeps it. */
+const NONE_ASIDE = { add: unexpected, putBack: unexpected, peek: unexpected, giveUp: unexpected };
+const never = new AbortController().signal;
+
+function batchOf(keys: readonly string[]): OutboxBatch {
+  const entries = keys.map((key, sequence) => ({
+    sequence,
+    device: 'self',
+    key,
+    value: 1,
+    ts: 1000 + sequence,
+    class: 'regular' as const,
+  }));
+  return { lane: 'live', entries: EntryColumns.of(entries), ranges: [[0, keys.length - 1]], bytes: 1 };
+}
+
+/** Refuses every key that begins with `bad`, as the client does. */
+function refuseBad({ keys }: TelemetryRows): UploadAnswer {
+  const unsendable = keys.flatMap((key, row) => (key.startsWith('bad') ? [{ row, reason: `${key} would be lost` }] : []));
+  return unsendable.length === 0 ? { kind: 'accepted' } : { kind: 'refused', status: 0, text: 'would be lost', unsendable };
+}
+
+it('is set aside with its reason, and the others go in one piece', async () => {
+  const posts: (readonly string[])[] = [];
+  const rejected: [string, string][] = [];
+  const delivery = new BatchDelivery({
+    postTelemetry: async (rows) => {
+      posts.push(rows.keys);
+      return refuseBad(rows);
+    },
+    outbox: { aside: NONE_ASIDE, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
+    clock: new FakeClock(),
+    log: silentLog,
+  });
+  expect(await delivery.deliver(batchOf(['a', 'bad1', 'b', 'bad2', 'c']), never)).toEqual({ kind: 'accepted' });
+  expect(posts).toEqual([
+    ['a', 'bad1', 'b', 'bad2', 'c'],
+    ['a', 'b', 'c'],
+  ]);
+  expect(rejected).toEqual([
+    ['bad1', 'not sent: bad1 would be lost'],
+    ['bad2', 'not sent: bad2 would be lost'],
+  ]);
+});
+
+it('leaves nothing to send when it is all there is', async () => {
+  const rejected: string[] = [];
+  let posts = 0;
+  const delivery = new BatchDelivery({
+    postTelemetry: async (rows) => {
+      posts += 1;
+      return refuseBad(rows);
+    },
+    outbox: { aside: NONE_ASIDE, reject: async ({ key }) => void rejected.push(key) },
+    clock: new FakeClock(),
+    log: silentLog,
+  });
+  expect(await delivery.deliver(batchOf(['bad1', 'bad2']), never)).toEqual({ kind: 'accepted' });
+  expect(rejected).toEqual(['bad1', 'bad2']);
+  expect(posts).toBe(1);
+});
+
+it.each(['refuses', 'hangs on'])(
+  'stands aside while the disk %s it, so that the others go, and is kept when the disk lets it',
+  async (how) => {
+    const clock = new FakeClock();
+    const posts: (readonly string[])[] = [];
+    const rejected: string[] = [];
+    const aside = new Set<number>();
+    const disk = Promise.withResolvers<void>();
+    let works = false;
+    let asked = 0;
+    const some = (rows: readonly number[]): OutboxBatch => {
+      const { entries, ...rest } = batchOf(['a', 'bad1', 'b', 'bad2', 'c']);
+      return { ...rest, entries: entries.where((row) => rows.includes(row)), ranges: rows.map((row) => [row, row]) };
+    };
+    const delivery = new BatchDelivery({
+      postTelemetry: async (rows) => {
+        posts.push(rows.keys);
+        return refuseBad(rows);
+      },
+      outbox: {
+        aside: {
+          ...NONE_ASIDE,
+          add: (sequence) => void aside.add(sequence),
+          putBack: (sequence) => void aside.delete(sequence),
+          peek: async (sequence) => {
+            const batch = some([sequence]);
+            return rejected.includes(batch.entries.keys[0] as string) ? undefined : batch;
+          },
+        },
+        reject: async ({ key }) => {
+          asked += 1;
+          if (!works && how === 'refuses') throw new Error('EIO');
+          if (!works) await disk.promise;
+          rejected.push(key);
+        },
+      },
+      clock,
+      log: silentLog,
+    });
+    const first = delivery.deliver(some([0, 1, 2, 3, 4]), never);
+    await clock.advance(5_000);
+    const answer = await first;
+    if (answer.kind === 'accepted') expect.fail('nothing was taken');
+    expect([answer.kind, reasonFor(answer)]).toEqual(['busy', 'the disk does not take what cannot be sent']);
+    // So that a drain goes on with the others.
+    expect(isAboutWhatWasSent(answer)).toBe(true);
+    expect([...aside]).toEqual([1, 3]);
+    expect(await delivery.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
+    const again = async () => {
+      await clock.advance(600_000);
+      const batch = (await delivery.dueSuspect({ nothingElse: true })) ?? expect.fail('nothing is due');
+      const delivering = delivery.deliver(batch, never);
+      await clock.advance(5_000);
+      return delivering;
+    };
+    for (let times = 0; times < 4; times += 1) expect(await again()).toMatchObject({ kind: 'busy' });
+    // A disk that has not answered is not asked for the same again.
+    if (how === 'hangs on') expect(asked).toBeLessThanOrEqual(2);
+    works = true;
+    disk.resolve();
+    for (let times = 0; times < 2 && delivery.suspects > 0; times += 1) expect(await again()).toEqual({ kind: 'accepted' });
+    expect([new Set(rejected), delivery.suspects]).toEqual([new Set(['bad1', 'bad2']), 0]);
+  },
+);

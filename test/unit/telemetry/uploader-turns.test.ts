@@ -1,0 +1,277 @@
+/** Whose turn it is, what is asked for, and what is said of it: an uploader over lanes in memory, each of whose turns is looked at. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Log } from '../../../src/host/log.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { type BatchLimits, EntryColumns, type Lane, type OutboxBatch, type ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
+import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
+import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
+import { Uploader, type UploadSettings } from '../../../src/telemetry/uploader.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const ACCEPTED: UploadAnswer = { kind: 'accepted' };
+const BUSY: UploadAnswer = { kind: 'busy', status: 503, text: '' };
+const REFUSED: UploadAnswer = { kind: 'refused', status: 400, text: 'no' };
+const UNAUTHORISED: UploadAnswer = { kind: 'unauthorised', status: 401, text: '' };
+/** No test here needs as many; an uploader that asks for ever is to be seen to. */
+const MOST_LOOKS = 300;
+
+let clock: FakeClock;
+let lanes: Record<Lane, ResolvedEntry[][]>;
+let asideSequences: number[];
+let looks: { readonly lane: Lane; readonly limits: BatchLimits }[];
+let posts: string[];
+let told: string[];
+let prepared: string[];
+let counted: number[];
+let settings: UploadSettings;
+let spent: boolean;
+let answer: (keys: readonly string[]) => UploadAnswer;
+let listeners: Set<() => void>;
+let uploader: Uploader;
+const { signal } = new AbortController();
+
+function entry(sequence: number, key = `k${sequence}`): ResolvedEntry {
+  return { sequence, device: 'self', key, value: sequence, ts: 1_000 + sequence, class: 'regular' };
+}
+
+function batchOf(lane: Lane, entries: readonly ResolvedEntry[]): OutboxBatch {
+  const ranges = entries.map(({ sequence }) => [sequence, sequence] as const);
+  return { lane, entries: EntryColumns.of(entries), ranges, bytes: entries.length * 40 };
+}
+
+const isAside = ([first]: readonly ResolvedEntry[]): boolean => first !== undefined && asideSequences.includes(first.sequence);
+
+beforeEach(() => {
+  clock = new FakeClock();
+  lanes = { alarm: [], live: [], backlog: [] };
+  [asideSequences, looks, posts, told, prepared, counted] = [[], [], [], [], [], []];
+  settings = { maxBatchBytes: 50_000, maxBatchEntries: 70, intervalMs: 0 };
+  spent = false;
+  answer = () => ACCEPTED;
+  listeners = new Set();
+  const tell =
+    (level: string) =>
+    (_details: object, message: string): void =>
+      void told.push(`${level}: ${message}`);
+  uploader = new Uploader({
+    clock,
+    log: { ...silentLog, info: tell('info'), warn: tell('warn'), error: tell('error') } as Log,
+    settings: () => settings,
+    budget: new DailyBudget({ clock, isSynchronised: () => true, bytesSent: () => 1, limitBytes: () => (spent ? 0 : undefined) }),
+    prepareTelemetry: (rows: TelemetryRows) => void prepared.push(...rows.keys),
+    onAcknowledged: (entries) => void counted.push(entries),
+    postTelemetry: async ({ keys }) => {
+      posts.push(keys.join('+'));
+      return answer(keys);
+    },
+    outbox: {
+      peek: async (lane, limits, beyond) => {
+        looks.push({ lane, limits });
+        if (looks.length > MOST_LOOKS) throw new Error('it looks for ever');
+        const own = lanes[lane].find((entries) => !isAside(entries) && entries[0]?.sequence !== beyond?.entries.sequences[0]);
+        return own === undefined ? undefined : batchOf(lane, own);
+      },
+      acknowledge: async ({ entries: { sequences } }) => {
+        for (const lane of Object.values(lanes)) {
+          const at = lane.findIndex(([first]) => first?.sequence === sequences[0]);
+          if (at !== -1) lane.splice(at, 1);
+        }
+      },
+      isStillLooking: () => false,
+      waitsForTime: () => false,
+      onAppended: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      reject: async () => expect.fail('nothing is rejected here'),
+      aside: {
+        add: (sequence) => void asideSequences.push(sequence),
+        putBack: (sequence) => {
+          asideSequences = asideSequences.filter((one) => one !== sequence);
+        },
+        peek: async (sequence) => {
+          const own = Object.values(lanes)
+            .flat()
+            .find(([first]) => first?.sequence === sequence);
+          return own === undefined ? undefined : batchOf('backlog', own);
+        },
+        giveUp: () => expect.fail('nothing is given up here'),
+      },
+    },
+  });
+});
+
+describe('a turn', () => {
+  it('asks for as much as is configured', async () => {
+    lanes.live.push([entry(1)]);
+    expect(await uploader.uploadNextBatch(signal)).toBe(0);
+    expect(looks).toEqual([
+      { lane: 'alarm', limits: { maxEntries: 70, maxBytes: 50_000 } },
+      { lane: 'live', limits: { maxEntries: 70, maxBytes: 50_000 } },
+    ]);
+  });
+
+  it('reads ahead in the backlog only, and reads that once', async () => {
+    lanes.live.push([entry(1)], [entry(2)]);
+    lanes.backlog.push([entry(3)], [entry(4)], [entry(5)]);
+    await uploader.drain(signal);
+    expect(posts).toEqual(['k1', 'k2', 'k3', 'k4', 'k5']);
+    expect(prepared).toEqual(['k4', 'k5']);
+    // One look ahead for each of the three, and one that finds it empty.
+    expect(looks.filter(({ lane }) => lane === 'backlog')).toHaveLength(5);
+  });
+
+  it('lets the rate of history alone slow history, and no other lane', async () => {
+    settings = { ...settings, backlogRatePerS: 1 };
+    lanes.alarm.push([entry(1), entry(2)]);
+    lanes.live.push([entry(3), entry(4)]);
+    lanes.backlog.push([entry(5), entry(6)], [entry(7)]);
+    for (let turn = 0; turn < 3; turn += 1) await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['k1+k2', 'k3+k4', 'k5+k6']);
+    expect(await uploader.uploadNextBatch(signal)).toBe(2_000);
+    await clock.advance(1_999);
+    expect(await uploader.uploadNextBatch(signal)).toBe(1);
+    await clock.advance(1);
+    expect(await uploader.uploadNextBatch(signal)).toBe(0);
+    expect(posts.at(-1)).toBe('k7');
+  });
+
+  it('that is ended in the middle of a post says nothing about the platform', async () => {
+    lanes.live.push([entry(1)]);
+    const stop = new AbortController();
+    answer = () => {
+      stop.abort();
+      return BUSY;
+    };
+    expect(await uploader.uploadNextBatch(stop.signal)).toBe(0);
+    expect([uploader.state, told]).toEqual([{ state: 'idle', failures: 0, acknowledgedEntries: 0 }, []]);
+  });
+
+  it('counts what was taken, and when', async () => {
+    lanes.live.push([entry(1), entry(2)]);
+    lanes.backlog.push([entry(3)]);
+    await uploader.drain(signal);
+    expect(uploader.state).toEqual({ state: 'idle', failures: 0, acknowledgedEntries: 3, lastAcknowledgedAtMs: clock.monotonicMs() });
+    expect(counted).toEqual([2, 1]);
+  });
+});
+
+describe('a platform that takes nothing', () => {
+  it('is spoken of once for each reason, and once more when it is over', async () => {
+    lanes.live.push([entry(1)]);
+    const answers = [BUSY, BUSY, UNAUTHORISED, UNAUTHORISED, BUSY, ACCEPTED];
+    answer = () => answers[posts.length - 1] ?? ACCEPTED;
+    for (const _one of answers) await uploader.uploadNextBatch(signal);
+    expect(told.map((one) => one.replace(/ \(.*/, ''))).toEqual([
+      'warn: telemetry is kept: the platform is busy',
+      'error: telemetry is kept: the platform does not know this device',
+      'warn: telemetry is kept: the platform is busy',
+      'info: the platform takes telemetry again',
+    ]);
+    lanes.live.push([entry(2)]);
+    await uploader.uploadNextBatch(signal);
+    expect(told).toHaveLength(4);
+  });
+
+  it('ends a drain at once', async () => {
+    lanes.live.push([entry(1)]);
+    answer = () => BUSY;
+    await uploader.drain(signal);
+    expect(posts).toEqual(['k1']);
+  });
+
+  it('is not asked sooner because something new is there', async () => {
+    lanes.live.push([entry(1)]);
+    answer = () => BUSY;
+    const stop = new AbortController();
+    const running = uploader.run(stop.signal);
+    await clock.advance(0);
+    for (const listener of listeners) listener();
+    await clock.advance(500);
+    expect(posts).toHaveLength(1);
+    await clock.advance(100);
+    expect(posts).toHaveLength(2);
+    stop.abort();
+    await running;
+    expect([listeners.size, clock.pending]).toEqual([0, 0]);
+  });
+});
+
+describe('an uploader at rest', () => {
+  it('sends what is appended at once, each time', async () => {
+    const stop = new AbortController();
+    const running = uploader.run(stop.signal);
+    for (const sequence of [1, 2, 3]) {
+      await clock.advance(10);
+      lanes.live.push([entry(sequence)]);
+      for (const listener of listeners) listener();
+      await clock.advance(0);
+      expect(posts).toHaveLength(sequence);
+    }
+    stop.abort();
+    await running;
+  });
+
+  it('looks again by itself, and no more than every few seconds', async () => {
+    const stop = new AbortController();
+    const running = uploader.run(stop.signal);
+    await clock.advance(20_000);
+    expect(looks.filter(({ lane }) => lane === 'alarm').length).toBe(5);
+    stop.abort();
+    await running;
+  });
+});
+
+describe('an entry that is refused by itself', () => {
+  const bad = 'bad';
+  beforeEach(() => {
+    answer = (keys) => (keys.includes(bad) ? REFUSED : ACCEPTED);
+  });
+
+  it('stands aside, is spoken of, and is asked for again after others were taken', async () => {
+    lanes.live.push([entry(1, bad)], [entry(2)]);
+    expect(await uploader.uploadNextBatch(signal)).toBe(2_000);
+    expect(uploader.state).toMatchObject({ state: 'backing-off', reason: 'the platform refuses (status 400)', failures: 1 });
+    await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['bad', 'k2']);
+    await uploader.uploadNextBatch(signal);
+    expect(uploader.state).toMatchObject({ state: 'idle', reason: '1 entries that the platform refused are tried again later' });
+    await clock.advance(40_000);
+    lanes.live.push([entry(3)]);
+    await uploader.uploadNextBatch(signal);
+    await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['bad', 'k2', 'bad', 'k3']);
+  });
+
+  it('is not asked for again in a day whose budget is spent', async () => {
+    lanes.live.push([entry(1, bad)], [entry(2)]);
+    await uploader.uploadNextBatch(signal);
+    await uploader.uploadNextBatch(signal);
+    await clock.advance(3_600_000);
+    spent = true;
+    await uploader.uploadNextBatch(signal);
+    lanes.live.push([entry(3)]);
+    await uploader.drain(signal);
+    expect(posts).toEqual(['bad', 'k2', 'k3']);
+    spent = false;
+    await uploader.uploadNextBatch(signal);
+    expect(posts.at(-1)).toBe('bad');
+  });
+
+  it('is asked for again when nothing else is there, in vain or not', async () => {
+    lanes.live.push([entry(1, bad)]);
+    await uploader.uploadNextBatch(signal);
+    expect(await uploader.uploadNextBatch(signal)).toBe(5_000);
+    await clock.advance(60_000);
+    await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['bad', 'bad']);
+  });
+
+  it('lets another lane show whether the platform is well, though alarm after alarm is refused', async () => {
+    lanes.alarm.push([entry(1, bad)], [entry(2, bad)], [entry(3, bad)]);
+    lanes.live.push([entry(4)]);
+    lanes.backlog.push([entry(5)]);
+    for (let turn = 0; turn < 2; turn += 1) await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['bad', 'k4']);
+  });
+});
