@@ -31,6 +31,8 @@ describe('.ci/run', () => {
     checkout = await mkdtemp(join(tmpdir(), 'turnstone-ci-'));
     await mkdir(join(checkout, '.ci'));
     await mkdir(join(checkout, 'scripts'));
+    await mkdir(join(checkout, 'src'));
+    await writeFile(join(checkout, 'src', 'agent.ts'), '// first');
     await copyFile(join(ROOT, '.ci/run'), join(checkout, '.ci/run'));
     await stage('test.sh', 'echo "100 passed, 0 failed, 2 skipped"');
     await stage('test-release.sh', 'echo "10 passed, 0 failed"');
@@ -41,7 +43,16 @@ describe('.ci/run', () => {
 
   it('adds up the tests, the release, a sample of mutants, and the lab', async () => {
     expect(run()).toMatchObject({ status: 0, last: '116 passed, 0 failed, 2 skipped' });
-    expect(await readFile(join(checkout, 'mutate-words'), 'utf8')).toBe('node scripts/mutate.ts --sample 60 --at-least 0.75\n');
+    const sampled = 'node scripts/mutate.ts --sample 60 --at-least 0.75 --seed ';
+    const words = await readFile(join(checkout, 'mutate-words'), 'utf8');
+    expect(words.startsWith(sampled)).toBe(true);
+    expect(words.slice(sampled.length)).toMatch(/^\d+\n$/);
+    // The same source, the same sample; another, another.
+    run();
+    expect(await readFile(join(checkout, 'mutate-words'), 'utf8')).toBe(words);
+    await writeFile(join(checkout, 'src', 'agent.ts'), '// changed');
+    run();
+    expect(await readFile(join(checkout, 'mutate-words'), 'utf8')).not.toBe(words);
   });
 
   it('fails when too many mutants live, whatever is printed', async () => {

@@ -3,12 +3,12 @@
  *
  *   npm run simulate -- --seeds 300 [--from N] [--hours H] [--workers 2] [--json]   seeds that the ledger does not have yet
  *   npm run simulate -- --long --seeds 4                                            weeks and years, with sensors that are read by the hour
- *   npm run simulate -- --sample                                                    what CI has time for: regressions, some new seeds, the first ones
+ *   npm run simulate -- --sample [--minutes M]                                      what CI has time for: regressions, seeds new to this `src`, the first ones
  *   npm run simulate -- --seed N [--without "a,b"] [--trace] [--short]              one world; no such troubles; its story; only the parts that matter
  */
-import { randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { enter, isIn, openLedger, saveLedger, worldsOf } from './ledger.ts';
+import { enter, hashOfSource, isIn, openLedger, saveLedger, worldsOf } from './ledger.ts';
 import { live, measureSpeed, type Verdict, warmUp } from './live.ts';
 import { type Plan, type PlanOptions, planOf } from './plan.ts';
 import { REGRESSIONS } from './regressions.ts';
@@ -36,8 +36,12 @@ const { values } = parseArgs({
 });
 /** Of CI's four minutes a world that has begun still takes its time. */
 const SAMPLE_MINUTES = 3.5;
-/** Seeds that nobody tried. The rest of the time goes to seeds that stay the same, so that what fails among them is what was changed. */
+/**
+ * Seeds that come with this state of `src`, the same on every machine: who changed it can try them before CI does. Behind them come seeds that
+ * stay the same, so that what fails among them is what was changed.
+ */
 const SAMPLE_NEW = 15;
+const SAMPLE_FIRST = 90;
 const options: PlanOptions = {
   ...(values.hours === undefined ? {} : { hours: Number(values.hours) }),
   ...(values.troubles === undefined ? {} : { perHour: Number(values.troubles) }),
@@ -55,10 +59,10 @@ async function campaign(): Promise<boolean> {
   const isEntered = Object.keys(options).length === 0 && !values.sample;
   const from = Number(values.from);
   const drawn = values.sample
-    ? [...Array.from({ length: SAMPLE_NEW }, () => randomInt(2 ** 31)), ...Array.from({ length: 10_000 }, (_, n) => n + 1)]
+    ? [...seedsOfSource(SAMPLE_NEW), ...Array.from({ length: SAMPLE_FIRST }, (_, n) => n + 1)]
     : Array.from({ length: Number(values.seeds) }, (_, n) => from + n).filter((seed) => values.again || !isEntered || !isIn(ledger, seed));
   const regressions = values.sample ? REGRESSIONS.map(({ seed, options: own = {} }) => ({ seed, options: own })) : [];
-  const minutes = values.sample ? SAMPLE_MINUTES : Number(values.minutes ?? Number.POSITIVE_INFINITY);
+  const minutes = Number(values.minutes ?? (values.sample ? SAMPLE_MINUTES : Number.POSITIVE_INFINITY));
   const endMs = performance.now() + minutes * 60_000;
   let virtualMs = 0;
   let cpuSeconds = 0;
@@ -101,6 +105,11 @@ async function campaign(): Promise<boolean> {
   }
   console.log(`${worlds - failures.length} passed, ${failures.length} failed`);
   return failures.length > 0;
+}
+
+function seedsOfSource(count: number): readonly number[] {
+  const hash = Buffer.from(hashOfSource());
+  return Array.from({ length: count }, (_, n) => createHash('sha256').update(hash).update(String(n)).digest().readUInt32BE() % 2 ** 31);
 }
 
 /** One world, told as it happens if asked. @returns whether it failed. */
