@@ -1,9 +1,7 @@
 /** Who the gateway is: the device that the platform knows it as, by which token, and the board that it runs on. All three may change. */
 import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import type { StoredValue } from '../../src/local-platform/stored-value.ts';
-import { TOKEN } from './site.ts';
-
-const NAME = 'gateway';
+import { DEVICE_NAME, PROVISION_KEY, PROVISION_SECRET, TOKEN } from './site.ts';
 
 interface Point {
   readonly ts: number;
@@ -12,27 +10,49 @@ interface Point {
 
 export class Identity {
   readonly #platform: LocalPlatform;
-  /** What devices had that are no longer there. */
   /** When the device was deleted. */
   readonly removals: number[] = [];
   readonly #nowMs: () => number;
+  /** What devices had that are no longer there. */
   readonly #former = new Map<string, Map<number, StoredValue>>();
-  #deviceId: string;
+  #deviceId: string | undefined;
   #tokens = 1;
   #boards = 1;
-  /** What the platform takes. */
-  token = TOKEN;
   /** Somebody is at it, and no other person begins meanwhile. */
   isBusy = false;
 
-  constructor(platform: LocalPlatform, nowMs: () => number) {
+  /** @param provisions the device comes only when the agent asks for it. */
+  constructor(platform: LocalPlatform, nowMs: () => number, provisions: boolean) {
     this.#nowMs = nowMs;
     this.#platform = platform;
-    this.#deviceId = platform.ensureDevice(NAME, TOKEN).id;
+    if (!provisions) platform.ensureDevice(DEVICE_NAME, TOKEN);
+    for (const profile of provisions ? platform.state.registry.profiles : [])
+      platform.state.saveProfile({
+        ...profile,
+        provisionType: 'ALLOW_CREATE_NEW_DEVICES',
+        provisionDeviceKey: PROVISION_KEY,
+        provisionDeviceSecret: PROVISION_SECRET,
+      });
   }
 
+  /** As the platform knows it, or knew it; of one that never was, nothing can be asked or told. */
   get deviceId(): string {
-    return this.#deviceId;
+    this.#deviceId = this.#present?.id ?? this.#deviceId;
+    return this.#deviceId ?? 'none yet';
+  }
+
+  /** What the platform takes. */
+  get token(): string {
+    return this.#present?.accessToken ?? '';
+  }
+
+  /** Whether the platform has, or had, such a device. */
+  get wasThere(): boolean {
+    return this.#deviceId !== undefined || this.#present !== undefined;
+  }
+
+  get #present(): { readonly id: string; readonly accessToken: string } | undefined {
+    return this.#platform.state.registry.byName(DEVICE_NAME);
   }
 
   /** Of the board. */
@@ -52,29 +72,29 @@ export class Identity {
 
   /** From now on the platform takes this token and no other. */
   changeToken(token: string): void {
-    this.token = token;
-    this.#deviceId = this.#platform.ensureDevice(NAME, token).id;
+    this.#platform.ensureDevice(DEVICE_NAME, token);
   }
 
   /** The device is gone, with all that it had; who looks later finds what was seen until then. */
   remove(): void {
+    const { deviceId } = this;
     this.removals.push(this.#nowMs());
     const { telemetry } = this.#platform.state;
-    for (const key of telemetry.keys(this.#deviceId)) {
+    for (const key of telemetry.keys(deviceId)) {
       const points = this.#former.get(key) ?? new Map<number, StoredValue>();
-      for (const { ts, value } of telemetry.scan(this.#deviceId, key, 0, Number.MAX_SAFE_INTEGER)) points.set(ts, value);
+      for (const { ts, value } of telemetry.scan(deviceId, key, 0, Number.MAX_SAFE_INTEGER)) points.set(ts, value);
       this.#former.set(key, points);
     }
-    this.#platform.state.deleteDevice(this.#deviceId);
+    this.#platform.state.deleteDevice(deviceId);
   }
 
   /** All that ever arrived: keys, and the points of one. */
   keys(): readonly string[] {
-    return [...new Set([...this.#former.keys(), ...this.#platform.state.telemetry.keys(this.#deviceId)])];
+    return [...new Set([...this.#former.keys(), ...this.#platform.state.telemetry.keys(this.deviceId)])];
   }
 
   points(key: string): readonly Point[] {
-    const present = [...this.#platform.state.telemetry.scan(this.#deviceId, key, 0, Number.MAX_SAFE_INTEGER)];
+    const present = [...this.#platform.state.telemetry.scan(this.deviceId, key, 0, Number.MAX_SAFE_INTEGER)];
     const former = this.#former.get(key);
     if (former === undefined) return present;
     const all = new Map(former);

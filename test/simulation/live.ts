@@ -1,8 +1,9 @@
 /** Lets a planned world live from its first second to its last, and asks the witness what it saw. */
 import type { JsonObject } from '../../src/host/json.ts';
-import { planCalmWishes } from './calm-wishes.ts';
+import { planCalm } from './calm.ts';
 import { People } from './people.ts';
 import { chanceOf, type Plan } from './plan.ts';
+import { lookAfterProvisioning } from './troubles/identity.ts';
 import { RARE_TROUBLES, TROUBLES } from './troubles.ts';
 import { SENTENCES } from './witness/sentences.ts';
 import { World } from './world.ts';
@@ -52,7 +53,8 @@ export async function live(plan: Plan, show?: (line: string) => void): Promise<V
   ];
   for (const [n, [method, params]] of probes.entries())
     world.timeline.after(calmMs - (probes.length - n + 1) * 60_000, () => people.probe(method, params));
-  planCalmWishes(people, calmMs);
+  planCalm(people, calmMs);
+  lookAfterProvisioning(world);
   world.powerOn();
   try {
     await world.timeline.runUntil(calmMs);

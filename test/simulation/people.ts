@@ -103,6 +103,8 @@ export class People {
   }
 
   do(name: string, chance: Chance): void {
+    // What is not at the platform yet is nobody's to ask.
+    if (!this.world.identity.wasThere) return;
     const deed = [...DEEDS, ...RARE_DEEDS].find((one) => one.name === name);
     if (deed === undefined) throw new Error(`nobody knows how to ${name}`);
     deed.do(this, chance);

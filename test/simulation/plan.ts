@@ -4,7 +4,9 @@
  */
 import { Chance } from './chance.ts';
 import { DEEDS, RARE_DEEDS } from './people.ts';
+import { provisionsOf } from './site.ts';
 import { RARE_TROUBLES, TROUBLES } from './troubles.ts';
+import { BOOT_TAKES_MS } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -19,6 +21,22 @@ const SHARES_OF_KINDS = [1, 0.5, 0.25, 0.1] as const;
 /** What is drawn by itself comes in so many worlds, and so often at most. */
 const RARE_SHARE = 0.15;
 const RARE_MOST = 3;
+
+/** A first boot is short, so what may go wrong in it is drawn for it. */
+const FIRST_BOOT_MS = 2 * MINUTE_MS;
+const FIRST_BOOT_MOST = 4;
+const FIRST_BOOT_TROUBLES: readonly string[] = [
+  'power cut in a change',
+  'kill in a change',
+  'bad line',
+  'no network',
+  'portal',
+  'server errors',
+  'platform restart',
+  'read-only disk',
+  'hanging sync',
+  'no clock battery',
+];
 
 export interface Planned {
   /** Names where its chance comes from; it stays when others are left out. */
@@ -88,9 +106,19 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
     seed,
     isLong,
     calmFromMs,
-    troubles: [...troubles, ...rare(RARE_TROUBLES, options.only)],
+    troubles: [...troubles, ...rare(RARE_TROUBLES, options.only), ...(isLong ? [] : firstBoot(seed, options))],
     deeds: [...deeds, ...rare(RARE_DEEDS)],
   };
+}
+
+function firstBoot(seed: number, { only, without }: PlanOptions): Planned[] {
+  if (provisionsOf(seed) === 'not') return [];
+  const chance = new Chance(`plan ${seed} first boot`);
+  return Array.from({ length: chance.between(0, FIRST_BOOT_MOST) }, (_, number) => ({
+    source: `first boot ${number}`,
+    name: chance.pick(FIRST_BOOT_TROUBLES),
+    atMs: Math.round(BOOT_TAKES_MS + chance.magnitude(1, FIRST_BOOT_MS)),
+  })).filter(({ name }) => only?.includes(name) !== false && without?.includes(name) !== true);
 }
 
 /** In a share of all worlds, or surely, once or a few times; what it draws changes nothing for anything else. */

@@ -7,10 +7,13 @@ import type { AgentConfig } from '../../src/config/agent-config.ts';
 import { loadConfig } from '../../src/config/read-config.ts';
 import { type BoardConfig, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
 import { ATTACHED_TITLE } from './attached.ts';
-import type { Chance } from './chance.ts';
+import { Chance } from './chance.ts';
 import { drawEquipment, type Equipment, type EquipmentOptions, type Output, SCANNER, slowed } from './equipment.ts';
 
 export const TOKEN = 'token-of-the-world';
+export const DEVICE_NAME = 'gateway';
+export const PROVISION_KEY = 'key-of-the-world';
+export const PROVISION_SECRET = 'secret-of-the-world';
 export const STATE_FOLDER = '/var/lib/turnstone';
 export const RUN_FOLDER = '/run/turnstone';
 export interface Site {
@@ -21,7 +24,13 @@ export interface Site {
   readonly periods: ReadonlyMap<string, number>;
   /** The board's faults may hit these, beside its I2C buses and pins. */
   readonly parts: readonly string[];
+  readonly provisions: Provisions;
 }
+
+/** How it comes to its token: the technician wrote it, or it asks for one as it boots first, and perhaps again when it is refused. */
+export type Provisions = 'not' | 'once' | 'again';
+/** So many boards come without a token. */
+const PROVISIONING_SHARE = 0.2;
 
 /** What is there, whether a key switch locks it out, and whether the segments of the outbox are small: some are full in a few hours, and stand or go as a whole. */
 export function drawSite(
@@ -33,10 +42,11 @@ export function drawSite(
   return { ...equipment, lockout: !isPlain && chance.happens(0.5), smallOutbox: equipment.periods.has(SCANNER) };
 }
 
-export async function makeSite(chance: Chance, options: EquipmentOptions = {}): Promise<Site> {
+export async function makeSite(chance: Chance, provisions: Provisions, options: EquipmentOptions = {}): Promise<Site> {
   const { sensors, actuators, rules, outputs, periods, parts, lockout, smallOutbox } = drawSite(chance, options);
   const yaml = `version: 1
-platform: { url: "http://platform.example", accessToken: ${TOKEN} }
+platform: { url: "http://platform.example"${provisions === 'not' ? `, accessToken: ${TOKEN}` : ''} }
+${provisions === 'not' ? '' : provisioning(provisions)}
 stateFolder: ${STATE_FOLDER}
 runFolder: ${RUN_FOLDER}
 status: { page: "off", metrics: false }
@@ -50,7 +60,12 @@ ${actuators.join('\n')}
 ${rules.length === 0 ? '' : `rules:\n${rules.join('\n')}`}
 `;
   const config = await configFrom(yaml);
-  return { outputs, config, board: parseBoardConfig(slowed(boardForConfig(config))), periods, parts };
+  return { outputs, config, board: parseBoardConfig(slowed(boardForConfig(config))), periods, parts, provisions };
+}
+
+function provisioning(provisions: 'once' | 'again'): string {
+  const onUnauthorised = provisions === 'once' ? 'hold' : 'reprovision';
+  return `provisioning: { deviceName: ${DEVICE_NAME}, deviceKey: ${PROVISION_KEY}, deviceSecret: ${PROVISION_SECRET}, onUnauthorised: ${onUnauthorised} }`;
 }
 
 /** Through the real reader: what it would refuse is no site. */
@@ -63,4 +78,10 @@ async function configFrom(yaml: string): Promise<AgentConfig> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Drawn apart, so that whatever else a seed draws stays as it was. */
+export function provisionsOf(seed: number): Provisions {
+  const chance = new Chance(`first boot ${seed}`);
+  return chance.happens(PROVISIONING_SHARE) ? chance.pick<Provisions>(['once', 'again']) : 'not';
 }

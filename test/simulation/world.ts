@@ -22,14 +22,14 @@ import { type Fill, Lives } from './lives.ts';
 import { Network } from './network.ts';
 import { Pins } from './pins.ts';
 import { Rig } from './rig.ts';
-import { makeSite, RUN_FOLDER, type Site } from './site.ts';
+import { makeSite, PROVISION_SECRET, provisionsOf, RUN_FOLDER, type Site } from './site.ts';
 import { Story } from './story.ts';
 import { settled, Timeline } from './timeline.ts';
 import { WallClock } from './wall-clock.ts';
 
 /** systemd's RestartSec, and how long a board takes to boot. */
 export const RESTART_AFTER_MS = 10_000;
-const BOOT_TAKES_MS = 15_000;
+export const BOOT_TAKES_MS = 15_000;
 
 /** The card, with what others have on it. */
 const DISK_BYTES = 1e9;
@@ -90,7 +90,7 @@ export class World {
     });
     this.network = new Network(this.timeline, chance.fork('network'));
     this.network.platform = this.platform;
-    this.identity = new Identity(parts.platform, () => parts.timeline.nowMs);
+    this.identity = new Identity(parts.platform, () => parts.timeline.nowMs, parts.site.provisions !== 'not');
     this.rig = new Rig(parts.site, parts.clock);
     this.disk.capacityBytes = DISK_BYTES;
     // A line that nothing drives stays as it was.
@@ -100,7 +100,7 @@ export class World {
 
   static async make(seed: number, options: EquipmentOptions = {}): Promise<World> {
     const chance = new Chance(seed);
-    const site = await makeSite(chance.fork('site'), options);
+    const site = await makeSite(chance.fork('site'), Object.keys(options).length > 0 ? 'not' : provisionsOf(seed), options);
     const timeline = new Timeline();
     const clock = new BoardClock(timeline, { boot: new Boot(timeline, 'world'), jitter: chance.fork('platform').random });
     const platform = await LocalPlatform.start({ port: 'none', clock });
@@ -158,7 +158,7 @@ export class World {
     });
     this.#clock = clock;
     // What it was given to know it is to keep to itself.
-    this.story.secret = this.configuration.file.config.platform.accessToken?.reveal() ?? '';
+    this.story.secret = this.configuration.file.config.platform.accessToken?.reveal() ?? PROVISION_SECRET;
     this.story.tell('the agent starts');
     this.lives.begin(life, (how) => {
       this.story.tell(`the agent ended: ${how}`);

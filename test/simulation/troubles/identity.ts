@@ -8,12 +8,14 @@ import { MINUTE_MS, SECOND_MS, type Stroke, type Trouble, within } from './strok
 const TAKEN_UP_MS = 2 * MINUTE_MS;
 /** A person at the console tries again until the agent says that it is done. */
 const ASK_AGAIN_MS = 20 * SECOND_MS;
+const LOOKED_AFTER_MS = 9 * MINUTE_MS;
 
 export const IDENTITY_TROUBLES: readonly Trouble[] = [
   { name: 'token changed', weight: 1, befall: (stroke) => alone(stroke, tokenChanged) },
   { name: 'token rotated', weight: 1, befall: (stroke) => alone(stroke, tokenRotated) },
   { name: 'device deleted', weight: 1, befall: (stroke) => alone(stroke, deviceDeleted) },
   { name: 'card moved', weight: 1, befall: (stroke) => alone(stroke, cardMoved) },
+  { name: 'identity forgotten', weight: 1, befall: (stroke) => alone(stroke, identityForgotten) },
 ];
 
 /** Nobody begins while another one is at it. */
@@ -40,6 +42,10 @@ function deviceDeleted(stroke: Stroke, done: () => void): void {
   const { world, chance } = stroke;
   world.story.tell('somebody deletes the device at the platform');
   world.identity.remove();
+  if (world.site.provisions === 'again' && isOwn(world)) {
+    done();
+    return;
+  }
   world.timeline.after(within(stroke, chance.magnitude(SECOND_MS, 10 * MINUTE_MS)), () => {
     world.story.tell('the device is made anew');
     world.identity.changeToken(world.identity.nextToken());
@@ -82,6 +88,47 @@ function cardMoved(stroke: Stroke, done: () => void): void {
   world.story.tell('the card is put into another board');
   world.identity.moveCard();
   world.timeline.after(within(stroke, chance.magnitude(MINUTE_MS, 20 * MINUTE_MS)), () => ask(world, 'adoptIdentity', {}, done));
+}
+
+/** Somebody gives the identity up, and deletes the device, so that this board can come anew under the same name. */
+function identityForgotten(stroke: Stroke, done: () => void): void {
+  const { world, chance } = stroke;
+  if (!isOwn(world)) {
+    done();
+    return;
+  }
+  ask(world, 'forgetIdentity', {}, () => {
+    world.timeline.after(chance.magnitude(SECOND_MS, 10 * MINUTE_MS), () => {
+      makeRoom(world);
+      done();
+    });
+  });
+}
+
+/** The device of this name goes, and the board, which asks seldom by then, is told to ask again. */
+function makeRoom(world: World): void {
+  world.story.tell('somebody deletes the device, so that the board can take its place');
+  world.identity.remove();
+  world.stopAgent();
+}
+
+/** What the agent says when the platform has a device of its name by another token; a person has to choose. */
+const NAME_TAKEN = 'device exists, token unknown';
+
+/** Somebody looks now and then whether a board that provisions itself has come to its device. */
+export function lookAfterProvisioning(world: World): void {
+  if (world.site.provisions === 'not') return;
+  world.timeline.after(LOOKED_AFTER_MS, () => {
+    const { identity, life, boots } = world;
+    const alerts = boots.present.isAsleep || identity.isBusy ? [] : (life?.agent?.status().alerts ?? []);
+    if (alerts.some((alert) => alert.includes(NAME_TAKEN))) makeRoom(world);
+    lookAfterProvisioning(world);
+  });
+}
+
+/** Whether it goes by what it provisioned, and not by a token that somebody wrote. */
+function isOwn({ configuration }: World): boolean {
+  return configuration.file.config.platform.accessToken === undefined;
 }
 
 /** At the agent's own console. */

@@ -49,7 +49,7 @@ const SEEN_AFTER_MS = 12 * SECOND_MS;
 /** The agent is stopped, and again while it starts. */
 const STOPPED = { beforeEndMs: 500 * SECOND_MS, whileStartingMs: 50 } as const;
 
-export function planCalmWishes(people: People, endMs: number): void {
+export function planCalm(people: People, endMs: number): void {
   const { timeline, configuration, site } = people.world;
   // Two starts cost as much as some minutes, and a stop ends what was wished.
   if (site.outputs.length % 2 === 0 && !site.outputs.some(({ name }) => name === 'lamp')) {
