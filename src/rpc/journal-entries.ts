@@ -19,6 +19,8 @@ export interface JournalEntry {
   /** When the platform took the reply, likewise. */
   readonly answeredAtMs?: number;
   readonly bootId: string;
+  /** What became of the platform since the last hand-out, as far as it still matters; absent: nothing that was seen. */
+  readonly platform?: Exclude<EarlierRequest['platform'], 'steady'>;
 }
 
 /** When the platform asked: a time, and a place in the order of hand-outs, doubts and restarts. */
@@ -53,10 +55,19 @@ export class JournalEntries {
   #doubtTurn = 0;
   #restartTurn = -1;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
+  readonly #onMarked: (entry: JournalEntry) => void;
+
+  /** @param onMarked called with each entry to which the platform has become another: a later run is to know it too. */
+  constructor(onMarked: (entry: JournalEntry) => void = () => {}) {
+    this.#onMarked = onMarked;
+  }
 
   /** What a request is to those before it. */
   recall(id: number, key: string, nowMs: number): Recollection {
-    if (this.#hasOtherContent(id, key)) this.#restartTurn = this.#nextTurn();
+    if (this.#hasOtherContent(id, key)) {
+      this.#restartTurn = this.#nextTurn();
+      this.#mark(nowMs);
+    }
     let found: Recollection = { verdict: 'new' };
     for (const one of this.#ofContent(key)) {
       const verdict = verdictOn(this.#earlier(one, id, nowMs));
@@ -88,7 +99,8 @@ export class JournalEntries {
     const before = this.#remembered.get(entry.key);
     this.#delete(entry.key);
     const fits = this.#makeRoom(bytes, nowMs);
-    const now = { entry, content: contentOf(entry.key), bytes, turn: entry.seenAtMs < 0 ? -1 : (since ?? this.#nextTurn()) };
+    const turn = entry.seenAtMs < 0 ? -1 : (since ?? this.#nextTurn());
+    const now = { entry: this.#asMarked(entry, turn), content: contentOf(entry.key), bytes, turn };
     const kept = fits ? now : before;
     if (kept !== undefined) {
       this.#remembered.set(entry.key, kept);
@@ -98,8 +110,9 @@ export class JournalEntries {
   }
 
   /** The platform may be another from now on. */
-  doubt(): void {
+  doubt(nowMs: number): void {
     this.#doubtTurn = this.#nextTurn();
+    this.#mark(nowMs);
   }
 
   /** All of the same content whose reply was not taken. */
@@ -118,9 +131,27 @@ export class JournalEntries {
     return {
       id: id === entry.id ? 'same' : id > entry.id ? 'higher' : 'lower',
       reply: entry.answeredAtMs === undefined ? 'not taken' : 'taken',
-      platform: this.#platformSince(turn),
+      platform: this.#asMarked(entry, turn).platform ?? 'steady',
       quietMs: quietMs(entry, nowMs),
     };
+  }
+
+  /** Of an entry whose reply was not taken this decides; a doubt does so only as long as it could still be the same. */
+  #mark(nowMs: number): void {
+    for (const [key, one] of this.#remembered) {
+      const { entry, turn } = one;
+      if (entry.effect === 'read' || entry.answeredAtMs !== undefined) continue;
+      const marked = this.#asMarked(entry, turn);
+      if (marked.platform === entry.platform || (marked.platform === 'doubtful' && quietMs(entry, nowMs) >= SAME_WITHIN_MS)) continue;
+      this.#remembered.set(key, { ...one, entry: marked });
+      this.#onMarked(marked);
+    }
+  }
+
+  #asMarked(entry: JournalEntry, turn: number): JournalEntry {
+    const platform = this.#platformSince(turn);
+    if (platform === 'steady' || entry.platform === 'restarted' || entry.platform === platform) return entry;
+    return { ...entry, platform };
   }
 
   #platformSince(turn: number): EarlierRequest['platform'] {
@@ -188,7 +219,7 @@ export function entryToJson(entry: JournalEntry): JsonObject {
 
 /** Undefined when the payload is not an entry. */
 export function entryFromJson(json: JsonObject): JournalEntry | undefined {
-  const { key, id, method, effect, note, reply, seenAtMs, answeredAtMs, bootId } = json;
+  const { key, id, method, effect, note, reply, seenAtMs, answeredAtMs, bootId, platform } = json;
   if (typeof key !== 'string' || typeof id !== 'number' || typeof method !== 'string' || typeof bootId !== 'string') return undefined;
   if (effect !== 'read' && effect !== 'set' && effect !== 'move') return undefined;
   const answered = typeof answeredAtMs === 'number' ? { answeredAtMs } : {};
@@ -196,6 +227,7 @@ export function entryFromJson(json: JsonObject): JournalEntry | undefined {
     ...{ key, id, method, effect, bootId },
     ...(isJsonObject(note) ? { note } : {}),
     ...(isJsonObject(reply) ? { reply } : {}),
+    ...(platform === 'doubtful' || platform === 'restarted' ? { platform } : {}),
     // Earlier releases did not write it.
     seenAtMs: typeof seenAtMs === 'number' ? seenAtMs : (answered.answeredAtMs ?? 0),
     ...answered,

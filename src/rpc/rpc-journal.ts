@@ -43,7 +43,7 @@ export interface RpcJournalDeps {
 
 export class RpcJournal {
   readonly #deps: RpcJournalDeps;
-  readonly #entries = new JournalEntries();
+  readonly #entries = new JournalEntries((entry) => this.#writeLater({ kind: 'entry', payload: entryToJson(entry) }));
   readonly #writer: JournalWriter;
   /** The last hand-out of what is not answered yet: from then on its time runs, however long it takes. */
   readonly #underWay = new Map<string, HandOut>();
@@ -96,7 +96,7 @@ export class RpcJournal {
 
   /** A call to the platform failed: what comes next may be from another life of it. */
   doubtPlatform(): void {
-    this.#entries.doubt();
+    this.#entries.doubt(this.#deps.clock.monotonicMs());
   }
 
   /**
@@ -132,7 +132,7 @@ export class RpcJournal {
     this.#underWay.delete(entry.key);
     if (effect === 'read' && stringifyJson(reply).length > LARGEST_KEPT_READ_CHARACTERS) return;
     if (this.#entries.put(entry, this.#deps.clock.monotonicMs(), handOut?.turn) && effect !== 'read')
-      this.#writeLater({ kind: 'reply', payload: entryToJson(entry) });
+      this.#writeLater({ kind: 'reply', payload: entryToJson(this.#entries.get(entry.key) ?? entry) });
   }
 
   /** The platform took the reply: from now on its time runs. Who was told that an outcome is unknown was told it of all of that content. */
@@ -182,7 +182,7 @@ export class RpcJournal {
       const left = await readEntries(this.#deps);
       for (const entry of left) if (this.#entries.get(entry.key) === undefined) this.#entries.put(entry, clock.monotonicMs());
       // Who spoke meanwhile is not known.
-      if (this.#isOpen) this.#entries.doubt();
+      if (this.#isOpen) this.#entries.doubt(clock.monotonicMs());
       this.#blindBecause = undefined;
     } catch (error) {
       this.#blindBecause = messageOf(error);

@@ -56,6 +56,67 @@ describe('what the journal remembers', () => {
     expect(journal.recall(pulse(0)).verdict).toBe('new');
   });
 
+  it.each(['kept', 'written anew'])('knows after a restart of its own that the platform had become another, the file %s', async (how) => {
+    const journal = await open();
+    journal.complete({ id: 2, method: 'setActuator', params: {} }, 'set', reply);
+    await journal.intend(pulse(3));
+    journal.complete(pulse(3), 'move', reply);
+    await clock.advance(20_000);
+    // Its next life counts from 0 again.
+    journal.recall({ id: 2, method: 'getStatus', params: {} });
+    await journal.flush();
+    let next = await open(storage.afterKill());
+    if (how === 'written anew') {
+      await next.intend(pulse(9, 200));
+      next = await open(storage.afterKill());
+    }
+    await clock.advance(60_000);
+    expect(next.recall(pulse(5)).verdict).toBe('undecidable');
+    expect(next.recall(pulse(5, 300)).verdict).toBe('new');
+  });
+
+  it('takes nothing for the same over a doubt and a restart of its own, and writes each once', async () => {
+    const journal = await open();
+    await journal.intend(pulse(0));
+    journal.complete(pulse(0), 'move', reply);
+    journal.complete({ id: 1, method: 'setActuator', params: {} }, 'set', reply);
+    await clock.advance(2_000);
+    journal.doubtPlatform();
+    await journal.flush();
+    const bytes = storage.content.length;
+    journal.doubtPlatform();
+    await journal.flush();
+    expect(storage.content.length).toBe(bytes);
+    const next = await open(storage.afterKill());
+    expect(next.recall(pulse(0)).verdict).toBe('undecidable');
+    expect(next.recall({ id: 1, method: 'setActuator', params: {} }).verdict).toBe('undecidable');
+  });
+
+  it('keeps a doubt that came while the movement was under way', async () => {
+    const journal = await open();
+    journal.recall(pulse(0));
+    await journal.intend(pulse(0));
+    journal.doubtPlatform();
+    journal.complete(pulse(0), 'move', reply);
+    await journal.flush();
+    expect((await open(storage.afterKill())).recall(pulse(0)).verdict).toBe('undecidable');
+  });
+
+  it('writes nothing of a doubt that decides nothing any more', async () => {
+    const journal = await open();
+    await journal.intend(pulse(0));
+    journal.complete(pulse(0), 'move', reply);
+    await journal.intend(pulse(1, 200));
+    journal.complete(pulse(1, 200), 'move', reply);
+    journal.answered(pulse(1, 200));
+    await clock.advance(30_000);
+    await journal.flush();
+    const bytes = storage.content.length;
+    journal.doubtPlatform();
+    await journal.flush();
+    expect(storage.content.length).toBe(bytes);
+  });
+
   it('does not take for the same what comes after a doubt, until it has been seen again', async () => {
     const journal = await open();
     journal.complete(pulse(0), 'move', reply);
