@@ -25,8 +25,11 @@ export interface Metric {
 }
 
 export interface HostMetricsSource {
-  /** What can be read of a group: a disk or an interface that is gone costs no other. @throws AgentError `host/no-metrics` (retry) when it is nothing. */
-  read(group: MetricGroup): Promise<readonly Metric[]>;
+  /**
+   * What can be read of a group: a disk or an interface that is gone costs no other. It lasts for ever when a disk hangs.
+   * @param disk of all disks this one alone. @throws AgentError `host/no-metrics` (retry) when it is nothing.
+   */
+  read(group: MetricGroup, disk?: string): Promise<readonly Metric[]>;
 }
 
 export class HostMetrics implements HostMetricsSource {
@@ -39,19 +42,19 @@ export class HostMetrics implements HostMetricsSource {
     this.#root = options.root ?? '/';
   }
 
-  async read(group: MetricGroup): Promise<readonly Metric[]> {
+  async read(group: MetricGroup, disk?: string): Promise<readonly Metric[]> {
     try {
-      return await this.#readers[group]();
+      return await this.#readers[group](disk);
     } catch (cause) {
       throw new AgentError('host/no-metrics', `the machine does not show its ${group}`, { recovery: 'retry', cause });
     }
   }
 
-  readonly #readers: Readonly<Record<MetricGroup, () => Promise<readonly Metric[]>>> = {
+  readonly #readers: Readonly<Record<MetricGroup, (disk?: string) => Promise<readonly Metric[]>>> = {
     cpu: () => this.#cpu(),
     load: async () => loadavg().map((value, at) => ({ key: ['load1', 'load5', 'load15'][at] ?? '', value: rounded(value, 2) })),
     memory: () => this.#memory(),
-    disk: () => this.#disks(),
+    disk: (disk) => this.#disks(disk),
     temperature: () => this.#temperature(),
     network: () => this.#network(),
     uptime: async () => [{ key: 'uptimeS', value: Math.floor(Number((await this.#text('proc/uptime')).split(' ')[0])), unit: 's' }],
@@ -83,8 +86,9 @@ export class HostMetrics implements HostMetricsSource {
   }
 
   /** The first mount point has plain keys, the others carry their path. */
-  async #disks(): Promise<readonly Metric[]> {
+  async #disks(only: string | undefined): Promise<readonly Metric[]> {
     const metrics = this.#options.disks.map(async (path, at): Promise<readonly Metric[]> => {
+      if (only !== undefined && path !== only) return [];
       const { blocks, bavail, bfree, bsize } = await statfs(path);
       const suffix = at === 0 ? '' : `_${path}`;
       const used = blocks - bfree;

@@ -64,6 +64,8 @@ describe('HostMetrics', () => {
     const nothing = new HostMetrics({ disks: [gone], interfaces: ['wwan0'], root });
     for (const group of ['disk', 'network'] as const) await expect(nothing.read(group)).rejects.toMatchObject({ code: 'host/no-metrics' });
     expect(await new HostMetrics({ disks: [], interfaces: [], root }).read('disk')).toEqual([]);
+    expect((await metrics.read('disk', '/')).map(({ key }) => key)).toEqual(['diskUsedPercent_/', 'diskFreeBytes_/']);
+    await expect(metrics.read('disk', gone)).rejects.toMatchObject({ code: 'host/no-metrics' });
   });
 
   it('reads load, disk, uptime and memory of this very machine', async () => {
