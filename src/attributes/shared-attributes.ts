@@ -146,9 +146,11 @@ export class SharedAttributes {
     const isRefused = refused !== undefined && jsonEqual(refused.value, value);
     if (isRefused && !this.#waiting.has(key)) return !restored;
     const isKnown = this.#deps.applied.isKnown(key, value);
-    // What was refused meanwhile is no longer wished.
-    if (isKnown && !isRefused && this.#refused.delete(key)) this.#deps.onChange();
-    return isKnown;
+    if (!isKnown || isRefused) return isKnown;
+    // What was wished meanwhile no longer is: it waits no more, and what is under way is to be followed by this.
+    this.#waiting.delete(key);
+    if (this.#refused.delete(key)) this.#deps.onChange();
+    return !this.#acting.has(key);
   }
 
   async #act(target: SharedTarget, value: JsonValue, signal: AbortSignal): Promise<boolean> {
@@ -164,6 +166,8 @@ export class SharedAttributes {
     // What another wish has overtaken, or what was deleted meanwhile, has no outcome.
     if (this.#acting.get(key) !== mine) return false;
     this.#acting.delete(key);
+    // What was tried may have moved it half-way: what was applied last is to be written again when it is wished again.
+    if (fault !== undefined && target.writes() !== writes) this.#deps.applied.delete(key);
     if (fault !== undefined && signal.aborted) return false;
     const acted = fault === undefined ? this.#keep(key, value) : this.#failed(target, value, fault.error);
     const wished = sharedValue(this.#latest, key);
@@ -241,10 +245,6 @@ function sharedValue(shared: JsonObject, key: string): JsonValue | undefined {
 
 /** Undefined when it succeeded. */
 async function outcomeOf(work: () => Promise<void>): Promise<{ readonly error: unknown } | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    return { error };
-  }
+  const [outcome] = await Promise.allSettled([work()]);
+  return outcome.status === 'rejected' ? { error: outcome.reason } : undefined;
 }

@@ -258,6 +258,30 @@ describe('shared attributes', () => {
     expect([relay.shown, shared.hasWaiting, shared.refusals]).toEqual([true, false, {}]);
   });
 
+  it('that wait do so no more when what was applied last is wished again', async () => {
+    await actuators.set('relay', true, { by: 'rpc' }, never);
+    await reconcile({ relayWish: false });
+    await reconcile({ relayWish: true });
+    expect(shared.hasWaiting).toBe(true);
+    await reconcile({ relayWish: false });
+    expect([shared.hasWaiting, shared.refusals]).toEqual([false, {}]);
+    await clock.advance(5_000);
+    await shared.retryWaiting(never);
+    expect([relay.shown, relay.risings]).toEqual([false, 1]);
+  });
+
+  it('that failed half-way are undone when what was applied last is wished again', async () => {
+    await reconcile({ relayWish: false });
+    relay.beforeWrite = (value) => {
+      relay.shown = value;
+      if (value === true) throw new AgentError('hardware/io', 'no answer', { recovery: 'retry' });
+    };
+    await reconcile({ relayWish: true });
+    expect([relay.shown, shared.hasWaiting]).toEqual([true, true]);
+    expect(await reconcile({ relayWish: false })).toBe(true);
+    expect([relay.shown, shared.hasWaiting, shared.refusals]).toEqual([false, false, {}]);
+  });
+
   it('that wait are told once for each gate that is closed, however it counts the seconds', async () => {
     const told: unknown[] = [];
     const changes: string[] = [];
@@ -346,6 +370,17 @@ describe('shared attributes', () => {
       hanging.reject(new AgentError('actuators/overridden', 'switching off went first', { recovery: 'drop' }));
       await first;
       expect([acted, applied.applied('siren'), own.refusals]).toEqual([['siren 1', 'siren 0'], 0, {}]);
+    });
+
+    it('switch that off at once when off is what was applied last, too', async () => {
+      await own.reconcile({ siren: 0 }, never);
+      const first = own.reconcile({ siren: 1 }, never);
+      await clock.advance(0);
+      expect(await own.reconcile({ siren: 0 }, never)).toBe(true);
+      expect(acted).toEqual(['siren 0', 'siren 1', 'siren 0']);
+      hanging.reject(new AgentError('actuators/overridden', 'switching off went first', { recovery: 'drop' }));
+      await first;
+      expect([acted.length, applied.applied('siren'), own.refusals]).toEqual([3, 0, {}]);
     });
 
     it('are taken up when it has ended, the newest of them', async () => {
