@@ -127,7 +127,10 @@ export class SavedTotal {
     await this.#save();
     const { count } = this;
     if (count === this.#savedCount) return undefined;
-    return { count, added: this.added + (count === undefined ? ((await this.#left)?.added ?? 0) : 0) };
+    if (count !== undefined) return { count, added: this.added };
+    // What the one before it knew, but told too late, is not lost with this one.
+    const left = await this.#left;
+    return { count: left?.count === undefined ? undefined : left.count + this.added, added: this.added + (left?.added ?? 0) };
   }
 
   async #load(): Promise<void> {

@@ -222,6 +222,30 @@ describe('SavedTotal', () => {
       expect(second.count).toBe(16);
     });
 
+    it('is not misled by one between them that was closed before the first had told its total', async () => {
+      const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
+      const hangs = Promise.withResolvers<void>();
+      const first = await open('/counters', clock, files, left);
+      first.add(100);
+      await clock.advance(60_001);
+      first.add(5);
+      const heal = files.addFaults({ delay: () => hangs.promise, fail: () => ({ code: 'EIO' }) });
+      const closed = [first.close()];
+      const opening = open('/counters', clock, files, left);
+      await clock.advance(1_000);
+      const second = await opening;
+      second.add(3);
+      closed.push(second.close());
+      await clock.advance(1_000);
+      hangs.resolve();
+      await Promise.all(closed);
+      heal();
+      const third = await open('/counters', clock, files, left);
+      expect(third.count).toBe(108);
+      await third.close();
+      expect((await open('/counters', clock, files)).count).toBe(108);
+    });
+
     it('loses no pulse of those before it that never knew where they began', async () => {
       const [files, clock, left] = [disk(['open', 'read']), new FakeClock(), new Map()];
       for (const pulses of [5, 6]) {
