@@ -15,6 +15,8 @@ export class LiveConfig {
   #beneath: AgentConfig;
   #current: AgentConfig;
   #effective: ReadonlyMap<string, JsonValue>;
+  /** Of the file's configuration: finding them walks all of it, and they are asked for at each look at the shared attributes. */
+  #settings: readonly LiveSetting[];
   readonly #laidOver = new Map<string, JsonValue>();
   readonly #listeners = new Set<(config: AgentConfig) => void>();
 
@@ -22,6 +24,7 @@ export class LiveConfig {
     this.#beneath = config;
     this.#current = config;
     this.#effective = effectiveValues(config);
+    this.#settings = this.#settingsOf(config);
   }
 
   get current(): AgentConfig {
@@ -37,6 +40,7 @@ export class LiveConfig {
   /** Takes a new file's configuration. */
   replace(config: AgentConfig): void {
     this.#beneath = config;
+    this.#settings = this.#settingsOf(config);
     this.#takeUp();
   }
 
@@ -52,7 +56,11 @@ export class LiveConfig {
 
   /** The settings as the attributes room wants them; the configuration itself knows what fits. */
   settings(): readonly LiveSetting[] {
-    return liveSettings(this.#beneath).map(({ key }) => ({
+    return this.#settings;
+  }
+
+  #settingsOf(config: AgentConfig): readonly LiveSetting[] {
+    return liveSettings(config).map(({ key }) => ({
       key,
       shape: {},
       apply: (value) => this.set(key, value),
