@@ -1,15 +1,16 @@
 /**
  * What was delivered, and what was counted: the acknowledged ranges, the counters, and the ledger cells not yet in their file. One
- * small file, written in place and not synced, because its loss only re-sends; two of them in turns of a minute, so that a cut in the
- * middle of a write leaves the other. All of it is one piece: what is re-sent after a loss is also counted again, once.
+ * small file, mostly not synced, because its loss only re-sends; two of them in turns, so that a cut in the middle of a write leaves the
+ * other. All of it is one piece: what is re-sent after a loss is also counted again, once.
  */
 import { crc32 } from 'node:zlib';
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import { type Files, isLost, type OpenFile } from '../host/files.ts';
+import { type Files, isLost } from '../host/files.ts';
 import { type JsonValue, OWN_JSON, parseJson, stringifyJson } from '../host/json.ts';
 import { endedWithin } from '../host/within-ms.ts';
 import { type LedgerCell, LedgerCells } from './delivery-ledger.ts';
+import { FilePair } from './file-pair.ts';
 import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 import { SerialQueue } from './serial-queue.ts';
 import { readSmallFile } from './small-file.ts';
@@ -42,8 +43,6 @@ type Reported = Pick<OutboxCounters, (typeof REPORTED)[number]>;
 const FORMAT = 'turnstone-outbox-delivery';
 const VERSION = 1;
 const NAMES = ['delivered-0.state', 'delivered-1.state'] as const;
-/** Which of the two is written changes after this long: by then the kernel has written the other one back. */
-const TURN_MS = 60_000;
 /** Beyond this the shortest acknowledged ranges are not written: they would be sent again after a crash. Of the undelivered, the oldest go. */
 const MOST_RANGES = 2_000;
 /** Nobody who makes room waits longer for a disk that hangs. */
@@ -79,19 +78,18 @@ export class DeliveryState {
   /** Of the ledger: the last flush whose lines count. */
   flush: number;
   readonly #deps: DeliveryStateDeps;
-  readonly #open: (OpenFile | undefined)[] = [undefined, undefined];
+  readonly #pair: FilePair;
   readonly #keptLastLost: LastLost;
   /** In this run, ms since boot: the wall clock may be set right after it. */
   readonly #lostAtMs = new Map<keyof OutboxCounters, number>();
   #reported: Reported;
   #number: number;
   #dirty = false;
-  /** Written, and not synced, be it by a process that was killed. */
-  #unsynced: boolean;
   readonly #saving = new SerialQueue();
 
-  private constructor(deps: DeliveryStateDeps, body: StateBody | undefined) {
+  private constructor(deps: DeliveryStateDeps, body: StateBody | undefined, name: string | undefined) {
     this.#deps = deps;
+    this.#pair = new FilePair(deps, NAMES, name);
     this.acknowledged = new SequenceRanges(body?.acknowledged);
     this.undelivered = new SequenceRanges(body?.undelivered);
     this.counters = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
@@ -104,12 +102,12 @@ export class DeliveryState {
     this.cells = new LedgerCells(body?.cells);
     this.flush = body?.flush ?? 0;
     this.#number = body?.number ?? 0;
-    this.#unsynced = body !== undefined;
   }
 
   /** One of the two that the disk does not give is worth no waiting where the other is there: it must only never be taken for the newer one. */
   static async open(deps: DeliveryStateDeps, setAside: (name: string) => Promise<unknown>): Promise<DeliveryState> {
     let newest: StateBody | undefined;
+    let newestName: string | undefined;
     const refused: { readonly name: string; readonly error: unknown }[] = [];
     for (const name of NAMES) {
       const bytes = await readSmallFile(deps, name, setAside).catch((error: unknown) => {
@@ -120,13 +118,13 @@ export class DeliveryState {
       if (bytes === undefined || bytes.length === 0) continue;
       const body = parseState(Buffer.from(bytes));
       if (body === undefined) await setAside(name);
-      else if (newest === undefined || body.number > newest.number) newest = body;
+      else if (newest === undefined || body.number > newest.number) [newest, newestName] = [body, name];
     }
     for (const { name, error } of refused) {
       if (newest === undefined) throw error;
       await setAside(name);
     }
-    return new DeliveryState(deps, newest);
+    return new DeliveryState(deps, newest, newestName);
   }
 
   get dirty(): boolean {
@@ -176,7 +174,7 @@ export class DeliveryState {
    * rejects, as room is to be made on a disk that takes no writes too.
    */
   async settle(): Promise<void> {
-    if (this.#dirty || this.#unsynced) await endedWithin(this.#deps.clock, SETTLED_WITHIN_MS, this.save({ durable: true }));
+    if (this.#dirty || !this.#pair.isSynced) await endedWithin(this.#deps.clock, SETTLED_WITHIN_MS, this.save({ durable: true }));
   }
 
   /** Writes what changed since; with `durable`, also syncs it. */
@@ -187,7 +185,6 @@ export class DeliveryState {
   async #save({ durable = false }: { readonly durable?: boolean }): Promise<void> {
     if (!this.#dirty && !durable) return;
     this.#dirty = false;
-    this.#unsynced = true;
     this.#number += 1;
     const body: StateBody = {
       number: this.#number,
@@ -203,30 +200,16 @@ export class DeliveryState {
     const text = stringifyJson(body as unknown as JsonValue);
     const header = stringifyJson({ format: FORMAT, version: VERSION, bytes: Buffer.byteLength(text), crc32: crc32(text) });
     const bytes = Buffer.from(`${header}\n${text}\n`);
-    const turn = Math.floor(this.#deps.clock.monotonicMs() / TURN_MS) % 2;
     try {
-      const file = await this.#file(turn);
-      await file.write(bytes, 0);
-      if (!durable) return;
-      await file.datasync();
-      this.#unsynced = false;
+      await this.#pair.write(bytes, { durable });
     } catch (error) {
       this.#dirty = true;
       throw error;
     }
   }
 
-  async close(): Promise<void> {
-    for (const file of this.#open.splice(0)) await file?.close();
-  }
-
-  async #file(turn: number): Promise<OpenFile> {
-    const known = this.#open[turn];
-    if (known !== undefined) return known;
-    const path = `${this.#deps.folder}/${NAMES[turn]}`;
-    const file = await this.#deps.files.open(path, 'update').catch(() => this.#deps.files.open(path, 'replace'));
-    this.#open[turn] = file;
-    return file;
+  close(): Promise<void> {
+    return this.#pair.close();
   }
 }
 

@@ -5,6 +5,7 @@ import { DeliveryState } from '../../../src/outbox/delivery-state.ts';
 import { UnreadFiles } from '../../../src/outbox/unread-files.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
+import { mulberry32 } from '../../support/random-bytes.ts';
 
 const PATHS = ['/outbox/delivered-0.state', '/outbox/delivered-1.state'] as const;
 const NO_COUNTERS = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 };
@@ -78,6 +79,34 @@ describe('the delivery state', () => {
     expect((await open()).counters.dropped).toBe(1);
   });
 
+  it.each([
+    ['in the same minute', 1_000, false],
+    ['in the next minute', 60_000, false],
+    ['by the next process', 1_000, true],
+  ])('that was synced is not lost to a cut in the middle of what is written after it, %s', async (_when, waitsMs, isNext) => {
+    const numbers = mulberry32(7);
+    for (let cut = 0; cut < 50; cut += 1) {
+      files = new MemoryFiles();
+      await files.makeFolder('/outbox');
+      let state = await open();
+      for (let at = 0; at < 100; at += 1) state.acknowledged.add(10_000 + at * 10, 10_000 + at * 10 + 3);
+      state.touch();
+      await state.save({ durable: true });
+      state.acknowledged.add(1, 5_000);
+      state.touch();
+      await state.settle();
+      if (isNext) state = await open();
+      for (const from of [20_000, 30_000]) {
+        await clock.advance(waitsMs);
+        for (let at = 0; at < 100; at += 1) state.acknowledged.add(from + at * 10, from + at * 10 + 3);
+        state.touch();
+        await state.save();
+      }
+      files.cutPower(() => numbers() < 0.5);
+      expect((await open()).acknowledged.covers(1, 5_000)).toBe(true);
+    }
+  });
+
   it('is synced again for what was counted while it was', async () => {
     const state = await open();
     state.count('dropped', 1);
@@ -119,7 +148,7 @@ describe('the delivery state', () => {
     second.count('dropped', 1);
     expect(second.counters.dropped).toBe(5);
     await second.save();
-    expect(bodyOf(PATHS[0])).toMatchObject({ number: 2 });
+    expect(bodyOf(PATHS[1])).toMatchObject({ number: 2 });
   });
 
   it('knows when what was lost was lost last, by the clock as it was set right since, also in the next run', async () => {
@@ -230,7 +259,7 @@ describe('the delivery state', () => {
     await state.save();
     expect(files.changes).toEqual([]);
     await state.save({ durable: true });
-    expect(files.changes).toEqual([`write ${PATHS[0]}`, `sync ${PATHS[0]}`]);
+    expect(files.changes).toEqual([`write ${PATHS[0]}`, `sync ${PATHS[0]}`, 'sync-folder /outbox']);
   });
 
   it('that cannot be written is still to be written', async () => {
