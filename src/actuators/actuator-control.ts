@@ -79,7 +79,10 @@ export class ActuatorControl {
     this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, safeStates: this.#safeStates });
   }
 
-  /** Looks at what the hardware shows, then restores or sets the safe states for start. An actuator that does not answer is reported, not fatal. */
+  /**
+   * Looks at what the hardware shows, then restores or sets the safe states for start. An actuator that does not answer is reported, not fatal,
+   * and waited for a few seconds at most.
+   */
   static async open(deps: ActuatorControlDeps, signal: AbortSignal): Promise<ActuatorControl> {
     const control = new ActuatorControl(deps);
     const slots = [...control.#slots.values()];
@@ -194,7 +197,9 @@ export class ActuatorControl {
 
   async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
     const { name } = slot.settings;
-    const shown = slot.readable ? await slot.refresh(signal) : undefined;
+    const closing = this.#closing.signal;
+    const shown = slot.readable ? await slot.refresh(AbortSignal.any([signal, closing])) : undefined;
+    if (closing.aborted) return;
     // Not once something was set.
     this.#found.set(name, slot.record.writes === 0 ? shown : undefined);
     this.#changed(name);

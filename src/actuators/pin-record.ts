@@ -83,6 +83,11 @@ export class PinRecord {
     return this.#writes;
   }
 
+  /** Whether somebody has asked for a value and still waits for it. */
+  get isClaimed(): boolean {
+    return this.#claims.size > 0;
+  }
+
   get history(): SwitchHistory {
     return this.#history;
   }

@@ -1,4 +1,8 @@
-/** What each pin gets when the agent starts and when it stops. First everything that is switched off, then what is switched on, under interlocks. */
+/**
+ * What each pin gets when the agent starts and when it stops. First everything that is switched off, then what is switched on, under interlocks.
+ * Hardware that does not answer holds up the start for a few seconds at most: what is left is done beside everything else, until somebody has
+ * asked for something else or the agent stops.
+ */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
@@ -25,19 +29,28 @@ export interface StartDeps {
 const RESTORE_AGAIN_AFTER_MS = 10_000;
 /** Hardware that does not say what it shows is switched off all the same. */
 const LOOK_WITHIN_MS = 1_000;
-/** How long the start waits for a restored "off". */
+/** Before something is switched on: what is not known counts as on for the others. */
+const LOOK_AT_ALL_WITHIN_MS = 10_000;
+/** How long what comes next waits for one that is restored. */
 const RESTORE_WITHIN_MS = 3_000;
+/** How long the start waits for what is switched on. */
+const SWITCH_ON_WITHIN_MS = 5_000;
 
-/** Resolves when every pin has got its state, or has refused it for now. Never rejects. */
+/** Resolves when every pin has got its state, has refused it for now, or does not answer. Never rejects. */
 export async function setStartStates(slots: readonly ActuatorSlot[], deps: StartDeps): Promise<void> {
-  const { safeStates, looked, clock } = deps;
+  const { safeStates, looked, clock, closing } = deps;
   const restored = slots.flatMap((slot) => restoredValue(slot, deps));
   const kept = new Set(restored.map(({ slot }) => slot));
   const safe = slots.filter((slot) => !kept.has(slot)).flatMap((slot) => startValue(slot, deps));
   const isOff = ({ value }: SafeState): boolean => !isActive(value);
   const before = new Map(slots.map((slot) => [slot, slot.record.writes]));
-  // A start that is held up does not switch on again what a silence or the longest time on has switched off meanwhile.
-  const isOn = (one: SafeState): boolean => !isOff(one) && one.slot.record.writes === before.get(one.slot);
+  // Not what a silence or the longest time on has switched off meanwhile, nor what somebody has asked for since.
+  const isOn = (one: SafeState): boolean => !isOff(one) && !one.slot.record.isClaimed && one.slot.record.writes === before.get(one.slot);
+  const switchOn = async (): Promise<void> => {
+    await endedWithin(clock, LOOK_AT_ALL_WITHIN_MS, Promise.all(slots.map(looked)));
+    await safeStates.setAll(safe.filter(isOn), 'start', closing);
+    for (const one of restored) if (isOn(one)) await endedWithin(clock, RESTORE_WITHIN_MS, restore(one, deps));
+  };
   // Each by itself: what is to be off waits for no other hardware that is slow to say what it shows.
   await Promise.all([
     ...safe.filter(isOff).map(async ({ slot, value }) => {
@@ -49,9 +62,7 @@ export async function setStartStates(slots: readonly ActuatorSlot[], deps: Start
       await endedWithin(clock, RESTORE_WITHIN_MS, restore(one, deps));
     }),
   ]);
-  await Promise.all(slots.map(looked));
-  await safeStates.setAll(safe.filter(isOn), 'start');
-  for (const one of restored) if (isOn(one)) await restore(one, deps);
+  await endedWithin(clock, SWITCH_ON_WITHIN_MS, switchOn());
 }
 
 /** What is declared for a stop; off for what does not take it yet, and for what only this process would have switched off later. */
@@ -78,18 +89,23 @@ function restoredValue(slot: ActuatorSlot, { memory, locked }: StartDeps): reado
 /** What a gate forbids for now (a compressor's least time off) is tried again until someone else writes. */
 async function restore({ slot, value }: SafeState, deps: StartDeps, refusedBefore?: string): Promise<void> {
   const { log, clock, closing, safeStates } = deps;
+  const { record } = slot;
+  const before = record.writes;
   try {
     await deps.restore(slot, value);
   } catch (error) {
+    if (closing.aborted) return;
     const refusal = error instanceof AgentError ? error.code : messageOf(error);
     // Said once for each reason: a compressor may have to wait for hours.
     if (refusal !== refusedBefore) log.warn({ actuator: slot.settings.name, error: messageOf(error) }, 'an actuator was not restored');
+    // Somebody waits for this try to end, or has written beside it.
+    if (record.isClaimed || (record.writes !== before && record.state.by !== 'restore')) return;
     // Who went first has set another state.
     if (refusedBefore === undefined && !hasCode(error, 'actuators/overridden')) await safeStates.setAll(startValue(slot, deps), 'start');
     if (!(error instanceof AgentError) || error.recovery !== 'retry') return;
-    const { writes } = slot.record;
+    const { writes } = record;
     void clock.sleep(RESTORE_AGAIN_AFTER_MS, closing).then(async () => {
-      if (slot.record.writes === writes && !closing.aborted) await restore({ slot, value }, deps, refusal);
+      if (record.writes === writes && !record.isClaimed && !closing.aborted) await restore({ slot, value }, deps, refusal);
     });
   }
 }

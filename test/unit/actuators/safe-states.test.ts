@@ -71,7 +71,7 @@ describe('safe states for start', () => {
     await bench.set('pump', false);
     bench.fake('pump').read = bench.fake('pump').beforeWrite = () => new Promise<never>(() => {});
     const opening = bench.open(...settings);
-    await bench.clock.advance(29_000);
+    await bench.clock.advance(13_000);
     expect(bench.fake('horn').told).toEqual([true]);
     await bench.clock.advance(1_000);
     await opening;
@@ -217,7 +217,7 @@ it.each([{ safe: { start: true } }, { restore: true }])(
     bench.fake('far').read = () => new Promise(() => {});
     const opening = bench.open(
       relaySettings('far', { deadlineMs: 30_000 }),
-      relaySettings('pump', { ...on, safe: { ...on.safe, noContact: { afterMs: 20_000, value: false } } }),
+      relaySettings('pump', { ...on, safe: { ...on.safe, noContact: { afterMs: 8_000, value: false } } }),
     );
     await bench.clock.advance(40_000);
     await opening;
