@@ -14,22 +14,13 @@
  */
 import type { SensorConfigOf } from '../config/agent-config.ts';
 import { AgentError, hasCode } from '../errors.ts';
-import type { ModbusLink, ModbusTable } from '../hardware/modbus-port.ts';
-import { decodeModbus, registersOf } from '../hardware/modbus-values.ts';
+import type { ModbusLink } from '../hardware/modbus-port.ts';
+import { decodeModbus } from '../hardware/modbus-values.ts';
 import { type Outcome, outcomeOf, sorted } from './outcome.ts';
+import { halvesOf, type ModbusRegister, type PollingGroup, pollingGroups, registerOf, widthOf } from './polling-groups.ts';
 import { registerValue } from './register-value.ts';
 import type { Reading, Refusal, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
-
-export type ModbusRegister = SensorConfigOf<'modbus'>['registers'][string];
-
-/** One request and the keys that are read from its answer. */
-export interface PollingGroup {
-  readonly table: ModbusTable;
-  readonly address: number;
-  readonly count: number;
-  readonly keys: readonly string[];
-}
 
 /** One read of all registers. */
 interface Round {
@@ -48,8 +39,6 @@ interface Given {
   readonly next: readonly PollingGroup[];
 }
 
-/** The most one request may ask for (V1.1b3, sections 6.1 to 6.4). */
-const MOST = { holding: 125, input: 125, coil: 2_000, discrete: 2_000 } as const;
 /** A noisy hour parts what belongs together: seldom enough to cost nothing, often enough that the parts stay few. */
 const JOIN_AFTER_READS = 100;
 
@@ -151,40 +140,6 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
   };
 }
 
-/** Registers in as few requests as maxGap allows. @param alone keys that share no request. */
-export function pollingGroups(
-  registers: Readonly<Record<string, ModbusRegister>>,
-  maxGap: number,
-  alone: ReadonlySet<string> = new Set(),
-): readonly PollingGroup[] {
-  const sorted = Object.entries(registers).sort(([, a], [, b]) => a.table.localeCompare(b.table) || a.address - b.address);
-  const groups: { table: ModbusTable; address: number; count: number; keys: string[] }[] = [];
-  for (const [key, register] of sorted) {
-    const { table, address } = register;
-    const end = address + widthOf(register);
-    const last = groups.at(-1);
-    if (
-      last !== undefined &&
-      last.table === table &&
-      !alone.has(key) &&
-      !alone.has(last.keys[0] ?? '') &&
-      address - (last.address + last.count) <= maxGap &&
-      end - last.address <= MOST[table]
-    ) {
-      last.count = Math.max(last.count, end - last.address);
-      last.keys.push(key);
-    } else groups.push({ table, address, count: end - address, keys: [key] });
-  }
-  return groups;
-}
-
-function halvesOf({ keys }: PollingGroup, registers: Readonly<Record<string, ModbusRegister>>, maxGap: number): readonly PollingGroup[] {
-  const middle = Math.ceil(keys.length / 2);
-  return [keys.slice(0, middle), keys.slice(middle)].flatMap((half) =>
-    pollingGroups(Object.fromEntries(half.map((key) => [key, registerOf(registers, key)])), maxGap),
-  );
-}
-
 /** @throws AgentError `hardware/modbus-no-number`, `sensors/no-value`, `sensors/out-of-range` (all retry). */
 export function readingOf(key: string, register: ModbusRegister, words: readonly number[]): Reading {
   const { unit, bit, length, type } = register;
@@ -236,15 +191,4 @@ function outcomesOf(
     const words = raw.slice(from, from + widthOf(register));
     return outcomeOf(key, () => (typeof words[0] === 'boolean' ? { key, value: words[0] } : readingOf(key, register, words.map(Number))));
   });
-}
-
-function registerOf(registers: Readonly<Record<string, ModbusRegister>>, key: string): ModbusRegister {
-  // The keys come from this very table.
-  return registers[key] as ModbusRegister;
-}
-
-function widthOf(register: ModbusRegister): number {
-  if (register.table === 'coil' || register.table === 'discrete') return 1;
-  const { type, length } = register;
-  return registersOf(length === undefined ? { type } : { type, length });
 }
