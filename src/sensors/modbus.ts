@@ -4,7 +4,7 @@
  *   refused            asked again by halves, so that a register that the unit does not have, or cannot give, costs only itself
  *   silent, or garbled asked once more: most often an answer got lost. Silent again, it is asked by halves, and what of them is silent by its
  *                      halves at the next read, as every silence costs a time-out. A unit that has answered nothing yet is not asked for
- *                      all the rest
+ *                      all the rest; nor once more, when it was as silent in the read before: others wait for the same line
  *
  * The halves take its place when some of them cannot be read, and are joined again after JOIN_AFTER_READS. When the time of a read is over,
  * what has answered is given all the same, and what was not asked for comes first in the next, unless it was silent before.
@@ -28,6 +28,8 @@ interface Round {
   answered: boolean;
   /** How many silences are borne before anything has answered. */
   patience: number;
+  /** The first of them, which says best what is wrong: the next may only say that this one is not over. */
+  silence?: AgentError;
 }
 
 /** How to ask for what was silent when it was last asked for: without asking once more, or not as a whole. */
@@ -49,9 +51,10 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
   const tooLate = new AgentError('hardware/deadline', `${name}: its time was over before this was given`, { recovery: 'retry' });
   const doubts = new WeakMap<PollingGroup, Doubt>();
   let reads = 0;
+  let isSilent = false;
   let refused: readonly Refusal[] = [];
 
-  const ask = async (group: PollingGroup, round: Round): Promise<readonly Outcome[] | AgentError> => {
+  const ask = async (group: PollingGroup, round: Round, doubt?: Doubt): Promise<readonly Outcome[] | AgentError> => {
     try {
       const raw = await readRaw(link, unitId, group, round.signal);
       round.answered = true;
@@ -60,9 +63,10 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
     } catch (fault) {
       if (!isOfRequest(fault)) throw fault;
       if (isSilence(fault)) {
-        doubts.set(group, doubts.has(group) ? 'halves' : 'once');
+        doubts.set(group, doubt === undefined ? 'once' : 'halves');
         if (!round.answered) round.patience -= 1;
-        if (round.patience < 0 || (round.signal.aborted && !round.answered)) throw fault;
+        round.silence ??= fault;
+        if (round.patience < 0 || (round.signal.aborted && !round.answered)) throw round.silence;
       }
       return fault;
     }
@@ -73,7 +77,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
       if (!round.answered) round.patience += 1;
       return await readSilent(group, round);
     }
-    let given = await ask(group, round);
+    let given = await ask(group, round, doubt);
     if (isSilence(given) && doubt === undefined && !round.signal.aborted) given = await ask(group, round);
     if (!(given instanceof AgentError)) return { outcomes: given, next: [group] };
     if (round.signal.aborted && group.keys.length > 1) return notGiven(group, tooLate);
@@ -129,7 +133,11 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
   return {
     name,
     read: async (readSignal) => {
-      const given = sorted(await readAll({ signal: readSignal, answered: false, patience: 0 }));
+      const round: Round = { signal: readSignal, answered: false, patience: isSilent ? 0 : 1 };
+      const outcomes = await readAll(round).finally(() => {
+        isSilent = !round.answered;
+      });
+      const given = sorted(outcomes);
       refused = given.refused;
       if (++reads % JOIN_AFTER_READS === 0) join();
       const readings = new Map(given.readings.map((reading) => [reading.key, reading]));

@@ -137,7 +137,7 @@ describe('a register that the unit cannot give', () => {
     faults.set(100, fail);
     const sensor = await meter(apart);
     await expect(read(sensor)).rejects.toMatchObject({ recovery: 'retry' });
-    expect(asked).toEqual(['100+1']);
+    expect(asked).toEqual(['100+1', '100+1']);
     for (let at = 0; at < 2; at += 1) expect(await read(sensor)).toEqual(['power', 'voltage']);
     faults.clear();
     expect(await read(sensor)).toEqual(['probe', 'power', 'voltage']);
@@ -162,12 +162,33 @@ describe('a register that the unit cannot give', () => {
       silence();
     };
     faults.set(0, silentOnce);
+    expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
+    expect(asked).toEqual(['0+3', '0+3', '300+1']);
+    faults.set(0, () => faults.set(0, silentOnce) && silence());
     await expect(read(sensor)).rejects.toMatchObject({ code: 'hardware/deadline' });
+    expect(asked).toEqual(['0+3', '0+3']);
     faults.set(0, silentOnce);
     expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
     expect(asked).toEqual(['300+1', '0+3', '0+2', '2+1']);
     expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
     expect(asked).toEqual(['300+1', '0+3']);
+  });
+
+  it('is the unit, which is asked once a read for as long as it is off: others wait for the line', async () => {
+    const sensor = await meter({ probe: { address: 100 } });
+    const offFor = async (reads: number): Promise<readonly number[]> => {
+      const requests: number[] = [];
+      faults.set(100, silence);
+      for (let at = 0; at < reads; at += 1) {
+        await expect(read(sensor)).rejects.toMatchObject({ code: 'hardware/deadline' });
+        requests.push(asked.length);
+      }
+      faults.clear();
+      expect(await read(sensor)).toEqual(['probe']);
+      return requests;
+    };
+    expect(await offFor(4)).toEqual([2, 1, 1, 1]);
+    expect(await offFor(2)).toEqual([2, 1]);
   });
 
   it('is asked for once a read, alone, when it is silent among others, and when nobody asked for what is refused between them', async () => {
