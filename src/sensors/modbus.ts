@@ -7,7 +7,8 @@
  *                      all the rest; nor once more, when it was as silent in the read before: others wait for the same line
  *
  * The halves take its place when some of them cannot be read, and are joined again after JOIN_AFTER_READS. When the time of a read is over,
- * what has answered is given all the same, and what was not asked for comes first in the next, unless it was silent before.
+ * what has answered is given all the same, and what was not asked for comes first in the next, unless it was silent before. So does what
+ * was cut short by that, as others had taken most of the time: it is not called silent before it has had a turn of its own.
  *
  * What a unit shows that has no value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
  * a value is left out alone.
@@ -25,11 +26,14 @@ import type { SensorDeps } from './sensor-deps.ts';
 /** One read of all registers. */
 interface Round {
   readonly signal: AbortSignal;
+  readonly begunMs: number;
   answered: boolean;
   /** How many silences are borne before anything has answered. */
   patience: number;
   /** The first of them, which says best what is wrong: the next may only say that this one is not over. */
   silence?: AgentError;
+  /** What was asked when most of the time was over, and had no time to answer. */
+  cut?: PollingGroup;
 }
 
 /** How to ask for what was silent when it was last asked for: without asking once more, or not as a whole. */
@@ -44,7 +48,7 @@ interface Given {
 /** A noisy hour parts what belongs together: seldom enough to cost nothing, often enough that the parts stay few. */
 const JOIN_AFTER_READS = 100;
 
-export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { name, connection, unitId, registers, maxGap } = config;
   const link = await ports.modbus.open(connection, signal);
   let groups = pollingGroups(registers, maxGap);
@@ -55,6 +59,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
   let refused: readonly Refusal[] = [];
 
   const ask = async (group: PollingGroup, round: Round, doubt?: Doubt): Promise<readonly Outcome[] | AgentError> => {
+    const askedMs = clock.monotonicMs();
     try {
       const raw = await readRaw(link, unitId, group, round.signal);
       round.answered = true;
@@ -63,7 +68,9 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
     } catch (fault) {
       if (!isOfRequest(fault)) throw fault;
       if (isSilence(fault)) {
-        doubts.set(group, doubt === undefined ? 'once' : 'halves');
+        const isCut = round.signal.aborted && clock.monotonicMs() - askedMs < askedMs - round.begunMs;
+        if (isCut && !doubts.has(group)) round.cut = group;
+        else doubts.set(group, doubt === undefined ? 'once' : 'halves');
         if (!round.answered) round.patience -= 1;
         round.silence ??= fault;
         if (round.patience < 0 || (round.signal.aborted && !round.answered)) throw round.silence;
@@ -118,7 +125,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
       }
     } finally {
       // Those whose turn did not come are the first next time.
-      groups = [...waiting, ...asked];
+      groups = [...asked.filter((group) => group === round.cut), ...waiting, ...asked.filter((group) => group !== round.cut)];
     }
     return [...outcomes, ...waiting.flatMap((group) => notGiven(group, tooLate).outcomes)];
   };
@@ -133,7 +140,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports }: Se
   return {
     name,
     read: async (readSignal) => {
-      const round: Round = { signal: readSignal, answered: false, patience: isSilent ? 0 : 1 };
+      const round: Round = { signal: readSignal, begunMs: clock.monotonicMs(), answered: false, patience: isSilent ? 0 : 1 };
       const outcomes = await readAll(round).finally(() => {
         isSilent = !round.answered;
       });

@@ -88,7 +88,8 @@ describe('a register that the unit cannot give', () => {
   let faults: Map<number, () => unknown>;
   let asked: string[];
   /** Throws when an answer gets lost, whatever was asked. */
-  let noise: () => void;
+  let noise: () => void | Promise<void>;
+  let clock: FakeClock;
   const refusal = (code: number) => () => parseRegisters(Uint8Array.of(0x83, code), 3, 1);
   const silence = () => {
     throw new AgentError('hardware/deadline', 'no answer', { recovery: 'retry' });
@@ -97,13 +98,13 @@ describe('a register that the unit cannot give', () => {
     const link = {
       readRegisters: async (_unit: number, _table: string, address: number, count: number) => {
         asked.push(`${address}+${count}`);
-        noise();
+        await noise();
         for (const [at, fail] of faults) if (at >= address && at < address + count) fail();
         return Array.from({ length: count }, () => 230);
       },
     };
     const ports = { modbus: { open: async () => link } } as unknown as Ports; // the only port that it asks
-    const deps = { ...OF_THIS_MACHINE, ports, clock: new FakeClock(), files: new MemoryFiles(), log: silentLog, stateFolder: '/state' };
+    const deps = { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/state' };
     return await openModbus(registersOf(registers, { maxGap: 4 }), deps, signal);
   };
   const read = async (sensor: Sensor): Promise<readonly string[]> => {
@@ -115,6 +116,7 @@ describe('a register that the unit cannot give', () => {
   beforeEach(() => {
     faults = new Map();
     noise = () => {};
+    clock = new FakeClock();
     asked = [];
   });
 
@@ -341,6 +343,26 @@ describe('a register that the unit cannot give', () => {
       given += (await sensor.read(late.signal).catch(() => [])).length;
     }
     expect(given / 500).toBeGreaterThan(80 / 2);
+  });
+
+  it('is none of a slow unit that a read has no time to ask for everything: each has its turn, and its registers stay together', async () => {
+    const sensor = await meter(Object.fromEntries([0, 1, 100, 101, 200, 201].map((address) => [`r${address}`, { address }])));
+    const given: (readonly string[])[] = [];
+    for (let at = 0; at < 6; at += 1) {
+      const late = new AbortController();
+      let leftMs = 1_000;
+      noise = async () => {
+        await clock.advance(Math.min(400, leftMs));
+        leftMs -= 400;
+        if (leftMs >= 0) return;
+        late.abort();
+        silence();
+      };
+      asked = [];
+      given.push((await sensor.read(late.signal)).map(({ key }) => key));
+      expect(asked.toSorted()).toEqual(['0+2', '100+2', '200+2']);
+    }
+    for (const key of ['r0', 'r100', 'r201']) expect(given.filter((keys) => keys.includes(key))).toHaveLength(4);
   });
 
   it('is the unit as a whole when the time has passed before anything has answered', async () => {
