@@ -137,7 +137,7 @@ export class ClientAttributes {
       await this.#post(attributes, signal);
       return undefined;
     } catch (error) {
-      if (signal.aborted || !hasCode(error, 'platform/refused')) return this.#notTaken(error);
+      if (signal.aborted || !isOfContent(error)) return this.#notTaken(error);
       if (more.length === 0) {
         this.#noteRefused(first[0], error);
         return undefined;
@@ -196,7 +196,12 @@ export class ClientAttributes {
   }
 }
 
-/** A limit of data points is said by 500 or 429, a limit of bytes by 413 or by a connection that is cut (wire-facts.md, "Rate limits"). */
+/** What is said of what was sent, and not of the moment: too large is so at each try (wire-facts.md, "Answers to an upload"). */
+function isOfContent(error: unknown): boolean {
+  return hasCode(error, 'platform/refused') || (error instanceof PlatformError && error.status === 413);
+}
+
+/** A limit of data points is said by 500 or 429, a limit of bytes perhaps by a connection that is cut (wire-facts.md, "Rate limits"). */
 function isPerhapsTooMuch(failure: unknown): boolean {
   return failure instanceof PlatformError && (failure.status !== undefined || failure.cut);
 }

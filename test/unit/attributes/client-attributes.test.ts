@@ -137,3 +137,33 @@ it('an attribute over which the platform stumbles each time, saying what it says
   await clock.advance(60_000);
   await running;
 });
+
+it('an attribute that is too large for the platform by itself holds up none of the others', async () => {
+  const clock = new FakeClock({ jitter: 1 });
+  const stop = new AbortController();
+  const posts: string[] = [];
+  const postAttributes = async (attributes: JsonObject): Promise<void> => {
+    posts.push(Object.keys(attributes).join());
+    if (Object.hasOwn(attributes, 'big')) throw new PlatformError('too-large', 'the platform answered 413', { status: 413 });
+  };
+  const client = new ClientAttributes({ deviceApi: { postAttributes }, clock, log: silentLog });
+  const running = client.run(stop.signal);
+  client.report({ big: 'x', fan: false });
+  await clock.advance(1_200_000);
+  // With all others once, and then behind 5, 10, 20, 40, 80, 160 and each 300 s.
+  expect(posts.filter((keys) => keys.includes('big'))).toHaveLength(2 + 6 + 2);
+  for (const [isOn, waitsMs] of [
+    [true, 0],
+    [false, 47_000],
+    [true, 290_000],
+  ] as const) {
+    await clock.advance(waitsMs);
+    posts.splice(0);
+    client.report({ fan: isOn });
+    await clock.advance(2_000);
+    expect(posts).toContain('fan');
+  }
+  stop.abort();
+  await clock.advance(60_000);
+  await running;
+});
