@@ -76,7 +76,11 @@ export class ClientAttributes {
   heal(found: JsonObject): void {
     for (const [key, held] of this.#held) {
       const value = Object.hasOwn(found, key) ? found[key] : undefined;
-      if (value !== undefined && jsonEqual(value, held)) continue;
+      if (value !== undefined && jsonEqual(value, held)) {
+        // It can hold it: what differs from now on does so for another reason.
+        this.#stubborn.delete(key);
+        continue;
+      }
       // "007" is stored as 7 however often it is sent (wire-facts.md, "Values").
       const stubborn = this.#stubborn.get(key);
       if (value !== undefined && stubborn !== undefined && jsonEqual(value, stubborn)) continue;

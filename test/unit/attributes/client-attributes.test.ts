@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClientAttributes } from '../../../src/attributes/client-attributes.ts';
 import { AgentError } from '../../../src/errors.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { sendableKey } from '../../../src/platform/wire-values.ts';
@@ -163,6 +163,36 @@ it('an attribute that is too large for the platform by itself holds up none of t
     await clock.advance(2_000);
     expect(posts).toContain('fan');
   }
+  stop.abort();
+  await clock.advance(60_000);
+  await running;
+});
+
+it('an attribute that differs at the platform is sent again each time, unless the platform makes the same of it again', async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const held: Record<string, JsonValue> = {};
+  const postAttributes = async (attributes: JsonObject): Promise<void> => {
+    Object.assign(held, attributes, Object.hasOwn(attributes, 'code') ? { code: 7 } : {});
+    posts += 1;
+  };
+  let posts = 0;
+  const client = new ClientAttributes({ deviceApi: { postAttributes }, clock, log: silentLog });
+  const running = client.run(stop.signal);
+  const readBack = async (): Promise<void> => {
+    client.heal({ ...held });
+    await clock.advance(3_000);
+  };
+  client.report({ valve: 'closed', code: '007' });
+  await clock.advance(3_000);
+  for (let time = 0; time < 3; time += 1) {
+    held.valve = 'open';
+    await readBack();
+    expect(held.valve).toBe('closed');
+    await readBack();
+  }
+  // At first, with the first difference of each, and for the valve twice more.
+  expect(posts).toBe(4);
   stop.abort();
   await clock.advance(60_000);
   await running;
