@@ -12,9 +12,6 @@ export interface DesiredState {
 
 export const DESIRED_STATES_FORMAT = { format: 'turnstone/actuators', version: 1 } as const;
 
-/** Nothing is known of what happened before this boot but that it ended with it: everything counts as switched at its start. */
-const HISTORY_OF_EARLIER_BOOT: SwitchHistory = { changedAtMs: 0, switchedOnAtMs: [] };
-
 export class DesiredStates {
   readonly #file: StateFile;
   readonly #clock: Clock;
@@ -69,12 +66,8 @@ function stateAsJson({ value, history }: DesiredState): JsonObject {
 function stateOf(json: JsonObject, sameBoot: boolean): DesiredState {
   const { value, changedAtMs, switchedOnAtMs } = json;
   const known = typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string' ? value : undefined;
-  if (!sameBoot) return { value: known, history: HISTORY_OF_EARLIER_BOOT };
-  return {
-    value: known,
-    history: {
-      changedAtMs: typeof changedAtMs === 'number' ? changedAtMs : undefined,
-      switchedOnAtMs: Array.isArray(switchedOnAtMs) ? switchedOnAtMs.filter((atMs) => typeof atMs === 'number') : [],
-    },
-  };
+  const switchedOn = Array.isArray(switchedOnAtMs) ? switchedOnAtMs.filter((atMs) => typeof atMs === 'number') : [];
+  // How long before this boot it was nobody knows: everything counts as switched at its start, as often as it was.
+  if (!sameBoot) return { value: known, history: { changedAtMs: 0, switchedOnAtMs: switchedOn.map(() => 0) } };
+  return { value: known, history: { changedAtMs: typeof changedAtMs === 'number' ? changedAtMs : undefined, switchedOnAtMs: switchedOn } };
 }

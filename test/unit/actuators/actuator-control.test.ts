@@ -171,6 +171,20 @@ describe('an actuator', () => {
     expect(await set('relay', true)).toBe('moved');
   });
 
+  it('counts an hour from the boot for what was switched on before it, through as many boots as come', async () => {
+    const settings = relaySettings('relay', { limits: { mostSwitchesPerHour: 2 } });
+    await open(settings);
+    for (const value of [true, false, true, false]) expect(await set('relay', value)).toBe('moved');
+    for (const bootId of ['boot-2', 'boot-3']) {
+      await control.close();
+      clock.reboot({ bootId, monotonicMs: 20_000 });
+      await open(settings);
+      expect(await set('relay', true)).toBe('actuators/too-many-switches');
+    }
+    await clock.advance(3_580_000);
+    expect(await set('relay', true)).toBe('moved');
+  });
+
   it('is pulsed within its limits too', async () => {
     await open(relaySettings('relay', { limits: { leastOffMs: 60_000, mostSwitchesPerHour: 2 } }));
     const pulse = async (): Promise<unknown> => {

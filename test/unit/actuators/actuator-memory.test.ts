@@ -96,7 +96,7 @@ describe('a wish', () => {
     await open();
     expect([memory.wishOf('pin'), memory.historyOf('pin')]).toEqual([true, history]);
     await open('boot-2');
-    expect([memory.wishOf('pin'), memory.historyOf('pin')]).toEqual([true, { changedAtMs: 0, switchedOnAtMs: [] }]);
+    expect([memory.wishOf('pin'), memory.historyOf('pin')]).toEqual([true, { changedAtMs: 0, switchedOnAtMs: [0] }]);
   });
 
   it('stays as it was when the pin only switches', async () => {
