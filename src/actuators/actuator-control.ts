@@ -66,16 +66,7 @@ export class ActuatorControl {
       },
       excluderOf: (pin) => excluderOf(pin, this.#records),
     });
-    this.#offTimes = new OffTimes({
-      clock,
-      switchOff: (slot, value) => {
-        const { pulsing, by } = slot.record.state;
-        if (pulsing) return void this.#safeStates.set(slot, value, 'end of a pulse', by);
-        // It is not to begin again because a gateway restarts.
-        memory.wished(slot.record, value);
-        void this.#safeStates.set(slot, value, 'longest time on');
-      },
-    });
+    this.#offTimes = new OffTimes({ clock, memory, safeStates: this.#safeStates });
     this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, safeStates: this.#safeStates });
   }
 
@@ -162,6 +153,11 @@ export class ActuatorControl {
   /** How many writes there have been: whoever remembers it knows whether someone else has written since. */
   movements(name: string): number {
     return this.#slot(name).record.writes;
+  }
+
+  /** How often a rule's word was overruled; 0 for what there is not. */
+  overrulings(name: string): number {
+    return this.#slots.get(name)?.record.overrulings ?? 0;
   }
 
   /** Calls back whenever a state may have changed, until the returned function is called. */

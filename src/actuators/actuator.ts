@@ -6,6 +6,11 @@ export type ActuatorValue = boolean | number | string;
 /** Who moves it. The first three come from afar or act by themselves, and are stopped by lockout; `local` is a person on site. */
 export type Writer = 'rpc' | 'shared' | 'rule' | 'local' | 'restore' | 'safe-state';
 
+/** Whose word counts until the next one's: not that of what acts by itself. */
+export function speaks(by: Writer | undefined): boolean {
+  return by === 'rpc' || by === 'shared' || by === 'local';
+}
+
 /** One kind's way to the hardware. */
 export interface ActuatorDriver {
   /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved. */

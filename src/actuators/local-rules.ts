@@ -6,42 +6,24 @@
  * What a rule has set it takes back, whatever was restarted or changed in between: at its end, or when it is gone, or watches or sets
  * something else. Of two that hold one actuator the one that ends leaves it to the other. What a rule holds, no silence of the platform moves
  * for as long as it sees what it watches: until the next value of that key has to be there, whatever its sensor says of itself.
+ * What somebody has said since a rule began, the rule does not go over until it begins anew, after a restart either.
  * Waiting survives nothing: what happened in between nobody knows, and it is counted anew.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { RuleConfig } from '../config/agent-config.ts';
 import type { JsonValue } from '../host/json.ts';
-import type { ActuatorState } from './actuator.ts';
+import { type ActuatorState, speaks } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Holder } from './no-contact.ts';
 import { RuleMovements, type RuleMovementsDeps } from './rule-movements.ts';
+import { asStanding, conditionHolds, type RuleInForce, type RuleState, seesUntilMs, stopWaiting, watches } from './rule-state.ts';
 import { type StandingRule, StandingRules } from './standing-rules.ts';
-
-/** A rule whose sensor is sampled. */
-export interface RuleInForce extends RuleConfig {
-  /** How long after a value of its sensor the next one comes at the latest. */
-  readonly nextWithinMs: number;
-}
 
 export interface LocalRulesDeps extends RuleMovementsDeps {
   readonly rules: readonly RuleInForce[];
-  readonly actuators: Pick<ActuatorControl, 'set' | 'states'>;
+  readonly actuators: RuleMovementsDeps['actuators'] & Pick<ActuatorControl, 'onState'>;
   readonly contact: Pick<ActuatorControl['contact'], 'heed' | 'released'>;
   /** Default: nothing outlives the process. */
   readonly standing?: StandingRules;
-}
-
-interface RuleState {
-  readonly config: RuleInForce;
-  on: boolean;
-  /** Whether the actuator was told so by this process, as the rule is now; what is on and was not told is told by the next value. */
-  isSet: boolean;
-  /** Whether an earlier process may have set it and nobody knows: the first value at which the condition does not hold takes it back. */
-  mayStand: boolean;
-  /** When what it watches had a value last; before the first, since when one is waited for. */
-  seenAtMs: number;
-  /** Ends the waiting for the condition's time. */
-  cancelWaiting: (() => void) | undefined;
 }
 
 export class LocalRules implements Holder {
@@ -49,6 +31,7 @@ export class LocalRules implements Holder {
   readonly #standing: StandingRules;
   readonly #movements: RuleMovements;
   readonly #closing = new AbortController();
+  readonly #stopListening: () => void;
   #states: ReadonlyMap<string, RuleState> = new Map();
 
   constructor(deps: LocalRulesDeps) {
@@ -58,12 +41,14 @@ export class LocalRules implements Holder {
     for (const one of this.#standing.all) if (one.ended) this.#takeBack(one);
     this.configure(deps.rules);
     deps.contact.heed(this);
+    this.#stopListening = deps.actuators.onState(({ name }) => this.#noteOverruled(name));
   }
 
   /** Takes up changed rules. One that stays as it is goes on; one that is switched off moves nothing by that. */
   configure(rules: readonly RuleInForce[]): void {
     if (this.#closing.signal.aborted) return;
     const before = this.#states;
+    for (const { config } of before.values()) this.#noteOverruled(config.set.actuator);
     this.#states = new Map(rules.map((config) => [config.name, this.#adopt(before.get(config.name), config)]));
     for (const state of before.values()) if (this.#states.get(state.config.name) !== state) stopWaiting(state);
     for (const one of this.#standing.all) if (!one.ended) this.#compare(one, this.#states.get(one.rule));
@@ -73,10 +58,12 @@ export class LocalRules implements Holder {
   take(sensor: string, key: string, value: JsonValue): void {
     if (this.#closing.signal.aborted) return;
     for (const state of this.#states.values()) {
-      const { when, enabled } = state.config;
+      const { when, enabled, set } = state.config;
       if (when.sensor !== sensor || when.key !== key) continue;
       state.seenAtMs = this.#deps.clock.monotonicMs();
-      if (enabled) this.#judge(state, value);
+      if (!enabled) continue;
+      this.#noteOverruled(set.actuator);
+      this.#judge(state, value);
     }
   }
 
@@ -92,7 +79,7 @@ export class LocalRules implements Holder {
     const desired = this.#stateOf(actuator)?.desired;
     const agreeing = standing.filter(({ config }) => config.set.value === desired);
     const holding = agreeing.length > 0 ? agreeing : standing;
-    return Math.min(this.#deps.clock.monotonicMs(), Math.max(...holding.map(({ seenAtMs, config }) => seenAtMs + config.nextWithinMs)));
+    return Math.min(this.#deps.clock.monotonicMs(), Math.max(...holding.map(seesUntilMs)));
   }
 
   /** It is set again when its sensor shows that the condition holds; not over what somebody else has written. */
@@ -103,6 +90,7 @@ export class LocalRules implements Holder {
   /** Nothing moves and nothing is learned from here on: what would have, the next start sees. Resolves when what is known is on disk. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#stopListening();
     for (const state of this.#states.values()) stopWaiting(state);
     this.#movements.close();
     await this.#standing.close();
@@ -110,12 +98,14 @@ export class LocalRules implements Holder {
 
   #adopt(known: RuleState | undefined, config: RuleInForce): RuleState {
     if (known !== undefined && isDeepStrictEqual(known.config, config)) return known;
-    const stands = this.#standing.all.some((one) => one.rule === config.name && !one.ended && watches(config, one));
-    const on = config.enabled && stands;
-    const isSet = on && known?.isSet === true && isDeepStrictEqual(known.config.set, config.set);
+    const standing = this.#standing.all.filter((one) => one.rule === config.name && !one.ended && watches(config, one));
+    const on = config.enabled && standing.length > 0;
+    const isOverruled = on && standing.some(({ actuator, overruled }) => overruled && actuator === config.set.actuator);
+    const isSet = on && (isOverruled || (known?.isSet === true && isDeepStrictEqual(known.config.set, config.set)));
     const mayStand = !on && (known?.mayStand ?? this.#standing.isLost);
     const seenAtMs = known?.seenAtMs ?? this.#deps.clock.monotonicMs();
-    return { config, on, isSet, mayStand, seenAtMs, cancelWaiting: undefined };
+    const overrulings = this.#deps.actuators.overrulings(config.set.actuator);
+    return { config, on, isSet, isOverruled, overrulings, mayStand, seenAtMs, cancelWaiting: undefined };
   }
 
   /** What stands of a rule, with the rule as it is now. */
@@ -132,10 +122,10 @@ export class LocalRules implements Holder {
     if (!conditionHolds(state.config, value, state.on)) {
       stopWaiting(state);
       if (state.on) this.#end(state);
-      else if (state.mayStand) this.#takeBack(asStanding(state.config));
+      else if (state.mayStand) this.#takeBack(asStanding(state));
       state.mayStand = false;
     } else if (state.on) {
-      if (!state.isSet) this.#set(state);
+      if (!state.isSet) this.#setAgain(state);
     } else if (state.cancelWaiting === undefined) {
       const { forMs } = state.config.when;
       if (forMs === 0) this.#set(state);
@@ -143,14 +133,23 @@ export class LocalRules implements Holder {
     }
   }
 
-  #set(state: RuleState): void {
-    stopWaiting(state);
-    state.on = true;
-    state.isSet = true;
-    state.mayStand = false;
+  /** Not over one that began later: while that one holds it is told at its end. */
+  #setAgain(state: RuleState): void {
     const { name, set } = state.config;
-    const isNew = this.#standing.note(asStanding(state.config));
-    const { clock } = this.#deps;
+    const order = this.#standing.all.filter(({ actuator }) => actuator === set.actuator).map(({ rule }) => rule);
+    const later = order.includes(name) ? order.slice(order.indexOf(name) + 1) : [];
+    const holder = this.#holderOf(set.actuator, ({ config }) => later.includes(config.name));
+    if (holder === undefined) this.#set(state);
+    else state.isSet = holder.isSet;
+  }
+
+  #set(state: RuleState): void {
+    const { actuators, clock } = this.#deps;
+    const { name, set } = state.config;
+    stopWaiting(state);
+    Object.assign(state, { on: true, isSet: true, isOverruled: false, mayStand: false });
+    state.overrulings = actuators.overrulings(set.actuator);
+    const isNew = this.#standing.note(asStanding(state));
     // An output that is on after a kill must be known to be held.
     const after = isNew ? { after: this.#standing.kept(clock, this.#closing.signal) } : {};
     this.#movements.move({ rule: name, actuator: set.actuator, on: true, value: set.value, ...after });
@@ -164,13 +163,13 @@ export class LocalRules implements Holder {
 
   #takeBack(one: StandingRule): void {
     const { rule, actuator, otherwise } = one;
-    const holder = this.#standingOn(actuator).find(({ isSet }) => isSet);
-    if (holder !== undefined || otherwise === undefined) {
+    const holder = this.#holderOf(actuator);
+    if (holder !== undefined || otherwise === undefined || this.#isLeftAlone(one)) {
       this.#letGo(one);
       if (holder !== undefined) this.#leaveTo(holder);
       return;
     }
-    const owed = { ...one, ended: true };
+    const owed = { ...one, ended: true, overruled: false };
     this.#standing.note(owed);
     this.#movements.move({ rule, actuator, on: false, value: otherwise, onDone: () => this.#standing.forget(owed) });
     this.#deps.contact.released(actuator, { isSet: true });
@@ -186,17 +185,57 @@ export class LocalRules implements Holder {
     this.#deps.contact.released(actuator, { isSet: !this.#isLastWriter(actuator) });
   }
 
-  /** Nothing is to be done where it is as this one wants it, or where somebody other than a rule has written since. */
+  /** Nothing is to be done where it is as this one wants it. */
   #leaveTo(holder: RuleState): void {
     const { actuator, value } = holder.config.set;
-    if (this.#isLastWriter(actuator) && this.#stateOf(actuator)?.desired !== value) this.#set(holder);
+    if (!holder.isSet) this.#awaitValue(holder);
+    else if (this.#stateOf(actuator)?.desired !== value && !this.#movements.isTrying(asStanding(holder))) this.#set(holder);
     // It may have seen nothing for longer than the one that leaves it.
     this.#deps.contact.released(actuator, { isSet: !this.#isLastWriter(actuator) });
   }
 
-  /** In the order of the configuration. */
+  /** Left to one of which nobody knows yet whether its condition holds: it ends when the value that would tell does not come. */
+  #awaitValue(holder: RuleState): void {
+    const { clock } = this.#deps;
+    const { signal } = this.#closing;
+    const { seenAtMs, config } = holder;
+    void clock.sleep(seesUntilMs(holder) - clock.monotonicMs(), signal).then(() => {
+      const state = this.#states.get(config.name);
+      if (!signal.aborted && state?.on === true && !state.isSet && state.seenAtMs === seenAtMs) this.#end(state);
+    });
+  }
+
+  /** The first in the configuration; before those that this process has told none whose condition is not known yet, and may not hold. */
+  #holderOf(actuator: string, counts: (state: RuleState) => boolean = () => true): RuleState | undefined {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const holders = this.#standingOn(actuator).filter(counts);
+    return holders.find(({ isSet }) => isSet) ?? holders.find((state) => nowMs < seesUntilMs(state));
+  }
+
+  /** Somebody has said since what it is to be, over another rule as well that still holds. */
+  #isLeftAlone({ actuator, overruled }: StandingRule): boolean {
+    const overrules = overruled || speaks(this.#stateOf(actuator)?.by);
+    return overrules && [...this.#states.values()].some(({ on, config }) => on && config.set.actuator === actuator);
+  }
+
+  /** What is as the rule wants it all the same is not overruled. */
+  #noteOverruled(actuator: string): void {
+    const { desired, by } = this.#stateOf(actuator) ?? {};
+    const overrulings = this.#deps.actuators.overrulings(actuator);
+    for (const state of this.#states.values()) {
+      const { name, set } = state.config;
+      const one = this.#standing.all.find(({ rule, ended, ...its }) => rule === name && its.actuator === actuator && !ended);
+      if (!state.on || set.actuator !== actuator || one === undefined) continue;
+      const agrees = desired === set.value;
+      const overruled = state.isOverruled ? !agrees || by === 'safe-state' : !agrees && state.overrulings !== overrulings;
+      Object.assign(state, { overrulings, isOverruled: overruled, isSet: state.isSet || overruled });
+      if (one.overruled !== overruled) this.#standing.note({ ...one, overruled });
+    }
+  }
+
+  /** Of those that nobody has overruled, in the order of the configuration. */
   #standingOn(actuator: string): readonly RuleState[] {
-    return [...this.#states.values()].filter(({ on, config }) => on && config.set.actuator === actuator);
+    return [...this.#states.values()].filter(({ on, isOverruled, config }) => on && !isOverruled && config.set.actuator === actuator);
   }
 
   #isLastWriter(actuator: string): boolean {
@@ -206,26 +245,4 @@ export class LocalRules implements Holder {
   #stateOf(actuator: string): ActuatorState | undefined {
     return this.#deps.actuators.states().find(({ name }) => name === actuator);
   }
-}
-
-function asStanding({ name, when, set, otherwise }: RuleConfig): StandingRule {
-  return { rule: name, sensor: when.sensor, key: when.key, actuator: set.actuator, otherwise, ended: false };
-}
-
-function watches({ when }: RuleConfig, { sensor, key }: Pick<StandingRule, 'sensor' | 'key'>): boolean {
-  return when.sensor === sensor && when.key === key;
-}
-
-function conditionHolds({ when }: RuleConfig, value: JsonValue, on: boolean): boolean {
-  if (when.equal !== undefined) return (typeof value === 'bigint' ? Number(value) : value) === when.equal;
-  if (typeof value !== 'number' && typeof value !== 'bigint') return false;
-  const number = Number(value);
-  const back = on ? when.hysteresis : 0;
-  if (when.above !== undefined) return number > when.above - back;
-  return when.below !== undefined && number < when.below + back;
-}
-
-function stopWaiting(state: RuleState): void {
-  state.cancelWaiting?.();
-  state.cancelWaiting = undefined;
 }

@@ -1,11 +1,14 @@
 /** Switches off at the end of a pulse and of the longest time on, whoever switched on, and however often it was told to stay on. */
 import type { Clock } from '../host/clock.ts';
 import { type ActuatorValue, offValue } from './actuator.ts';
+import type { ActuatorMemory } from './actuator-memory.ts';
 import type { ActuatorSlot } from './actuator-slot.ts';
+import type { SafeStates } from './safe-states.ts';
 
 export interface OffTimesDeps {
   readonly clock: Clock;
-  readonly switchOff: (slot: ActuatorSlot, value: ActuatorValue) => void;
+  readonly memory: Pick<ActuatorMemory, 'wished'>;
+  readonly safeStates: Pick<SafeStates, 'set'>;
 }
 
 interface Armed {
@@ -40,13 +43,23 @@ export class OffTimes {
   }
 
   #arm(slot: ActuatorSlot, off: ActuatorValue, dueMs: number): void {
-    const { clock, switchOff } = this.#deps;
+    const { clock } = this.#deps;
     const expire = (): void => {
       this.#armed.delete(slot);
       // A timer may be shorter than what was asked for.
       if (clock.monotonicMs() < dueMs) this.#arm(slot, off, dueMs);
-      else switchOff(slot, off);
+      else this.#switchOff(slot, off);
     };
     this.#armed.set(slot, { dueMs, cancel: clock.after(dueMs - clock.monotonicMs(), expire) });
+  }
+
+  #switchOff(slot: ActuatorSlot, value: ActuatorValue): void {
+    const { memory, safeStates } = this.#deps;
+    const { pulsing, by } = slot.record.state;
+    if (pulsing) return void safeStates.set(slot, value, 'end of a pulse', by);
+    // It is not to begin again because a gateway restarts, nor by the rule that had switched it on.
+    memory.wished(slot.record, value);
+    slot.record.overrulings += 1;
+    void safeStates.set(slot, value, 'longest time on');
   }
 }

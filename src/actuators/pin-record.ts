@@ -7,7 +7,7 @@
  *     └ given back: nothing has happened
  */
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, speaks, type Writer } from './actuator.ts';
 import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
 
 /** One pulse; the end of another is none of its business. */
@@ -40,6 +40,8 @@ export interface PinRecordDeps {
 
 export class PinRecord {
   readonly settings: ActuatorSettings;
+  /** How often somebody, or the longest time on, has said what a rule is not to go over. */
+  overrulings = 0;
   readonly #clock: PinRecordDeps['clock'];
   /** Of whoever wrote last, whether or not the hardware followed. */
   #wanted: { readonly value: ActuatorValue; readonly by: Writer } | undefined;
@@ -148,7 +150,9 @@ export class PinRecord {
   /** Somebody wants it so; what was wanted before is wanted no longer. */
   want(value: ActuatorValue, by: Writer, repeats = false): void {
     this.#wanted = { value, by };
-    if (!repeats) this.#writes += 1;
+    if (repeats) return;
+    this.#writes += 1;
+    if (speaks(by)) this.overrulings += 1;
   }
 
   /** The hardware gets it now: from here on the value may be this one. */

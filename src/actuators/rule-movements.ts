@@ -1,4 +1,7 @@
-/** Moves actuators for rules, through the same gates as everyone. What a gate forbids is tried again for as long as the rule wants it. */
+/**
+ * Moves actuators for rules, through the same gates as everyone. What a gate forbids is tried again for as long as the rule wants it and
+ * nobody has said otherwise.
+ */
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
@@ -26,7 +29,7 @@ export interface RuleWish {
 }
 
 export interface RuleMovementsDeps {
-  readonly actuators: Pick<ActuatorControl, 'set'>;
+  readonly actuators: Pick<ActuatorControl, 'set' | 'states' | 'overrulings'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly onEvent: (event: RuleEvent) => void;
@@ -37,6 +40,8 @@ interface Attempt {
   cancelRetry: (() => void) | undefined;
   /** Which gate refused it last: what it says may count the seconds. */
   refusedBy: string | undefined;
+  /** Of the actuator when it was to be moved, or when a rule has written after somebody else. */
+  overrulings: number;
 }
 
 const AGAIN_AFTER_MS = 5_000;
@@ -50,16 +55,22 @@ export class RuleMovements {
     this.#deps = deps;
   }
 
-  /** Takes the place of what the same rule wanted of the actuator before, and of the end of others that hold it no longer. */
+  /** Takes the place of what the same rule wanted of the actuator before; a beginning that of what any other did. */
   move(wish: RuleWish): void {
     if (this.#closing.signal.aborted) return;
     for (const attempt of this.#attempts) {
-      const { rule, actuator, on } = attempt.wish;
-      if (actuator === wish.actuator && (rule === wish.rule || (wish.on && !on))) this.#end(attempt);
+      const { rule, actuator } = attempt.wish;
+      if (actuator === wish.actuator && (rule === wish.rule || wish.on)) this.#end(attempt);
     }
-    const attempt: Attempt = { wish, cancelRetry: undefined, refusedBy: undefined };
+    const overrulings = this.#deps.actuators.overrulings(wish.actuator);
+    const attempt: Attempt = { wish, cancelRetry: undefined, refusedBy: undefined, overrulings };
     this.#attempts.add(attempt);
     void this.#try(attempt);
+  }
+
+  /** Whether what the rule wants of the actuator is under way, or is tried again. */
+  isTrying({ rule, actuator }: Pick<RuleWish, 'rule' | 'actuator'>): boolean {
+    return [...this.#attempts].some(({ wish }) => wish.rule === rule && wish.actuator === actuator);
   }
 
   /** What the rule wants of the actuator is not tried again. */
@@ -86,6 +97,7 @@ export class RuleMovements {
     try {
       if (after !== undefined) await after;
       if (!this.#attempts.has(attempt)) return;
+      if (this.#isOverruled(attempt)) throw overruled(actuator);
       await actuators.set(actuator, value, { by: 'rule' }, this.#closing.signal);
     } catch (error) {
       // Something else is wanted by now, or the agent stops.
@@ -101,8 +113,21 @@ export class RuleMovements {
     onEvent({ rule, on, ...(refusal === undefined ? {} : { refusal }) });
   }
 
+  #isOverruled(attempt: Attempt): boolean {
+    const { actuators } = this.#deps;
+    const { actuator } = attempt.wish;
+    const overrulings = actuators.overrulings(actuator);
+    // A try that failed half-way has been a write of ours.
+    if (actuators.states().find(({ name }) => name === actuator)?.by === 'rule') attempt.overrulings = overrulings;
+    return attempt.overrulings !== overrulings;
+  }
+
   #end(attempt: Attempt): void {
     attempt.cancelRetry?.();
     if (this.#attempts.delete(attempt)) attempt.wish.onDone?.();
   }
+}
+
+function overruled(actuator: string): AgentError {
+  return new AgentError('actuators/overruled', `${actuator}: someone else has written since`, { recovery: 'drop' });
 }

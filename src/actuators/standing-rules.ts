@@ -1,6 +1,6 @@
 /**
  * What local rules have set and not taken back: kept across restarts, since an output stays on where nobody remembers that a rule holds it.
- * At most one entry for a rule and an actuator.
+ * At most one entry for a rule and an actuator, in the order in which they began.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../host/clock.ts';
@@ -20,6 +20,8 @@ export interface StandingRule {
   readonly otherwise: ActuatorValue | undefined;
   /** It is over, and the actuator has not taken `otherwise` yet. */
   readonly ended: boolean;
+  /** Somebody else, or the longest time on, has said otherwise since. */
+  readonly overruled: boolean;
 }
 
 /** A disk that takes longer does not keep a fan from cooling. */
@@ -57,6 +59,7 @@ export class StandingRules {
   note(one: StandingRule): boolean {
     const key = keyOf(one);
     const known = this.#standing.get(key);
+    if (known?.ended === true && !one.ended) this.#standing.delete(key);
     this.#standing.set(key, one);
     const changed = known === undefined || !isDeepStrictEqual(known, one);
     if (changed) this.#save();
@@ -91,14 +94,15 @@ function keyOf({ rule, actuator }: Pick<StandingRule, 'rule' | 'actuator'>): str
   return `${rule} ${actuator}`;
 }
 
-function standingAsJson({ otherwise, ...one }: StandingRule): JsonObject {
-  return { ...one, ...(otherwise === undefined ? {} : { otherwise }) };
+function standingAsJson({ otherwise, overruled, ...one }: StandingRule): JsonObject {
+  return { ...one, ...(otherwise === undefined ? {} : { otherwise }), ...(overruled ? { overruled } : {}) };
 }
 
 function standingOf(json: JsonValue): StandingRule[] {
   if (!isJsonObject(json)) return [];
-  const { rule, sensor, key, actuator, otherwise, ended } = json;
+  const { rule, sensor, key, actuator, otherwise } = json;
   if (typeof rule !== 'string' || typeof sensor !== 'string' || typeof key !== 'string' || typeof actuator !== 'string') return [];
   const isValue = typeof otherwise === 'boolean' || typeof otherwise === 'number' || typeof otherwise === 'string';
-  return [{ rule, sensor, key, actuator, otherwise: isValue ? otherwise : undefined, ended: ended === true }];
+  const [ended, overruled] = [json.ended === true, json.overruled === true];
+  return [{ rule, sensor, key, actuator, otherwise: isValue ? otherwise : undefined, ended, overruled }];
 }

@@ -82,15 +82,15 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a rule that was on before a restart does not set its output again',
     file: 'actuators/local-rules.ts',
-    old: 'if (!state.isSet) this.#set(state);',
+    old: 'if (!state.isSet) this.#setAgain(state);',
     new: 'state.isSet = true;',
     needs: ['warmth', 'fan', 'power cut|power cut in a change'],
   },
   {
     name: 'a rule that was on before a restart is forgotten',
     file: 'actuators/local-rules.ts',
-    old: 'const stands = this.#standing.all.some((one) => one.rule === config.name && !one.ended && watches(config, one));',
-    new: 'const stands = false;',
+    old: 'const on = config.enabled && standing.length > 0;',
+    new: 'const on = false;',
     needs: ['warmth', 'fan'],
   },
   {

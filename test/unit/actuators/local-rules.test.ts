@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LocalRules, type RuleInForce } from '../../../src/actuators/local-rules.ts';
+import { LocalRules } from '../../../src/actuators/local-rules.ts';
 import type { RuleEvent } from '../../../src/actuators/rule-movements.ts';
+import type { RuleInForce } from '../../../src/actuators/rule-state.ts';
 import type { RuleConfig } from '../../../src/config/agent-config.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -25,6 +26,8 @@ function start(...rules: RuleInForce[]): LocalRules {
       return { name, value: undefined, desired: undefined, by: undefined, pulsing: false, fault: undefined };
     },
     states: () => [],
+    overrulings: () => 0,
+    onState: () => () => {},
   };
   const contact = { heed: () => {}, released: () => {} };
   return new LocalRules({ rules, actuators, contact, clock, log: silentLog, onEvent: (event) => events.push(event) });

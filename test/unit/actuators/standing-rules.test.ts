@@ -1,7 +1,8 @@
 /** What a rule has set is taken back, whatever is restarted, killed or changed in between. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LocalRules, type RuleInForce } from '../../../src/actuators/local-rules.ts';
+import { LocalRules } from '../../../src/actuators/local-rules.ts';
 import type { RuleEvent } from '../../../src/actuators/rule-movements.ts';
+import type { RuleInForce } from '../../../src/actuators/rule-state.ts';
 import { STANDING_RULES_FORMAT, StandingRules } from '../../../src/actuators/standing-rules.ts';
 import type { RuleConfig } from '../../../src/config/agent-config.ts';
 import { AgentError } from '../../../src/errors.ts';
@@ -49,6 +50,8 @@ async function start(...configs: RuleInForce[]): Promise<void> {
       return { name, value: undefined, desired: undefined, by: undefined, pulsing: false, fault: undefined };
     },
     states: () => [],
+    overrulings: () => 0,
+    onState: () => () => {},
   };
   const contact = { heed: () => {}, released: () => {} };
   const standing = await StandingRules.open(new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log: silentLog }));

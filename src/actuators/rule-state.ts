@@ -1,0 +1,58 @@
+/** What is known of one local rule, and what a value of its sensor says of its condition. */
+import type { RuleConfig } from '../config/agent-config.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { StandingRule } from './standing-rules.ts';
+
+/** A rule whose sensor is sampled. */
+export interface RuleInForce extends RuleConfig {
+  /** How long after a value of its sensor the next one comes at the latest. */
+  readonly nextWithinMs: number;
+}
+
+export interface RuleState {
+  readonly config: RuleInForce;
+  on: boolean;
+  /** Whether the actuator was told so by this process, as the rule is now; what is on and was not told is told by the next value. */
+  isSet: boolean;
+  /** Somebody has said otherwise since it began: it sets nothing until it begins anew. */
+  isOverruled: boolean;
+  /** Of its actuator, as far as they are known. */
+  overrulings: number;
+  /** Whether an earlier process may have set it and nobody knows: the first value at which the condition does not hold takes it back. */
+  mayStand: boolean;
+  /** When what it watches had a value last; before the first, since when one is waited for. */
+  seenAtMs: number;
+  /** Ends the waiting for the condition's time. */
+  cancelWaiting: (() => void) | undefined;
+}
+
+export function asStanding({
+  config: { name, when, set, otherwise },
+  isOverruled,
+}: Pick<RuleState, 'config' | 'isOverruled'>): StandingRule {
+  const { sensor, key } = when;
+  return { rule: name, sensor, key, actuator: set.actuator, otherwise, ended: false, overruled: isOverruled };
+}
+
+export function watches({ when }: RuleConfig, { sensor, key }: Pick<StandingRule, 'sensor' | 'key'>): boolean {
+  return when.sensor === sensor && when.key === key;
+}
+
+export function conditionHolds({ when }: RuleConfig, value: JsonValue, on: boolean): boolean {
+  if (when.equal !== undefined) return (typeof value === 'bigint' ? Number(value) : value) === when.equal;
+  if (typeof value !== 'number' && typeof value !== 'bigint') return false;
+  const number = Number(value);
+  const back = on ? when.hysteresis : 0;
+  if (when.above !== undefined) return number > when.above - back;
+  return when.below !== undefined && number < when.below + back;
+}
+
+/** Until when the next value has to be there, ms since boot. */
+export function seesUntilMs({ seenAtMs, config }: RuleState): number {
+  return seenAtMs + config.nextWithinMs;
+}
+
+export function stopWaiting(state: RuleState): void {
+  state.cancelWaiting?.();
+  state.cancelWaiting = undefined;
+}
