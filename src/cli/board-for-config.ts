@@ -122,7 +122,7 @@ function lineTalk(sensor: SensorConfigOf<'serial-line'>): SerialPort['talk'] {
 function textLike(pattern: string): string {
   return pattern
     .replace(/^\^|\$$/g, '')
-    .replace(/\(\?<([A-Za-z_$][\w$]*)>(?:[^()\\]|\\.)*\)/g, '{$1}')
+    .replace(/\(\?<([^=!>]+)>(?:[^()\\]|\\.)*\)/g, '{$1}')
     .replace(/(?:\\s|\\b|\.| )[*+?]?/g, ' ')
     .replace(/\\(.)/g, '$1')
     .replace(/[()?*+|[\]^$]/g, '');

@@ -96,9 +96,12 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
   return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
 }
 
+/** What JavaScript takes for the beginning of a named group, whatever the letters; what is escaped begins none. */
+const NAMED_GROUP = /\\.|\(\?<([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)>/gu;
+
 /** The names of a pattern's named groups. */
 export function namedGroups(pattern: string): readonly string[] {
-  return [...pattern.matchAll(/\(\?<([A-Za-z_$][\w$]*)>/g)].map(([, name]) => name ?? '');
+  return [...pattern.matchAll(NAMED_GROUP)].flatMap(([, name]) => name ?? []);
 }
 
 /** As host/host-metrics.ts names them; a group that the machine does not show gives none of its keys. */

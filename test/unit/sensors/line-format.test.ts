@@ -1,15 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sensorKeys } from '../../../src/config/sensor-keys.ts';
 import { csvFields } from '../../../src/sensors/csv-fields.ts';
 import { type LineFormat, lineParser } from '../../../src/sensors/line-format.ts';
 import { LineSplitter } from '../../../src/sensors/line-splitter.ts';
 import { sorted } from '../../../src/sensors/outcome.ts';
 import { forRandomBytes } from '../../support/random-bytes.ts';
+import { sensorConfig } from '../../support/sensor-bench.ts';
 
 const format = (more: Partial<LineFormat>): LineFormat => ({ format: 'json', separator: ',', key: 'value', ...more });
-const pairs = (more: Partial<LineFormat>, line: string): unknown =>
-  sorted(lineParser(format(more))(line)).readings.map(({ key, value }) => [key, value]);
+const pairs = (more: Partial<LineFormat>, line: string): readonly (readonly [string, unknown])[] =>
+  sorted(lineParser(format(more))(line)).readings.map(({ key, value }) => [key, value] as const);
 
 describe('lineParser', () => {
   it('reads JSON: every member a key, longs unharmed, nested values as they are', () => {
@@ -95,6 +97,14 @@ describe('lineParser', () => {
     expect(pairs({ format: 'number', key: 'weight' }, ' +12.50 ')).toEqual([['weight', 12.5]]);
     expect(pairs({ format: 'number' }, '18446744073709551616')).toEqual([['value', 18446744073709551616n]]);
     expect(() => pairs({ format: 'number' }, '12 kg')).toThrow(/not number/);
+  });
+
+  it('gives the keys that its pattern is known to give, whatever their letters', () => {
+    const pattern = '\\(?<(?<füllstand>\\d+)> (?<_t$2>\\d+)(?<!x)';
+    const sensor = sensorConfig({ name: 'tank', kind: 'serial-line', port: '/dev/ttyS0', format: 'regex', pattern });
+    const keys = pairs({ format: 'regex', pattern }, '<90> 20').map(([key]) => key);
+    expect(keys).toEqual(['füllstand', '_t$2']);
+    expect(sensorKeys(sensor)).toEqual(keys);
   });
 
   it('keeps every key, whatever the platform thinks of it, and leaves out numbers that are none', () => {
