@@ -88,7 +88,7 @@ export class FieldSide {
     const { clock, files, runProgram, openHostMetrics } = this.#deps.machine;
     const machine = { clock, files, runProgram, openHostMetrics };
     const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder, leftTotals: this.#leftTotals };
-    return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps));
+    return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps, config));
   }
 
   #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {

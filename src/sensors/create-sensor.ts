@@ -1,5 +1,5 @@
 /** Every kind of sensor and how it is opened; and a configured sensor as the sampler wants it. */
-import type { SensorConfig, SensorKind } from '../config/agent-config.ts';
+import type { AgentConfig, SensorConfig, SensorKind } from '../config/agent-config.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import { openAds1115 } from './ads1115.ts';
 import { openBh1750 } from './bh1750.ts';
@@ -55,8 +55,10 @@ export async function createSensor(config: SensorConfig, deps: SensorDeps, signa
 /** Kinds whose drivers wait by themselves, for as long as they were told when they were opened. */
 const KEEPS_TIMES: ReadonlySet<SensorConfig['kind']> = new Set(['command', 'serial-line']);
 
-/** A configured sensor as the sampler wants it. */
-export function samplerEntry(config: SensorConfig, deps: SensorDeps): SamplerEntry {
+type Users = Pick<AgentConfig, 'rules' | 'actuators'>;
+
+/** A configured sensor as the sampler wants it. @param users what may act on its readings. */
+export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: Users = { rules: [], actuators: [] }): SamplerEntry {
   const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, keys: _keys, ...driver } = config;
   return {
     name,
@@ -65,8 +67,16 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps): SamplerEnt
     deadlineMs,
     align,
     ...(window !== undefined && { window }),
+    use: useOf(config, users),
     // A sensor is opened again only when something that concerns its driver has changed.
     revision: JSON.stringify(KEEPS_TIMES.has(kind) ? { ...driver, periodMs, deadlineMs } : driver),
     open: (signal) => createSensor(config, deps, signal),
   };
+}
+
+/** A new rule, or one whose actuator is another now, acts on the next reading; other report rules tell of it. */
+function useOf(config: SensorConfig, { rules, actuators }: Users): unknown {
+  const watching = rules.filter(({ when }) => when.sensor === config.name);
+  const moved = new Set(watching.map(({ set }) => set.actuator));
+  return [config, watching, actuators.filter(({ name }) => moved.has(name))];
 }

@@ -1,4 +1,5 @@
 /** One sensor with its schedule: opened, read on its grid, closed; opened again when it keeps failing. */
+import { isDeepStrictEqual } from 'node:util';
 import { AgentError, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/within-ms.ts';
@@ -35,6 +36,8 @@ export class SampledSensor {
   #failuresInARow = 0;
   #lastReadAtMs: number | undefined;
   #anchorMs: number | undefined;
+  /** Beside its grid. */
+  #isDue = false;
   #reads = 0;
   #failures = 0;
   #missed = 0;
@@ -59,15 +62,22 @@ export class SampledSensor {
     this.#running ??= this.#run(this.#closing.signal);
   }
 
-  /** Another period, alignment or window from now on. */
+  /**
+   * Another period, alignment or window from now on. With another of the first two it is read at once, and on a grid from there; when something
+   * else is made of its readings it is read once more, and keeps its grid. What is aligned is read on its grid alone.
+   */
   reschedule(entry: SamplerEntry): void {
     const sameWindow = JSON.stringify(entry.window) === JSON.stringify(this.entry.window);
     if (!sameWindow || entry.align !== this.entry.align) {
       this.#handOverWindow();
       this.#window = SensorWindow.of(entry, this.#deps.clock);
     }
+    const sameGrid = entry.periodMs === this.entry.periodMs && entry.align === this.entry.align;
+    const sameUse = entry.align || isDeepStrictEqual(entry.use, this.entry.use);
     this.entry = entry;
-    this.#anchorMs = undefined;
+    if (sameGrid && sameUse) return;
+    if (sameGrid) this.#isDue = true;
+    else this.#anchorMs = undefined;
     this.#wake();
   }
 
@@ -120,6 +130,11 @@ export class SampledSensor {
     const nowMs = clock.monotonicMs();
     if (this.#anchorMs === undefined && !this.entry.align) {
       this.#anchorMs = nowMs;
+      this.#isDue = false;
+      return nowMs;
+    }
+    if (this.#isDue) {
+      this.#isDue = false;
       return nowMs;
     }
     const { periodMs } = this.entry;

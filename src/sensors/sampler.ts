@@ -23,6 +23,8 @@ export interface SamplerEntry {
   /** On whole multiples of the period since midnight UTC, instead of since the first read. */
   readonly align: boolean;
   readonly window?: WindowSettings;
+  /** What is made of its readings; when it differs they are to be had at once. */
+  readonly use?: unknown;
   /** When it differs the sensor is closed and opened again; otherwise only its schedule changes. */
   readonly revision: string;
   /** @throws AgentError, after which it is tried again. */

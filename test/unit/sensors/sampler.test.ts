@@ -71,6 +71,57 @@ describe('Sampler', () => {
     await sampler.close();
   });
 
+  it('keeps to its grid, and to its waits, when it is configured anew as it was, or with another deadline or window', async () => {
+    const broken = async (): Promise<readonly Reading[]> => {
+      asked.push(clock.monotonicMs());
+      throw new AgentError('test/broken', 'it is broken', { recovery: 'retry' });
+    };
+    const asked: number[] = [];
+    const hourly = (more: Partial<SamplerEntry> = {}): SamplerEntry[] => [
+      entry('hourly', one, { periodMs: 3_600_000, ...more }),
+      entry('broken', broken, { periodMs: 3_600_000, ...more }),
+    ];
+    const { clock, sampler, samples } = fixture(hourly());
+    sampler.start(never);
+    await clock.advance(600_000);
+    const askedBefore = asked.length;
+    const window = { lengthMs: 3_600_000, statistics: ['count'] } as const;
+    for (const more of [{}, { deadlineMs: 700 }, { window }, {}]) {
+      await sampler.configure(hourly(more));
+      await clock.advance(1);
+    }
+    expect(samples.map(({ monotonicMs }) => monotonicMs)).toEqual([10_000]);
+    expect(asked).toHaveLength(askedBefore);
+    await clock.advance(3_000_000);
+    expect(samples.map(({ monotonicMs }) => monotonicMs)).toEqual([10_000, 3_610_000]);
+    await sampler.configure(hourly({ periodMs: 1_800_000 }));
+    await clock.advance(1);
+    expect(samples).toHaveLength(3);
+    await sampler.close();
+  });
+
+  it('reads once more, and keeps its grid, when something else is made of its readings; what is aligned waits', async () => {
+    const clock = new FakeClock({ monotonicMs: 10_000, wallMs: 1_780_000_000_000 });
+    const used = (use: unknown): SamplerEntry[] => [
+      entry('free', one, { periodMs: 60_000, use }),
+      entry('aligned', one, { periodMs: 60_000, align: true, use }),
+    ];
+    const { sampler, samples } = fixture(used({ above: 1 }), clock);
+    const readAtMs = (name: string) => samples.filter(({ sensor }) => sensor === name).map(({ monotonicMs }) => monotonicMs - 10_000);
+    sampler.start(never);
+    await clock.advance(61_000);
+    const aligned = readAtMs('aligned').length;
+    for (const use of [{ above: 2 }, { above: 2 }]) {
+      await sampler.configure(used(use));
+      await clock.advance(500);
+    }
+    expect(readAtMs('free')).toEqual([0, 60_000, 61_000]);
+    expect(readAtMs('aligned')).toHaveLength(aligned);
+    await clock.advance(60_000);
+    expect(readAtMs('free')).toEqual([0, 60_000, 61_000, 120_000]);
+    await sampler.close();
+  });
+
   it('reads aligned sensors at whole multiples of the period of wall time', async () => {
     const clock = new FakeClock({ monotonicMs: 10_000, wallMs: 1_780_000_003_217 });
     const { sampler, samples } = fixture([entry('a', one, { align: true, periodMs: 10_000 })], clock);
