@@ -30,6 +30,9 @@ export interface LineState {
 
 const GOOD_LINE: LineState = { latencyMs: 20, bytesPerSecond: 1_000_000, lostRequests: 0, lostAnswers: 0, cutAnswers: 0, isDown: false };
 
+/** Why the platform need not answer any more; one for all, as each of its own costs a stack. */
+const OVER = new Error('the exchange is over');
+
 /** Of headers and framing, each way. */
 const OVERHEAD_BYTES = 300;
 
@@ -178,7 +181,7 @@ export class Network {
       if (life.isAsleep) return await lost();
       throw error;
     } finally {
-      gone.abort();
+      gone.abort(OVER);
       signal.removeEventListener('abort', onAbort);
     }
   }
