@@ -20,6 +20,10 @@ export class Identity {
   #boards = 1;
   /** Somebody is at it, and no other person begins meanwhile. */
   isBusy = false;
+  /** Why a board may find that the device of its name is not its own: somebody changed who is who, or its card could not be read. */
+  excuse: string | undefined;
+  /** When a board found that without an excuse. */
+  readonly strandings: number[] = [];
 
   /** @param provisions the device comes only when the agent asks for it. */
   constructor(platform: LocalPlatform, nowMs: () => number, provisions: boolean) {
@@ -67,17 +71,20 @@ export class Identity {
   }
 
   moveCard(): void {
+    this.excuse = 'the card was moved';
     this.#boards += 1;
   }
 
   /** From now on the platform takes this token and no other. */
   changeToken(token: string): void {
+    this.excuse = 'the token was changed';
     this.#platform.ensureDevice(DEVICE_NAME, token);
   }
 
   /** The device is gone, with all that it had; who looks later finds what was seen until then. */
   remove(): void {
     const { deviceId } = this;
+    this.excuse = 'the device was deleted';
     this.removals.push(this.#nowMs());
     const { telemetry } = this.#platform.state;
     for (const key of telemetry.keys(deviceId)) {

@@ -26,6 +26,8 @@ const RARE_MOST = 3;
 const FIRST_BOOT_MS = 2 * MINUTE_MS;
 const FIRST_BOOT_MOST = 4;
 const FIRST_BOOT_TROUBLES: readonly string[] = [
+  'device made unheard',
+  'device made unheard',
   'power cut in a change',
   'kill in a change',
   'bad line',
@@ -117,7 +119,8 @@ function firstBoot(seed: number, { only, without }: PlanOptions): Planned[] {
   return Array.from({ length: chance.between(0, FIRST_BOOT_MOST) }, (_, number) => ({
     source: `first boot ${number}`,
     name: chance.pick(FIRST_BOOT_TROUBLES),
-    atMs: Math.round(BOOT_TAKES_MS + chance.magnitude(1, FIRST_BOOT_MS)),
+    // Half of them are there before it begins.
+    atMs: chance.happens(0.5) ? chance.between(0, BOOT_TAKES_MS) : Math.round(BOOT_TAKES_MS + chance.magnitude(1, FIRST_BOOT_MS)),
   })).filter(({ name }) => only?.includes(name) !== false && without?.includes(name) !== true);
 }
 

@@ -16,6 +16,10 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'the correction of the platform is taken away in place of added',
     'what the clock says now is the time of all that waits',
   ],
+  'a board that provisions itself finds its own device again': [
+    'a device is asked for by a token that is not on the disk',
+    'a name that is taken is never tried with the token of before',
+  ],
   'nothing good is set aside': ['one refusal is enough to set an entry aside', 'an entry is judged without others being taken'],
   'two outputs that exclude each other are never on at once': [
     'an interlock is not looked at',

@@ -5,7 +5,7 @@
 import { Chance } from '../chance.ts';
 import { CALM_MS } from '../live.ts';
 import { type PlanOptions, planOf } from '../plan.ts';
-import { drawSite } from '../site.ts';
+import { drawSite, provisionsOf } from '../site.ts';
 import { RARE_TROUBLES, TROUBLES } from '../troubles.ts';
 import type { Task } from '../workers.ts';
 import type { PlantedFault } from './fault.ts';
@@ -72,5 +72,10 @@ function promiseOf(seed: number, { needs, options }: Sought): number {
 function namesOf(seed: number): ReadonlySet<string> {
   const { periods, outputs, lockout, smallOutbox } = drawSite(new Chance(seed).fork('site'));
   const names = [...periods.keys(), ...outputs.map(({ name }) => name)];
-  return new Set([...names, ...(lockout ? ['lockout'] : []), ...(smallOutbox ? ['small outbox'] : [])]);
+  return new Set([
+    ...names,
+    ...(lockout ? ['lockout'] : []),
+    ...(smallOutbox ? ['small outbox'] : []),
+    ...(provisionsOf(seed) === 'not' ? [] : ['provisions']),
+  ]);
 }

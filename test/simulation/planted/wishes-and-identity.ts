@@ -108,6 +108,27 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
     needs: ['claim'],
   },
   {
+    name: 'a device is asked for by a token that is not on the disk',
+    file: 'provisioning/provision-device.ts',
+    old: 'await save(() => proposal, signal);',
+    new: '',
+    needs: ['provisions', 'device made unheard'],
+  },
+  {
+    name: 'a name that is taken is never tried with the token of before',
+    file: 'provisioning/provisioning-outcome.ts',
+    old: 'const own = (await workingToken(deps, proposal, signal)) ?? (await afterSettling(deps, proposal, signal));',
+    new: 'const own = undefined as string | undefined;',
+    needs: ['provisions', 'device made unheard'],
+  },
+  {
+    name: 'a board that goes by a token of its own never asks for another',
+    file: 'provisioning/obtain-credentials.ts',
+    old: "place === 'own' && policy === 'reprovision' && secretsOf(deps).length > 0;",
+    new: "place !== 'own' && policy === 'reprovision' && secretsOf(deps).length > 0;",
+    needs: ['provisions', 'device deleted'],
+  },
+  {
     name: 'a token that was announced is never tried',
     file: 'provisioning/device-token.ts',
     old: 'for (const token of tokens) {',

@@ -61,10 +61,13 @@ function faulty(stroke: Stroke, words: string, longestMs: number, faults: Faults
   );
 }
 
+const CARD_NOT_READ = 'the card could not be read';
+
 function failing(stroke: Stroke): void {
   const { chance } = stroke;
   const share = chance.pick([0.02, 0.2, 1]);
   const reads = chance.happens(0.3);
+  if (reads) stroke.world.identity.excuse = CARD_NOT_READ;
   faulty(stroke, `the disk fails in ${share * 100} % of all ${reads ? 'calls' : 'changes'}`, 20 * MINUTE_MS, {
     fail: (operation) =>
       (reads || !READS.has(operation)) && chance.happens(share) ? { code: 'EIO', short: chance.happens(0.5) } : undefined,
@@ -77,6 +80,7 @@ function badSectors(stroke: Stroke): void {
   const files = world.disk.paths.filter((path) => path.startsWith(STATE_FOLDER));
   if (files.length === 0) return;
   const bad = chance.pick(files);
+  if (bad.includes('/credentials')) world.identity.excuse = CARD_NOT_READ;
   const sectors = Math.max(1, Math.ceil(world.disk.contentOf(bad).length / SECTOR_BYTES));
   const from = chance.between(0, sectors - 1) * SECTOR_BYTES;
   const to = from + Math.round(chance.magnitude(1, 32)) * SECTOR_BYTES;

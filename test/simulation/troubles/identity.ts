@@ -16,6 +16,7 @@ export const IDENTITY_TROUBLES: readonly Trouble[] = [
   { name: 'device deleted', weight: 1, befall: (stroke) => alone(stroke, deviceDeleted) },
   { name: 'card moved', weight: 1, befall: (stroke) => alone(stroke, cardMoved) },
   { name: 'identity forgotten', weight: 1, befall: (stroke) => alone(stroke, identityForgotten) },
+  { name: 'device made unheard', weight: 1, befall: madeUnheard },
 ];
 
 /** Nobody begins while another one is at it. */
@@ -97,12 +98,28 @@ function identityForgotten(stroke: Stroke, done: () => void): void {
     done();
     return;
   }
+  world.identity.excuse = 'it was given up';
   ask(world, 'forgetIdentity', {}, () => {
     world.timeline.after(chance.magnitude(SECOND_MS, 10 * MINUTE_MS), () => {
       makeRoom(world);
       done();
     });
   });
+}
+
+/** The platform makes the device, and its answer is lost; often with it the agent, or the power. */
+function madeUnheard({ world, chance, untilMs }: Stroke): void {
+  let left = chance.between(1, 3);
+  const end = world.network.intercept(({ path }) => {
+    if (left === 0 || !path.endsWith('/provision')) return undefined;
+    left -= 1;
+    world.story.tell('the answer to who the board is is lost');
+    const then = chance.pick(['no more', 'kill', 'cut'] as const);
+    if (then === 'kill') world.killAgent();
+    if (then === 'cut') world.cutPower(chance.magnitude(2 * SECOND_MS, MINUTE_MS), chance.pick([0, 0.5, 1]));
+    return { status: 504, body: '', afterDoing: true };
+  });
+  world.timeline.after(untilMs - world.timeline.nowMs, end);
 }
 
 /** The device of this name goes, and the board, which asks seldom by then, is told to ask again. */
@@ -121,7 +138,10 @@ export function lookAfterProvisioning(world: World): void {
   world.timeline.after(LOOKED_AFTER_MS, () => {
     const { identity, life, boots } = world;
     const alerts = boots.present.isAsleep || identity.isBusy ? [] : (life?.agent?.status().alerts ?? []);
-    if (alerts.some((alert) => alert.includes(NAME_TAKEN))) makeRoom(world);
+    if (alerts.some((alert) => alert.includes(NAME_TAKEN))) {
+      if (identity.excuse === undefined) identity.strandings.push(world.timeline.nowMs);
+      makeRoom(world);
+    }
     lookAfterProvisioning(world);
   });
 }

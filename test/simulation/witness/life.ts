@@ -14,6 +14,10 @@ export const LIFE: readonly Sentence[] = [
     name: 'the agent ends for nothing that it could live with',
     contradictions: (world) => few(world.lives.deaths.map((how) => `it ended: ${how}`)),
   },
+  {
+    name: 'a board that provisions itself finds its own device again',
+    contradictions: ({ identity }) => few(identity.strandings.map((atMs) => `at ${seconds(atMs)} it called the device somebody else's`)),
+  },
   { name: 'every sensor is read at its period when nothing hinders it', contradictions: reading },
   { name: 'when all is calm, a command is answered, and moves', contradictions: answering },
   { name: 'when nothing is wrong any more, nothing is said to be wrong', contradictions: complaining },
