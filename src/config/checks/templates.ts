@@ -51,9 +51,9 @@ function unknownIn(
 ): Finding[] {
   const isKnown = new Set(known);
   return templates.flatMap((template, index): Finding[] => {
-    // The first of them: a template may hold as many as it has letters.
+    // The first of them: a template may hold as many as it has letters. It is not told: arguments may be secrets, braces and all.
     const word = [...template.matchAll(PLACEHOLDER)].map(([, one = '']) => one).find((one) => !isKnown.has(one));
     if (word === undefined) return [];
-    return [{ path: [...path, index], problem: `nothing is given as {${word}} in`, expected, ...didYouMeanWhenTold(word, known) }];
+    return [{ path: [...path, index], problem: 'nothing is given for a word in braces in', expected, ...didYouMeanWhenTold(word, known) }];
   });
 }
