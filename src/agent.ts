@@ -53,6 +53,7 @@ export class Agent {
   #parts!: AgentParts;
   #running: Promise<unknown> = Promise.resolve();
   #isStopping = false;
+  #configuredLogLevel: AgentConfig['log']['level'];
 
   private constructor(deps: AgentDeps, first: FileConfig) {
     const { config } = first;
@@ -61,6 +62,7 @@ export class Agent {
     this.#clock = this.#machine.clock;
     this.#notifier = new SystemdNotifier(deps.environment);
     const { logSink } = this.#machine;
+    this.#configuredLogLevel = config.log.level;
     this.#log = new AgentLog({ level: config.log.level, clock: this.#clock, ...(logSink === undefined ? {} : { sink: logSink }) });
     this.#alerts = new AlertList(this.#log);
     this.#file = new ConfigFile({ place: deps, clock: this.#clock, log: this.#log, alerts: this.#alerts }, first);
@@ -185,7 +187,9 @@ export class Agent {
   /** What a live setting or a reload changes in parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
     const { field, telemetry, remote } = this.#parts;
-    this.#log.level = config.log.level;
+    // Somebody on the machine may have set another one.
+    if (config.log.level !== this.#configuredLogLevel) this.#log.level = config.log.level;
+    this.#configuredLogLevel = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
     remote.configurationChanged(this.#file.hash);

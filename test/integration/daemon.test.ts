@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { type StoredValue, wallOffset } from '../../scripts/demo/delivery-verdict.ts';
 import { PlatformRest } from '../../scripts/demo/platform-rest.ts';
+import { ControlClient } from '../../src/control-socket/control-client.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 
@@ -142,6 +143,20 @@ describe.concurrent('the daemon', () => {
     await delay(7_000);
     expect((await pointsOf('load1')) - before).toBeGreaterThan(10);
     expect(agent.log).toContain('"changed":["sensors"],"needRestart":[]');
+  });
+
+  test('logs as much as somebody set on this machine through reloads, until the file says otherwise', async ({ expect, gateway }) => {
+    const { agent, configWith, until, rewrite } = gateway;
+    agent.start();
+    await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
+    const client = await ControlClient.connect({ folder: join(agent.folder, 'run') });
+    await client.request('setLogLevel', { level: 'error' });
+    for (let n = 0; n < 2; n += 1) await client.request('reload');
+    expect(agent.log).not.toContain('the configuration was read again');
+    await rewrite(configWith('1s', 'log: { level: debug }'));
+    await client.request('reload');
+    await until('the reload', () => (agent.log.includes('the configuration was read again') ? true : undefined));
+    await client.close();
   });
 
   test('hears a SIGHUP that comes while it starts', async ({ gateway }) => {
