@@ -24,6 +24,7 @@ import { agentVersion } from '../host/version.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import type { FirmwareSummary } from '../status/agent-status.ts';
+import type { AlertList } from './alert-list.ts';
 
 export interface FirmwareSideDeps {
   readonly config: AgentConfig;
@@ -44,6 +45,9 @@ export interface FirmwareSideDeps {
   readonly ailment: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
+  /** Whether someone works on the machine. */
+  readonly locked: () => boolean;
+  readonly alerts: Pick<AlertList, 'raise' | 'clear'>;
 }
 
 const PROBE_EVERY_MS = 60_000;
@@ -85,8 +89,8 @@ export class FirmwareSide {
 
   /** For the status page and `turnstone status`. */
   summary(): FirmwareSummary {
-    const { reported, update, offered, receivedBytes, sizeBytes, fault } = this.status();
-    const error = fault ?? update?.reason;
+    const { reported, update, offered, receivedBytes, sizeBytes, fault, waits } = this.status();
+    const error = fault ?? waits ?? update?.reason;
     const failed = KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
     return {
       title: this.#deps.config.firmware.title,
@@ -212,6 +216,8 @@ function openUpdater(kind: PackageKind, deps: FirmwareSideDeps, paths: ReleasePa
     },
     runHandler: (handler, image, signal) => runHandler(handler, image, deps, signal),
     newId: deps.newId,
+    locked: deps.locked,
+    onWait: (why) => (why === undefined ? deps.alerts.clear(`${kind} update`) : deps.alerts.raise(`${kind} update`, why)),
   });
 }
 

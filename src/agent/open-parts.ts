@@ -138,6 +138,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,
     ailment: () => (telemetry.outbox.status().fault === undefined ? undefined : 'the disk takes no entries'),
     restart: deps.restart,
+    locked: () => field.moving.lockout.locked,
+    alerts,
   });
   const remote = await openRemoteSide(
     {

@@ -109,7 +109,7 @@ async function follow(edge: Edge, agent: ControlClient, bar: ProgressBar, before
   while (!edge.signal.aborted) {
     if (last.receivedBytes !== undefined) bar.update(last.receivedBytes, last.sizeBytes, formatSize);
     const isOver = last.state === 'idle' && last.beginning !== true;
-    if (isOver || last.state === 'trial' || isAnother(last.history[0], before)) return last;
+    if (isOver || last.waits !== undefined || last.state === 'trial' || isAnother(last.history[0], before)) return last;
     await systemClock.sleep(LOOK_EVERY_MS, edge.signal);
     const seen = await statusOf(agent).catch(() => undefined);
     if (seen === undefined) return last;
@@ -143,7 +143,7 @@ function print<T>(edge: Edge, flags: Flags, value: T, toText: (value: T, width: 
 }
 
 function statusText(status: UpdaterStatus, width: number): string {
-  const { update, offered, receivedBytes, sizeBytes, fault } = status;
+  const { update, offered, receivedBytes, sizeBytes, fault, waits } = status;
   const rows: (readonly string[])[] = [['running', `${status.running}${status.confirmed === status.running ? ', confirmed' : ''}`]];
   if (fault !== undefined) rows.push(['updates', `not possible now: ${printable(fault)}`]);
   if (offered !== undefined)
@@ -152,6 +152,7 @@ function statusText(status: UpdaterStatus, width: number): string {
     const progress =
       receivedBytes === undefined ? '' : `, ${formatSize(receivedBytes)}${sizeBytes === undefined ? '' : ` of ${formatSize(sizeBytes)}`}`;
     rows.push(['update', `${printable(update.title)} ${printable(update.version)}: ${status.state}${progress}`]);
+    if (waits !== undefined) rows.push(['waits', printable(waits)]);
     if (update.reason !== undefined) rows.push(['because', printable(update.reason)]);
   }
   const last = status.history[0];

@@ -75,6 +75,7 @@ export class FirmwareUpdater {
       isWaited: this.#isWaited,
       receivedBytes: this.#receivedBytes,
       fault: this.#fault,
+      waits: this.#steps.lockout.reason,
     });
   }
 

@@ -6,6 +6,7 @@ import { ImageDownload } from './download-image.ts';
 import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
 import { CONFIRMED_NAME, currentVersion, guardLines, HANDED_OVER_NAME, IMAGE_NAME, readTrial } from './guard-state.ts';
 import type { ImageDigest } from './image-digest.ts';
+import { LockoutWait } from './lockout-wait.ts';
 import { proveRelease } from './release-trial.ts';
 import { awaitSwap, leaveRequest, lookAtGuard, withdrawRequest } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
@@ -32,6 +33,7 @@ const RETURN_WITHIN_MS = 10 * 60_000;
 
 export class UpdateSteps {
   readonly image: string;
+  readonly lockout: LockoutWait;
   /** What the handler's command is given. */
   readonly #payload: string;
   readonly #deps: UpdaterDeps;
@@ -43,6 +45,7 @@ export class UpdateSteps {
   constructor(deps: UpdaterDeps, around: StepSurroundings) {
     this.#deps = deps;
     this.#around = around;
+    this.lockout = new LockoutWait(deps);
     // Both kinds of package may be under way at once in this one folder: each has files of its own.
     const own = (name: string): string => join(deps.paths.firmware, deps.kind === 'firmware' ? name : `${deps.kind}-${name}`);
     this.image = own(IMAGE_NAME);
@@ -55,7 +58,9 @@ export class UpdateSteps {
   }
 
   async take(state: UpdateState, update: Update, signal: AbortSignal): Promise<Outcome> {
-    switch (UPDATE_STATES[state].step) {
+    const { step } = UPDATE_STATES[state];
+    if (!(await this.lockout.allows(step, update, () => this.#isWithdrawn(update), signal))) return undefined;
+    switch (step) {
       case 'download':
         return this.#download(update, signal);
       case 'verify':
@@ -88,7 +93,7 @@ export class UpdateSteps {
     const withdrawal = new AbortController();
     this.#withdrawal = withdrawal;
     try {
-      if (this.#isWithdrawn(offer)) return { event: 'withdrawn' };
+      if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
       this.#digest = await this.#downloadImage(offer, AbortSignal.any([signal, withdrawal.signal]));
       return { event: 'done' };
     } catch (error) {
@@ -152,7 +157,7 @@ export class UpdateSteps {
         return undefined;
       }
     }
-    if (offer !== undefined && this.#isWithdrawn(offer)) return { event: 'withdrawn' };
+    if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
     return { event: isOurs(this.#deps, update.title) ? 'ours' : 'theirs' };
   }
 
@@ -218,8 +223,8 @@ export class UpdateSteps {
     }
   }
 
-  #isWithdrawn({ fingerprint }: FirmwareOffer): boolean {
-    return this.#around.standing(fingerprint) === 'withdrawn';
+  #isWithdrawn({ offer }: Update): boolean {
+    return offer !== undefined && this.#around.standing(offer.fingerprint) === 'withdrawn';
   }
 
   /** An update that is over leaves nothing behind that the next could take for its own. */

@@ -30,6 +30,10 @@ export interface UpdaterDeps {
   /** Runs an attached device's fixed command; rejects with what went wrong. */
   readonly runHandler: (handler: FirmwareHandlerConfig, image: AttachedImage, signal: AbortSignal) => Promise<void>;
   readonly newId: () => string;
+  /** Whether someone works on the machine. */
+  readonly locked: () => boolean;
+  /** Why the update does not go on, for a person to know; undefined when it does. */
+  readonly onWait: (why: string | undefined) => void;
 }
 
 export interface Vitals {

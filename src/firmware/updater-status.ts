@@ -11,6 +11,8 @@ export interface UpdaterStatus {
   readonly beginning?: boolean;
   /** Why no update is possible now. */
   readonly fault?: string;
+  /** Why the update does not go on. */
+  readonly waits?: string;
   readonly reported?: string;
   readonly update?: Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'>;
   readonly receivedBytes?: number;
@@ -37,9 +39,10 @@ export interface UpdaterView {
   readonly isWaited: boolean;
   readonly receivedBytes: number;
   readonly fault: string | undefined;
+  readonly waits: string | undefined;
 }
 
-export function statusOf({ running, journal, offer, isWaited, receivedBytes, fault }: UpdaterView): UpdaterStatus {
+export function statusOf({ running, journal, offer, isWaited, receivedBytes, fault, waits }: UpdaterView): UpdaterStatus {
   const { state, update, confirmedVersion, history, settledOffer } = journal;
   const reported = reportedState(state);
   const sizeBytes = update?.offer?.sizeBytes;
@@ -50,6 +53,7 @@ export function statusOf({ running, journal, offer, isWaited, receivedBytes, fau
     state,
     ...(state === 'idle' && isWaited ? { beginning: true } : {}),
     ...(fault === undefined ? {} : { fault }),
+    ...(waits === undefined ? {} : { waits }),
     ...(reported === undefined ? {} : { reported }),
     ...(update === undefined ? {} : { update: sayable(update) }),
     ...(state === 'downloading' ? { receivedBytes } : {}),

@@ -9,9 +9,12 @@ import { MemoryFiles } from './memory-files.ts';
 export interface FirmwareBench {
   readonly files?: MemoryFiles;
   readonly clock?: FakeClock;
+  readonly locked?: () => boolean;
+  readonly alerts?: FirmwareSideDeps['alerts'];
 }
 
-export async function openFirmwareSide(firmware: object, { files = new MemoryFiles(), clock = new FakeClock() }: FirmwareBench = {}) {
+export async function openFirmwareSide(firmware: object, bench: FirmwareBench = {}) {
+  const { files = new MemoryFiles(), clock = new FakeClock(), locked = () => false, alerts = { raise: () => {}, clear: () => {} } } = bench;
   const config = configSchema.parse({ version: 1, platform: { url: 'http://127.0.0.1:1', accessToken: 'token' }, firmware });
   const unused = () => Promise.reject(new Error('not asked for'));
   return FirmwareSide.open({
@@ -28,6 +31,8 @@ export async function openFirmwareSide(firmware: object, { files = new MemoryFil
     uploaded: () => true,
     ailment: () => undefined,
     restart: () => {},
+    locked,
+    alerts,
   });
 }
 

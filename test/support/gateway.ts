@@ -266,6 +266,8 @@ export class Gateway {
       requestRestart: () => stop.abort(),
       runHandler: async () => {},
       newId: () => crypto.randomUUID(),
+      locked: () => false,
+      onWait: () => {},
     };
   }
 

@@ -29,6 +29,39 @@ describe('updates of which nothing is known', () => {
   });
 });
 
+it('an update that waits for the end of a lockout is an alert, and said with its state', async () => {
+  const files = new MemoryFiles();
+  const clock = new FakeClock();
+  const update = { ...{ id: 'u', title: 'turnstone', version: '9.0.0', source: 'platform', from: '1.0.0' }, startedAtMs: 0, unanswered: 0 };
+  const journal = {
+    format: 'turnstone-firmware-journal',
+    version: 1,
+    state: 'requesting',
+    update: { ...update, attempts: 0 },
+    history: [],
+  };
+  files.put(JOURNAL, JSON.stringify(journal));
+  const raised = new Map<string, string>();
+  const alerts = {
+    raise: (name: string, message: string) => void raised.set(name, message),
+    clear: (name: string) => void raised.delete(name),
+  };
+  let locked = true;
+  const side = await openFirmwareSide({}, { files, clock, alerts, locked: () => locked });
+  const stop = new AbortController();
+  const running = side.run(stop.signal);
+  await clock.advance(60_000);
+  const why = 'the machine is locked out: someone works on it';
+  expect([...raised]).toEqual([['firmware update', `the update to turnstone 9.0.0 waits: ${why}`]]);
+  expect(side.summary()).toMatchObject({ state: 'UPDATING', error: why });
+  locked = false;
+  await clock.advance(5_000);
+  expect([...raised]).toEqual([]);
+  stop.abort();
+  await clock.advance(0);
+  await running;
+});
+
 describe('an update that failed', () => {
   const refused = (prefix: string, version: string) => ({
     ...{ [`${prefix}_title`]: 'toaster', [`${prefix}_version`]: version, [`${prefix}_checksum`]: 'ab' },

@@ -100,6 +100,8 @@ async function start(changes: Partial<UpdaterDeps> = {}, settings: object = {}):
     requestRestart: () => stop.abort(),
     runHandler: async (_handler, image) => void handled.push({ ...image, content: await readFile(image.file, 'utf8') }),
     newId: () => crypto.randomUUID(),
+    locked: () => false,
+    onWait: () => {},
     ...changes,
   });
   running = updater.run(stop.signal);

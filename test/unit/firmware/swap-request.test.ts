@@ -60,6 +60,8 @@ function deps(runningVersion = '1.0.0'): UpdaterDeps {
     requestRestart: (reason) => void restarts.push(reason),
     runHandler: unused,
     newId: () => 'new-id',
+    locked: () => false,
+    onWait: () => {},
   };
 }
 

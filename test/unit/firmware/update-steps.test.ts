@@ -96,6 +96,8 @@ function steps(changes: Partial<UpdaterDeps> = {}, config: Partial<FirmwareConfi
       handled.push({ program: handler.program, ...given, content: disk.contentOf(given.file).toString() });
     },
     newId: () => 'fresh',
+    locked: () => false,
+    onWait: () => {},
     ...changes,
   };
   return new UpdateSteps(deps, {
@@ -127,6 +129,37 @@ async function watch(ms: number, step: Promise<Outcome>): Promise<Outcome | 'wai
 const current = (version: string): Promise<void> => updateFiles(disk).link(`releases/${version}`, join(paths.home, 'current'));
 const text = (name: string): string =>
   disk.paths.includes(join(paths.firmware, name)) ? disk.contentOf(join(paths.firmware, name)).toString() : '';
+
+describe('under lockout', () => {
+  const locked = (): UpdateSteps => steps({ locked: () => true });
+
+  it.each(['verified', 'requesting', 'applying'] as const)('what the platform offered is not begun: %s', async (state) => {
+    await current('1.0.0');
+    disk.put(IMAGE, image);
+    const step = take(state, { title: state === 'applying' ? 'motor' : 'turnstone' }, locked());
+    expect(await watch(3_600_000, step)).toBe('waits');
+    expect([text('request'), handled]).toEqual(['', []]);
+    stop.abort();
+    await clock.advance(0);
+    expect(await step).toBeUndefined();
+  });
+
+  it('what is no beginning goes on', async () => {
+    disk.put(join(paths.guard, 'result'), guardLines({ id: 'one', outcome: 'confirmed', version: '2.0.0', reason: '' }));
+    expect(await take('requesting', {}, locked())).toEqual({ event: 'done' });
+    expect(await take('confirming', {}, locked())).toEqual({ event: 'done' });
+    offered = undefined;
+    expect(await take('verified', {}, locked())).toEqual({ event: 'withdrawn' });
+  });
+
+  it('what a person gave is begun', async () => {
+    await current('1.0.0');
+    const { offer: _, ...given } = update;
+    expect(await locked().take('verified', { ...given, source: 'file' }, stop.signal)).toEqual({ event: 'ours' });
+    expect(await locked().take('requesting', { ...given, source: 'kept' }, stop.signal)).toEqual({ event: 'done' });
+    expect(text('request')).toContain('swap');
+  });
+});
 
 describe('the download', () => {
   it('is none while no update is under way', async () => {

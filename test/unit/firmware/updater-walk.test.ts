@@ -78,6 +78,8 @@ function deps(changes: Partial<UpdaterDeps> = {}): UpdaterDeps {
     requestRestart: () => {},
     runHandler: async () => {},
     newId: () => 'fresh',
+    locked: () => false,
+    onWait: () => {},
     ...changes,
   };
 }
@@ -105,6 +107,42 @@ async function until(isSo: () => boolean): Promise<void> {
 
 const held = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+describe('under lockout', () => {
+  let locked: boolean;
+  let waits: (string | undefined)[];
+  let ran: number;
+  const runHandler = async (): Promise<void> => {
+    ran += 1;
+  };
+  const startLocked = (): Promise<FirmwareUpdater> => {
+    [locked, waits, ran] = [true, [], 0];
+    return start({ locked: () => locked, onWait: (why) => void waits.push(why), runHandler });
+  };
+  const WHY = 'the machine is locked out: someone works on it';
+
+  it('an offer is downloaded and verified, and waits for its end, which is said', async () => {
+    const updater = await startLocked();
+    updater.considerOffer(offerOf());
+    await settle();
+    await clock.advance(3_600_000);
+    expect([updater.status.state, updater.status.waits, waits, ran]).toEqual(['verified', WHY, [`the update to motor 7 waits: ${WHY}`], 0]);
+    locked = false;
+    await clock.advance(5_000);
+    await settle();
+    expect([updater.status.history.length, updater.status.waits, waits.at(-1), ran]).toEqual([1, undefined, undefined, 1]);
+  });
+
+  it('an offer that is withdrawn meanwhile is let go of', async () => {
+    const updater = await startLocked();
+    updater.considerOffer(offerOf());
+    await settle();
+    updater.considerOffer({});
+    await clock.advance(5_000);
+    await settle();
+    expect([updater.status.state, updater.status.waits, ran]).toEqual(['idle', undefined, 0]);
+  });
+});
 
 describe('what is told', () => {
   it('is on the disk before', async () => {
