@@ -67,7 +67,7 @@ export class ActuatorControl {
       excluderOf: (pin) => excluderOf(pin, this.#records),
     });
     this.#offTimes = new OffTimes({ clock, memory, safeStates: this.#safeStates });
-    this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, safeStates: this.#safeStates });
+    this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, memory, safeStates: this.#safeStates });
   }
 
   /**

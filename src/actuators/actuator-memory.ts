@@ -38,6 +38,11 @@ export class ActuatorMemory {
     return this.#deps.desired.get(name)?.value;
   }
 
+  /** Whether a silence has set another state since, and nothing was heard. */
+  isSilenced(name: string): boolean {
+    return this.#deps.desired.get(name)?.isSilenced ?? false;
+  }
+
   /** What an earlier process left for this one to switch off. */
   leftMark({ name, ownSupply }: Pick<ActuatorSettings, 'name' | 'ownSupply'>): OnMark | undefined {
     const { pulseMarks, keptPulses } = this.#deps;
@@ -69,6 +74,13 @@ export class ActuatorMemory {
     if (hasMemory(settings)) this.#deps.desired.set(settings.name, { value, history });
   }
 
+  /** A silence sets another state than what was wished, or has ended. */
+  silence({ name, restore }: ActuatorSettings, isSilenced: boolean): void {
+    const known = this.#deps.desired.get(name);
+    if (restore && known?.value !== undefined && isSilenced !== this.isSilenced(name))
+      this.#deps.desired.set(name, { ...known, isSilenced });
+  }
+
   /** To be told of every change. */
   update(record: PinRecord): void {
     const { name } = record.settings;
@@ -77,7 +89,9 @@ export class ActuatorMemory {
     if (record.mark === undefined) {
       if (isDone && this.#marked.has(name) && this.#deps.pulseMarks.remove(name)) this.#marked.delete(name);
     } else this.#markWhatIsOn(record);
-    if (record.history !== this.historyOf(name)) this.wished(record, this.wishOf(name));
+    const { history } = record;
+    if (history !== this.historyOf(name) && hasMemory(record.settings))
+      this.#deps.desired.set(name, { value: this.wishOf(name), history, isSilenced: this.isSilenced(name) });
   }
 
   /** Idempotent. */

@@ -8,6 +8,8 @@ import type { SwitchHistory } from './actuator-limits.ts';
 export interface DesiredState {
   readonly value: ActuatorValue | undefined;
   readonly history: SwitchHistory;
+  /** A silence of the platform has set another state since, and is not known to have ended. */
+  readonly isSilenced?: boolean;
 }
 
 export const DESIRED_STATES_FORMAT = { format: 'turnstone/actuators', version: 1 } as const;
@@ -55,11 +57,12 @@ export class DesiredStates {
   }
 }
 
-function stateAsJson({ value, history }: DesiredState): JsonObject {
+function stateAsJson({ value, history, isSilenced = false }: DesiredState): JsonObject {
   return {
     ...(value === undefined ? {} : { value }),
     ...(history.changedAtMs === undefined ? {} : { changedAtMs: history.changedAtMs }),
     switchedOnAtMs: history.switchedOnAtMs,
+    ...(isSilenced ? { isSilenced } : {}),
   };
 }
 
@@ -68,6 +71,8 @@ function stateOf(json: JsonObject, sameBoot: boolean): DesiredState {
   const known = typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string' ? value : undefined;
   const switchedOn = Array.isArray(switchedOnAtMs) ? switchedOnAtMs.filter((atMs) => typeof atMs === 'number') : [];
   // How long before this boot it was nobody knows: everything counts as switched at its start, as often as it was.
-  if (!sameBoot) return { value: known, history: { changedAtMs: 0, switchedOnAtMs: switchedOn.map(() => 0) } };
-  return { value: known, history: { changedAtMs: typeof changedAtMs === 'number' ? changedAtMs : undefined, switchedOnAtMs: switchedOn } };
+  const silenced = json.isSilenced === true ? { isSilenced: true } : {};
+  if (!sameBoot) return { value: known, history: { changedAtMs: 0, switchedOnAtMs: switchedOn.map(() => 0) }, ...silenced };
+  const history = { changedAtMs: typeof changedAtMs === 'number' ? changedAtMs : undefined, switchedOnAtMs: switchedOn };
+  return { value: known, history, ...silenced };
 }

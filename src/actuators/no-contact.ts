@@ -14,6 +14,8 @@ import { NO_CONTACT } from './safe-states.ts';
 export interface NoContactDeps<Slot> {
   readonly slots: readonly Slot[];
   readonly clock: Clock;
+  /** Told when a slot's time has come, and whenever the platform is heard. */
+  readonly memory: { silence(settings: ActuatorSettings, isSilenced: boolean): void };
   readonly safeStates: {
     setAll(
       states: readonly { readonly slot: Slot; readonly value: ActuatorValue }[],
@@ -74,6 +76,7 @@ export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> 
     this.#silence = new AbortController();
     this.#deps.safeStates.endSilence();
     for (const one of this.#watched) {
+      this.#deps.memory.silence(one.slot.settings, false);
       one.isHeldOver = false;
       if (one.cancel === undefined) this.#arm(one, one.afterMs);
     }
@@ -137,6 +140,7 @@ export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> 
     const due = this.#watched.filter((one) => one.cancel !== undefined && this.#leftMs(one.afterMs) <= 0 && !this.#isLeft(one));
     for (const one of due) {
       this.#disarm(one);
+      this.#deps.memory.silence(one.slot.settings, true);
       for (const holder of this.#holders) holder.displaced(one.slot.settings.name);
     }
     if (due.length > 0) void this.#deps.safeStates.setAll(due, NO_CONTACT, this.#silence.signal);

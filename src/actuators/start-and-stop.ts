@@ -13,7 +13,7 @@ import type { ActuatorSlot } from './actuator-slot.ts';
 import type { SafeState, SafeStates } from './safe-states.ts';
 
 export interface StartDeps {
-  readonly memory: Pick<ActuatorMemory, 'wishOf' | 'leftMark'>;
+  readonly memory: Pick<ActuatorMemory, 'wishOf' | 'leftMark' | 'isSilenced'>;
   readonly locked: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -76,12 +76,19 @@ export function stopValue(slot: ActuatorSlot): readonly SafeState[] {
 /** A pulse that a kill has cut short ends here; a longest time on goes on being counted. */
 function startValue(slot: ActuatorSlot, { memory }: StartDeps): readonly SafeState[] {
   const { settings } = slot;
-  const value = settings.safe.start ?? (memory.leftMark(settings)?.pulse === true ? offValue(settings) : undefined);
+  const value =
+    silencedValue(slot, memory) ?? settings.safe.start ?? (memory.leftMark(settings)?.pulse === true ? offValue(settings) : undefined);
   return value === undefined ? [] : [{ slot, value }];
+}
+
+/** Instead of what would be restored: power that flickers does not end a silence. */
+function silencedValue({ settings }: ActuatorSlot, memory: StartDeps['memory']): ActuatorValue | undefined {
+  return settings.restore && memory.isSilenced(settings.name) ? settings.safe.noContact?.value : undefined;
 }
 
 /** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
 function restoredValue(slot: ActuatorSlot, { memory, locked }: StartDeps): readonly SafeState[] {
+  if (silencedValue(slot, memory) !== undefined) return [];
   const value = slot.settings.restore && !locked() ? memory.wishOf(slot.settings.name) : undefined;
   return value === undefined ? [] : [{ slot, value }];
 }

@@ -103,8 +103,8 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'safe states for the start wait for the first command',
     file: 'actuators/start-and-stop.ts',
-    old: 'const value = settings.safe.start ??',
-    new: 'const value = (settings.restore ? settings.safe.start : undefined) ??',
+    old: 'settings.safe.start ??',
+    new: '(settings.restore ? settings.safe.start : undefined) ??',
     needs: ['kill|kill in a movement', 'motor'],
   },
   {

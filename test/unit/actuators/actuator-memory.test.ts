@@ -135,6 +135,29 @@ describe('a wish', () => {
     expect(files.changes.length).toBe(written);
   });
 
+  it('stands back behind a silence until that ends or something is wished, and is written once for each', async () => {
+    const [record, { settings: other }] = [pin({ restore: true }), pin()];
+    memory.silence(record.settings, true);
+    expect(memory.isSilenced('pin')).toBe(false);
+    memory.wished(record, true);
+    memory.silence(other, true);
+    expect(memory.isSilenced('pin')).toBe(false);
+    memory.silence(record.settings, true);
+    await memory.close();
+    await open('boot-2');
+    expect([memory.wishOf('pin'), memory.isSilenced('pin')]).toEqual([true, true]);
+    const written = files.changes.length;
+    memory.silence(record.settings, true);
+    await memory.close();
+    expect(files.changes.length).toBe(written);
+    await open();
+    memory.silence(record.settings, false);
+    expect(memory.isSilenced('pin')).toBe(false);
+    memory.silence(record.settings, true);
+    memory.wished(record, true);
+    expect(memory.isSilenced('pin')).toBe(false);
+  });
+
   it('is read from a file as far as it makes sense', async () => {
     const actuators = {
       ...{ text: { value: 'x', changedAtMs: 5, switchedOnAtMs: [1, 'x', 2] }, number: { value: 7, changedAtMs: 'x', switchedOnAtMs: 9 } },

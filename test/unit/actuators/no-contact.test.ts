@@ -7,6 +7,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 let clock: FakeClock;
 let lost: unknown[];
+let silenced: unknown[];
 let silences: AbortSignal[];
 let watch: ContactWatch<{ readonly settings: ActuatorSettings }>;
 const slots = [
@@ -17,10 +18,11 @@ const slots = [
 
 beforeEach(() => {
   clock = new FakeClock();
-  [lost, silences] = [[], []];
+  [lost, silences, silenced] = [[], [], []];
   watch = new ContactWatch({
     slots,
     clock,
+    memory: { silence: ({ name }, isSilenced) => silenced.push([name, isSilenced]) },
     safeStates: {
       setAll: async (states, _occasion, silence) => {
         silences.push(silence);
@@ -38,6 +40,16 @@ it('is counted from the start, and told once for each actuator', async () => {
     [3_000, 'later', true],
   ]);
   expect(clock.pending).toBe(0);
+});
+
+it('is remembered of each actuator until the platform is heard', async () => {
+  await clock.advance(2_000);
+  expect(silenced).toEqual([['soon', true]]);
+  watch.heard();
+  expect(silenced.slice(1)).toEqual([
+    ['soon', false],
+    ['later', false],
+  ]);
 });
 
 it('is counted from when the platform was heard last', async () => {

@@ -225,6 +225,56 @@ it.each([{ safe: { start: true } }, { restore: true }])(
   },
 );
 
+describe('a restart in a silence', () => {
+  const AFTER_MS = 1_800_000;
+  const silent = (value: boolean) => ({ restore: true, safe: { start: true, noContact: { afterMs: AFTER_MS, value } } });
+  const restart = async (changes: Parameters<typeof relaySettings>[1]): Promise<void> => {
+    await bench.control.close();
+    await bench.open(relaySettings('heater', changes));
+    await bench.clock.advance(1_000);
+  };
+
+  it.each([
+    ['off', true, silent(false)],
+    ['off, and its times are remembered', true, { ...silent(false), limits: { leastOnMs: 1_000, mostSwitchesPerHour: 5 } }],
+    ['on', false, silent(true)],
+  ])('does not bring back what was wished before the silence has switched it %s', async (_what, wished, changes) => {
+    await bench.open(relaySettings('heater', changes));
+    await bench.set('heater', wished);
+    await bench.clock.advance(AFTER_MS);
+    for (let times = 0; times < 3; times += 1) {
+      expect(shown('heater')).toEqual([!wished]);
+      await restart(changes);
+    }
+    bench.fake('heater').told.length = 0;
+    bench.control.contact.heard();
+    await restart(changes);
+    expect(shown('heater')).toEqual([wished]);
+  });
+
+  it('brings back what somebody at the machine wishes in it, and all that was wished where no silence counts any more', async () => {
+    await bench.open(relaySettings('heater', silent(false)));
+    await bench.set('heater', true);
+    await bench.clock.advance(AFTER_MS);
+    await restart({ restore: true });
+    expect(shown('heater')).toEqual([true]);
+    await bench.control.close();
+    await bench.open(relaySettings('heater', silent(false)));
+    await bench.clock.advance(AFTER_MS);
+    await bench.set('heater', true, { by: 'local' });
+    await restart(silent(false));
+    expect(shown('heater')).toEqual([true]);
+  });
+
+  it('brings back what was wished before the silence was long enough', async () => {
+    await bench.open(relaySettings('heater', silent(false)));
+    await bench.set('heater', true);
+    await bench.clock.advance(AFTER_MS - 1_000);
+    await restart(silent(false));
+    expect(shown('heater')).toEqual([true]);
+  });
+});
+
 it('a restoring that a silence went before is not followed by the state for start', async () => {
   const pump = relaySettings('pump', { restore: true, deadlineMs: 60_000 });
   await bench.open(pump);

@@ -141,7 +141,7 @@ describe('the remote side', () => {
     const set: string[] = [];
     const slot = { settings: relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } }) };
     const safeStates = { setAll: async (_states: unknown, occasion: string) => void set.push(occasion), endSilence: () => {} };
-    const contact = new ContactWatch({ slots: [slot], clock, safeStates });
+    const contact = new ContactWatch({ slots: [slot], clock, memory: { silence: () => {} }, safeStates });
     let asked = 0;
     let isThere = true;
     const getAttributes: DeviceApi['getAttributes'] = async () => {
