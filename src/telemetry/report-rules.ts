@@ -90,7 +90,9 @@ export class ReportRules {
       // That all is well, said for the first time, is no alarm.
       const entry = toEntry(sample, key, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
       this.#deps.standing?.note(alarmKey(key), { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);
-      return [...over, entry, { ...entry, key: alarmKey(key), value: alarm }];
+      const tooMany = this.#deps.standing?.takeTooMany() ?? [];
+      const forgotten = tooMany.map((gone) => toEntry(sample, gone, ALARM_CLEAR, 'alarm'));
+      return [...over, entry, { ...entry, key: alarmKey(key), value: alarm }, ...forgotten];
     }
     return [...over, ...this.#worthReporting(sample, key, value, state, rules)];
   }
@@ -99,6 +101,7 @@ export class ReportRules {
   #alarmsOver(sample: Sample, key: string, state: KeyState, rules: KeyRules): TelemetryEntry[] {
     const { standing } = this.#deps;
     if (standing === undefined) return [];
+    standing.seen(alarmKey(key));
     const others = standing.takeOthersOf(sample.sensor, sample.key, alarmKey(key));
     const isWatched = rules.report !== false && (rules.alarms ?? []).length > 0;
     const unwatched = !isWatched && standing.has(alarmKey(key)) ? [alarmKey(key)] : [];

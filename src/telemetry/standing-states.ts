@@ -13,26 +13,39 @@ export interface StateOwner {
   readonly reading?: string;
 }
 
+/** Far more than a person would look at; whoever makes keys up as they go must fill neither the memory nor the disk. */
+const MOST_STANDING = 2_000;
+
 export class StandingStates {
   readonly #file: StateFile;
-  /** By the key under which the platform knows it. */
-  readonly #standing: Map<string, StateOwner>;
+  /** By the key under which the platform knows it; the one that was seen longest ago comes first. */
+  readonly #standing = new Map<string, StateOwner>();
+  /** Of each reading, under whatever names it had. */
+  readonly #keysOf = new Map<string, Set<string>>();
 
-  private constructor(file: StateFile, standing: Map<string, StateOwner>) {
+  private constructor(file: StateFile, standing: readonly [string, StateOwner][]) {
     this.#file = file;
-    this.#standing = standing;
+    for (const [key, owner] of standing) this.#add(key, owner);
   }
 
   static async open(file: StateFile): Promise<StandingStates> {
-    return new StandingStates(file, new Map(Object.entries((await file.read()) ?? {}).flatMap(ownerOf)));
+    return new StandingStates(file, Object.entries((await file.read()) ?? {}).flatMap(ownerOf));
   }
 
   /** Notes what is told under a key: that something is wrong, or that it is over. */
   note(key: string, owner: StateOwner, isWrong: boolean): void {
     if (this.#standing.has(key) === isWrong) return;
-    if (isWrong) this.#standing.set(key, owner);
-    else this.#standing.delete(key);
+    if (isWrong) this.#add(key, owner);
+    else this.#delete(key);
     this.#save();
+  }
+
+  /** What it is about was measured again. */
+  seen(key: string): void {
+    const owner = this.#standing.get(key);
+    if (owner === undefined) return;
+    this.#standing.delete(key);
+    this.#standing.set(key, owner);
   }
 
   has(key: string): boolean {
@@ -41,12 +54,21 @@ export class StandingStates {
 
   /** Keys of a reading's earlier names. They are forgotten here: the caller tells that they are over. */
   takeOthersOf(sensor: string, reading: string, key: string): readonly string[] {
-    return this.#take((other, owner) => owner.sensor === sensor && owner.reading === reading && other !== key);
+    const keys = this.#keysOf.get(readingId(sensor, reading));
+    return keys === undefined ? [] : this.#forget([...keys].filter((other) => other !== key));
+  }
+
+  /** Keys of readings, seen longest ago, that are too many. They are forgotten here: the caller tells that they are over. */
+  takeTooMany(): readonly string[] {
+    const tooMany = this.#standing.size - MOST_STANDING;
+    if (tooMany <= 0) return [];
+    const ofReadings = [...this.#standing].filter(([, owner]) => owner.reading !== undefined);
+    return this.#forget(ofReadings.slice(0, tooMany).map(([key]) => key));
   }
 
   /** Keys of sensors and readings that are no longer configured. They are forgotten here: the caller tells that they are gone. */
   takeGone(isConfigured: (owner: StateOwner) => boolean): readonly string[] {
-    return this.#take((_key, owner) => !isConfigured(owner));
+    return this.#forget([...this.#standing].filter(([, owner]) => !isConfigured(owner)).map(([key]) => key));
   }
 
   /** Resolves when what was noted is durable, or could not be made so. Idempotent. */
@@ -54,16 +76,37 @@ export class StandingStates {
     return this.#file.close();
   }
 
-  #take(isOver: (key: string, owner: StateOwner) => boolean): readonly string[] {
-    const keys = [...this.#standing].filter(([key, owner]) => isOver(key, owner)).map(([key]) => key);
-    for (const key of keys) this.#standing.delete(key);
+  #forget(keys: readonly string[]): readonly string[] {
+    for (const key of keys) this.#delete(key);
     if (keys.length > 0) this.#save();
     return keys;
+  }
+
+  #add(key: string, owner: StateOwner): void {
+    this.#standing.set(key, owner);
+    if (owner.reading === undefined) return;
+    const id = readingId(owner.sensor, owner.reading);
+    const keys = this.#keysOf.get(id) ?? new Set();
+    this.#keysOf.set(id, keys.add(key));
+  }
+
+  #delete(key: string): void {
+    const owner = this.#standing.get(key);
+    this.#standing.delete(key);
+    if (owner?.reading === undefined) return;
+    const id = readingId(owner.sensor, owner.reading);
+    const keys = this.#keysOf.get(id);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keysOf.delete(id);
   }
 
   #save(): void {
     this.#file.save(Object.fromEntries([...this.#standing].map(([key, owner]) => [key, { ...owner }])));
   }
+}
+
+function readingId(sensor: string, reading: string): string {
+  return `${sensor}\n${reading}`;
 }
 
 function ownerOf([key, owner]: [string, JsonObject[string]]): [string, StateOwner][] {

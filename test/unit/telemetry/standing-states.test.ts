@@ -106,6 +106,35 @@ describe('what stands at the platform', () => {
     expect(standing.takeGone(of('cellar'))).toEqual(['humidity_alarm', 'roof_state']);
   });
 
+  it('is over, the one measured longest ago first, when there is more of it than anybody would look at', async () => {
+    await life({});
+    standing.note('ble_state', { sensor: 'ble' }, true);
+    const report = (entries: readonly TelemetryEntry[]): void => {
+      for (const { key, value, class: entryClass } of entries) [platform[key], classes[key]] = [value, entryClass];
+    };
+    const reportRules = new ReportRules({ clock, rulesFor: () => ({ alarms: [{ below: -80 }] }), report, standing });
+    const take = (...keys: number[]): void => {
+      const now = { sensor: 'ble', bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
+      reportRules.take(keys.map((key) => ({ ...now, key: `k${key}`, value: -90 })));
+    };
+    take(...Array.from({ length: 1_999 }, (_, at) => at));
+    expect(Object.values(platform)).not.toContain('ok');
+    take(0, 2_000, 2_001);
+    expect(Object.entries(platform).filter(([, value]) => value === 'ok')).toEqual([
+      ['k1_alarm', 'ok'],
+      ['k2_alarm', 'ok'],
+    ]);
+    expect([classes.k1_alarm, standing.has('k1_alarm'), standing.has('k0_alarm'), standing.has('ble_state')]).toEqual([
+      'alarm',
+      false,
+      true,
+      true,
+    ]);
+    await standing.close();
+    await life({});
+    expect(standing.takeGone(of())).toHaveLength(2_000);
+  });
+
   it('begins with nothing when its file makes no sense', async () => {
     files.put(
       '/state/standing.json',
