@@ -34,7 +34,7 @@ export interface ReportRulesDeps {
 interface KeyState {
   reported?: { readonly value: JsonValue; readonly atMs: number };
   /** The newest change that came too soon after the last report. */
-  waiting?: { readonly sample: Sample; readonly value: JsonValue };
+  waiting?: { readonly sample: Sample; readonly key: string; readonly value: JsonValue };
   cancelWaiting?: () => void;
   thresholds: AlarmThresholds;
 }
@@ -58,12 +58,12 @@ export class ReportRules {
     if (entries.length > 0) this.#deps.report(entries);
   }
 
-  /** Sensors and readings that are no longer configured are gone: one of the same name that comes later begins anew. */
+  /** Sensors and readings that are no longer configured are gone, with nothing unsaid: one of the same name that comes later begins anew. */
   keepOnly(isConfigured: (owner: StateOwner) => boolean): void {
     for (const [id, state] of this.#states) {
       const end = id.indexOf('\n');
       if (isConfigured({ sensor: id.slice(0, end), reading: id.slice(end + 1) })) continue;
-      dropWaiting(state);
+      this.#reportWaiting(state);
       this.#states.delete(id);
     }
   }
@@ -120,7 +120,7 @@ export class ReportRules {
     }
     const tooSoonMs = state.reported === undefined ? 0 : state.reported.atMs + (rules.minIntervalMs ?? 0) - sample.monotonicMs;
     if (tooSoonMs > 0) {
-      state.waiting = { sample, value };
+      state.waiting = { sample, key, value };
       state.cancelWaiting ??= this.#deps.clock.after(tooSoonMs, () => this.#reportWaiting(state));
       return [];
     }
@@ -131,11 +131,11 @@ export class ReportRules {
   #reportWaiting(state: KeyState): void {
     const { waiting } = state;
     if (waiting === undefined) return;
-    const { sample, value } = waiting;
+    const { sample, key, value } = waiting;
     this.#note(state, sample, value);
     // The interval counts from the report, not from the sample that waited for it.
     state.reported = { value, atMs: Math.max(sample.monotonicMs, this.#deps.clock.monotonicMs()) };
-    const key = this.#deps.rulesFor(sample.sensor, sample.key)?.rename ?? sample.key;
+    if (this.#deps.rulesFor(sample.sensor, sample.key)?.report === false) return;
     this.#deps.report([toEntry(sample, key, value, 'regular')]);
   }
 

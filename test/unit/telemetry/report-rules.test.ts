@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
 import type { TelemetryEntry } from '../../../src/outbox/telemetry-entry.ts';
 import { type KeyRules, ReportRules } from '../../../src/telemetry/report-rules.ts';
+import type { StateOwner } from '../../../src/telemetry/standing-states.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 function given(rules: KeyRules) {
@@ -167,6 +168,29 @@ describe('report rules', () => {
     await take(1, 2);
     reportRules.close();
     expect(entries.map((entry) => entry.value)).toEqual([1, 2]);
+  });
+
+  it('report what waits of a sensor or a reading that is gone, once, with the time at which it was taken', async () => {
+    for (const isConfigured of [({ sensor }: StateOwner) => sensor !== 'roof', ({ reading }: StateOwner) => reading !== 'temperature']) {
+      const { take, entries, reportRules, clock } = given({ minIntervalMs: 10_000 });
+      await take(1, 2);
+      reportRules.keepOnly(isConfigured);
+      await clock.advance(20_000);
+      reportRules.close();
+      expect(entries.map(({ value, monotonicMs }) => [value, monotonicMs])).toEqual([
+        [1, 0],
+        [2, 1_000],
+      ]);
+    }
+  });
+
+  it('report nothing that waited once it is not to be reported any more', async () => {
+    const rules: { minIntervalMs: number; report: boolean } = { minIntervalMs: 10_000, report: true };
+    const { take, entries, clock } = given(rules);
+    await take(1, 2);
+    rules.report = false;
+    await clock.advance(20_000);
+    expect(entries.map(({ value }) => value)).toEqual([1]);
   });
 
   it('raise an alarm once, with its value, and clear it only beyond the hysteresis', async () => {
