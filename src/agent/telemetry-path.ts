@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import type { AgentConfig, OutboxConfig, SensorConfig } from '../config/agent-config.ts';
-import { readingsOf, rulesOfReading } from '../config/sensor-keys.ts';
+import { givesStill, readingsOf, rulesOfReading } from '../config/sensor-keys.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
@@ -70,6 +70,8 @@ export class TelemetryPath {
   #configured: readonly SensorConfig[] = [];
   /** Sensors as they were when they were taken out, the latest last. */
   readonly #left = new Map<string, SensorConfig>();
+  /** Sensors as they were before a change, until the end of its turn: windows that it ends give what they hold within it. */
+  #before: readonly SensorConfig[] = [];
   #keptBudgetAtMs = Number.NEGATIVE_INFINITY;
 
   private constructor(
@@ -169,6 +171,10 @@ export class TelemetryPath {
   configured(sensors: ReadonlySet<string>): void {
     for (const sensor of this.#configured) if (!sensors.has(sensor.name)) this.#left.set(sensor.name, sensor);
     for (const name of this.#left.keys()) if (sensors.has(name) || this.#left.size > MOST_LEFT) this.#left.delete(name);
+    this.#before = this.#configured;
+    queueMicrotask(() => {
+      this.#before = [];
+    });
     this.#configured = this.#deps.config().sensors.filter(({ name }) => sensors.has(name));
     const readings = new Map(this.#configured.map((sensor) => [sensor.name, readingsOf(sensor, sendableKey)]));
     const isConfigured = ({ sensor, reading }: StateOwner): boolean =>
@@ -216,12 +222,18 @@ export class TelemetryPath {
     return { device: 'self', key, value, bootId, monotonicMs: this.#deps.clock.monotonicMs(), class: entryClass };
   }
 
-  /** Of a sensor that is not configured any more the last ones, without alarms, which nobody would clear; of one that never was, none goes out. */
+  /**
+   * Of a sensor that is not configured any more the last ones, without alarms, which nobody would clear, and so of what a changed one no longer
+   * gives or did not report; of one that never was, none goes out.
+   */
   #rulesFor(sensor: string, key: string): KeyRules | undefined {
     const config = this.#deps.config().sensors.find(({ name, enabled }) => name === sensor && enabled);
-    if (config !== undefined) return rulesOfReading(config, key);
-    const left = this.#left.get(sensor);
-    return left === undefined ? { report: false } : { ...rulesOfReading(left, key), alarms: [] };
+    const left = config === undefined ? this.#left.get(sensor) : this.#before.find(({ name }) => name === sensor);
+    const rulesBefore = left === undefined ? undefined : rulesOfReading(left, key);
+    if (config === undefined) return left === undefined ? { report: false } : { ...rulesBefore, alarms: [] };
+    const isOver =
+      left !== undefined && (rulesBefore?.report === false || !givesStill(config, { before: left, reading: key, keyOf: sendableKey }));
+    return isOver ? { ...rulesBefore, alarms: [] } : rulesOfReading(config, key);
   }
 }
 

@@ -99,6 +99,17 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
 /** What JavaScript takes for the beginning of a named group, whatever the letters; what is escaped begins none. */
 const NAMED_GROUP = /\\.|\(\?<([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)>/gu;
 
+/** Whether a reading that a sensor gave as it was configured before is one of its readings still, as far as the configuration says it. */
+export function givesStill(
+  sensor: SensorConfig,
+  { before, reading, keyOf }: { readonly before: SensorConfig; readonly reading: string; readonly keyOf: (key: string) => string },
+): boolean {
+  const readings = readingsOf(sensor, keyOf);
+  if (readings !== undefined) return readings.includes(reading);
+  const statistic = (before.window === undefined ? undefined : STATISTIC.exec(reading))?.[2];
+  return statistic === undefined || sensor.window?.statistics.some((given) => given === statistic) === true;
+}
+
 /** The names of a pattern's named groups. */
 export function namedGroups(pattern: string): readonly string[] {
   return [...pattern.matchAll(NAMED_GROUP)].flatMap(([, name]) => name ?? []);

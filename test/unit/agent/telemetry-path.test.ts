@@ -130,6 +130,45 @@ describe('an alarm of a reading', () => {
   });
 });
 
+describe('what a window holds that a reload ends', () => {
+  const window = { length: '1m', statistics: ['mean', 'last'] };
+  const { internal: _, ...others } = TANK.keys;
+
+  it.each<[string, object, string[]]>([
+    ['its window is taken out', TANK, ['level_mean 2 regular']],
+    ['its statistic is', { ...TANK, window: { length: '1m', statistics: ['last'] } }, ['level_mean 2 regular']],
+    [
+      'another key is reported from now on',
+      { ...TANK, window, keys: { ...others, '*': {} } },
+      ['level_mean 2 alarm', 'level_mean_alarm above 1 alarm'],
+    ],
+  ])('goes by the rules that its reading had, when %s', async (_what, next, expected) => {
+    config = configOf({ ...TANK, window });
+    const path = await open();
+    path.configured(new Set(['tank']));
+    config = configOf(next);
+    path.configured(new Set(['tank']));
+    const now = { sensor: 'tank', bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
+    path.take(['raw_mean', 'internal_mean'].map((key) => ({ ...now, key, value: 2_000 })));
+    await pass(1);
+    expect(said).toEqual(expected);
+    await path.drainAndClose(AbortSignal.abort());
+  });
+
+  it('does not bind what the sensor gives from then on', async () => {
+    config = configOf({ ...TANK, window });
+    const path = await open();
+    path.configured(new Set(['tank']));
+    config = configOf({ ...TANK, keys: {} });
+    path.configured(new Set(['tank']));
+    await pass(1);
+    path.take([{ sensor: 'tank', key: 'raw_mean', value: 7, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+    await pass(1);
+    expect(said).toEqual(['raw_mean 7 regular']);
+    await path.drainAndClose(AbortSignal.abort());
+  });
+});
+
 describe('what a sensor gives while it is taken out of the configuration', () => {
   const now = () => ({ sensor: 'tank', bootId: clock.bootId, monotonicMs: clock.monotonicMs() });
   const both = () => [
