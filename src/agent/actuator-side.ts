@@ -16,7 +16,7 @@ import { PulseMarks } from '../actuators/pulse-marks.ts';
 import type { RuleEvent } from '../actuators/rule-movements.ts';
 import type { RuleInForce } from '../actuators/rule-state.ts';
 import { STANDING_RULES_FORMAT, StandingRules } from '../actuators/standing-rules.ts';
-import type { ActuatorConfig, AgentConfig, SensorConfig } from '../config/agent-config.ts';
+import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
@@ -25,6 +25,7 @@ import type { RunProgram } from '../host/run-program.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
 import { endedWithin } from '../host/within-ms.ts';
 import type { AlertList } from './alert-list.ts';
+import { rulesUntilRestart } from './rules-until-restart.ts';
 
 export interface ActuatorSideDeps {
   readonly config: AgentConfig;
@@ -47,11 +48,13 @@ export class ActuatorSide {
   /** Those that were opened; what a changed configuration adds waits for a restart. */
   readonly configs: readonly ActuatorConfig[];
   readonly #clock: Clock;
+  #ruleConfigs: readonly RuleConfig[];
   readonly #looking: Promise<void>;
   readonly #stop = new AbortController();
 
-  private constructor(parts: Pick<ActuatorSide, 'lockout' | 'actuators' | 'rules' | 'configs'>, clock: Clock) {
+  private constructor(parts: Pick<ActuatorSide, 'lockout' | 'actuators' | 'rules' | 'configs'>, config: AgentConfig, clock: Clock) {
     this.#clock = clock;
+    this.#ruleConfigs = config.rules;
     this.lockout = parts.lockout;
     this.actuators = parts.actuators;
     this.rules = parts.rules;
@@ -94,7 +97,7 @@ export class ActuatorSide {
     const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)));
     const told = { actuators, contact: actuators.contact, onEvent: deps.onRuleEvent };
     const rules = new LocalRules({ rules: rulesInForce(config), standing, ...told, clock, log });
-    return new ActuatorSide({ lockout, actuators, rules, configs }, clock);
+    return new ActuatorSide({ lockout, actuators, rules, configs }, config, clock);
   }
 
   /** What each actuator shows, with its kind. */
@@ -102,9 +105,10 @@ export class ActuatorSide {
     return this.configs.map(({ name, kind }) => ({ ...this.actuators.state(name), kind }));
   }
 
-  /** Takes up changed rules; changed actuators wait for a restart. */
+  /** Takes up changed rules; changed actuators wait for a restart, and rules on them do with them. */
   configure(config: AgentConfig): void {
-    this.rules.configure(rulesInForce(config));
+    this.#ruleConfigs = rulesUntilRestart({ opened: this.configs, rules: this.#ruleConfigs }, config);
+    this.rules.configure(rulesInForce({ rules: this.#ruleConfigs, sensors: config.sensors }));
   }
 
   /** Rules end first, so that nothing moves against the states for stop. Bounded in time, and idempotent. */
@@ -117,7 +121,7 @@ export class ActuatorSide {
 }
 
 /** One whose sensor is switched off would never end: it counts as taken out. */
-function rulesInForce({ rules, sensors }: AgentConfig): readonly RuleInForce[] {
+function rulesInForce({ rules, sensors }: Pick<AgentConfig, 'rules' | 'sensors'>): readonly RuleInForce[] {
   const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, nextWithinMs(sensor)]));
   return rules.flatMap((rule) => {
     const withinMs = sampled.get(rule.when.sensor);

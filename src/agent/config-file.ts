@@ -15,6 +15,7 @@ import { oneAtATime } from '../host/one-at-a-time.ts';
 import type { AlertList } from './alert-list.ts';
 import { LiveConfig } from './live-config.ts';
 import type { Machine } from './machine.ts';
+import { rulesUntilRestart } from './rules-until-restart.ts';
 
 export interface ConfigPlace {
   readonly configFile: string;
@@ -44,7 +45,7 @@ export interface ReadAgain {
 
 type Section = keyof AgentConfig;
 
-/** What is taken up while the agent runs; the rest needs a restart, and a reload says so. */
+/** What is taken up while the agent runs, but for rules whose actuators are not; the rest needs a restart, and a reload says so. */
 const RELOADABLE: ReadonlySet<Section> = new Set(['log', 'sensors', 'rules', 'upload', 'shutdown']);
 const ALERT = 'missing-files';
 /** A mount or a credential comes soon after the boot, or when somebody brings it. */
@@ -56,6 +57,8 @@ export class ConfigFile {
   readonly #deps: ConfigFileDeps;
   #startedWith: AgentConfig;
   #read: AgentConfig;
+  /** Those that go until a restart. */
+  #rules: AgentConfig['rules'];
   #missing: readonly ConfigFault[] = [];
   /** Of those who wait for what is missing. */
   #found = Promise.withResolvers<void>();
@@ -67,6 +70,7 @@ export class ConfigFile {
     this.#deps = deps;
     this.#startedWith = first.config;
     this.#read = first.config;
+    this.#rules = first.config.rules;
     this.live = new LiveConfig(first.config);
     this.#hideSecrets(first.config);
     this.#noteMissing(first.missing);
@@ -109,8 +113,9 @@ export class ConfigFile {
     const changed = changedSections(this.#read, config);
     this.#startedWith = withSections(this.#startedWith, config, awaited);
     // Against what runs, not against the file before: a change that is taken back needs no restart.
-    const needRestart = changedSections(this.#startedWith, config).filter((section) => !RELOADABLE.has(section));
+    const changedSince = changedSections(this.#startedWith, config).filter((section) => !RELOADABLE.has(section));
     this.#takeUp(config, missing);
+    const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules) ? changedSince : [...changedSince, 'rules'];
     if (needRestart.length === 0) alerts.clear('restart');
     else alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
     log.info({ changed, needRestart }, 'the configuration was read again');
@@ -138,6 +143,8 @@ export class ConfigFile {
 
   #takeUp(config: AgentConfig, missing: readonly ConfigFault[]): void {
     this.#read = config;
+    const opened = this.#startedWith.actuators.filter(({ enabled }) => enabled);
+    this.#rules = rulesUntilRestart({ opened, rules: this.#rules }, config);
     this.live.replace(config);
     this.#noteMissing(missing);
   }

@@ -1,7 +1,7 @@
 /** What of all that moves ends in which order. */
 import { expect, it } from 'vitest';
 import { ActuatorSide } from '../../../src/agent/actuator-side.ts';
-import { configSchema } from '../../../src/config/agent-config.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -9,6 +9,7 @@ import { FewLines } from '../../support/few-lines.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
 interface Opened {
+  readonly config: AgentConfig;
   readonly side: ActuatorSide;
   readonly clock: FakeClock;
   readonly files: MemoryFiles;
@@ -39,7 +40,7 @@ async function open(sensor: object, safe: object): Promise<Opened> {
     onRuleEvent: (event: unknown) => events.push(event),
     alerts: { raise: () => {}, clear: () => {} },
   };
-  return { side: await ActuatorSide.open(deps, new AbortController().signal), clock, files, lines, events };
+  return { side: await ActuatorSide.open(deps, new AbortController().signal), config, clock, files, lines, events };
 }
 
 it('rules learn nothing and move nothing from the moment of a stop on', async () => {
@@ -64,6 +65,23 @@ it.each([
   await clock.advance(599_000);
   expect(lines.written.at(-1)).toBe(1);
   await clock.advance(1_000);
+  expect(lines.written.at(-1)).toBe(0);
+  await side.close();
+});
+
+it('a rule goes on where a reload renames its actuator, until the restart that opens it', async () => {
+  const { side, config, clock, lines, events } = await open({}, {});
+  side.rules.take('room', 'temperature', 40);
+  await clock.advance(2_000);
+  const renamed = JSON.parse(JSON.stringify(config).replaceAll('"fan"', '"cabinetFan"')) as AgentConfig;
+  side.configure(renamed);
+  for (let n = 0; n < 3; n += 1) {
+    side.rules.take('room', 'temperature', 40);
+    await clock.advance(10_000);
+  }
+  expect([lines.written.at(-1), events]).toEqual([1, [{ rule: 'warm', on: true }]]);
+  side.rules.take('room', 'temperature', 20);
+  await clock.advance(2_000);
   expect(lines.written.at(-1)).toBe(0);
   await side.close();
 });

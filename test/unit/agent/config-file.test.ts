@@ -146,6 +146,23 @@ describe('a reload', () => {
     expect(alerts.list()).toEqual([]);
   });
 
+  it('says that a rule waits for a restart with its actuator', async () => {
+    const room = { name: 'room', kind: 'host', period: '1s' };
+    const cooled = (fan: string, above: number): FileConfig => {
+      const rule = { name: 'cool', when: { sensor: 'room', key: 't', above }, set: { actuator: fan, value: true } };
+      const more = { sensors: [room], actuators: [{ name: fan, kind: 'gpio-output', line: 'GPIO17' }], rules: [rule] };
+      return { config: config(TOKEN, more), missing: [] };
+    };
+    const file = await open(cooled('fan', 50));
+    onDisk = cooled('fan', 60);
+    expect(await file.readAgain()).toEqual({ changed: ['rules'], needRestart: [] });
+    onDisk = cooled('cabinetFan', 60);
+    expect(await file.readAgain()).toEqual({ changed: ['actuators', 'rules'], needRestart: ['actuators', 'rules'] });
+    expect(alerts.list().join()).toContain('actuators, rules');
+    onDisk = cooled('fan', 70);
+    expect(await file.readAgain()).toEqual({ changed: ['actuators', 'rules'], needRestart: [] });
+  });
+
   it('is refused where something is missing that was there', async () => {
     const file = await open({ config: config(TOKEN), missing: [] });
     const { hash } = file;
