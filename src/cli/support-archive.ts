@@ -15,17 +15,28 @@ import { AgentLog } from '../host/log.ts';
 export const ARCHIVE_MODE = 0o600;
 /** Also at the end of longer names: `nextToken`, `TURNSTONE_TOKEN`. A text of hyphens is no name. */
 const SECRET_NAMES =
-  'deviceKey|provisionDeviceKey|secretKey|credentialsValue|pin|proxy|jwt|[\\w-]{0,40}(?:token|secret|password|passphrase)';
-/** In quotes, in quotes within a text, or without: a comma or a bracket ends it where nothing follows that could be more of it. */
-const VALUE = '"(?:[^"\\\\]|\\\\.)*"|\\\\+"[^"\\\\]*\\\\+"|\'[^\']*\'|(?:[^\\s,}\\]]|[,}\\]](?=[^\\s,{}[\\]"\'\\\\]))+';
-/** `accessToken: value`, `"accessToken":"value"`, in YAML, JSON, JSON within JSON and log lines alike; references to files stay. */
-const NAMED_VALUE = new RegExp(`(["']?\\b(?:${SECRET_NAMES})\\\\*["']?\\s*[:=]\\s*)(${VALUE})`, 'gi');
-/** Of a header: `Authorization: Bearer value`. */
-const AUTHORIZATION = /(\bauthorization\\*["']?\s*[:=]\s*\\*["']?(?:(?:bearer|basic)\s+)?)[^\s"'\\,}\]]+/gi;
+  'deviceKey|provisionDeviceKey|credentialsValue|pin|proxy|jwt|' +
+  '[\\w-]{0,40}(?:token|secret|password|passphrase|passwd|pwd|psk|(?:api|private|secret|access|shared|encryption)[_-]?key)s?';
+const HEADER_NAMES = '[\\w-]{0,40}authorization';
+/** In quotes, in quotes within a text, a list or an object of them as JSON and YAML write it; no more of it than a name can be followed by often. */
+const STRING = '"(?:[^"\\\\]|\\\\.)*"';
+const NESTED_STRING = '\\\\+"[^"\\\\]*\\\\+"';
+const ITEM = '"(?:[^"\\\\]|\\\\.){0,500}"|\\\\+"[^"\\\\]{0,500}\\\\+"';
+const LIST = `\\[(?:${ITEM}|[^\\]"\\\\]){0,200}\\]|\\{(?:${ITEM}|[^{}"\\\\]){0,200}\\}`;
+const QUOTED = `${STRING}|${NESTED_STRING}|'(?:[^']|'')*'|${LIST}`;
+/** Without quotes a comma or a bracket ends it where nothing follows that could be more of it. */
+const WORD = '(?:[^\\s,}\\]]|[,}\\]](?=[^\\s,{}[\\]"\'\\\\]))+';
+/** `accessToken: value`, `"accessToken":"value"`, `--token value`, in YAML, JSON, JSON within JSON and log lines alike; references to files stay. */
+const NAMED_VALUE = namedValue(SECRET_NAMES, `${QUOTED}|${WORD}`);
+/** `Authorization: Bearer value`. */
+const HEADER = namedValue(HEADER_NAMES, `${QUOTED}|${WORD}(?:[ \\t]+(?:\\[secret\\]|${WORD}))?`);
+const SCHEME = /^(\\*["'])?(bearer|basic|token|digest|negotiate)[ \t]+/i;
+/** In YAML it goes to the end of the line, and on in what is indented further. */
+const NAMED_LINE = new RegExp(`^([ \\t]*(?:[#-][ \\t]+)*)((?:${SECRET_NAMES}|${HEADER_NAMES})[ \\t]*:)([ \\t]+(?!["'[{]).*|[ \\t]*)$`, 'i');
 /** The token is a segment of every path of the device API. */
 const TOKEN_IN_PATH = /(\/api\/v1\/)(?!provision\b)[^/\s"'?]+/g;
-/** User and password of an address; schemes are short, and a text of hyphens is none. */
-const USER_IN_URL = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^/\s@"']+@/gi;
+/** User and password of an address, whatever signs are in them; schemes are short, and a text of hyphens is none. */
+const USER_IN_URL = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/)(?!\/)[^\s"'\\]{1,256}@/gi;
 const MASK = '[secret]';
 
 export class Redactor {
@@ -36,10 +47,9 @@ export class Redactor {
   }
 
   redact(text: string): string {
-    return this.#log
-      .redact(text)
-      .replace(NAMED_VALUE, (_all, name: string) => `${name}${MASK}`)
-      .replace(AUTHORIZATION, `$1${MASK}`)
+    return withoutLines(this.#log.redact(text))
+      .replace(NAMED_VALUE, masked)
+      .replace(HEADER, masked)
       .replace(TOKEN_IN_PATH, `$1${MASK}`)
       .replace(USER_IN_URL, `$1${MASK}@`);
   }
@@ -59,4 +69,34 @@ export async function packSupportArchive(texts: Readonly<Record<string, string>>
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function namedValue(names: string, value: string): RegExp {
+  return new RegExp(`(["']?\\b(?:${names})(\\\\*["'])?\\s*(?:=>|[:=])\\s*|--(?:${names})(?:[ \\t]+|\\\\*["'],\\s*)(?!-))(${value})`, 'gi');
+}
+
+/** In the quotes that it stood in, or that its name has: what was JSON is JSON. */
+function masked(_all: string, name: string, quoteOfName: string | undefined, value: string): string {
+  const quote = /^\\*["']/.exec(value)?.[0] ?? quoteOfName ?? '';
+  return `${name}${quote}${schemeOf(value)}${MASK}${quote}`;
+}
+
+function schemeOf(value: string): string {
+  const scheme = SCHEME.exec(value)?.[2];
+  return scheme === undefined ? '' : `${scheme} `;
+}
+
+function withoutLines(text: string): string {
+  let column: number | undefined;
+  const safe = text.split('\n').map((line) => {
+    const indent = line.search(/\S/);
+    if (column !== undefined && (indent === -1 || indent > column)) return indent === -1 ? line : `${line.slice(0, indent)}${MASK}`;
+    const [, before = '', name, rest = ''] = NAMED_LINE.exec(line) ?? [];
+    column = name === undefined ? undefined : before.length;
+    const value = rest.trim();
+    if (name === undefined || value === '' || /^[|>][-+\d]*(?:\s+#|$)/.test(value)) return line;
+    const comment = value.search(/\s#/);
+    return `${before}${name} ${schemeOf(value)}${MASK}${comment === -1 ? '' : value.slice(comment)}`;
+  });
+  return safe.join('\n');
 }

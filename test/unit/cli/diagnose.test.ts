@@ -148,7 +148,7 @@ describe('turnstone diagnose', () => {
   it('takes every secret out: of configuration, environment, files, kept credentials and log', async () => {
     const { texts } = await diagnose(await plant());
     expect(leaks(texts)).toEqual([]);
-    expect(texts['configuration.yaml']).toContain('accessToken: [secret]');
+    expect(texts['configuration.yaml']).toContain('accessToken: "[secret]"');
   });
 
   it('takes them out of a configuration that cannot be parsed, too', async () => {

@@ -7,31 +7,59 @@ const redacted = (text: string): string => new Redactor().redact(text);
 describe('a secret that nobody has told', () => {
   it.each([
     ['accessToken: abc', 'accessToken: [secret]'],
-    ['{"password":"a \\" b","x":1}', '{"password":[secret],"x":1}'],
-    ["pin='12 34' next", 'pin=[secret] next'],
+    ['{"password":"a \\" b","x":1}', '{"password":"[secret]","x":1}'],
+    ["pin='12 34' next", "pin='[secret]' next"],
     ['TURNSTONE_TOKEN=abc next', 'TURNSTONE_TOKEN=[secret] next'],
-    ['"nextToken":"abc"', '"nextToken":[secret]'],
+    ['"nextToken":"abc"', '"nextToken":"[secret]"'],
     ['my-db-password: abc', 'my-db-password: [secret]'],
     ['?jwt=abc', '?jwt=[secret]'],
-    ['{"msg":"{\\"accessToken\\":\\"abc\\"}"}', '{"msg":"{\\"accessToken\\":[secret]}"}'],
-    ['{"msg":"{\\"password\\":\\"a b, c\\",\\"x\\":1}"}', '{"msg":"{\\"password\\":[secret],\\"x\\":1}"}'],
+    ['{"msg":"{\\"accessToken\\":\\"abc\\"}"}', '{"msg":"{\\"accessToken\\":\\"[secret]\\"}"}'],
+    ['{"msg":"{\\"password\\":\\"a b, c\\",\\"x\\":1}"}', '{"msg":"{\\"password\\":\\"[secret]\\",\\"x\\":1}"}'],
     ['password: a,b#c}d]e # why', 'password: [secret] # why'],
-    ['[{"pin":1234},{"x":1}] {pin: 1234, x: 1}', '[{"pin":[secret]},{"x":1}] {pin: [secret], x: 1}'],
+    ['[{"pin":1234},{"x":1}] {pin: 1234, x: 1}', '[{"pin":"[secret]"},{"x":1}] {pin: [secret], x: 1}'],
     ['Authorization: Bearer abc.def', 'Authorization: Bearer [secret]'],
     ['"proxy-authorization":"Basic YWJj",', '"proxy-authorization":"Basic [secret]",'],
     ['https://h/api/v1/abc/telemetry', 'https://h/api/v1/[secret]/telemetry'],
     ['http://user:abc@proxy.example', 'http://[secret]@proxy.example'],
+    ['https://user:a@b/c@host/x https://h/', 'https://[secret]@host/x https://h/'],
+    ['password: two words, and more # why', 'password: [secret] # why'],
+    ['- password: two words', '- password: [secret]'],
+    ['a:\n  password: two\n    words\n  b: c', 'a:\n  password: [secret]\n    [secret]\n  b: c'],
+    ['password: >-\n  two\n\n  words\nb: c', 'password: [secret]\n  [secret]\n\n  [secret]\nb: c'],
+    ['accessToken:\n  two words\nb: c', 'accessToken:\n  [secret]\nb: c'],
+    ["password='it''s' next", "password='[secret]' next"],
+    ['authorization: Token abc', 'authorization: Token [secret]'],
+    ['authorization: Own abc', 'authorization: [secret]'],
+    ['sent authorization: Own abc next', 'sent authorization: [secret] next'],
+    ['sent authorization: Bearer abc next', 'sent authorization: Bearer [secret] next'],
+    ['{"authorization":["Bearer a]b", "c"],"x":1}', '{"authorization":"[secret]","x":1}'],
+    ['{"msg":"{\\"tokens\\":[\\"a\\"],\\"x\\":1}"}', '{"msg":"{\\"tokens\\":\\"[secret]\\",\\"x\\":1}"}'],
+    ['{"token": {"value": "a"}, "x": 1}', '{"token": "[secret]", "x": 1}'],
+    ['{apiKey: a, passwd: b, psk: c, private_key: d}', '{apiKey: [secret], passwd: [secret], psk: [secret], private_key: [secret]}'],
+    ['curl --token abc --password=abc -v', 'curl --token [secret] --password=[secret] -v'],
+    ['["--token","abc","-v"]', '["--token","[secret]","-v"]'],
+    ['accessToken: [secret]', 'accessToken: [secret]'],
+    ['{"token":"[secret]"}', '{"token":"[secret]"}'],
   ])('is taken out of %s', (text, safe) => expect(redacted(text)).toBe(safe));
 
-  it.each(['accessTokenFile: /etc/token', 'tokenIn: header', 'tokenFingerprint: abc', 'the token is taken', 'spin: 5', 'provision: 4'])(
-    'is not seen in %s',
-    (text) => expect(redacted(text)).toBe(text),
-  );
+  it.each([
+    'accessTokenFile: /etc/token',
+    'tokenIn: header',
+    'tokenFingerprint: abc',
+    'the token is taken',
+    'spin: 5',
+    'provision: 4',
+    'file:///lib/getty@tty1',
+    'key: 5',
+    '--token',
+  ])('is not seen in %s', (text) => expect(redacted(text)).toBe(text));
 
   it('is looked for in no more than the time that a long line has', () => {
     const line = 'a-'.repeat(200_000);
     expect(redacted(line)).toBe(line);
     for (const part of [',a', '}a', '\\', '\\"pin:', 'pin:\\"'])
       expect(redacted(`pin=a${part.repeat(100_000)}`).slice(0, 12)).toBe('pin=[secret]');
+    for (const part of ['pin:[', 'pin:["', 'pin:{', 'pin:{"', "pin:'", '--pin ', 'a://', '"pin":[\\"', 'authorization: ', 'pin: \n', '[\\'])
+      expect(redacted(part.repeat(20_000)).length).toBeGreaterThan(0);
   });
 });
