@@ -3,7 +3,7 @@
  * middle of a write leaves the other. What was synced stays as it is until something newer is. The turn changes each minute, and after a sync.
  */
 import type { Clock } from '../host/clock.ts';
-import { type Files, isMissing, type OpenFile } from '../host/files.ts';
+import { type Files, isLost, isMissing, type OpenFile } from '../host/files.ts';
 
 /** What is lost with a file that a cut took is no older. */
 const TURN_MS = 60_000;
@@ -22,6 +22,8 @@ export class FilePair {
   #turn: number;
   #minute: number | undefined;
   #isSynced: boolean;
+  /** A full disk took half of a write, perhaps: the other is the whole one. */
+  #isTorn = false;
   #hasNewName = false;
 
   /** `newest` names the one that an earlier process wrote last, be it killed before it could sync it. */
@@ -39,7 +41,7 @@ export class FilePair {
 
   async write(bytes: Uint8Array, { durable }: { readonly durable: boolean }): Promise<void> {
     const minute = Math.floor(this.#deps.clock.monotonicMs() / TURN_MS);
-    if (this.#isSynced || minute !== this.#minute) {
+    if (this.#isSynced || (minute !== this.#minute && !this.#isTorn)) {
       // What the disk does not sync now it hardly will: the other place may be well.
       if (!this.#isSynced) await this.#sync().catch(() => {});
       await this.#file(1 - this.#turn);
@@ -47,7 +49,15 @@ export class FilePair {
       this.#minute = minute;
       this.#isSynced = false;
     }
-    await (await this.#file(this.#turn)).write(bytes, 0);
+    const file = await this.#file(this.#turn);
+    try {
+      await file.write(bytes, 0);
+      this.#isTorn = false;
+    } catch (error) {
+      // Where sectors are bad the other may be the only place.
+      this.#isTorn = !isLost(error);
+      throw error;
+    }
     if (!durable) return;
     await this.#sync();
     this.#isSynced = true;

@@ -274,6 +274,34 @@ describe('the delivery state', () => {
     expect((await open()).counters.rejected).toBe(1);
   });
 
+  it('is not lost to a disk that takes half of each write, however long', async () => {
+    const state = await open();
+    state.count('rejected', 1);
+    await state.save();
+    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC', short: true } : undefined) };
+    for (let minute = 0; minute < 3; minute += 1) {
+      await clock.advance(60_000);
+      state.acknowledged.add(minute * 10, minute * 10 + 3);
+      state.touch();
+      await expect(state.save()).rejects.toThrow('ENOSPC');
+    }
+    files.faults = {};
+    expect((await open()).counters.rejected).toBe(1);
+  });
+
+  it('is not kept from the other place by sectors that take nothing', async () => {
+    const state = await open();
+    state.count('rejected', 1);
+    await state.save();
+    files.faults = { fail: (operation, path) => (operation === 'write' && path === PATHS[1] ? { code: 'EIO' } : undefined) };
+    await clock.advance(60_000);
+    state.count('rejected', 1);
+    await expect(state.save()).rejects.toThrow('EIO');
+    await clock.advance(60_000);
+    await state.save();
+    expect((await open()).counters.rejected).toBe(2);
+  });
+
   it('leaves out the shortest of too many ranges, and no others', async () => {
     const state = await open();
     for (let at = 0; at < 2_003; at += 1) state.acknowledged.add(at * 10, at * 10 + (at === 7 || at === 500 || at === 2_002 ? 0 : 3));
