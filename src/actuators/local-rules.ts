@@ -101,7 +101,7 @@ export class LocalRules implements Holder {
     const standing = this.#standing.all.filter((one) => one.rule === config.name && !one.ended && watches(config, one));
     const on = config.enabled && standing.length > 0;
     const isOverruled = on && standing.some(({ actuator, overruled }) => overruled && actuator === config.set.actuator);
-    const isSet = on && (isOverruled || (known?.isSet === true && isDeepStrictEqual(known.config.set, config.set)));
+    const isSet = on && known?.isSet === true && isDeepStrictEqual(known.config.set, config.set);
     const mayStand = !on && (known?.mayStand ?? this.#standing.isLost);
     const seenAtMs = known?.seenAtMs ?? this.#deps.clock.monotonicMs();
     const overrulings = this.#deps.actuators.overrulings(config.set.actuator);
@@ -110,7 +110,8 @@ export class LocalRules implements Holder {
 
   /** What stands of a rule, with the rule as it is now. */
   #compare(one: StandingRule, state: RuleState | undefined): void {
-    if (state?.config.enabled === false) this.#letGo(one);
+    // Where it has moved nothing yet, what it kept another from trying is tried again.
+    if (state?.config.enabled === false) this.#letGo(one, this.#movements.isTrying(one) ? this.#holderOf(one.actuator) : undefined);
     else if (state === undefined || !watches(state.config, one) || state.config.set.actuator !== one.actuator) this.#takeBack(one);
     else {
       if (!state.isSet) this.#movements.cancel(one);
@@ -164,22 +165,19 @@ export class LocalRules implements Holder {
   #takeBack(one: StandingRule): void {
     const { rule, actuator, otherwise } = one;
     const holder = this.#holderOf(actuator);
-    if (holder !== undefined || otherwise === undefined || this.#isLeftAlone(one)) {
-      this.#letGo(one);
-      if (holder !== undefined) this.#leaveTo(holder);
-      return;
-    }
+    if (holder !== undefined || otherwise === undefined || this.#isLeftAlone(one)) return void this.#letGo(one, holder);
     const owed = { ...one, ended: true, overruled: false };
     this.#standing.note(owed);
     this.#movements.move({ rule, actuator, on: false, value: otherwise, onDone: () => this.#standing.forget(owed) });
     this.#deps.contact.released(actuator, { isSet: true });
   }
 
-  /** Leaves the actuator as it is. */
-  #letGo(one: StandingRule): void {
+  /** Leaves the actuator as it is, or to the holder. */
+  #letGo(one: StandingRule, holder: RuleState | undefined): void {
     this.#movements.cancel(one);
     this.#standing.forget(one);
     this.#deps.onEvent({ rule: one.rule, on: false });
+    if (holder !== undefined) this.#leaveTo(holder);
     const { actuator } = one;
     if (this.#standingOn(actuator).length > 0) return;
     this.#deps.contact.released(actuator, { isSet: !this.#isLastWriter(actuator) });
@@ -224,8 +222,9 @@ export class LocalRules implements Holder {
     const overrulings = this.#deps.actuators.overrulings(actuator);
     for (const state of this.#states.values()) {
       const { name, set } = state.config;
+      if (!state.on || set.actuator !== actuator) continue;
       const one = this.#standing.all.find(({ rule, ended, ...its }) => rule === name && its.actuator === actuator && !ended);
-      if (!state.on || set.actuator !== actuator || one === undefined) continue;
+      if (one === undefined) continue;
       const agrees = desired === set.value;
       const overruled = state.isOverruled ? !agrees || by === 'safe-state' : !agrees && state.overrulings !== overrulings;
       Object.assign(state, { overrulings, isOverruled: overruled, isSet: state.isSet || overruled });

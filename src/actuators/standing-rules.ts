@@ -59,7 +59,6 @@ export class StandingRules {
   note(one: StandingRule): boolean {
     const key = keyOf(one);
     const known = this.#standing.get(key);
-    if (known?.ended === true && !one.ended) this.#standing.delete(key);
     this.#standing.set(key, one);
     const changed = known === undefined || !isDeepStrictEqual(known, one);
     if (changed) this.#save();

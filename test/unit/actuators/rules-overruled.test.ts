@@ -104,6 +104,27 @@ describe('a rule that a gate refuses for now', () => {
     expect(await shown({ b: 90 })).toBe(true);
   });
 
+  it('is tried on when the one that began later is switched off before it could move anything', async () => {
+    const [a, b] = [rule('a', true, false), rule('b', true, false)];
+    await open([a, b], pump());
+    bench.locked = true;
+    await shown({ a: 90 });
+    await shown({ a: 90, b: 90 });
+    rules.configure([a, { ...b, enabled: false }]);
+    bench.locked = false;
+    expect(await shown({ a: 90 })).toBe(true);
+  });
+
+  it('is not tried when the one that began later has moved something before it is switched off', async () => {
+    await open([fill, pressure], pump());
+    bench.locked = true;
+    await shown({ fill: 90 });
+    await shown({ fill: 90, pressure: 90 });
+    bench.locked = false;
+    rules.configure([fill, { ...pressure, enabled: false }]);
+    expect(await shown({ fill: 90 }, MINUTE_MS)).toBe(false);
+  });
+
   it('is not tried over what a person says meanwhile, and tells so', async () => {
     await open([fill], pump({ limits: { leastOffMs: 5 * MINUTE_MS } }));
     await bench.set('pump', true);
@@ -173,15 +194,14 @@ describe('what somebody has said since a rule began', () => {
     await open([fill], settings);
     expect(await shown({ fill: 90 }, 2 * MINUTE_MS)).toBe(false);
     await restart([fill], settings);
-    expect(await shown({ fill: 90 }, 2 * MINUTE_MS)).toBe(false);
+    expect(await shown({ fill: 90 })).toBe(false);
   });
 
-  it('counts as the rule’s own when it is what the rule wants', async () => {
+  it.each([[[true]], [[false, true]]])('counts as the rule’s own when it is what the rule wants in the end: %j', async (said) => {
     const settings = pump({ safe: { start: false } });
     await open([fill], settings);
     await shown({ fill: 90 });
-    await bench.set('pump', false);
-    await bench.set('pump', true);
+    for (const value of said) await bench.set('pump', value);
     await restart([fill], settings);
     expect(bench.fake('pump').shown).toBe(false);
     expect(await shown({ fill: 90 })).toBe(true);
@@ -233,6 +253,39 @@ describe('what somebody has said since a rule began', () => {
     expect(bench.control.state('pump').by).toBe('rpc');
     await shown({ a: 90, b: 90 });
     expect(await shown({ a: 90, b: 0 })).toBe(true);
+  });
+
+  it('stays when the one that wanted the same ends, and another still holds', async () => {
+    await open([rule('a', 20, 0), rule('b', 40, 5)], percent());
+    await shown({ a: 90 });
+    await shown({ a: 90, b: 90 });
+    await bench.set('pump', 40);
+    expect(await shown({ a: 90, b: 0 })).toBe(40);
+    expect(await shown({ a: 0 })).toBe(0);
+  });
+
+  it.each([
+    ['while it is being done', async () => {}],
+    ['before a restart', () => restart([rule('a', 20, 0), rule('b', 40, 5)], percent())],
+  ])('is not gone over by one that ends and leaves it to another: %s', async (_when, before) => {
+    await open([rule('a', 20, 0), rule('b', 40, 5)], percent());
+    await shown({ a: 90, b: 90 });
+    const said = bench.set('pump', 10);
+    await bench.clock.advance(0);
+    await said;
+    await before();
+    expect(await shown({ b: 0 })).toBe(10);
+  });
+
+  it.each([
+    ['ends', () => rules.take('b', 'value', 0)],
+    ['is taken out', () => rules.configure([rule('a', true, false)])],
+  ])('is known when another rule %s while it is being done', async (_how, end) => {
+    await open([rule('a', true, false), rule('b', true, false)], pump());
+    await shown({ a: 90, b: 90 });
+    const said = bench.set('pump', false);
+    end();
+    expect([await said, await shown({})]).toEqual(['moved', false]);
   });
 
   it('is not forgotten because a rule that began after it wanted something else for a while', async () => {
@@ -287,6 +340,29 @@ describe('after a restart', () => {
     expect(await shown(values, MINUTE_MS)).toBe(false);
     expect(bench.fake('pump').told).not.toContain(true);
     expect(await shown({ fill: 90, pressure: 0 })).toBe(true);
+  });
+
+  it('what is left to one that waits for a later one’s value does not end while it is seen', async () => {
+    const configs = [rule('a', true, false), rule('b', true, false), { ...pressure, nextWithinMs: 2 * MINUTE_MS }];
+    await open(configs, pump());
+    await shown({ a: 90 });
+    await shown({ b: 90 });
+    await shown({ pressure: 90 });
+    await restart(configs, pump());
+    events.length = 0;
+    rules.take('a', 'value', 0);
+    await shown({ b: 90 }, MINUTE_MS);
+    expect(events).toEqual([{ rule: 'a', on: false }]);
+  });
+
+  it('one that sets another actuator than before is one that begins', async () => {
+    const [here, there] = [rule('a', true, false), { ...rule('a', true, false), set: { actuator: 'other', value: true } }];
+    const settings = [pump(), relaySettings('other')];
+    await open([there, pressure], ...settings);
+    await shown({ a: 90, pressure: 90 });
+    await restart([here, pressure], ...settings);
+    expect(await shown({ a: 90 })).toBe(true);
+    expect(await shown({ pressure: 90 })).toBe(true);
   });
 
   it('the one that began before waits for the other’s value no longer than that is due', async () => {
