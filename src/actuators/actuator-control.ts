@@ -79,6 +79,7 @@ export class ActuatorControl {
     const slots = [...control.#slots.values()];
     const looks = new Map(slots.map((slot) => [slot, control.#look(slot, signal)]));
     const looked = async (slot: ActuatorSlot): Promise<void> => await looks.get(slot);
+    void Promise.all(looks.values()).then(() => deps.memory.lookedAtAll());
     const { memory, locked, clock, log } = deps;
     const restore = async (slot: ActuatorSlot, value: ActuatorValue): Promise<void> =>
       void (await control.set(slot.settings.name, value, { by: 'restore' }, signal));

@@ -44,10 +44,18 @@ export class ActuatorMemory {
   }
 
   /** What an earlier process left for this one to switch off. */
-  leftMark({ name, ownSupply }: Pick<ActuatorSettings, 'name' | 'ownSupply'>): OnMark | undefined {
+  leftMark({ name, ownSupply, limits: { longestOnMs } }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
     const { pulseMarks, keptPulses } = this.#deps;
-    const wasKept = ownSupply === true && keptPulses?.wasLeft(name) === true;
-    return pulseMarks.left.get(name) ?? (wasKept ? NOT_UNDERSTOOD : undefined);
+    const left = pulseMarks.left.get(name);
+    if (left !== undefined || ownSupply !== true) return left;
+    if (keptPulses?.wasLeft(name) === true) return NOT_UNDERSTOOD;
+    // Nobody knows through how many power cuts it has been on: for longer than it may.
+    return longestOnMs !== undefined && pulseMarks.isFirstOfBoot ? { sinceMs: -longestOnMs, pulse: false } : undefined;
+  }
+
+  /** What is on by now was found so, and is marked. */
+  lookedAtAll(): void {
+    this.#deps.pulseMarks.lookedAtAll();
   }
 
   /** Before a pulse goes on: for what outlives a power cut it is on the card when this resolves. @throws as `mark`. */

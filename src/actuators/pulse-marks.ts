@@ -1,8 +1,8 @@
 /**
  * Which actuators somebody must switch off when this process cannot: those in a pulse, and those with a longest time on. One file each in the
  * run folder: what a kill leaves there, the stop hook and the next start know. The run folder is in memory: nothing is worn by it, no stuck
- * disk is waited for, and after a power cut the board's pins have forgotten as well (what has not is in kept-pulses.ts). What cannot be
- * understood counts as a pulse: it is switched off.
+ * disk is waited for, and after a power cut the board's pins have forgotten as well (what has not is in kept-pulses.ts, or on for nobody knows
+ * how long when this boot begins). What cannot be understood counts as a pulse: it is switched off.
  */
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
@@ -19,20 +19,27 @@ export interface PulseMarksOptions {
 }
 
 const FOLDER = 'pulses';
+/** Holds the boot in which a process has looked at all outputs. */
+const LOOKED_AT = 'outputs-looked-at';
 export const NOT_UNDERSTOOD: OnMark = { sinceMs: 0, pulse: true };
 
 export class PulseMarks {
   /** Of an earlier process, when this one began. */
   readonly left: ReadonlyMap<string, OnMark>;
+  /** Whether no process of this boot has looked at all outputs, and marked what it found on. */
+  readonly isFirstOfBoot: boolean;
   readonly #folder: string;
+  readonly #runFolder: string;
   readonly #log: Log;
   readonly #options: PulseMarksOptions;
 
-  private constructor(folder: string, log: Log, parts: PulseMarksOptions & { readonly left: ReadonlyMap<string, OnMark> }) {
-    this.#folder = folder;
+  private constructor(runFolder: string, log: Log, parts: PulseMarksOptions & Pick<PulseMarks, 'left' | 'isFirstOfBoot'>) {
+    this.#runFolder = runFolder;
+    this.#folder = join(runFolder, FOLDER);
     this.#log = log;
     this.#options = parts;
     this.left = parts.left;
+    this.isFirstOfBoot = parts.isFirstOfBoot;
   }
 
   /** A folder that cannot be read holds no marks. */
@@ -41,7 +48,18 @@ export class PulseMarks {
     const folder = join(runFolder, FOLDER);
     const left = new Map<string, OnMark>();
     for (const name of await files.list(folder).catch(() => [])) left.set(name, await readMark(files, join(folder, name), bootId));
-    return new PulseMarks(folder, log, { files, bootId, left });
+    const lookedAtIn = (await readWhole(files, join(runFolder, LOOKED_AT)).catch(() => undefined))?.toString('utf8');
+    return new PulseMarks(runFolder, log, { files, bootId, left, isFirstOfBoot: lookedAtIn !== bootId });
+  }
+
+  /** All outputs were looked at, and what is on is marked. Where this cannot be noted, the next process counts as the first. */
+  lookedAtAll(): void {
+    const { files, bootId } = this.#options;
+    try {
+      files.writeNow(join(this.#runFolder, LOOKED_AT), bootId);
+    } catch (error) {
+      this.#log.warn({ error: messageOf(error) }, 'that the outputs were looked at could not be noted');
+    }
   }
 
   /** It is there for whoever comes after this process when this returns. @throws what the run folder says; a mark may be there all the same. */

@@ -54,7 +54,7 @@ it('a switching on that only its mark tells of counts for the limits, and one th
   await open();
   const after = new PinRecord({
     ...{ settings: relaySettings('pin', { limits }), clock, history: memory.historyOf('pin') },
-    onSinceMs: memory.leftMark({ name: 'pin' })?.sinceMs,
+    onSinceMs: memory.leftMark({ name: 'pin', limits: {} })?.sinceMs,
   });
   expect(memory.historyOf('pin').switchedOnAtMs).toEqual([]);
   expect(after.history).toEqual(before.history);
@@ -262,7 +262,10 @@ describe('a mark', () => {
     record.claim(true);
     memory.mark(record);
     await open();
-    expect([memory.leftMark({ name: 'pin' }), memory.leftMark({ name: 'other' })]).toEqual([{ sinceMs: 10_000, pulse: false }, undefined]);
+    expect([memory.leftMark({ name: 'pin', limits: {} }), memory.leftMark({ name: 'other', limits: {} })]).toEqual([
+      { sinceMs: 10_000, pulse: false },
+      undefined,
+    ]);
     memory.update(pin({ limits: { longestOnMs: 1_000 } }));
     expect(markText()).toBeUndefined();
   });
@@ -290,10 +293,10 @@ describe('a mark', () => {
     files.put('/run/pulses/list', '[]');
     files.put('/run/pulses/plain', JSON.stringify({ bootId: 'boot-1', sinceMs: 5 }));
     await open();
-    expect(['other-boot', 'no-time', 'empty', 'list'].map((name) => memory.leftMark({ name }))).toEqual([old, old, old, old]);
-    expect(memory.leftMark({ name: 'plain' })).toEqual({ sinceMs: 5, pulse: true });
+    expect(['other-boot', 'no-time', 'empty', 'list'].map((name) => memory.leftMark({ name, limits: {} }))).toEqual([old, old, old, old]);
+    expect(memory.leftMark({ name: 'plain', limits: {} })).toEqual({ sinceMs: 5, pulse: true });
     files.faults = { fail: (operation) => (operation === 'read' ? { code: 'EIO' } : undefined) };
     await open();
-    expect(memory.leftMark({ name: 'plain' })).toEqual(old);
+    expect(memory.leftMark({ name: 'plain', limits: {} })).toEqual(old);
   });
 });

@@ -16,10 +16,10 @@ beforeEach(() => {
 const kept = (): unknown => JSON.parse(bench.files.contentOf(FILE).toString()).state.actuators;
 
 /** The power of the gateway goes, and comes back in another boot: the run folder is gone, what was not synced too; the relay is as it was. */
-async function cutPower(): Promise<void> {
+async function cutPower(bootId = 'boot-2'): Promise<void> {
   bench.files.cutPower(() => false);
-  for (const mark of bench.marks) await bench.files.unlink(`/run/pulses/${mark}`);
-  bench.clock.reboot({ bootId: 'boot-2' });
+  for (const path of bench.files.paths) if (path.startsWith('/run/')) await bench.files.unlink(path);
+  bench.clock.reboot({ bootId });
 }
 
 async function inPulse(settings = AFAR): Promise<void> {
@@ -162,6 +162,87 @@ describe('whoever keeps what another has begun to keep', () => {
     await bench.clock.advance(10_000);
     expect(kept()).toEqual([]);
   });
+});
+
+describe('what has a longest time on and a supply of its own', () => {
+  const HEATER = relaySettings('heater', { ownSupply: true, restore: true, limits: { longestOnMs: 3_600_000 } });
+  const shown = (): unknown => bench.fake('heater').shown;
+  const heated = async (settings = HEATER): Promise<void> => {
+    await bench.open(settings);
+    expect(await bench.set('heater', true)).toBe('moved');
+    await bench.clock.advance(1_000);
+  };
+  const restarted = async (settings = HEATER): Promise<void> => {
+    const opening = bench.open(settings);
+    await bench.clock.advance(30_000);
+    await opening;
+  };
+
+  it.each(['can', 'cannot'])('and %s be asked is switched off by the boot that may find it on, and not restored', async (how) => {
+    if (how === 'cannot') bench.deaf('heater');
+    await heated();
+    await cutPower();
+    await restarted();
+    expect(shown()).toBe(false);
+    await bench.control.close();
+    await restarted();
+    expect(shown()).toBe(false);
+    expect(await bench.set('heater', true)).toBe('moved');
+  });
+
+  it('is switched off as well where the run folder outlives the boot', async () => {
+    await heated();
+    await cutPower();
+    bench.files.put('/run/outputs-looked-at', 'boot-1');
+    await restarted();
+    expect(shown()).toBe(false);
+  });
+
+  it('is restored where the boot finds it off', async () => {
+    await heated();
+    await cutPower();
+    bench.fake('heater').shown = false;
+    await restarted();
+    expect(shown()).toBe(true);
+    await bench.clock.advance(3_600_000);
+    expect(shown()).toBe(false);
+  });
+
+  it('counts from the start where a later process of the boot finds it on, and from its mark where it was left', async () => {
+    await bench.open(HEATER);
+    await bench.control.close();
+    bench.fake('heater').shown = true;
+    await restarted();
+    expect(shown()).toBe(true);
+    await bench.clock.advance(1_800_000);
+    await restarted();
+    expect(shown()).toBe(true);
+    await bench.clock.advance(1_800_000);
+    expect(shown()).toBe(false);
+  });
+
+  it('is no less unknown to the process after one that was killed while it looked', async () => {
+    await heated();
+    await cutPower();
+    const { read } = bench.fake('heater');
+    bench.fake('heater').read = () => new Promise(() => {});
+    void bench.open({ ...HEATER, deadlineMs: 60_000 });
+    await bench.clock.advance(500);
+    bench.fake('heater').read = read;
+    bench.clock.reboot({ bootId: 'boot-2' });
+    await restarted();
+    expect(shown()).toBe(false);
+  });
+});
+
+it('what falls with this board, or has no longest time on, is left as a boot finds it', async () => {
+  for (const changes of [{ ownSupply: false, limits: { longestOnMs: 3_600_000 } }, { ownSupply: true }]) {
+    bench = new ActuatorBench();
+    bench.fake('relay').shown = true;
+    await bench.open(relaySettings('relay', changes));
+    await bench.clock.advance(60_000);
+    expect(bench.fake('relay').shown).toBe(true);
+  }
 });
 
 describe('a mark that a kill has left', () => {
