@@ -37,6 +37,8 @@ export interface ActuatorControlDeps {
 
 /** For hardware that is still being opened, and for what is remembered on a disk that may hang. */
 const CLOSE_WITHIN_MS = 2_000;
+/** A longest time on does not wait longer for hardware that may say that it is off. */
+const LOOK_WITHIN_MS = 5_000;
 
 export class ActuatorControl {
   /** To be told whenever the platform is heard. */
@@ -195,7 +197,9 @@ export class ActuatorControl {
   async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
     const { name } = slot.settings;
     const closing = this.#closing.signal;
+    const cancel = this.#deps.clock.after(LOOK_WITHIN_MS, () => this.#offTimes.update(slot));
     const shown = slot.readable ? await slot.refresh(AbortSignal.any([signal, closing])) : undefined;
+    cancel();
     if (closing.aborted) return;
     // Not once something was set.
     this.#found.set(name, slot.record.writes === 0 ? shown : undefined);

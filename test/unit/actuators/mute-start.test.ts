@@ -125,6 +125,21 @@ it('does not take over a pulse that waits for the card', async () => {
   expect([await pulse, late.relay?.told]).toEqual(['moved', [true, false]]);
 });
 
+it('switches off after its longest time on what does not say what it shows', async () => {
+  const heater = relaySettings('heater', { deadlineMs: 600_000, limits: { longestOnMs: 60_000 } });
+  bench.drivers.heater = late.heater = new LateActuator();
+  await bench.open(heater);
+  await bench.set('heater', true);
+  await bench.clock.advance(30_000);
+  late.heater.readsFromMs = NEVER_MS;
+  // Killed: its timers are gone.
+  bench.clock.reboot({ bootId: 'boot-1', monotonicMs: nowMs() });
+  await startedAfterMs(heater);
+  const beganMs = nowMs();
+  while (late.heater.shown === true && nowMs() < beganMs + 300_000) await bench.clock.advance(1_000);
+  expect(nowMs() - beganMs).toBeLessThanOrEqual(30_000);
+});
+
 it('counts as on what has not said what it shows, for whatever it excludes', async () => {
   const settings = [relaySettings('up', { deadlineMs: 20_000 }), relaySettings('down', { neverWith: ['up'] })];
   for (const { name } of settings) bench.drivers[name] = late[name] = new LateActuator();
