@@ -32,9 +32,11 @@ export interface ReportRulesDeps {
 }
 
 interface KeyState {
+  /** The name under which it was told. */
+  readonly key: string;
   reported?: { readonly value: JsonValue; readonly atMs: number };
   /** The newest change that came too soon after the last report. */
-  waiting?: { readonly sample: Sample; readonly key: string; readonly value: JsonValue };
+  waiting?: { readonly sample: Sample; readonly value: JsonValue };
   cancelWaiting?: () => void;
   thresholds: AlarmThresholds;
 }
@@ -75,11 +77,11 @@ export class ReportRules {
 
   #evaluate(sample: Sample): TelemetryEntry[] {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
-    const state = this.#stateOf(sample);
+    const key = rules.rename ?? sample.key;
+    const state = this.#stateOf(sample, key);
     const value = convert(sample.value, rules);
     // A factor can make an infinity of a number, which is no value and says nothing about any limit.
     if (typeof value === 'number' && !Number.isFinite(value)) return [];
-    const key = rules.rename ?? sample.key;
     this.#deps.observe?.(sample.sensor, key, value);
     const over = this.#alarmsOver(sample, key, state, rules);
     if (rules.report === false) return over;
@@ -120,7 +122,7 @@ export class ReportRules {
     }
     const tooSoonMs = state.reported === undefined ? 0 : state.reported.atMs + (rules.minIntervalMs ?? 0) - sample.monotonicMs;
     if (tooSoonMs > 0) {
-      state.waiting = { sample, key, value };
+      state.waiting = { sample, value };
       state.cancelWaiting ??= this.#deps.clock.after(tooSoonMs, () => this.#reportWaiting(state));
       return [];
     }
@@ -129,9 +131,9 @@ export class ReportRules {
   }
 
   #reportWaiting(state: KeyState): void {
-    const { waiting } = state;
+    const { key, waiting } = state;
     if (waiting === undefined) return;
-    const { sample, key, value } = waiting;
+    const { sample, value } = waiting;
     this.#note(state, sample, value);
     // The interval counts from the report, not from the sample that waited for it.
     state.reported = { value, atMs: Math.max(sample.monotonicMs, this.#deps.clock.monotonicMs()) };
@@ -144,9 +146,13 @@ export class ReportRules {
     dropWaiting(state);
   }
 
-  #stateOf(sample: Sample): KeyState {
+  #stateOf(sample: Sample, key: string): KeyState {
     const id = `${sample.sensor}\n${sample.key}`;
-    const state = this.#states.get(id) ?? { thresholds: new AlarmThresholds() };
+    const known = this.#states.get(id);
+    // Under another name nothing of it was told yet.
+    const isRenamed = known !== undefined && known.key !== key;
+    if (isRenamed) this.#reportWaiting(known);
+    const state = known === undefined || isRenamed ? { key, thresholds: new AlarmThresholds() } : known;
     // The one that was read longest ago comes first.
     this.#states.delete(id);
     this.#states.set(id, state);

@@ -32,11 +32,12 @@ export class StandingStates {
     return new StandingStates(file, Object.entries((await file.read()) ?? {}).flatMap(ownerOf));
   }
 
-  /** Notes what is told under a key: that something is wrong, or that it is over. */
+  /** Notes what is told under a key: that something is wrong, or that it is over. The key is that of the last who told it. */
   note(key: string, owner: StateOwner, isWrong: boolean): void {
-    if (this.#standing.has(key) === isWrong) return;
+    const known = this.#standing.get(key);
+    if (isWrong ? known !== undefined && isSame(known, owner) : known === undefined) return;
+    this.#delete(key);
     if (isWrong) this.#add(key, owner);
-    else this.#delete(key);
     this.#save();
   }
 
@@ -107,6 +108,10 @@ export class StandingStates {
 
 function readingId(sensor: string, reading: string): string {
   return `${sensor}\n${reading}`;
+}
+
+function isSame(one: StateOwner, other: StateOwner): boolean {
+  return one.sensor === other.sensor && one.reading === other.reading;
 }
 
 function ownerOf([key, owner]: [string, JsonObject[string]]): [string, StateOwner][] {

@@ -193,6 +193,26 @@ describe('report rules', () => {
     expect(entries.map(({ value }) => value)).toEqual([1]);
   });
 
+  it('begin anew under another name, with nothing unsaid under the old one', async () => {
+    const rules: { rename: string; deadband: number; minIntervalMs: number; alarms: { above: number }[] } = {
+      ...{ rename: 'old', deadband: 1, minIntervalMs: 10_000, alarms: [{ above: 30 }] },
+    };
+    const { take, entries, clock } = given(rules);
+    await take(20, 25);
+    rules.rename = 'new';
+    await take(25, 35);
+    await clock.advance(20_000);
+    expect(entries.map(({ key, value, monotonicMs }) => [key, value, monotonicMs])).toEqual([
+      ['old', 20, 0],
+      ['old_alarm', 'ok', 0],
+      ['old', 25, 1_000],
+      ['new', 25, 2_000],
+      ['new_alarm', 'ok', 2_000],
+      ['new', 35, 3_000],
+      ['new_alarm', 'above 30', 3_000],
+    ]);
+  });
+
   it('raise an alarm once, with its value, and clear it only beyond the hysteresis', async () => {
     const { take, entries } = given({ alarms: [{ above: 40, hysteresis: 2 }], deadband: 100 });
     expect(await take(30, 41, 39, 42, 37)).toEqual([

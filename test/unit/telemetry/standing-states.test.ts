@@ -67,6 +67,39 @@ describe('what stands at the platform', () => {
     expect([standing.has('t_alarm'), standing.has('temperature_alarm')]).toEqual([false, true]);
   });
 
+  it.each([
+    ['at a reload', false],
+    ['at a restart', true],
+  ])('belongs to whoever has the name, when two readings change theirs %s', async (_when, isRestart) => {
+    const names: Record<string, string> = { a: 'inside', b: 'outside' };
+    const report = (entries: readonly TelemetryEntry[]): void => {
+      for (const { key, value } of entries) platform[key] = value;
+    };
+    const rulesFor = (sensor: string): KeyRules => ({ alarms: [{ above: 30 }], rename: names[sensor] ?? sensor });
+    const rules = (): ReportRules => new ReportRules({ clock, rulesFor, report, standing });
+    const take = (reportRules: ReportRules, ...all: [string, number][]): void =>
+      reportRules.take(all.map(([sensor, value]) => ({ sensor, key: 't', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() })));
+    for (const [order, warm] of [['ab', 40], ['ba', 40], ['ab', 20], ['ba', 20]] as const) {
+      [platform, names.a, names.b] = [{}, 'inside', 'outside'];
+      files = new MemoryFiles();
+      await life({});
+      const before = rules();
+      take(before, ['a', 35], ['b', warm]);
+      if (isRestart) {
+        await standing.close();
+        await life({});
+      }
+      [names.a, names.b] = ['outside', 'inside'];
+      const after = isRestart ? rules() : before;
+      const values = { a: 35, b: warm };
+      for (let at = 0; at < 3; at += 1) take(after, ...[...order].map((sensor): [string, number] => [sensor, values[sensor as 'a' | 'b']]));
+      const insideAlarm = warm === 40 ? 'above 30' : 'ok';
+      expect(platform).toEqual({ outside: 35, outside_alarm: 'above 30', inside: warm, inside_alarm: insideAlarm });
+      expect([standing.has('outside_alarm'), standing.has('inside_alarm')]).toEqual([true, warm === 40]);
+      await standing.close();
+    }
+  });
+
   it('is over when the key is no longer reported', async () => {
     await life(HOT, 50);
     await life({ ...HOT, report: false }, 50);
