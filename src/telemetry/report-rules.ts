@@ -134,10 +134,10 @@ export class ReportRules {
     const { key, waiting } = state;
     if (waiting === undefined) return;
     const { sample, value } = waiting;
-    this.#note(state, sample, value);
+    dropWaiting(state);
+    if (this.#deps.rulesFor(sample.sensor, sample.key)?.report === false) return;
     // The interval counts from the report, not from the sample that waited for it.
     state.reported = { value, atMs: Math.max(sample.monotonicMs, this.#deps.clock.monotonicMs()) };
-    if (this.#deps.rulesFor(sample.sensor, sample.key)?.report === false) return;
     this.#deps.report([toEntry(sample, key, value, 'regular')]);
   }
 

@@ -193,6 +193,17 @@ describe('report rules', () => {
     expect(entries.map(({ value }) => value)).toEqual([1]);
   });
 
+  it('report what waited while it was not to be reported once it is again', async () => {
+    const rules: { deadband: number; minIntervalMs: number; report: boolean } = { deadband: 1, minIntervalMs: 10_000, report: true };
+    const { take, entries, clock } = given(rules);
+    await take(20, 25);
+    rules.report = false;
+    await clock.advance(20_000);
+    rules.report = true;
+    await take(25, 25);
+    expect(entries.map(({ value }) => value)).toEqual([20, 25]);
+  });
+
   it('begin anew under another name, with nothing unsaid under the old one', async () => {
     const rules: { rename: string; deadband: number; minIntervalMs: number; alarms: { above: number }[] } = {
       ...{ rename: 'old', deadband: 1, minIntervalMs: 10_000, alarms: [{ above: 30 }] },
