@@ -55,7 +55,7 @@ export interface TelemetryPathDeps {
 const KEEP_BUDGET_EVERY_MS = 60_000;
 /** What a disk has not taken by then it may never take, and counts as stuck to alarms: what can be sent is sent without it. */
 const FLUSH_WITHIN_MS = 5_500;
-/** Sensors that are taken out give what is left of their windows as they close, seconds later; no person takes out more in that time. */
+/** Taken out, sensors give what is left of their windows as they close, seconds later; beside those of one change nobody takes out more. */
 const MOST_LEFT = 100;
 
 export class TelemetryPath {
@@ -170,7 +170,8 @@ export class TelemetryPath {
   /** Ends what stands of sensors and readings that are no longer configured: nobody else would ever say that it is over. */
   configured(sensors: ReadonlySet<string>): void {
     for (const sensor of this.#configured) if (!sensors.has(sensor.name)) this.#left.set(sensor.name, sensor);
-    for (const name of this.#left.keys()) if (sensors.has(name) || this.#left.size > MOST_LEFT) this.#left.delete(name);
+    const most = Math.max(MOST_LEFT, this.#configured.length);
+    for (const name of this.#left.keys()) if (sensors.has(name) || this.#left.size > most) this.#left.delete(name);
     this.#before = this.#configured;
     queueMicrotask(() => {
       this.#before = [];

@@ -155,6 +155,20 @@ describe('what a window holds that a reload ends', () => {
     await path.drainAndClose(AbortSignal.abort());
   });
 
+  it('is kept of all sensors that one reload takes out, however many', async () => {
+    const sensors = Array.from({ length: 150 }, (_, at) => ({ ...TANK, name: `tank${at}`, window, keys: {} }));
+    config = configOf(...sensors);
+    const path = await open();
+    path.configured(new Set(sensors.map(({ name }) => name)));
+    config = configOf();
+    path.configured(new Set());
+    await pass(5);
+    path.take(sensors.map(({ name }) => ({ sensor: name, key: 'raw_mean', value: 7, bootId: clock.bootId, monotonicMs: 0 })));
+    await pass(1);
+    expect(said).toHaveLength(150);
+    await path.drainAndClose(AbortSignal.abort());
+  });
+
   it('does not bind what the sensor gives from then on', async () => {
     config = configOf({ ...TANK, window });
     const path = await open();
