@@ -23,6 +23,7 @@ import { UnreadFiles } from '../outbox/unread-files.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import type { Sample } from '../sensors/sensor.ts';
+import { ALARM_REMOVED } from '../telemetry/alarm-thresholds.ts';
 import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from '../telemetry/daily-budget.ts';
 import { type AdaptedEntries, EntryCheck } from '../telemetry/entry-check.ts';
 import { type KeyRules, ReportRules } from '../telemetry/report-rules.ts';
@@ -182,7 +183,7 @@ export class TelemetryPath {
       sensors.has(sensor) && (reading === undefined || readings.get(sensor)?.includes(reading) !== false);
     this.#rules.keepOnly(isConfigured);
     const gone = this.#standing.takeGone(isConfigured);
-    if (gone.length > 0) void this.append(gone.map((key) => this.#ownEntry(key, 'removed', 'alarm')));
+    if (gone.length > 0) void this.append(gone.map((key) => this.#ownEntry(key, ALARM_REMOVED, 'alarm')));
   }
 
   /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */

@@ -17,6 +17,8 @@ export interface Threshold {
 
 /** What `<key>_alarm` says when no threshold is crossed. */
 export const ALARM_CLEAR = 'ok';
+/** What it says when nobody will say how it is any more. */
+export const ALARM_REMOVED = 'removed';
 
 export class AlarmThresholds {
   /** Undefined until the first value. */

@@ -13,7 +13,7 @@ import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
 import type { Sample } from '../sensors/sensor.ts';
-import { ALARM_CLEAR, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
+import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
 import type { StandingStates, StateOwner } from './standing-states.ts';
 
 /** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
@@ -93,7 +93,7 @@ export class ReportRules {
       const entry = toEntry(sample, key, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
       this.#deps.standing?.note(alarmKey(key), { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);
       const tooMany = this.#deps.standing?.takeTooMany() ?? [];
-      const forgotten = tooMany.map((gone) => toEntry(sample, gone, ALARM_CLEAR, 'alarm'));
+      const forgotten = tooMany.map((gone) => toEntry(sample, gone, ALARM_REMOVED, 'alarm'));
       return [...over, entry, { ...entry, key: alarmKey(key), value: alarm }, ...forgotten];
     }
     return [...over, ...this.#worthReporting(sample, key, value, state, rules)];

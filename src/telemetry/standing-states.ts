@@ -59,7 +59,7 @@ export class StandingStates {
     return keys === undefined ? [] : this.#forget([...keys].filter((other) => other !== key));
   }
 
-  /** Keys of readings, seen longest ago, that are too many. They are forgotten here: the caller tells that they are over. */
+  /** Keys of readings, seen longest ago, that are too many. They are forgotten here: the caller tells that they are gone. */
   takeTooMany(): readonly string[] {
     const tooMany = this.#standing.size - MOST_STANDING;
     if (tooMany <= 0) return [];
