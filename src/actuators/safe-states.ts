@@ -50,6 +50,8 @@ const WAITED_FOR_MS = 3_000;
 /** A bus that was busy for a moment is free soon; hardware that was not there comes back later. */
 const FIRST_AGAIN_AFTER_MS = 100;
 const AGAIN_AFTER_MS = 2_000;
+/** A turn comes within a fraction of this, unless a disk hangs: what is to be off waits for no disk. */
+const MOST_PATIENCE_MS = 1_000;
 /** The log tells of what lasts at growing intervals. */
 const FIRST_QUIET_MS = 60_000;
 const MAX_QUIET_MS = 3_600_000;
@@ -166,11 +168,20 @@ export class SafeStates {
     const everyMs = isOn ? AGAIN_AFTER_MS : Math.min(AGAIN_AFTER_MS, FIRST_AGAIN_AFTER_MS * 2 ** (owed.tries - 1));
     // A try that ran into its deadline has waited already.
     const inMs = Math.max(FIRST_AGAIN_AFTER_MS, owed.triedAtMs + everyMs - clock.monotonicMs());
-    owed.cancel = clock.after(inMs, () => {
-      owed.cancel = undefined;
-      if (isOn ? slot.record.writes === owed.writes : slot.record.refusesOff) void this.#try(slot, owed);
-      else this.#end(slot);
-    });
+    owed.cancel = clock.after(inMs, () => this.#tryAgain(slot, owed, MOST_PATIENCE_MS));
+  }
+
+  /** Whoever has asked since, and only waits for their turn, has the last word: what is merely repeated does not go before that. */
+  #tryAgain(slot: ActuatorSlot, owed: Owed, patienceMs: number): void {
+    const { record } = slot;
+    owed.cancel = undefined;
+    const isOvertaken = record.isClaimed && record.expected !== undefined && isActive(record.expected);
+    if (isActive(owed.value) ? record.writes !== owed.writes : !record.refusesOff) this.#end(slot);
+    else if (!isOvertaken || patienceMs <= 0) void this.#try(slot, owed);
+    else {
+      const leftMs = patienceMs - FIRST_AGAIN_AFTER_MS;
+      owed.cancel = this.#deps.clock.after(FIRST_AGAIN_AFTER_MS, () => this.#tryAgain(slot, owed, leftMs));
+    }
   }
 
   #say(actuator: string, owed: Owed, reason: string): void {

@@ -105,6 +105,20 @@ describe('a safe state', () => {
     expect([moves.length, clock.pending]).toEqual([4, 0]);
   });
 
+  it('that is on does not go before whoever has asked for something else since', async () => {
+    refuses(true);
+    await states.set(slot, true, 'start');
+    const kept = Promise.withResolvers<void>();
+    await clock.advance(1_900);
+    const asked = slot.move({ value: true, by: 'rpc', keep: () => kept.promise }, never);
+    await clock.advance(500);
+    driver.beforeWrite = () => {};
+    kept.resolve();
+    await asked;
+    await clock.advance(10_000);
+    expect([moves.length, slot.record.state.by, alarms.at(-1)]).toEqual([1, 'rpc', ['pin', undefined]]);
+  });
+
   it('that is on is over when someone else has written', async () => {
     refuses(true);
     await states.set(slot, true, 'start');
@@ -234,6 +248,16 @@ describe('off that is refused', () => {
     await states.set(slot, false, 'start');
     await clock.advance(1_000);
     expect(times()).toEqual([0, 100, 300, 700]);
+  });
+
+  it('waits for no disk that somebody who asks for on waits for', async () => {
+    refuses(false);
+    slot.record.learn(true);
+    driver.shown = true;
+    await slot.move({ value: false, by: 'rpc' }, never).catch(() => {});
+    void slot.move({ value: true, by: 'rpc', keep: () => new Promise(() => {}) }, never).catch(() => {});
+    await clock.advance(2_000);
+    expect(times()).toEqual([1_100]);
   });
 
   it('is told of at growing intervals', async () => {
