@@ -11,10 +11,12 @@ export interface SwitchHistory {
   readonly switchedOnAtMs: readonly number[];
 }
 
+/** For how long switching on counts for a limit. */
+export const SWITCHES_COUNT_MS = 3_600_000;
+
 type PinTimes = Pick<PinRecord, 'settings' | 'expected' | 'history' | 'changedAtMs' | 'offDueMs'>;
 type PinPulses = Pick<PinRecord, 'settings' | 'value' | 'expected' | 'pulse'>;
 
-const HOUR_MS = 3_600_000;
 const DEFAULT_LONGEST_PULSE_MS = 60_000;
 /** Longer than any command or display line, and short enough for an argument. */
 const LONGEST_TEXT = 1_024;
@@ -102,8 +104,9 @@ export function withMark(history: SwitchHistory, onSinceMs: number | undefined):
   return { changedAtMs: Math.max(changedAtMs, onSinceMs), switchedOnAtMs: [...switchedOnAtMs, onSinceMs] };
 }
 
-function recentSwitches(history: SwitchHistory, nowMs: number): readonly number[] {
-  return history.switchedOnAtMs.filter((atMs) => nowMs - atMs < HOUR_MS);
+/** When it was switched on, as far as it counts. */
+export function recentSwitches(history: SwitchHistory, nowMs: number): readonly number[] {
+  return history.switchedOnAtMs.filter((atMs) => nowMs - atMs < SWITCHES_COUNT_MS);
 }
 
 function checkNumber(settings: ActuatorSettings, value: number): void {

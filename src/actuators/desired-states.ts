@@ -1,9 +1,12 @@
-/** What each actuator was last told, and when it switched: kept across restarts for restoring and for the limits on times. */
+/**
+ * What each actuator was last told, and when it switched: kept across restarts for restoring and for the limits on times. What no longer counts
+ * is taken out of the file an hour after the last switching on: after a reboot nobody could tell how long ago it was.
+ */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
 import type { ActuatorValue } from './actuator.ts';
-import type { SwitchHistory } from './actuator-limits.ts';
+import { recentSwitches, SWITCHES_COUNT_MS, type SwitchHistory } from './actuator-limits.ts';
 
 export interface DesiredState {
   readonly value: ActuatorValue | undefined;
@@ -20,6 +23,7 @@ export class DesiredStates {
   readonly #states: Map<string, DesiredState>;
   /** Of those that are not in `#states`. */
   readonly #otherwise: DesiredState | undefined;
+  #cancelForgetting = (): void => {};
 
   private constructor(file: StateFile, clock: Clock, states: Map<string, DesiredState>) {
     this.#file = file;
@@ -37,7 +41,9 @@ export class DesiredStates {
       const sameBoot = json.bootId === clock.bootId;
       for (const [name, state] of Object.entries(json.actuators)) if (isJsonObject(state)) states.set(name, stateOf(state, sameBoot));
     }
-    return new DesiredStates(file, clock, states);
+    const desired = new DesiredStates(file, clock, states);
+    desired.#forgetLater([...states.values()].flatMap(({ history }) => history.switchedOnAtMs));
+    return desired;
   }
 
   get(name: string): DesiredState | undefined {
@@ -47,21 +53,35 @@ export class DesiredStates {
   /** In memory at once, on disk soon; no movement waits for it. */
   set(name: string, state: DesiredState): void {
     this.#states.set(name, state);
-    const actuators = Object.fromEntries([...this.#states].map(([key, state]) => [key, stateAsJson(state)]));
-    this.#file.save({ bootId: this.#clock.bootId, actuators });
+    this.#save();
   }
 
   /** Resolves when what was set is durable, or could not be made so. Idempotent. */
   close(): Promise<void> {
+    this.#cancelForgetting();
     return this.#file.close();
+  }
+
+  #save(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const actuators = Object.fromEntries([...this.#states].map(([name, state]) => [name, stateAsJson(state, nowMs)]));
+    this.#file.save({ bootId: this.#clock.bootId, actuators });
+    this.#forgetLater([...this.#states.values()].flatMap(({ history }) => recentSwitches(history, nowMs)));
+  }
+
+  /** Once nothing of what the file tells counts any more. */
+  #forgetLater(toldAtMs: readonly number[]): void {
+    this.#cancelForgetting();
+    const inMs = Math.max(...toldAtMs) + SWITCHES_COUNT_MS - this.#clock.monotonicMs();
+    if (toldAtMs.length > 0) this.#cancelForgetting = this.#clock.after(Math.max(0, inMs), () => this.#save());
   }
 }
 
-function stateAsJson({ value, history, isSilenced = false }: DesiredState): JsonObject {
+function stateAsJson({ value, history, isSilenced = false }: DesiredState, nowMs: number): JsonObject {
   return {
     ...(value === undefined ? {} : { value }),
     ...(history.changedAtMs === undefined ? {} : { changedAtMs: history.changedAtMs }),
-    switchedOnAtMs: history.switchedOnAtMs,
+    switchedOnAtMs: recentSwitches(history, nowMs),
     ...(isSilenced ? { isSilenced } : {}),
   };
 }

@@ -40,3 +40,46 @@ it('tells no wish where a later one did not come onto the disk', async () => {
   await first.close();
   expect((await open()).get('relay')).toEqual({ value: undefined, history: { changedAtMs: 50_000, switchedOnAtMs: [] } });
 });
+
+it('takes out of the file what no longer counts, so that no reboot counts it, and nothing sooner', async () => {
+  const HOUR_MS = 3_600_000;
+  const files = new MemoryFiles();
+  const clock = new FakeClock({ monotonicMs: 50_000 });
+  const open = (): Promise<DesiredStates> =>
+    DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', files, clock, log: silentLog }), clock);
+  const kept = (): unknown => JSON.parse(files.contentOf('/state/actuators.json').toString()).state.actuators.relay.switchedOnAtMs;
+  const first = await open();
+  first.set('relay', { value: true, history: { changedAtMs: 50_000, switchedOnAtMs: [20_000, 50_000] } });
+  await clock.advance(HOUR_MS - 1);
+  expect(kept()).toEqual([20_000, 50_000]);
+  clock.reboot({ bootId: 'boot-2', monotonicMs: 30_000 });
+  const second = await open();
+  expect(second.get('relay')?.history.switchedOnAtMs).toEqual([0, 0]);
+  await clock.advance(HOUR_MS - 30_001);
+  clock.reboot({ bootId: 'boot-3', monotonicMs: 30_000 });
+  const third = await open();
+  expect(third.get('relay')?.history.switchedOnAtMs).toEqual([0, 0]);
+  await clock.advance(HOUR_MS);
+  expect(kept()).toEqual([]);
+  const writes = files.changes.length;
+  await clock.advance(10 * HOUR_MS);
+  expect([files.changes.length, clock.pending]).toEqual([writes, 0]);
+  clock.reboot({ bootId: 'boot-4', monotonicMs: 30_000 });
+  expect((await open()).get('relay')).toEqual({ value: true, history: { changedAtMs: 0, switchedOnAtMs: [] } });
+});
+
+it('takes out what came to count no longer while nothing ran, and writes nothing once it is closed', async () => {
+  const files = new MemoryFiles();
+  const clock = new FakeClock({ monotonicMs: 50_000 });
+  const open = (): Promise<DesiredStates> =>
+    DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', files, clock, log: silentLog }), clock);
+  const first = await open();
+  first.set('relay', { value: true, history: { changedAtMs: 50_000, switchedOnAtMs: [50_000] } });
+  await first.close();
+  expect(clock.pending).toBe(0);
+  await clock.advance(4_000_000);
+  await open();
+  await clock.advance(0);
+  const { state } = JSON.parse(files.contentOf('/state/actuators.json').toString());
+  expect(state).toEqual({ bootId: 'boot-1', actuators: { relay: { value: true, changedAtMs: 50_000, switchedOnAtMs: [] } } });
+});
