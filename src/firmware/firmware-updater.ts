@@ -191,6 +191,8 @@ export class FirmwareUpdater {
       }
       return;
     }
+    if (!(await this.#steps.allows(state, update, signal))) return;
+    // Only what is begun counts as a try.
     if (state === 'applying') await this.#save({ ...this.#journal, update: { ...update, attempts: update.attempts + 1 } });
     if (state === 'requesting') await this.#save({ ...this.#journal, update: { ...update, askedInBoot: this.#deps.clock.bootId } });
     const outcome = await this.#steps.take(state, this.#journal.update ?? update, signal);

@@ -57,10 +57,14 @@ export class UpdateSteps {
     this.#withdrawal?.abort();
   }
 
+  /** Resolves when the step of a state may be taken: false when the signal has aborted meanwhile. */
+  allows(state: UpdateState, update: Update, signal: AbortSignal): Promise<boolean> {
+    return this.lockout.allows(UPDATE_STATES[state].step, update, () => this.#isWithdrawn(update), signal);
+  }
+
+  /** To be asked for what is allowed only. */
   async take(state: UpdateState, update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { step } = UPDATE_STATES[state];
-    if (!(await this.lockout.allows(step, update, () => this.#isWithdrawn(update), signal))) return undefined;
-    switch (step) {
+    switch (UPDATE_STATES[state].step) {
       case 'download':
         return this.#download(update, signal);
       case 'verify':

@@ -142,6 +142,31 @@ describe('under lockout', () => {
     await settle();
     expect([updater.status.state, updater.status.waits, ran]).toEqual(['idle', undefined, 0]);
   });
+
+  it('a command that a stop cut short waits through any number of restarts, and only what is begun counts as a try', async () => {
+    const runs: boolean[] = [];
+    locked = false;
+    const runHandler: UpdaterDeps['runHandler'] = (_handler, _image, signal) => {
+      runs.push(locked);
+      return runs.length === 1 ? held(signal) : Promise.resolve();
+    };
+    const again = async (): Promise<FirmwareUpdater> => {
+      stop.abort();
+      await running;
+      stop = new AbortController();
+      const updater = await start({ locked: () => locked, runHandler });
+      updater.considerOffer(offerOf());
+      await settle();
+      return updater;
+    };
+    await again();
+    locked = true;
+    for (let restart = 0; restart < 5; restart += 1)
+      expect((await again()).status).toMatchObject({ state: 'applying', waits: WHY, history: [] });
+    locked = false;
+    const { status } = await again();
+    expect([runs, status.state, status.history.map(({ outcome }) => outcome)]).toEqual([[false, false], 'idle', ['UPDATED']]);
+  });
 });
 
 describe('what is told', () => {
