@@ -54,14 +54,18 @@ export async function chooseWish(
     return { update: newUpdate(deps, { title, version: wish.version, source: 'kept' }), outcome: { event: 'back-asked' } };
   }
   await copyPlain(deps.files, wish.path, image, deps.config.maxSizeBytes);
-  const file = await deps.files.openPlain(image);
-  try {
-    const { release } = await readImageManifest(file, await file.size(), signal);
-    expectAnother(deps, release);
-    return { update: newUpdate(deps, { title, version: release, source: 'file' }), outcome: { event: 'file-given' } };
-  } finally {
-    await file.close();
-  }
+  const version = await releaseIn(deps, image, signal);
+  return { update: newUpdate(deps, { title, version, source: 'file' }), outcome: { event: 'file-given' } };
+}
+
+/** Looks only. @throws AgentError as `chooseWish` does, but for what a copy may fail with. */
+export async function expectUsable(
+  deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>,
+  wish: UpdateWish,
+  signal: AbortSignal,
+): Promise<void> {
+  if (wish.kind === 'back') await expectKept(deps, wish.version);
+  else await releaseIn(deps, wish.path, signal);
 }
 
 /** Whether a package replaces this agent, and not the program of something attached to it. */
@@ -69,13 +73,24 @@ export function isOurs({ kind, config }: Pick<UpdaterDeps, 'kind' | 'config'>, t
   return kind === 'firmware' && title === config.title;
 }
 
-async function expectKept(deps: ChooseDeps & Pick<UpdaterDeps, 'files' | 'paths'>, version: string): Promise<void> {
+async function releaseIn(deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>, path: string, signal: AbortSignal): Promise<string> {
+  const file = await deps.files.openPlain(path);
+  try {
+    const { release } = await readImageManifest(file, await file.size(), signal);
+    expectAnother(deps, release);
+    return release;
+  } finally {
+    await file.close();
+  }
+}
+
+async function expectKept(deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>, version: string): Promise<void> {
   const kept = isVersion(version) && (await deps.files.list(join(deps.paths.home, 'releases'))).includes(version);
   if (!kept) throw new AgentError('firmware/no-release', `no release ${JSON.stringify(version)} is kept here`, { recovery: 'drop' });
   expectAnother(deps, version);
 }
 
-function expectAnother(deps: ChooseDeps, release: string): void {
+function expectAnother(deps: Pick<UpdaterDeps, 'runningVersion'>, release: string): void {
   if (release === deps.runningVersion)
     throw new AgentError('firmware/same-release', `release ${release} runs already`, { recovery: 'drop' });
 }

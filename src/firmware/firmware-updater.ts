@@ -7,10 +7,11 @@ import { AgentError, messageOf } from '../errors.ts';
 import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
 import { endedWithin } from '../host/within-ms.ts';
-import { type Beginning, chooseOffer, chooseWish, isOurs, type UpdateWish } from './choose-update.ts';
+import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
 import { type FirmwareOffer, type RefusedOffer, readOffer, standingOf } from './firmware-offer.ts';
 import { lostTrial } from './release-trial.ts';
 import { endedJournal, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
+import { UpdateNews } from './update-news.ts';
 import { mustBeTold, nextState, type UpdateEvent, type UpdateState } from './update-states.ts';
 import { UpdateSteps } from './update-steps.ts';
 import { UpdateTelling } from './update-telling.ts';
@@ -43,7 +44,7 @@ export class FirmwareUpdater {
   /** Why nothing is known of where the last run left off. */
   #fault: string | undefined;
   readonly #load = joinedWhileUnderWay(() => this.#loadNow());
-  #news = Promise.withResolvers<void>();
+  readonly #news = new UpdateNews();
   #receivedBytes = 0;
 
   private constructor(deps: UpdaterDeps) {
@@ -92,7 +93,7 @@ export class FirmwareUpdater {
     this.#wasRead = true;
     this.#offer = offer;
     if (this.#journal.update?.fingerprint !== offer?.fingerprint) this.#steps.withdraw();
-    this.#wake();
+    this.#news.tell();
   }
 
   /** Reads the offer from the platform. Asked for its keys alone, an ill platform says the same as one that offers nothing: `{}`. */
@@ -109,27 +110,28 @@ export class FirmwareUpdater {
     const { settledOffer: _, ...rest } = this.#journal;
     // Written with the state that follows, by the walk alone: two writers would share the file beside the journal.
     this.#journal = rest;
-    this.#wake();
+    this.#news.tell();
   }
 
   /**
-   * Begins what a person wishes; the rest goes its way like an offer's.
+   * Begins what a person wishes; the rest goes its way like an offer's. An offer that only waits for the end of a lockout gives way to it.
    * @throws AgentError `firmware/busy` (retry) while another update is under way, `firmware/not-ready` (retry) while nothing is known of
    * the last one, and what is wrong with their wish.
    */
   async begin(wish: UpdateWish, signal: AbortSignal): Promise<void> {
     this.#expectKnown();
-    if (this.#journal.state !== 'idle' || this.#isTaken || this.#isBeginning || this.#wished !== undefined)
-      throw new AgentError('firmware/busy', 'another update is under way', { recovery: 'retry' });
+    const isFree = this.#journal.state === 'idle' || this.#steps.lockout.mayGiveWay;
+    if (!isFree || this.#isTaken || this.#isBeginning || this.#wished !== undefined) throw this.#steps.lockout.busy();
     this.#isTaken = true;
     try {
+      if (this.#journal.state !== 'idle') await this.#makeRoom(wish, signal);
       this.#wished = await chooseWish(this.#deps, wish, this.#steps.image, signal);
     } catch (error) {
-      await this.#clear(() => this.#steps.clearImage());
+      if (this.#journal.state === 'idle') await this.#clear(() => this.#steps.clearImage());
       throw error;
     } finally {
       this.#isTaken = false;
-      this.#wake();
+      this.#news.tell();
     }
   }
 
@@ -177,6 +179,15 @@ export class FirmwareUpdater {
     if (this.#fault !== undefined) throw new AgentError('firmware/not-ready', this.#fault, { recovery: 'retry' });
   }
 
+  /** What a person cannot have does not cost the offer its download. */
+  async #makeRoom(wish: UpdateWish, signal: AbortSignal): Promise<void> {
+    await expectUsable(this.#deps, wish, signal);
+    // The lockout may have ended meanwhile.
+    if (!this.#steps.lockout.giveWay() && this.#journal.state !== 'idle') throw this.#steps.lockout.busy();
+    const isIdle = (): true | undefined => this.#journal.state === 'idle' || undefined;
+    if ((await this.#news.until(isIdle, signal)) === undefined) throw this.#steps.lockout.busy();
+  }
+
   async #step(signal: AbortSignal): Promise<void> {
     const { state, update } = this.#journal;
     if (state === 'idle' || update === undefined) {
@@ -200,28 +211,19 @@ export class FirmwareUpdater {
   }
 
   /** Waits for something to do; undefined when the signal aborted. */
-  async #awaitWork(signal: AbortSignal): Promise<Beginning | undefined> {
-    const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-    while (!signal.aborted) {
-      const news = this.#news.promise;
+  #awaitWork(signal: AbortSignal): Promise<Beginning | undefined> {
+    return this.#news.until(() => {
       const beginning = this.#isTaken ? undefined : (this.#wished ?? chooseOffer(this.#deps, this.#journal, this.#offer));
-      if (beginning !== undefined) {
-        this.#isBeginning = true;
-        return beginning;
-      }
-      await Promise.race([news, ended]);
-    }
-    return undefined;
+      if (beginning !== undefined) this.#isBeginning = true;
+      return beginning;
+    }, signal);
   }
 
   /** The next state, on disk; it is reported before its step. */
   async #enter(state: UpdateState, update: Update, { event, reason }: StepOutcome<UpdateEvent>): Promise<void> {
     const next = nextState(state, event);
-    const changed = {
-      ...update,
-      ...(event === 'unanswered' ? { unanswered: update.unanswered + 1 } : {}),
-      ...(reason === undefined ? {} : { reason }),
-    };
+    const counted = event === 'unanswered' ? { ...update, unanswered: update.unanswered + 1 } : update;
+    const changed = reason === undefined ? counted : { ...counted, reason };
     if (event === 'withdrawn') await this.#clear(() => this.#steps.clearImage());
     if (next === 'idle') this.#receivedBytes = 0;
     const end = { state, update: changed, endedAtMs: this.#deps.clock.wallMs(), isOurs: isOurs(this.#deps, update.title) };
@@ -234,6 +236,7 @@ export class FirmwareUpdater {
     await writeJournal(this.#deps.files, this.#journalPath, journal);
     if (journal.state !== this.#journal.state) this.#telling.stateChanged();
     this.#journal = journal;
+    this.#news.tell();
   }
 
   /** Where this fails the image stays until the next takes its place. */
@@ -241,10 +244,5 @@ export class FirmwareUpdater {
     await clear().catch((error: unknown) => {
       this.#deps.log.warn({ error: messageOf(error) }, 'an image that nobody needs could not be removed');
     });
-  }
-
-  #wake(): void {
-    this.#news.resolve();
-    this.#news = Promise.withResolvers<void>();
   }
 }

@@ -1,7 +1,9 @@
 /**
  * While someone works on the machine, what the platform offers sets nothing in motion: no swap, which restarts the agent and moves safe states
- * on the way down and up, and no attached device's command. It is downloaded and verified all the same. What a person on site asked for goes on.
+ * on the way down and up, and no attached device's command. It is downloaded and verified all the same. What a person on site asked for goes
+ * on, and what waits unbegun gives way to it.
  */
+import { AgentError } from '../errors.ts';
 import { lookAtGuard } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
 import type { UpdateStep } from './update-states.ts';
@@ -16,9 +18,31 @@ export class LockoutWait {
   /** Why an update waits; undefined while none does. */
   reason: string | undefined;
   readonly #deps: UpdaterDeps;
+  /** The update that was let go of for a person's sake. */
+  gaveWay: string | undefined;
+  /** What waits and may still be let go of: nobody was told that it is being installed. */
+  #unbegun: { readonly id: string; readonly end: AbortController } | undefined;
 
   constructor(deps: UpdaterDeps) {
     this.#deps = deps;
+  }
+
+  get mayGiveWay(): boolean {
+    return this.#unbegun !== undefined;
+  }
+
+  /** False where nothing waits that may be let go of. */
+  giveWay(): boolean {
+    if (this.#unbegun === undefined) return false;
+    this.gaveWay = this.#unbegun.id;
+    this.#unbegun.end.abort();
+    return true;
+  }
+
+  /** What a person is told who comes at another time. */
+  busy(): AgentError {
+    const waits = this.reason === undefined ? '' : `, and waits: ${this.reason}`;
+    return new AgentError('firmware/busy', `another update is under way${waits}`, { recovery: 'retry' });
   }
 
   /** Resolves when the step may be taken: false when the signal has aborted meanwhile. */
@@ -28,12 +52,16 @@ export class LockoutWait {
     // What has come to an end, or was done already, is only noted by its step.
     const isMoot = async (): Promise<boolean> =>
       step === 'choose' ? isWithdrawn() : step === 'request-swap' && (await lookAtGuard(this.#deps, update)) !== undefined;
+    const end = new AbortController();
+    const ended = AbortSignal.any([signal, end.signal]);
     try {
-      while (locked() && !(await isMoot()) && !signal.aborted) {
+      while (locked() && !(await isMoot()) && !ended.aborted) {
         this.#tell(WHY, update);
-        await clock.sleep(LOOK_EVERY_MS, signal);
+        if (step === 'choose') this.#unbegun = { id: update.id, end };
+        await clock.sleep(LOOK_EVERY_MS, ended);
       }
     } finally {
+      this.#unbegun = undefined;
       this.#tell(undefined, update);
     }
     return !signal.aborted;

@@ -154,6 +154,7 @@ export class UpdateSteps {
   /** What was withdrawn while this agent was down is not installed either: the platform has to have said that it still offers it. */
   async #choose(update: Update, signal: AbortSignal): Promise<Outcome> {
     const { offer } = update;
+    if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
     if (offer !== undefined && this.#around.standing(offer.fingerprint) === 'unread') {
       await this.#around.readOffer(signal).catch(() => {});
       if (this.#around.standing(offer.fingerprint) === 'unread') {
@@ -170,12 +171,8 @@ export class UpdateSteps {
     if ((await lookAtGuard(this.#deps, update)) !== undefined) return { event: 'done' };
     if ((await currentVersion(files, paths)) === undefined)
       return { event: 'failed', reason: 'this agent does not run from an installed release' };
-    await leaveRequest(this.#deps, {
-      request: 'swap',
-      id: update.id,
-      version: update.version,
-      source: update.source === 'kept' ? 'kept' : 'image',
-    });
+    const { id, version } = update;
+    await leaveRequest(this.#deps, { request: 'swap', id, version, source: update.source === 'kept' ? 'kept' : 'image' });
     return { event: 'done' };
   }
 
@@ -227,8 +224,8 @@ export class UpdateSteps {
     }
   }
 
-  #isWithdrawn({ offer }: Update): boolean {
-    return offer !== undefined && this.#around.standing(offer.fingerprint) === 'withdrawn';
+  #isWithdrawn({ id, offer }: Update): boolean {
+    return offer !== undefined && (this.lockout.gaveWay === id || this.#around.standing(offer.fingerprint) === 'withdrawn');
   }
 
   /** An update that is over leaves nothing behind that the next could take for its own. */

@@ -143,6 +143,93 @@ describe('under lockout', () => {
     expect([updater.status.state, updater.status.waits, ran]).toEqual(['idle', undefined, 0]);
   });
 
+  describe('what waits unbegun and a person on site who wants something else', () => {
+    const never = new AbortController().signal;
+    const back = { kind: 'back', version: '1.0.0' } as const;
+    let ids: number;
+    const waiting = async (changes: Partial<UpdaterDeps> = {}): Promise<FirmwareUpdater> => {
+      [locked, ids] = [true, 0];
+      disk.put('/opt/turnstone/releases/1.0.0/node', 'x');
+      const updater = await start({ locked: () => locked, newId: () => `id-${++ids}`, ...changes });
+      updater.considerOffer(offerOf());
+      await settle();
+      expect(updater.status.waits).toBe(WHY);
+      return updater;
+    };
+
+    it('it gives way at once, and is taken up again afterwards', async () => {
+      const updater = await waiting();
+      const begun = updater.begin(back, never);
+      await settle();
+      await begun;
+      await until(() => updater.status.history.length === 1 && updater.status.state === 'verified');
+      expect(updater.status).toMatchObject({ waits: WHY, history: [{ title: 'turnstone', version: '1.0.0' }] });
+      locked = false;
+      await clock.advance(5_000);
+      await until(() => updater.status.history.length === 2);
+      expect(updater.status.history[0]).toMatchObject({ title: 'motor', outcome: 'UPDATED' });
+    });
+
+    it('also to a file, whose copy takes the place of its image, and also where the platform has said nothing since the start', async () => {
+      await waiting();
+      stop.abort();
+      await running;
+      stop = new AbortController();
+      const updater = await start({ locked: () => locked });
+      await settle();
+      expect(updater.status).toMatchObject({ state: 'verified', waits: WHY });
+      disk.put('/media/release', makeImage({ release: '3.0.0' }).bytes);
+      const begun = updater.begin({ kind: 'file', path: '/media/release' }, never);
+      await until(() => updater.status.history.length > 0);
+      await begun;
+      expect(updater.status.history).toMatchObject([{ version: '3.0.0', reason: expect.stringContaining('installed release') }]);
+    });
+
+    it('it keeps its image where they cannot have what they want', async () => {
+      const updater = await waiting();
+      await expect(updater.begin({ kind: 'back', version: '9.9.9' }, never)).rejects.toMatchObject({ code: 'firmware/no-release' });
+      disk.put('/media/release', 'no release');
+      await expect(updater.begin({ kind: 'file', path: '/media/release' }, never)).rejects.toMatchObject({
+        code: 'firmware/bad-archive',
+      });
+      locked = false;
+      await clock.advance(5_000);
+      await settle();
+      expect(updater.status.history).toMatchObject([{ title: 'motor', outcome: 'UPDATED' }]);
+    });
+
+    it('it gives way also when a disk does not take that at once', async () => {
+      const updater = await waiting();
+      disk.faults = { fail: (operation, at) => (operation === 'write' && at.startsWith(JOURNAL) ? { code: 'ENOSPC' } : undefined) };
+      const begun = updater.begin(back, never);
+      await settle();
+      disk.faults = {};
+      await clock.advance(10_000);
+      await begun;
+      await until(() => updater.status.history.length === 1);
+      expect(updater.status.history).toMatchObject([{ version: '1.0.0' }]);
+    });
+
+    it('it does not once it has begun to be installed, which is said; nor when the lockout ends while they are heard', async () => {
+      const updater = await waiting({ runHandler: (_handler, _image, signal) => held(signal) });
+      const free = Promise.withResolvers<void>();
+      disk.faults = { delay: (operation, at) => (operation === 'list' && at.endsWith('releases') ? free.promise : undefined) };
+      const begun = updater.begin(back, never).catch((error: unknown) => error);
+      locked = false;
+      await clock.advance(5_000);
+      await settle();
+      free.resolve();
+      expect(await begun).toMatchObject({ code: 'firmware/busy', message: 'another update is under way' });
+      stop.abort();
+      await running;
+      stop = new AbortController();
+      locked = true;
+      const again = await start({ locked: () => locked });
+      await settle();
+      await expect(again.begin(back, never)).rejects.toThrow(`another update is under way, and waits: ${WHY}`);
+    });
+  });
+
   it('a command that a stop cut short waits through any number of restarts, and only what is begun counts as a try', async () => {
     const runs: boolean[] = [];
     locked = false;
