@@ -1,6 +1,7 @@
 /**
  * Local rules are taken up by a reload, and actuators by a restart only. A rule whose actuator is another one now, is new or is gone waits for
- * the restart with it: until then the one before goes on, as its actuator does. It can be switched off and on all the same.
+ * the restart with it: until then the one before goes on, as its actuator does. It can be switched off and on all the same, and taken out: what
+ * it has set is taken back while its actuator is still there.
  */
 import type { ActuatorConfig, AgentConfig, RuleConfig } from '../config/agent-config.ts';
 import { changedItems } from '../config/config-diff.ts';
@@ -22,9 +23,8 @@ export function rulesUntilRestart({ opened, rules: before }: RulesBefore, { actu
   const waits = ({ set }: RuleConfig): boolean => waiting.has(set.actuator);
   const taken = new Set(rules.filter((rule) => !waits(rule)).map(({ name }) => name));
   const kept = before.filter((rule) => waits(rule) && !taken.has(rule.name) && opened.some(({ name }) => name === rule.set.actuator));
-  const inPlace = rules.flatMap((rule) => {
+  return rules.flatMap((rule) => {
     const old = kept.find(({ name }) => name === rule.name);
     return old === undefined ? (waits(rule) ? [] : [rule]) : [{ ...old, enabled: rule.enabled }];
   });
-  return [...inPlace, ...kept.filter(({ name }) => !rules.some((rule) => rule.name === name))];
 }

@@ -39,8 +39,10 @@ it.each<[string, AgentConfig, readonly RuleSketch[]]>([
     config([{ name: 'cabinetFan' }, PUMP], [{ on: 'cabinetFan' }, { name: 'fill', on: 'pump', above: 7 }]),
     [COOL, { ...FILL, above: 7 }],
   ],
+  ['that one is taken out with its actuator', config([PUMP], [{ name: 'fill', on: 'pump' }]), [FILL]],
+  ['that one is taken out whose actuator is another thing now', config([{ ...FAN, activeLow: true }, PUMP], []), []],
   [
-    'not one that has another name then',
+    'that one is gone, and not the one in its place for another actuator',
     config(
       [{ name: 'cabinetFan' }, PUMP],
       [
@@ -48,7 +50,7 @@ it.each<[string, AgentConfig, readonly RuleSketch[]]>([
         { name: 'other', on: 'cabinetFan' },
       ],
     ),
-    [FILL, COOL],
+    [FILL],
   ],
   ['not one whose actuator is another thing now', config([{ ...FAN, activeLow: true }, PUMP], [{ above: 60 }]), [COOL]],
   ['not one whose actuator is switched off', config([{ ...FAN, enabled: false }, PUMP], [{ above: 60 }]), [COOL]],
