@@ -114,13 +114,13 @@ export class ActuatorSlot {
   }
 
   #moveAtOnce(movement: Movement): Promise<void> {
-    const { value, by, repeats } = movement;
+    const { value } = movement;
     const overridden = new AgentError('actuators/overridden', `${this.settings.name}: a safe state or switching off went first`, {
       recovery: 'drop',
     });
     this.#inTurn.abort(overridden);
     this.#inTurn = new AbortController();
-    if (!isActive(value)) this.record.want(value, by, repeats);
+    if (!isActive(value)) this.#want(movement);
     // Off that is on its way already would only be held up by a second one.
     if (this.#urgent !== undefined && this.#urgent.value === value) return this.#urgent.moving;
     this.#urgent?.end.abort(overridden);
@@ -155,8 +155,9 @@ export class ActuatorSlot {
     });
   }
 
-  async #move({ value, by, repeats, keep, permit }: Movement, turn: Turn): Promise<void> {
+  async #move(movement: Movement, turn: Turn): Promise<void> {
     const { record } = this;
+    const { value, keep, permit } = movement;
     const { claim, signal } = turn;
     this.#turns += 1;
     try {
@@ -165,7 +166,7 @@ export class ActuatorSlot {
       await keep?.();
       if (signal.aborted) throw this.#ended(signal);
       permit?.();
-      if (isActive(value)) record.want(value, by, repeats);
+      if (isActive(value)) this.#want(movement);
       await this.#write({ ...turn, signal: AbortSignal.any([turn.overridden, this.#closing.signal]) });
     } finally {
       record.giveBack(claim);
@@ -173,6 +174,11 @@ export class ActuatorSlot {
       this.#lookAgain();
       this.#deps.onChange();
     }
+  }
+
+  /** Neither the beginning nor the end of a pulse says what is to be. */
+  #want({ value, by, repeats = false, pulse, urgent = false }: Movement): void {
+    this.record.want(value, by, { repeats, isWish: pulse === undefined && !urgent });
   }
 
   async #write(turn: Turn): Promise<void> {

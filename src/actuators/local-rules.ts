@@ -14,6 +14,7 @@ import type { JsonValue } from '../host/json.ts';
 import { type ActuatorState, speaks } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Holder } from './no-contact.ts';
+import { afterWord } from './overruling.ts';
 import { RuleMovements, type RuleMovementsDeps } from './rule-movements.ts';
 import { asStanding, conditionHolds, type RuleInForce, type RuleState, seesUntilMs, stopWaiting, watches } from './rule-state.ts';
 import { type StandingRule, StandingRules } from './standing-rules.ts';
@@ -137,8 +138,7 @@ export class LocalRules implements Holder {
   /** Not over one that began later: while that one holds it is told at its end. */
   #setAgain(state: RuleState): void {
     const { name, set } = state.config;
-    const order = this.#standing.all.filter(({ actuator }) => actuator === set.actuator).map(({ rule }) => rule);
-    const later = order.includes(name) ? order.slice(order.indexOf(name) + 1) : [];
+    const later = this.#standing.begunAfter(name, set.actuator);
     const holder = this.#holderOf(set.actuator, ({ config }) => later.includes(config.name));
     if (holder === undefined) this.#set(state);
     else state.isSet = holder.isSet;
@@ -183,11 +183,13 @@ export class LocalRules implements Holder {
     this.#deps.contact.released(actuator, { isSet: !this.#isLastWriter(actuator) });
   }
 
-  /** Nothing is to be done where it is as this one wants it. */
+  /** Nothing is to be done where it is as this one wants it, and the hardware has followed. */
   #leaveTo(holder: RuleState): void {
     const { actuator, value } = holder.config.set;
+    const { desired, value: shown } = this.#stateOf(actuator) ?? {};
+    const isAsWanted = desired === value && shown === value;
     if (!holder.isSet) this.#awaitValue(holder);
-    else if (this.#stateOf(actuator)?.desired !== value && !this.#movements.isTrying(asStanding(holder))) this.#set(holder);
+    else if (!isAsWanted && !this.#movements.isTrying(asStanding(holder))) this.#set(holder);
     // It may have seen nothing for longer than the one that leaves it.
     this.#deps.contact.released(actuator, { isSet: !this.#isLastWriter(actuator) });
   }
@@ -216,19 +218,16 @@ export class LocalRules implements Holder {
     return overrules && [...this.#states.values()].some(({ on, config }) => on && config.set.actuator === actuator);
   }
 
-  /** What is as the rule wants it all the same is not overruled. */
   #noteOverruled(actuator: string): void {
-    const { desired, by } = this.#stateOf(actuator) ?? {};
+    const actuatorState = this.#stateOf(actuator);
     const overrulings = this.#deps.actuators.overrulings(actuator);
     for (const state of this.#states.values()) {
       const { name, set } = state.config;
       if (!state.on || set.actuator !== actuator) continue;
       const one = this.#standing.all.find(({ rule, ended, ...its }) => rule === name && its.actuator === actuator && !ended);
       if (one === undefined) continue;
-      const agrees = desired === set.value;
-      const overruled = state.isOverruled ? !agrees || by === 'safe-state' : !agrees && state.overrulings !== overrulings;
-      Object.assign(state, { overrulings, isOverruled: overruled, isSet: state.isSet || overruled });
-      if (one.overruled !== overruled) this.#standing.note({ ...one, overruled });
+      Object.assign(state, afterWord(state, { state: actuatorState, overrulings, isTrying: this.#movements.isTrying(one) }));
+      if (one.overruled !== state.isOverruled) this.#standing.note({ ...one, overruled: state.isOverruled });
     }
   }
 

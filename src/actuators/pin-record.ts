@@ -148,11 +148,11 @@ export class PinRecord {
   }
 
   /** Somebody wants it so; what was wanted before is wanted no longer. */
-  want(value: ActuatorValue, by: Writer, repeats = false): void {
+  want(value: ActuatorValue, by: Writer, { repeats = false, isWish = true } = {}): void {
     this.#wanted = { value, by };
     if (repeats) return;
     this.#writes += 1;
-    if (speaks(by)) this.overrulings += 1;
+    if (isWish && speaks(by)) this.overrulings += 1;
   }
 
   /** The hardware gets it now: from here on the value may be this one. */

@@ -5,7 +5,7 @@
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { ActuatorValue } from './actuator.ts';
+import { type ActuatorState, type ActuatorValue, speaks } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 
 /** What a rule has done, for telemetry. */
@@ -104,7 +104,8 @@ export class RuleMovements {
       if (!this.#attempts.has(attempt)) return;
       refusal = messageOf(error);
       attempt.refusedBy = error instanceof AgentError ? error.code : refusal;
-      const mayPass = !(error instanceof AgentError) || error.recovery === 'retry' || error.recovery === 'hold';
+      const isForNow = !(error instanceof AgentError) || error.recovery === 'retry' || error.recovery === 'hold';
+      const mayPass = isForNow || this.#wasOnlyOvertaken(attempt, error);
       if (mayPass) attempt.cancelRetry = clock.after(AGAIN_AFTER_MS, () => void this.#try(attempt));
     }
     if (attempt.cancelRetry === undefined) this.#end(attempt);
@@ -114,12 +115,22 @@ export class RuleMovements {
   }
 
   #isOverruled(attempt: Attempt): boolean {
-    const { actuators } = this.#deps;
-    const { actuator } = attempt.wish;
-    const overrulings = actuators.overrulings(actuator);
-    // A try that failed half-way has been a write of ours.
-    if (actuators.states().find(({ name }) => name === actuator)?.by === 'rule') attempt.overrulings = overrulings;
+    const { actuator, value } = attempt.wish;
+    const overrulings = this.#deps.actuators.overrulings(actuator);
+    const { desired, by } = this.#stateOf(actuator) ?? {};
+    // A try that failed half-way has been a write of ours, and who wants the same says nothing against it.
+    if (by === 'rule' || (speaks(by) && desired === value)) attempt.overrulings = overrulings;
     return attempt.overrulings !== overrulings;
+  }
+
+  /** The end of a pulse went first, and says nothing against it. A safe state would be undone. */
+  #wasOnlyOvertaken(attempt: Attempt, error: AgentError): boolean {
+    const isSafe = this.#stateOf(attempt.wish.actuator)?.by === 'safe-state';
+    return error.code === 'actuators/overridden' && !isSafe && !this.#isOverruled(attempt);
+  }
+
+  #stateOf(actuator: string): ActuatorState | undefined {
+    return this.#deps.actuators.states().find(({ name }) => name === actuator);
   }
 
   #end(attempt: Attempt): void {

@@ -55,6 +55,12 @@ export class StandingRules {
     return [...this.#standing.values()];
   }
 
+  /** The rules that set it and began after this one; none for one that does not stand. */
+  begunAfter(rule: string, actuator: string): readonly string[] {
+    const order = this.all.filter((one) => one.actuator === actuator).map((one) => one.rule);
+    return order.includes(rule) ? order.slice(order.indexOf(rule) + 1) : [];
+  }
+
   /** False when it stood so already. */
   note(one: StandingRule): boolean {
     const key = keyOf(one);

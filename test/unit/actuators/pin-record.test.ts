@@ -143,7 +143,7 @@ describe('what is wanted of a pin', () => {
     pin.want(true, 'rpc');
     pin.want(false, 'rule');
     expect([pin.writes, pin.state.desired, pin.state.by]).toEqual([2, false, 'rule']);
-    pin.want(false, 'rule', true);
+    pin.want(false, 'rule', { repeats: true });
     expect(pin.writes).toBe(2);
   });
 

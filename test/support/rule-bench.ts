@@ -1,0 +1,89 @@
+/** Local rules over a pump with fake hardware: each watches a sensor of its own name, above 10; opened, and opened again after a kill. */
+import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
+import { LocalRules } from '../../src/actuators/local-rules.ts';
+import type { RuleEvent } from '../../src/actuators/rule-movements.ts';
+import type { RuleInForce } from '../../src/actuators/rule-state.ts';
+import { STANDING_RULES_FORMAT, StandingRules } from '../../src/actuators/standing-rules.ts';
+import { StateFile } from '../../src/host/state-file.ts';
+import { ActuatorBench } from './actuator-bench.ts';
+import { relaySettings } from './fake-actuator.ts';
+
+const FILE = '/state/rules.json';
+/** Each sensor gives its value so often, */
+const PERIOD_MS = 10_000;
+/** and has given it by then. */
+const NEXT_WITHIN_MS = 12_000;
+
+export function rule(name: string, value: ActuatorValue, otherwise?: ActuatorValue): RuleInForce {
+  const when = { sensor: name, key: 'value', above: 10, hysteresis: 0, forMs: 0 };
+  const end = otherwise === undefined ? {} : { otherwise };
+  return { name, enabled: true, when, set: { actuator: 'pump', value }, ...end, nextWithinMs: NEXT_WITHIN_MS };
+}
+
+export const pump = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings => relaySettings('pump', changes);
+
+export class RuleBench {
+  readonly bench = new ActuatorBench();
+  readonly events: RuleEvent[] = [];
+  /** The pump takes nothing and says nothing. */
+  isMute = false;
+  #rules: LocalRules | undefined;
+
+  constructor() {
+    const fake = this.bench.fake('pump');
+    const answer = (): void => {
+      if (this.isMute) throw new Error('no answer');
+    };
+    fake.beforeWrite = answer;
+    fake.read = async () => {
+      answer();
+      return fake.shown;
+    };
+  }
+
+  get rules(): LocalRules {
+    if (this.#rules === undefined) throw new Error('open() first');
+    return this.#rules;
+  }
+
+  get shown(): ActuatorValue {
+    return this.bench.fake('pump').shown;
+  }
+
+  get stored(): unknown {
+    return JSON.parse(this.bench.files.contentOf(FILE).toString()).state.standing;
+  }
+
+  async open(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
+    const { clock, files, log } = this.bench;
+    const control = await this.bench.open(...settings);
+    const standing = await StandingRules.open(new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log }));
+    this.#rules = new LocalRules({
+      ...{ rules: configs, standing, clock, log },
+      ...{ actuators: control, contact: control.contact, onEvent: (event) => this.events.push(event) },
+    });
+  }
+
+  async restart(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
+    await this.rules.close();
+    await this.bench.control.close();
+    await this.open(configs, ...settings);
+  }
+
+  /** As a kill does: nothing is set, and nothing of the process before moves anything any more. */
+  async kill(downMs: number, configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
+    const { clock } = this.bench;
+    await this.rules.close();
+    clock.reboot({ bootId: clock.bootId, monotonicMs: clock.monotonicMs() + downMs });
+    await this.open(configs, ...settings);
+  }
+
+  /** What the pump shows after each sensor has given its value every ten seconds. */
+  async after(values: Readonly<Record<string, number>>, forMs = PERIOD_MS): Promise<ActuatorValue> {
+    for (let leftMs = forMs; leftMs > 0; leftMs -= PERIOD_MS) {
+      for (const [sensor, value] of Object.entries(values)) this.rules.take(sensor, 'value', value);
+      await this.bench.clock.advance(Math.min(leftMs, PERIOD_MS));
+    }
+    return this.shown;
+  }
+}

@@ -1,0 +1,108 @@
+/** What a rule wants and the hardware has not done: it is tried on for as long as nobody has said otherwise. */
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { pump, RuleBench, rule } from '../../support/rule-bench.ts';
+
+const MINUTE_MS = 60_000;
+const frost = rule('frost', true, false);
+
+let world: RuleBench;
+
+beforeEach(() => {
+  world = new RuleBench();
+});
+
+describe('over a relay that does not answer', () => {
+  it.each([[[true]], [[false, true]], [[true, true]]])('a rule tries on when a person wants the same in the end: %j', async (said) => {
+    await world.open([frost], pump());
+    world.isMute = true;
+    await world.after({ frost: 90 }, MINUTE_MS);
+    for (const value of said) {
+      expect(await world.bench.set('pump', value)).toBe('no answer');
+      await world.after({ frost: 90 }, MINUTE_MS);
+    }
+    world.isMute = false;
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
+    expect(await world.after({ frost: 0 })).toBe(false);
+  });
+
+  it('a rule does not go over what a person wants against it', async () => {
+    await world.open([frost], pump());
+    world.isMute = true;
+    await world.after({ frost: 90 }, MINUTE_MS);
+    await world.bench.set('pump', true);
+    await world.bench.set('pump', false);
+    world.isMute = false;
+    expect(await world.after({ frost: 90 }, 10 * MINUTE_MS)).toBe(false);
+  });
+
+  it.each([undefined, false])('the one of two that is left tries on: otherwise %j', async (otherwise) => {
+    await world.open([rule('a', true, otherwise), rule('b', true, otherwise)], pump());
+    world.isMute = true;
+    await world.after({ a: 90, b: 0 }, MINUTE_MS);
+    await world.after({ a: 90, b: 90 }, MINUTE_MS);
+    await world.after({ a: 90, b: 0 }, MINUTE_MS);
+    world.isMute = false;
+    expect(await world.after({ a: 90, b: 0 }, MINUTE_MS)).toBe(true);
+  });
+
+  it('the longest time on is no word against a rule that never had it on', async () => {
+    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS } });
+    world.isMute = true;
+    await world.open([frost], settings);
+    await world.after({ frost: 90 }, 30 * MINUTE_MS);
+    world.isMute = false;
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
+    expect(await world.after({ frost: 90 }, 15 * MINUTE_MS)).toBe(false);
+    expect(world.stored).toMatchObject([{ overruled: true }]);
+  });
+
+  it('the longest time on ends a try that is under way, and the rule tries on', async () => {
+    const fake = world.bench.fake('pump');
+    const answers = fake.beforeWrite;
+    fake.beforeWrite = async (value) => {
+      if (world.isMute) await world.bench.clock.sleep(4_500, new AbortController().signal);
+      await answers(value);
+    };
+    world.isMute = true;
+    await world.open([frost], pump({ limits: { longestOnMs: MINUTE_MS }, deadlineMs: 5_000 }));
+    await world.after({ frost: 90 }, 30 * MINUTE_MS);
+    world.isMute = false;
+    expect(await world.after({ frost: 90 }, MINUTE_MS / 2)).toBe(true);
+  });
+});
+
+describe('a pulse is no word against a rule', () => {
+  it.each([
+    ['in a lockout', () => Object.assign(world.bench, { locked: true }), () => Object.assign(world.bench, { locked: false })],
+    ['over a relay that does not answer', () => Object.assign(world, { isMute: true }), () => Object.assign(world, { isMute: false })],
+  ])('%s', async (_when, begin, end) => {
+    await world.open([frost], pump());
+    begin();
+    await world.after({ frost: 90 }, MINUTE_MS);
+    const never = new AbortController().signal;
+    void world.bench.control.pulse('pump', { durationMs: 500, by: 'local' }, never).catch(() => {});
+    await world.after({ frost: 90 });
+    end();
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
+  });
+
+  it('whose end comes while the rule waits for the disk, or for its turn', async () => {
+    await world.open([frost], pump());
+    void world.bench.pulse('pump', 5_000);
+    await world.bench.clock.advance(4_900);
+    world.bench.files.faults = { delay: () => world.bench.clock.sleep(300, new AbortController().signal) };
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
+  });
+
+  it('nor for one that a person has overruled', async () => {
+    await world.open([frost], pump());
+    await world.after({ frost: 90 });
+    await world.bench.set('pump', false);
+    void world.bench.pulse('pump', 5_000);
+    await world.after({ frost: 90 });
+    expect(world.stored).toMatchObject([{ overruled: true }]);
+    await world.restart([frost], pump());
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(false);
+  });
+});
