@@ -74,18 +74,19 @@ export class LocalRules implements Holder {
   }
 
   heldAtMs(actuator: string): number | undefined {
-    const standing = this.#isLastWriter(actuator) ? this.#standingOn(actuator) : [];
-    if (standing.length === 0) return undefined;
-    // What one has set is not held by another that wants it otherwise.
-    const desired = this.#stateOf(actuator)?.desired;
+    const { desired, by } = this.#stateOf(actuator) ?? {};
+    if (by === 'safe-state') return undefined;
+    const standing = this.#standingOn(actuator);
+    // What one has set is not held by another that wants it otherwise; what somebody else has said, by one that wants the same.
     const agreeing = standing.filter(({ config }) => config.set.value === desired);
-    const holding = agreeing.length > 0 ? agreeing : standing;
+    const holding = agreeing.length > 0 || by !== 'rule' ? agreeing : standing;
+    if (holding.length === 0) return undefined;
     return Math.min(this.#deps.clock.monotonicMs(), Math.max(...holding.map(seesUntilMs)));
   }
 
-  /** It is set again when its sensor shows that the condition holds; not over what somebody else has written. */
+  /** It is set again when its sensor shows that the condition holds; not over what somebody else has said. */
   displaced(actuator: string): void {
-    if (this.#isLastWriter(actuator)) for (const state of this.#standingOn(actuator)) state.isSet = false;
+    for (const state of this.#standingOn(actuator)) state.isSet = false;
   }
 
   /** Nothing moves and nothing is learned from here on: what would have, the next start sees. Resolves when what is known is on disk. Idempotent. */
@@ -178,9 +179,7 @@ export class LocalRules implements Holder {
     this.#standing.forget(one);
     this.#deps.onEvent({ rule: one.rule, on: false });
     if (holder !== undefined) this.#leaveTo(holder);
-    const { actuator } = one;
-    if (this.#standingOn(actuator).length > 0) return;
-    this.#deps.contact.released(actuator, { isSet: !this.#isLastWriter(actuator) });
+    if (this.#standingOn(one.actuator).length === 0) this.#deps.contact.released(one.actuator, { isSet: false });
   }
 
   /** Nothing is to be done where it is as this one wants it, and the hardware has followed. */
@@ -191,7 +190,7 @@ export class LocalRules implements Holder {
     if (!holder.isSet) this.#awaitValue(holder);
     else if (!isAsWanted && !this.#movements.isTrying(asStanding(holder))) this.#set(holder);
     // It may have seen nothing for longer than the one that leaves it.
-    this.#deps.contact.released(actuator, { isSet: !this.#isLastWriter(actuator) });
+    this.#deps.contact.released(actuator, { isSet: false });
   }
 
   /** Left to one of which nobody knows yet whether its condition holds: it ends when the value that would tell does not come. */
@@ -234,10 +233,6 @@ export class LocalRules implements Holder {
   /** Of those that nobody has overruled, in the order of the configuration. */
   #standingOn(actuator: string): readonly RuleState[] {
     return [...this.#states.values()].filter(({ on, isOverruled, config }) => on && !isOverruled && config.set.actuator === actuator);
-  }
-
-  #isLastWriter(actuator: string): boolean {
-    return this.#stateOf(actuator)?.by === 'rule';
   }
 
   #stateOf(actuator: string): ActuatorState | undefined {

@@ -8,7 +8,7 @@
  * Whatever a local rule sets after its turn is held in the same way.
  */
 import type { Clock } from '../host/clock.ts';
-import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
+import type { ActuatorSettings, ActuatorState, ActuatorValue } from './actuator.ts';
 import { NO_CONTACT } from './safe-states.ts';
 
 export interface NoContactDeps<Slot> {
@@ -34,20 +34,25 @@ export interface Holder {
   displaced(actuator: string): void;
 }
 
+interface WatchedSlot {
+  readonly settings: ActuatorSettings;
+  readonly record: { readonly state: Pick<ActuatorState, 'by'>; readonly overrulings: number };
+}
+
 interface Watched<Slot> {
   readonly slot: Slot;
   readonly afterMs: number;
   readonly value: ActuatorValue;
   /** Undefined when it has had its turn in this silence, and no rule has set it since. */
   cancel: (() => void) | undefined;
-  /** Its time has come in this silence, and it is held. */
-  isHeldOver: boolean;
+  /** Its time has come in this silence, and it is held: how often it had been overruled until then. */
+  heldOverSince: number | undefined;
 }
 
 /** The second in case the first is lost on the way. */
 const ASKED_AT = [0.5, 0.75] as const;
 
-export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> {
+export class ContactWatch<Slot extends WatchedSlot> {
   readonly #deps: NoContactDeps<Slot>;
   readonly #watched: readonly Watched<Slot>[];
   readonly #listeners = new Set<() => void>();
@@ -63,7 +68,7 @@ export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> 
     this.#heardAtMs = deps.clock.monotonicMs();
     this.#watched = deps.slots.flatMap((slot) => {
       const { noContact } = slot.settings.safe;
-      return noContact === undefined ? [] : [{ slot, ...noContact, cancel: undefined, isHeldOver: false }];
+      return noContact === undefined ? [] : [{ slot, ...noContact, cancel: undefined, heldOverSince: undefined }];
     });
     for (const one of this.#watched) this.#arm(one, one.afterMs);
   }
@@ -77,7 +82,7 @@ export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> 
     this.#deps.safeStates.endSilence();
     for (const one of this.#watched) {
       this.#deps.memory.silence(one.slot.settings, false);
-      one.isHeldOver = false;
+      one.heldOverSince = undefined;
       if (one.cancel === undefined) this.#arm(one, one.afterMs);
     }
     this.#armQuiet();
@@ -98,18 +103,20 @@ export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> 
   /** To be told of every change. */
   update(slot: Slot): void {
     for (const one of this.#watched) {
-      if (this.#closed || one.slot !== slot || one.cancel !== undefined || this.#heldAtMs(one) === undefined) continue;
-      one.isHeldOver = true;
+      if (this.#closed || one.slot !== slot || one.cancel !== undefined || slot.record.state.by !== 'rule') continue;
+      if (this.#heldAtMs(one) === undefined) continue;
+      one.heldOverSince = slot.record.overrulings;
       this.#arm(one, one.afterMs);
     }
   }
 
-  /** Whoever held the actuator has ended; `isSet`: it, or somebody since, has said what the actuator is to be. */
+  /** Whoever held the actuator has ended; `isSet`: it has said what the actuator is to be. */
   released(actuator: string, { isSet }: { readonly isSet: boolean }): void {
     for (const one of this.#watched) {
-      if (one.slot.settings.name !== actuator || !one.isHeldOver) continue;
-      one.isHeldOver = false;
-      if (isSet) this.#disarm(one);
+      if (one.slot.settings.name !== actuator || one.heldOverSince === undefined) continue;
+      const isTaken = isSet || this.#isTakenOver(one);
+      one.heldOverSince = undefined;
+      if (isTaken) this.#disarm(one);
       else if (one.cancel !== undefined) this.#setDue();
     }
   }
@@ -148,16 +155,20 @@ export class ContactWatch<Slot extends { readonly settings: ActuatorSettings }> 
 
   #isLeft(one: Watched<Slot>): boolean {
     const heldAtMs = this.#heldAtMs(one);
-    if (heldAtMs === undefined) {
-      // Somebody at the machine has taken it over in the middle of the silence.
-      if (one.isHeldOver) this.#disarm(one);
-      return one.isHeldOver;
+    if (one.heldOverSince !== undefined && (heldAtMs === undefined || this.#isTakenOver(one))) {
+      this.#disarm(one);
+      return true;
     }
-    const leftMs = heldAtMs + one.afterMs - this.#deps.clock.monotonicMs();
+    const leftMs = (heldAtMs ?? Number.NEGATIVE_INFINITY) + one.afterMs - this.#deps.clock.monotonicMs();
     if (leftMs <= 0) return false;
-    one.isHeldOver = true;
+    one.heldOverSince ??= one.slot.record.overrulings;
     this.#arm(one, leftMs);
     return true;
+  }
+
+  /** By somebody at the machine, in the middle of the silence. */
+  #isTakenOver({ slot, heldOverSince }: Watched<Slot>): boolean {
+    return heldOverSince !== undefined && slot.record.overrulings !== heldOverSince;
   }
 
   #heldAtMs({ slot }: Watched<Slot>): number | undefined {

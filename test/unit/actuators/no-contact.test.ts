@@ -1,6 +1,5 @@
 /** Silence of the platform: counted from the start, told once, and anew after it was heard. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { ContactWatch, type Holder } from '../../../src/actuators/no-contact.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -9,11 +8,12 @@ let clock: FakeClock;
 let lost: unknown[];
 let silenced: unknown[];
 let silences: AbortSignal[];
-let watch: ContactWatch<{ readonly settings: ActuatorSettings }>;
+let watch: ContactWatch<(typeof slots)[number]>;
+const record = { state: { by: 'rule' as const }, overrulings: 0 };
 const slots = [
-  { settings: relaySettings('soon', { safe: { noContact: { afterMs: 1_000, value: false } } }) },
-  { settings: relaySettings('later', { safe: { noContact: { afterMs: 3_000, value: true } } }) },
-  { settings: relaySettings('never', { safe: { start: false } }) },
+  { record, settings: relaySettings('soon', { safe: { noContact: { afterMs: 1_000, value: false } } }) },
+  { record, settings: relaySettings('later', { safe: { noContact: { afterMs: 3_000, value: true } } }) },
+  { record, settings: relaySettings('never', { safe: { start: false } }) },
 ] as const;
 
 beforeEach(() => {

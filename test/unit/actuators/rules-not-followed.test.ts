@@ -106,3 +106,41 @@ describe('a pulse is no word against a rule', () => {
     expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(false);
   });
 });
+
+describe('in a silence, what a rule holds', () => {
+  const settings = pump({ safe: { noContact: { afterMs: 5 * MINUTE_MS, value: false } } });
+
+  it.each(['rpc', 'local'] as const)('stays when somebody had said the same before: %s', async (by) => {
+    await world.open([frost], settings);
+    await world.after({ frost: 90 });
+    await world.bench.set('pump', true, { by });
+    expect(await world.after({ frost: 90 }, 20 * MINUTE_MS)).toBe(true);
+    expect(await world.after({ frost: 0 }, MINUTE_MS)).toBe(false);
+  });
+
+  it('gets its safe state when the rule ends, although somebody had said the same before', async () => {
+    await world.open([rule('frost', true)], settings);
+    await world.after({ frost: 90 });
+    await world.bench.set('pump', true);
+    expect(await world.after({ frost: 90 }, 20 * MINUTE_MS)).toBe(true);
+    expect(await world.after({ frost: 0 }, MINUTE_MS)).toBe(false);
+  });
+
+  it('is set again after its sensor was gone, although somebody had said the same before', async () => {
+    await world.open([frost], settings);
+    await world.after({ frost: 90 });
+    await world.bench.set('pump', true);
+    expect(await world.after({}, 20 * MINUTE_MS)).toBe(false);
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
+  });
+
+  it.each([
+    ['the rule ends', { frost: 0 }],
+    ['the rule sees nothing any more', {}],
+  ])('stays as somebody at the machine says in it, when %s', async (_when, values) => {
+    await world.open([rule('frost', true)], settings);
+    await world.after({ frost: 90 }, 10 * MINUTE_MS);
+    await world.bench.set('pump', true, { by: 'local' });
+    expect(await world.after(values, 20 * MINUTE_MS)).toBe(true);
+  });
+});

@@ -139,7 +139,8 @@ describe('the remote side', () => {
 
   it('lets no safe state for a silence come as long as the platform answers when it is asked', async () => {
     const set: string[] = [];
-    const slot = { settings: relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } }) };
+    const record = { state: { by: undefined }, overrulings: 0 };
+    const slot = { record, settings: relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } }) };
     const safeStates = { setAll: async (_states: unknown, occasion: string) => void set.push(occasion), endSilence: () => {} };
     const contact = new ContactWatch({ slots: [slot], clock, memory: { silence: () => {} }, safeStates });
     let asked = 0;
