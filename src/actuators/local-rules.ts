@@ -106,7 +106,11 @@ export class LocalRules implements Holder {
     const isSet = on && known?.isSet === true && isDeepStrictEqual(known.config.set, config.set);
     const mayStand = !on && (known?.mayStand ?? this.#standing.isLost);
     const seenAtMs = known?.seenAtMs ?? this.#deps.clock.monotonicMs();
-    const overrulings = this.#deps.actuators.overrulings(config.set.actuator);
+    // What was said before this process knew the rule was said while it stood.
+    const overrulings = known === undefined ? 0 : this.#deps.actuators.overrulings(config.set.actuator);
+    // The actuator that it stood on before the restart is gone: this one may be the same under a new name, and is taken back like it.
+    if (on && known === undefined && standing.every(({ actuator }) => this.#stateOf(actuator) === undefined))
+      this.#standing.note(asStanding({ config, isOverruled }));
     return { config, on, isSet, isOverruled, overrulings, mayStand, seenAtMs, cancelWaiting: undefined };
   }
 

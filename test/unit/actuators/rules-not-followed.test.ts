@@ -1,6 +1,6 @@
 /** What a rule wants and the hardware has not done: it is tried on for as long as nobody has said otherwise. */
 import { beforeEach, describe, expect, it } from 'vitest';
-
+import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { pump, RuleBench, rule } from '../../support/rule-bench.ts';
 
 const MINUTE_MS = 60_000;
@@ -142,5 +142,49 @@ describe('in a silence, what a rule holds', () => {
     await world.after({ frost: 90 }, 10 * MINUTE_MS);
     await world.bench.set('pump', true, { by: 'local' });
     expect(await world.after(values, 20 * MINUTE_MS)).toBe(true);
+  });
+});
+
+describe('after a restart', () => {
+  it('the longest time on that ended while the agent was down is a word against the rule', async () => {
+    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS }, ownSupply: true });
+    await world.open([frost], settings);
+    await world.after({ frost: 90 }, 8 * MINUTE_MS);
+    await world.kill(5 * MINUTE_MS, [frost], settings);
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(false);
+    expect(world.stored).toMatchObject([{ overruled: true }]);
+  });
+
+  it('what was on for nobody knows how long when the board begins is none', async () => {
+    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS }, ownSupply: true });
+    await world.open([frost], settings);
+    await world.after({ frost: 90 });
+    await world.rules.close();
+    world.bench.clock.reboot({ bootId: 'boot-2' });
+    for (const path of world.bench.files.paths) if (path.startsWith('/run/')) world.bench.files.unlinkNow(path);
+    await world.open([frost], settings);
+    expect(world.shown).toBe(false);
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
+  });
+
+  it.each([0, 1])('a rule takes back what it had set on its actuator’s former name, %i restarts later', async (more) => {
+    await world.open([frost], pump());
+    await world.after({ frost: 90 });
+    const coil = world.bench.fake('pump');
+    world.bench.drivers.well = coil;
+    const renamed = { ...frost, set: { actuator: 'well', value: true } };
+    for (let times = 0; times <= more; times += 1) await world.restart([renamed], relaySettings('well'));
+    expect(coil.shown).toBe(true);
+    expect(await world.after({ frost: 0 })).toBe(false);
+    expect(world.stored).toEqual([]);
+  });
+
+  it('a rule that sets another actuator now does not touch that at its end', async () => {
+    await world.open([frost], pump(), relaySettings('well'));
+    await world.after({ frost: 90 });
+    world.bench.drivers.well = new FakeActuator(true);
+    await world.restart([{ ...frost, set: { actuator: 'well', value: true } }], pump(), relaySettings('well'));
+    expect(await world.after({ frost: 0 })).toBe(false);
+    expect(world.bench.fake('well').told).toEqual([]);
   });
 });

@@ -42,14 +42,16 @@ function onceHot(over: Over = {}): RuleInForce {
   return once;
 }
 
+const NOTHING_SAID = { value: undefined, desired: undefined, by: undefined, pulsing: false, fault: undefined } as const;
+
 async function start(...configs: RuleInForce[]): Promise<void> {
   const actuators = {
     set: async (name: string, value: unknown) => {
       if (refusal !== undefined) throw refusal;
       outputs[name] = value;
-      return { name, value: undefined, desired: undefined, by: undefined, pulsing: false, fault: undefined };
+      return { ...NOTHING_SAID, name };
     },
-    states: () => [],
+    states: () => ['pump', 'heater'].map((name) => ({ ...NOTHING_SAID, name })),
     overrulings: () => 0,
     onState: () => () => {},
   };
