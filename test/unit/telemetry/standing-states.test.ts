@@ -79,7 +79,12 @@ describe('what stands at the platform', () => {
     const rules = (): ReportRules => new ReportRules({ clock, rulesFor, report, standing });
     const take = (reportRules: ReportRules, ...all: [string, number][]): void =>
       reportRules.take(all.map(([sensor, value]) => ({ sensor, key: 't', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() })));
-    for (const [order, warm] of [['ab', 40], ['ba', 40], ['ab', 20], ['ba', 20]] as const) {
+    for (const [order, warm] of [
+      ['ab', 40],
+      ['ba', 40],
+      ['ab', 20],
+      ['ba', 20],
+    ] as const) {
       [platform, names.a, names.b] = [{}, 'inside', 'outside'];
       files = new MemoryFiles();
       await life({});
