@@ -8,7 +8,8 @@
  *
  * The halves take its place when some of them cannot be read, and are joined again after JOIN_AFTER_READS. When the time of a read is over,
  * what has answered is given all the same, and what was not asked for comes first in the next, unless it was silent before. So does what
- * was cut short by that, as others had taken most of the time: it is not called silent before it has had a turn of its own.
+ * was cut short by that, as others had taken most of the time: that is never called silent. What was silent before is asked last, where
+ * others may leave it no time for ever: after JOIN_AFTER_READS it is once the first of a read.
  *
  * What a unit shows that has no value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
  * a value is left out alone.
@@ -54,6 +55,10 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
   let groups = pollingGroups(registers, maxGap);
   const tooLate = new AgentError('hardware/deadline', `${name}: its time was over before this was given`, { recovery: 'retry' });
   const doubts = new WeakMap<PollingGroup, Doubt>();
+  /** Faults that say less of a register than of the time that others took. */
+  const late = new WeakSet([tooLate]);
+  /** Those in doubt that are to be asked first once, one a read: a dead one may take all of its time. */
+  let due: PollingGroup[] = [];
   let reads = 0;
   let isSilent = false;
   let refused: readonly Refusal[] = [];
@@ -68,12 +73,15 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
     } catch (fault) {
       if (!isOfRequest(fault)) throw fault;
       if (isSilence(fault)) {
-        const isCut = round.signal.aborted && clock.monotonicMs() - askedMs < askedMs - round.begunMs;
-        if (isCut && !doubts.has(group)) round.cut = group;
-        else doubts.set(group, doubt === undefined ? 'once' : 'halves');
+        const spentMs = askedMs - round.begunMs;
+        const isCut = round.signal.aborted && clock.monotonicMs() - askedMs < spentMs;
+        if (!isCut) doubts.set(group, doubt === undefined ? 'once' : 'halves');
+        else if (!doubts.has(group)) round.cut = group;
+        if (round.signal.aborted && spentMs > 0) late.add(fault);
         if (!round.answered) round.patience -= 1;
         round.silence ??= fault;
         if (round.patience < 0 || (round.signal.aborted && !round.answered)) throw round.silence;
+        if (isCut) return tooLate;
       }
       return fault;
     }
@@ -111,8 +119,10 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
     return { outcomes: given.flatMap((one) => one.outcomes), next: given.flatMap((one) => one.next) };
   };
   const readAll = async (round: Round): Promise<readonly Outcome[]> => {
+    const turn = due.shift();
     // What does answer comes before what was silent.
-    const waiting = groups.toSorted((one, other) => Number(doubts.has(one)) - Number(doubts.has(other)));
+    const placeOf = (group: PollingGroup): number => (group === turn ? -1 : Number(doubts.has(group)));
+    const waiting = groups.toSorted((one, other) => placeOf(one) - placeOf(other));
     const outcomes: Outcome[] = [];
     const asked: PollingGroup[] = [];
     try {
@@ -129,13 +139,17 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
     }
     return [...outcomes, ...waiting.flatMap((group) => notGiven(group, tooLate).outcomes)];
   };
-  /** All in as few requests as at first; what was asked for just now and not given stays alone, and last. */
+  /** All in as few requests as at first; what was asked for just now and not given stays alone, and what is in doubt last, but for a turn. */
   const join = (): void => {
     const alone = new Set(refused.filter(({ fault }) => isOfRequest(fault) && fault !== tooLate).map(({ key }) => key));
     const joined = pollingGroups(registers, maxGap, alone);
-    if (joined.length >= groups.length) return;
-    groups = joined;
-    for (const group of joined) if (group.keys.some((key) => alone.has(key))) doubts.set(group, 'once');
+    if (joined.length < groups.length) {
+      const doubtful = new Set(groups.filter((group) => doubts.has(group)).flatMap(({ keys }) => keys));
+      groups = joined;
+      for (const group of joined) if (group.keys.some((key) => doubtful.has(key))) doubts.set(group, 'once');
+    }
+    const without = new Set(refused.filter(({ fault }) => late.has(fault)).map(({ key }) => key));
+    due = groups.filter((group) => doubts.has(group) && group.keys.some((key) => without.has(key)));
   };
   return {
     name,

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { AgentError } from '../../../src/errors.ts';
+import type { Ports } from '../../../src/hardware/ports.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { openModbus } from '../../../src/sensors/modbus.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+import { OF_THIS_MACHINE, sensorConfig } from '../../support/sensor-bench.ts';
+
+/** A unit whose registers lie in groups, each of which is one request. */
+interface Unit {
+  readonly groups: number;
+  readonly perGroup: number;
+  /** How long each answer takes. */
+  readonly perMs: number;
+  readonly deadlineMs: number;
+}
+
+const TIMEOUT_MS = 1_000;
+const REOPEN_AFTER = 3;
+const { signal } = new AbortController();
+const fail = (code: 'deadline' | 'modbus-no-answer'): never => {
+  throw new AgentError(`hardware/${code}`, 'no answer', { recovery: 'retry' });
+};
+
+/** What a read gives, of a unit of which some answers are lost. @param isLost asked at each request for `count` registers at `address`. */
+function readerOf({ groups, perGroup, perMs, deadlineMs }: Unit, isLost: (address: number, count: number) => boolean) {
+  const clock = new FakeClock();
+  let [late, leftMs, failures] = [new AbortController(), 0, 0];
+  const readRegisters = async (_unit: number, _table: string, address: number, count: number) => {
+    const lost = isLost(address, count);
+    const needMs = lost ? TIMEOUT_MS : perMs;
+    const takenMs = Math.min(needMs, leftMs);
+    await clock.advance(takenMs);
+    leftMs -= takenMs;
+    if (leftMs === 0 && (lost || takenMs < needMs)) late.abort();
+    if (takenMs < needMs) fail('deadline');
+    if (lost) fail('modbus-no-answer');
+    return Array.from({ length: count }, () => 1);
+  };
+  const ports = { modbus: { open: async () => ({ readRegisters }) } } as unknown as Ports; // the only port that it asks
+  const keys = Array.from({ length: groups * perGroup }, (_, at) => 100 * Math.floor(at / perGroup) + (at % perGroup));
+  const registers = Object.fromEntries(keys.map((address) => [`r${address}`, { address }]));
+  const config = sensorConfig({ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter' }, registers, maxGap: 4 });
+  const deps = { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/state' };
+  const open = () => openModbus(config, deps, signal);
+  let sensor = open();
+  return {
+    all: Object.keys(registers),
+    read: async (): Promise<readonly string[]> => {
+      [late, leftMs] = [new AbortController(), deadlineMs];
+      const given = await (await sensor).read(late.signal).catch(() => []);
+      failures = given.length > 0 ? 0 : failures + 1;
+      if (failures % REOPEN_AFTER === 0 && failures > 0) sensor = open();
+      return given.map(({ key }) => key);
+    },
+  };
+}
+
+/** What these reads gave at least once. */
+async function givenBy(reads: number, read: () => Promise<readonly string[]>): Promise<ReadonlySet<string>> {
+  const given = new Set<string>();
+  for (let at = 0; at < reads; at += 1) for (const key of await read()) given.add(key);
+  return given;
+}
+
+describe('a register of a sound but slow unit', () => {
+  it.each<[Unit, readonly number[]]>([
+    [{ groups: 1, perGroup: 3, perMs: 700, deadlineMs: 2_000 }, [0, 1, 2, 3]],
+    [{ groups: 1, perGroup: 7, perMs: 700, deadlineMs: 2_000 }, [0, 1, 2, 3]],
+    [{ groups: 2, perGroup: 5, perMs: 450, deadlineMs: 1_000 }, [0, 2]],
+    [{ groups: 2, perGroup: 8, perMs: 300, deadlineMs: 1_000 }, [0, 2, 4]],
+    [{ groups: 3, perGroup: 7, perMs: 300, deadlineMs: 1_000 }, [0, 3, 5]],
+  ])('is read with all others after some answers were lost: %j, lost %j', async (unit, lost) => {
+    let request = 0;
+    const { all, read } = readerOf(unit, () => lost.includes(request++));
+    for (let at = 0; at < 110; at += 1) await read();
+    for (let at = 0; at < 10; at += 1) expect(await read()).toEqual(all);
+  });
+
+  it('has its turn again after its answer was lost, although others take all the time', async () => {
+    let losses = 0;
+    const { all, read } = readerOf({ groups: 3, perGroup: 1, perMs: 400, deadlineMs: 1_000 }, (address) => address === 200 && losses++ < 2);
+    for (let at = 0; at < 110; at += 1) await read();
+    expect([...(await givenBy(3, read))].toSorted()).toEqual(all);
+  });
+
+  it('takes the time of others no more than once in a hundred reads when it is dead', async () => {
+    const { read } = readerOf({ groups: 3, perGroup: 1, perMs: 300, deadlineMs: 1_000 }, (address) => address === 200);
+    for (let at = 0; at < 100; at += 1) await read();
+    const given: (readonly string[])[] = [];
+    for (let at = 0; at < 300; at += 1) given.push(await read());
+    expect(given.filter((keys) => keys.length === 2).length).toBeGreaterThanOrEqual(297);
+  });
+
+  it('is read within a hundred reads and its turn, whatever was silent before, and in each where all fit', async () => {
+    let random = 7;
+    const next = (): number => {
+      random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return random / 2_147_483_648;
+    };
+    const oneOf = (...choices: readonly number[]): number => choices[Math.floor(next() * choices.length)] ?? 0;
+    const starved: string[] = [];
+    for (let world = 0; world < 200; world += 1) {
+      const unit = {
+        ...{ groups: oneOf(1, 2, 3, 4, 5, 6), perGroup: oneOf(1, 2, 3, 5, 8) },
+        ...{ perMs: oneOf(300, 450, 700), deadlineMs: oneOf(1_000, 2_000) },
+      };
+      let loss = 0;
+      let dead: readonly number[] = [];
+      const isLost = (address: number, count: number): boolean =>
+        next() < loss || dead.some((one) => one >= address && one < address + count);
+      const { all, read } = readerOf(unit, isLost);
+      for (let phase = 0; phase < 2; phase += 1) {
+        loss = oneOf(0, 0.05, 0.3);
+        dead = Array.from({ length: oneOf(0, 1, 2, 3) }, () => 100 * oneOf(0, 1, 2) + oneOf(0, 1, 2));
+        for (let at = 0; at < 25; at += 1) await read();
+      }
+      [loss, dead] = [0, []];
+      for (let at = 0; at < 110; at += 1) await read();
+      const isWhole = unit.groups * unit.perMs < unit.deadlineMs;
+      const given = await givenBy(isWhole ? 1 : 12, read);
+      if (given.size < all.length) starved.push(`${world}: ${JSON.stringify(unit)} without ${all.filter((key) => !given.has(key)).join()}`);
+    }
+    expect(starved).toEqual([]);
+  });
+});
