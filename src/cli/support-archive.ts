@@ -13,10 +13,10 @@ import { AgentLog } from '../host/log.ts';
 
 /** Its owner and whoever is given it; nobody else on this machine. */
 export const ARCHIVE_MODE = 0o600;
-/** Also at the end of longer names: `nextToken`, `TURNSTONE_TOKEN`. A text of hyphens is no name. */
+/** Also at the end of longer names: `nextToken`, `TURNSTONE_TOKEN`, `token1`. A text of hyphens is no name. */
 const SECRET_NAMES =
-  'deviceKey|provisionDeviceKey|credentialsValue|pin|proxy|jwt|' +
-  '[\\w-]{0,40}(?:token|secret|password|passphrase|passwd|pwd|psk|(?:api|private|secret|access|shared|encryption)[_-]?key)s?';
+  'deviceKey|provisionDeviceKey|credentialsValue|(?:status[_-]?)?pin|pin[_-]?code|(?:\\w{0,40}_)?pass|proxy|jwt|[\\w-]{0,40}(?:cookie|' +
+  'token|secret|password|passphrase|passcode|passwd|pwd|psk|(?:api|private|secret|access|shared|encryption)[_-]?key)s?\\d{0,3}';
 const HEADER_NAMES = '[\\w-]{0,40}authorization';
 /** In quotes, in quotes within a text, a list or an object of them as JSON and YAML write it; no more of it than a name can be followed by often. */
 const STRING = '"(?:[^"\\\\]|\\\\.)*"';
@@ -31,6 +31,11 @@ const NAMED_VALUE = namedValue(SECRET_NAMES, `${QUOTED}|${WORD}`);
 /** `Authorization: Bearer value`. */
 const HEADER = namedValue(HEADER_NAMES, `${QUOTED}|${WORD}(?:[ \\t]+(?:\\[secret\\]|${WORD}))?`);
 const SCHEME = /^(\\*["'])?(bearer|basic|token|digest|negotiate)[ \t]+/i;
+/** `["Authorization","Bearer value"]`. */
+const HEADER_PAIR = new RegExp(`(\\\\*["'](?:${HEADER_NAMES})(\\\\*["']),\\s*)(${QUOTED})`, 'gi');
+/** `- --token` in YAML; the next line has its value. */
+const NAMED_ITEM = new RegExp(`^[ \\t]*-[ \\t]+["']?--(?:${SECRET_NAMES})["']?[ \\t]*$`, 'i');
+const ITEM_LINE = /^([ \t]*-[ \t]+)(?!["']?-)\S.*$/;
 /** In YAML it goes to the end of the line, and on in what is indented further. */
 const NAMED_LINE = new RegExp(`^([ \\t]*(?:[#-][ \\t]+)*)((?:${SECRET_NAMES}|${HEADER_NAMES})[ \\t]*:)([ \\t]+(?!["'[{]).*|[ \\t]*)$`, 'i');
 /** The token is a segment of every path of the device API. */
@@ -38,6 +43,12 @@ const TOKEN_IN_PATH = /(\/api\/v1\/)(?!provision\b)[^/\s"'?]+/g;
 /** User and password of an address, whatever signs are in them; schemes are short, and a text of hyphens is none. */
 const USER_IN_URL = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/)(?!\/)[^\s"'\\]{1,256}@/gi;
 const MASK = '[secret]';
+
+/** What follows a JSON text. */
+const MAY_END = /^"\s*(?:[,}\]]|$)/;
+
+/** What is replaced: all, the name and what follows it, the quote that ends the name, the value; where, and in what. */
+type Match = [all: string, name: string, quoteOfName: string | undefined, value: string, offset: number, text: string];
 
 export class Redactor {
   readonly #log = new AgentLog({ level: 'error', clock: systemClock, sink: { write: () => {} } });
@@ -48,8 +59,9 @@ export class Redactor {
 
   redact(text: string): string {
     return withoutLines(this.#log.redact(text))
-      .replace(NAMED_VALUE, masked)
-      .replace(HEADER, masked)
+      .replace(NAMED_VALUE, unlessEnded())
+      .replace(HEADER, unlessEnded())
+      .replace(HEADER_PAIR, masked)
       .replace(TOKEN_IN_PATH, `$1${MASK}`)
       .replace(USER_IN_URL, `$1${MASK}@`);
   }
@@ -72,13 +84,29 @@ export async function packSupportArchive(texts: Readonly<Record<string, string>>
 }
 
 function namedValue(names: string, value: string): RegExp {
-  return new RegExp(`(["']?\\b(?:${names})(\\\\*["'])?\\s*(?:=>|[:=])\\s*|--(?:${names})(?:[ \\t]+|\\\\*["'],\\s*)(?!-))(${value})`, 'gi');
+  return new RegExp(`(["']?\\b(?:${names})(\\\\*["'])?\\s*(?:=>|[:=])\\s*|--(?:${names})(?:[ \\t]+|\\\\*["']?,\\s*)(?!-))(${value})`, 'gi');
 }
 
 /** In the quotes that it stood in, or that its name has: what was JSON is JSON. */
-function masked(_all: string, name: string, quoteOfName: string | undefined, value: string): string {
+function masked(...[, name, quoteOfName, value]: Match): string {
   const quote = /^\\*["']/.exec(value)?.[0] ?? quoteOfName ?? '';
   return `${name}${quote}${schemeOf(value)}${MASK}${quote}`;
+}
+
+/** A quote after `token:` may be the end of the text that it stands in, with nothing to mask: the quotes before it in its line tell. */
+function unlessEnded(): typeof masked {
+  let [countedTo, isWithin] = [0, false];
+  return (all, name, quoteOfName, value, offset, text) => {
+    const valueAt = offset + name.length;
+    if (quoteOfName !== undefined || !MAY_END.test(text.slice(valueAt, valueAt + 80)))
+      return masked(all, name, quoteOfName, value, offset, text);
+    for (const [sign] of text.slice(countedTo, valueAt).matchAll(/\\.|"|\n/g)) {
+      if (sign === '"') isWithin = !isWithin;
+      if (sign === '\n') isWithin = false;
+    }
+    countedTo = valueAt;
+    return isWithin ? all : masked(all, name, quoteOfName, value, offset, text);
+  };
 }
 
 function schemeOf(value: string): string {
@@ -88,12 +116,20 @@ function schemeOf(value: string): string {
 
 function withoutLines(text: string): string {
   let column: number | undefined;
+  let mayBeList = false;
+  let isNamed = false;
   const safe = text.split('\n').map((line) => {
     const indent = line.search(/\S/);
-    if (column !== undefined && (indent === -1 || indent > column)) return indent === -1 ? line : `${line.slice(0, indent)}${MASK}`;
+    const item = isNamed ? ITEM_LINE.exec(line) : null;
+    isNamed = NAMED_ITEM.test(line);
+    if (item !== null) return `${item[1]}${MASK}`;
+    const isOfList = mayBeList && indent === column && /^-\s/.test(line.slice(indent));
+    if (column !== undefined && (indent === -1 || indent > column || isOfList))
+      return indent === -1 ? line : `${line.slice(0, indent)}${MASK}`;
     const [, before = '', name, rest = ''] = NAMED_LINE.exec(line) ?? [];
     column = name === undefined ? undefined : before.length;
     const value = rest.trim();
+    mayBeList = value === '';
     if (name === undefined || value === '' || /^[|>][-+\d]*(?:\s+#|$)/.test(value)) return line;
     const comment = value.search(/\s#/);
     return `${before}${name} ${schemeOf(value)}${MASK}${comment === -1 ? '' : value.slice(comment)}`;

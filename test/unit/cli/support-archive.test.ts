@@ -38,6 +38,15 @@ describe('a secret that nobody has told', () => {
     ['{apiKey: a, passwd: b, psk: c, private_key: d}', '{apiKey: [secret], passwd: [secret], psk: [secret], private_key: [secret]}'],
     ['curl --token abc --password=abc -v', 'curl --token [secret] --password=[secret] -v'],
     ['["--token","abc","-v"]', '["--token","[secret]","-v"]'],
+    ['arguments: [--token, abc, -v]', 'arguments: [--token, [secret], -v]'],
+    ['- --token\n- two words\n- next', '- --token\n- [secret]\n- next'],
+    ['  - "--token"\n  - "abc"\n  - -v', '  - "--token"\n  - [secret]\n  - -v'],
+    ['tokens:\n- abc\n- two words\nnext: 5', 'tokens:\n[secret]\n[secret]\nnext: 5'],
+    ['pass: a\nDB_PASS=a\npasscode: a\nstatusPin: 1', 'pass: [secret]\nDB_PASS=[secret]\npasscode: [secret]\nstatusPin: [secret]'],
+    ['pinCode: 1\nCookie: a=b; c\npassword2: a\ntoken1=a', 'pinCode: [secret]\nCookie: [secret]\npassword2: [secret]\ntoken1=[secret]'],
+    ['[["Authorization","Bearer abc"],["x","y"]]', '[["Authorization","Bearer [secret]"],["x","y"]]'],
+    ['{"m":"no token:","token":"abc"}', '{"m":"no token:","token":"[secret]"}'],
+    ['{ password: ",abc", x: "y" }', '{ password: "[secret]", x: "y" }'],
     ['accessToken: [secret]', 'accessToken: [secret]'],
     ['{"token":"[secret]"}', '{"token":"[secret]"}'],
   ])('is taken out of %s', (text, safe) => expect(redacted(text)).toBe(safe));
@@ -48,6 +57,11 @@ describe('a secret that nobody has told', () => {
     'tokenFingerprint: abc',
     'the token is taken',
     'spin: 5',
+    'compass: 5',
+    '- --token\n- --next',
+    '{"m":"a token:","n":"b"}',
+    '{"m":"a token: ",\n  "n":"b"}',
+    '{"m":"password="}',
     'provision: 4',
     'file:///lib/getty@tty1',
     'key: 5',
@@ -59,7 +73,22 @@ describe('a secret that nobody has told', () => {
     expect(redacted(line)).toBe(line);
     for (const part of [',a', '}a', '\\', '\\"pin:', 'pin:\\"'])
       expect(redacted(`pin=a${part.repeat(100_000)}`).slice(0, 12)).toBe('pin=[secret]');
-    for (const part of ['pin:[', 'pin:["', 'pin:{', 'pin:{"', "pin:'", '--pin ', 'a://', '"pin":[\\"', 'authorization: ', 'pin: \n', '[\\'])
+    for (const part of [
+      'pin:[',
+      'pin:["',
+      'pin:{',
+      'pin:{"',
+      "pin:'",
+      '--pin ',
+      'a://',
+      '"pin":[\\"',
+      'authorization: ',
+      'pin: \n',
+      '[\\',
+      'pin:",',
+      '"authorization",',
+      '- --pin\n',
+    ])
       expect(redacted(part.repeat(20_000)).length).toBeGreaterThan(0);
   });
 });
