@@ -149,6 +149,8 @@ export class PinRecord {
 
   /** Somebody wants it so; what was wanted before is wanted no longer. */
   want(value: ActuatorValue, by: Writer, { repeats = false, isWish = true } = {}): void {
+    // Who tries once more takes nobody's word over.
+    if (repeats && this.#wanted?.value === value) return;
     this.#wanted = { value, by };
     if (repeats) return;
     this.#writes += 1;

@@ -36,6 +36,20 @@ describe('over a relay that does not answer', () => {
     expect(await world.after({ frost: 90 }, 10 * MINUTE_MS)).toBe(false);
   });
 
+  it('a rule does not go over off that a person says while an earlier rule’s off is still tried', async () => {
+    await world.open([frost, rule('full', false)], pump());
+    world.isMute = true;
+    await world.after({ full: 90 });
+    await world.after({ full: 0 });
+    world.bench.locked = true;
+    await world.after({ frost: 90 });
+    await world.bench.set('pump', false);
+    await world.after({ frost: 90 });
+    Object.assign(world, { isMute: false });
+    world.bench.locked = false;
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(false);
+  });
+
   it.each([undefined, false])('the one of two that is left tries on: otherwise %j', async (otherwise) => {
     await world.open([rule('a', true, otherwise), rule('b', true, otherwise)], pump());
     world.isMute = true;
