@@ -109,6 +109,16 @@ describe('a pulse is no word against a rule', () => {
     expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
   });
 
+  it('whose end goes before what the rule has under way', async () => {
+    await world.open([frost], pump({ deadlineMs: 5_000 }));
+    void world.bench.pulse('pump', 5_000);
+    await world.bench.clock.advance(4_000);
+    world.bench.fake('pump').beforeWrite = (value) =>
+      value === true ? world.bench.clock.sleep(3_000, new AbortController().signal) : undefined;
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
+    expect(world.bench.control.state('pump')).toMatchObject({ value: true, by: 'rule' });
+  });
+
   it('nor for one that a person has overruled', async () => {
     await world.open([frost], pump());
     await world.after({ frost: 90 });
