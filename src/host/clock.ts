@@ -45,6 +45,17 @@ export const systemClock: Clock = {
   jitter: () => Math.random(),
 };
 
+/** Two clocks read with more than this between them tell nothing. */
+const READ_WITHIN_MS = 5;
+
+/** UTC epoch ms minus ms since boot, now; undefined when something came between the two looks. */
+export function wallOffsetMs(clock: Pick<Clock, 'monotonicMs' | 'wallMs'>): number | undefined {
+  const before = clock.monotonicMs();
+  const wallMs = clock.wallMs();
+  const after = clock.monotonicMs();
+  return after - before > READ_WITHIN_MS ? undefined : Math.round(wallMs - (before + after) / 2);
+}
+
 function boundedDelay(ms: number): number {
   return Math.min(Math.max(ms, 0), LONGEST_TIMER_MS);
 }

@@ -7,7 +7,7 @@
  *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries taken before 12:03
  */
 
-import type { Clock } from '../host/clock.ts';
+import { type Clock, wallOffsetMs } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 import { type Look, MOST_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, type TimeStretch, withSpan } from './boot-offsets.ts';
@@ -21,9 +21,6 @@ export interface TimeSource {
   isSynchronised(): boolean;
   onChange(listener: () => void): () => void;
 }
-
-/** Two clocks read with more than this between them tell nothing. */
-const READ_WITHIN_MS = 5;
 
 export interface BootTimesDeps {
   readonly files: Files;
@@ -101,7 +98,7 @@ export class BootTimes {
   /** Takes over what the clock says now, when it can be believed. Times that were given out stay. Call it when the clock changes. */
   refresh(): void {
     const { clock, timeSync, log } = this.#deps;
-    const offsetMs = timeSync.isSynchronised() ? measureOffset(clock) : undefined;
+    const offsetMs = timeSync.isSynchronised() ? wallOffsetMs(clock) : undefined;
     if (offsetMs === undefined) return;
     const nowMs = Math.floor(clock.monotonicMs());
     const known = this.#current().offsets.at(-1);
@@ -163,6 +160,12 @@ export class BootTimes {
     const frozen = { ...boot, offsets: [...others, offset].sort((a, b) => a.fromMs - b.fromMs) };
     this.#replace(frozen);
     return stretchOf(frozen, offset);
+  }
+
+  /** By what the clock says now these have their times, long before they are on the disk: it may step, or the machine be suspended, until then. */
+  take(entries: readonly { readonly bootId: string; readonly monotonicMs: number }[]): void {
+    this.refresh();
+    for (const { bootId, monotonicMs } of entries) this.hold(bootId, Math.floor(monotonicMs));
   }
 
   /** What was taken up to this moment of a boot is committed or given out: no step of the clock from now on moves it. */
@@ -237,12 +240,4 @@ export class BootTimes {
     this.#boots.replace(by);
     this.#dirty = true;
   }
-}
-
-/** UTC epoch ms minus ms since boot, now; undefined when something came between the two looks. */
-function measureOffset(clock: Clock): number | undefined {
-  const before = clock.monotonicMs();
-  const wallMs = clock.wallMs();
-  const after = clock.monotonicMs();
-  return after - before > READ_WITHIN_MS ? undefined : Math.round(wallMs - (before + after) / 2);
 }

@@ -94,6 +94,7 @@ export class Outbox {
    */
   append(entries: readonly TelemetryEntry[]): Promise<void> {
     this.#rate.add(entries.length);
+    this.#parts.boots.take(entries);
     return this.#commit.append(entries);
   }
 

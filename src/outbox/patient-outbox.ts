@@ -29,7 +29,7 @@ export interface PatientOutboxDeps {
   readonly open: () => Promise<Outbox>;
   readonly timeSync: Pick<TimeSource, 'isSynchronised'>;
   /** Looks at the clock until it is open; what opens it takes over what was seen. */
-  readonly watch: Pick<BootTimes, 'refresh' | 'hold'>;
+  readonly watch: Pick<BootTimes, 'take'>;
 }
 
 /** What is said while nothing has answered. */
@@ -91,7 +91,7 @@ export class PatientOutbox {
     if (this.#outbox !== undefined) return this.#outbox.append(entries);
     if (this.#closing.signal.aborted) return Promise.reject(closedError());
     if (entries.length === 0) return Promise.resolve();
-    this.#watch(entries);
+    this.#deps.watch.take(entries);
     return new Promise((resolve, reject) => {
       this.#waiting.add(entries, resolve, reject);
       this.#boundMemory();
@@ -211,13 +211,6 @@ export class PatientOutbox {
     this.#outbox = outbox;
     this.#opened.resolve(outbox);
     for (const listener of this.#listeners) listener();
-  }
-
-  /** By what the clock says now these have their times, as if they were on the disk: it may step before they are. */
-  #watch(entries: readonly TelemetryEntry[]): void {
-    const { watch } = this.#deps;
-    watch.refresh();
-    for (const { bootId, monotonicMs } of entries) watch.hold(bootId, Math.floor(monotonicMs));
   }
 
   #boundMemory(): void {

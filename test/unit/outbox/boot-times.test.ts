@@ -309,6 +309,22 @@ describe('a clock that steps', () => {
     expect((await drain(outbox)).map(({ ts }) => ts)).toEqual([heldMs, takenMs + 1]);
   });
 
+  it('leaves its time to what was taken before the clock stepped, though it is committed later', async () => {
+    await make();
+    const outbox = await fixture.open();
+    // What comes first after an opening is committed at once.
+    await fixture.commit(outbox, [fixture.entry('a', 0)]);
+    await fixture.clock.advance(1_000);
+    const takenMs = fixture.clock.wallMs();
+    void outbox.append([fixture.entry('a', 1)]);
+    // As after a suspension: the board's own time has stood still.
+    await fixture.clock.advance(10);
+    fixture.clock.stepWall(300_000);
+    const laterMs = fixture.clock.wallMs();
+    await fixture.commit(outbox, [fixture.entry('a', 2)]);
+    expect((await drain(outbox)).map(({ ts }) => ts).slice(1)).toEqual([takenMs, laterMs]);
+  });
+
   it('moves no time of a retry, when a restart comes between the step and values that ran ahead of the clock', async () => {
     await make();
     const first = await fixture.open();
