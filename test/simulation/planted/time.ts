@@ -5,8 +5,8 @@ export const TIME_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a clock that nobody vouches for is believed',
     file: 'outbox/boot-times.ts',
-    old: 'const offsetMs = timeSync.isSynchronised() ? measureOffset(clock) : undefined;',
-    new: 'const offsetMs = measureOffset(clock);',
+    old: 'const offsetMs = timeSync.isSynchronised() ? wallOffsetMs(clock) : undefined;',
+    new: 'const offsetMs = wallOffsetMs(clock);',
     needs: ['no clock battery'],
   },
   {
