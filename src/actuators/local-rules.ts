@@ -108,8 +108,10 @@ export class LocalRules implements Holder {
     const seenAtMs = known?.seenAtMs ?? this.#deps.clock.monotonicMs();
     // What was said before this process knew the rule was said while it stood.
     const overrulings = known === undefined ? 0 : this.#deps.actuators.overrulings(config.set.actuator);
-    // The actuator that it stood on before the restart is gone: this one may be the same under a new name, and is taken back like it.
-    if (on && known === undefined && standing.every(({ actuator }) => this.#stateOf(actuator) === undefined))
+    // The actuator that it stood on before the restart is gone: this one may be the same under a new name, and is taken back like it. What was
+    // restored had this name before.
+    const isKnown = this.#stateOf(config.set.actuator)?.by === 'restore';
+    if (on && known === undefined && !isKnown && standing.every(({ actuator }) => this.#stateOf(actuator) === undefined))
       this.#standing.note(asStanding({ config, isOverruled }));
     return { config, on, isSet, isOverruled, overrulings, mayStand, seenAtMs, cancelWaiting: undefined };
   }

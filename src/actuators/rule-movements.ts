@@ -37,6 +37,8 @@ export interface RuleMovementsDeps {
 
 interface Attempt {
   readonly wish: RuleWish;
+  /** Then it does not begin any more: what has begun goes on to its end. */
+  readonly ended: AbortController;
   cancelRetry: (() => void) | undefined;
   /** Which gate refused it last: what it says may count the seconds. */
   refusedBy: string | undefined;
@@ -63,7 +65,7 @@ export class RuleMovements {
       if (actuator === wish.actuator && (rule === wish.rule || wish.on)) this.#end(attempt);
     }
     const overrulings = this.#deps.actuators.overrulings(wish.actuator);
-    const attempt: Attempt = { wish, cancelRetry: undefined, refusedBy: undefined, overrulings };
+    const attempt: Attempt = { wish, ended: new AbortController(), cancelRetry: undefined, refusedBy: undefined, overrulings };
     this.#attempts.add(attempt);
     void this.#try(attempt);
   }
@@ -98,7 +100,8 @@ export class RuleMovements {
       if (after !== undefined) await after;
       if (!this.#attempts.has(attempt)) return;
       if (this.#isOverruled(attempt)) throw overruled(actuator);
-      await actuators.set(actuator, value, { by: 'rule' }, this.#closing.signal);
+      await actuators.set(actuator, value, { by: 'rule' }, AbortSignal.any([this.#closing.signal, attempt.ended.signal]));
+      if (!this.#attempts.has(attempt)) return;
     } catch (error) {
       // Something else is wanted by now, or the agent stops.
       if (!this.#attempts.has(attempt)) return;
@@ -117,9 +120,9 @@ export class RuleMovements {
   #isOverruled(attempt: Attempt): boolean {
     const { actuator, value } = attempt.wish;
     const overrulings = this.#deps.actuators.overrulings(actuator);
-    const { desired, by } = this.#stateOf(actuator) ?? {};
-    // A try that failed half-way has been a write of ours, and who wants the same says nothing against it.
-    if (by === 'rule' || (speaks(by) && desired === value)) attempt.overrulings = overrulings;
+    const { desired, by, pulsing } = this.#stateOf(actuator) ?? {};
+    // A try that failed half-way has been a write of ours, and who wants the same says nothing against it; a pulse wants nothing for long.
+    if (by === 'rule' || (speaks(by) && pulsing !== true && desired === value)) attempt.overrulings = overrulings;
     return attempt.overrulings !== overrulings;
   }
 
@@ -135,6 +138,7 @@ export class RuleMovements {
 
   #end(attempt: Attempt): void {
     attempt.cancelRetry?.();
+    attempt.ended.abort();
     if (this.#attempts.delete(attempt)) attempt.wish.onDone?.();
   }
 }
