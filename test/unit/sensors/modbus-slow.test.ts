@@ -26,7 +26,7 @@ const fail = (code: 'deadline' | 'modbus-no-answer'): never => {
 /** What a read gives, of a unit of which some answers are lost. @param isLost asked at each request for `count` registers at `address`. */
 function readerOf({ groups, perGroup, perMs, deadlineMs }: Unit, isLost: (address: number, count: number) => boolean) {
   const clock = new FakeClock();
-  let [late, leftMs, failures] = [new AbortController(), 0, 0];
+  let [late, leftMs, failures, failed, changes, before] = [new AbortController(), 0, 0, 0, 0, ''];
   const readRegisters = async (_unit: number, _table: string, address: number, count: number) => {
     const lost = isLost(address, count);
     const needMs = lost ? TIMEOUT_MS : perMs;
@@ -49,10 +49,24 @@ function readerOf({ groups, perGroup, perMs, deadlineMs }: Unit, isLost: (addres
     all: Object.keys(registers),
     read: async (): Promise<readonly string[]> => {
       [late, leftMs] = [new AbortController(), deadlineMs];
-      const given = await (await sensor).read(late.signal).catch(() => []);
-      failures = given.length > 0 ? 0 : failures + 1;
+      const given = await (await sensor).read(late.signal).catch(() => undefined);
+      failures = given !== undefined ? 0 : failures + 1;
+      failed += Number(given === undefined);
+      const refused = (await sensor)
+        .refused?.()
+        .map(({ key }) => key)
+        .toSorted()
+        .join();
+      changes += Number(refused !== before);
+      before = refused ?? '';
       if (failures % REOPEN_AFTER === 0 && failures > 0) sensor = open();
-      return given.map(({ key }) => key);
+      return given?.map(({ key }) => key) ?? [];
+    },
+    /** Reads that failed, and how often what is missing became another, since this was last asked. */
+    told: () => {
+      const told = { failed, changes };
+      [failed, changes] = [0, 0];
+      return told;
     },
   };
 }
@@ -62,6 +76,16 @@ async function givenBy(reads: number, read: () => Promise<readonly string[]>): P
   const given = new Set<string>();
   for (let at = 0; at < reads; at += 1) for (const key of await read()) given.add(key);
   return given;
+}
+
+/** Drawn from a seed. */
+function drawing(seed: number): { readonly next: () => number; readonly oneOf: (...choices: readonly number[]) => number } {
+  let random = seed;
+  const next = (): number => {
+    random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return random / 2_147_483_648;
+  };
+  return { next, oneOf: (...choices) => choices[Math.floor(next() * choices.length)] ?? 0 };
 }
 
 describe('a register of a sound but slow unit', () => {
@@ -94,12 +118,7 @@ describe('a register of a sound but slow unit', () => {
   });
 
   it('is read within a hundred reads and its turn, whatever was silent before, and in each where all fit', async () => {
-    let random = 7;
-    const next = (): number => {
-      random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
-      return random / 2_147_483_648;
-    };
-    const oneOf = (...choices: readonly number[]): number => choices[Math.floor(next() * choices.length)] ?? 0;
+    const { next, oneOf } = drawing(7);
     const starved: string[] = [];
     for (let world = 0; world < 200; world += 1) {
       const unit = {
@@ -123,5 +142,33 @@ describe('a register of a sound but slow unit', () => {
       if (given.size < all.length) starved.push(`${world}: ${JSON.stringify(unit)} without ${all.filter((key) => !given.has(key)).join()}`);
     }
     expect(starved).toEqual([]);
+  });
+
+  it('is read beside dead ones: soon, for ever, in a sensor that works and does not change its mind', async () => {
+    const { oneOf } = drawing(11);
+    const wrong: string[] = [];
+    for (let world = 0; world < 150; world += 1) {
+      const unit = {
+        ...{ groups: oneOf(1, 2, 3, 4), perGroup: oneOf(1, 2, 3, 4, 8) },
+        ...{ perMs: oneOf(300, 400, 600, 700), deadlineMs: oneOf(1_000, 1_500, 2_000, 3_000) },
+      };
+      const size = unit.groups * unit.perGroup;
+      const dead = new Set(Array.from({ length: oneOf(1, 1, 2, 3) }, () => oneOf(...Array(size).keys())));
+      if (dead.size === size) continue;
+      const addresses = [...dead].map((at) => 100 * Math.floor(at / unit.perGroup) + (at % unit.perGroup));
+      const { all, read, told } = readerOf(unit, (address, count) => addresses.some((one) => one >= address && one < address + count));
+      for (let at = 0; at < 40; at += 1) await read();
+      const found = told();
+      const last = new Map(all.map((key, at) => [key, dead.has(at) ? Number.POSITIVE_INFINITY : 0]));
+      let longest = 0;
+      for (let at = 1; at <= 260; at += 1) {
+        for (const key of await read()) last.set(key, at);
+        longest = Math.max(longest, ...[...last.values()].map((lastAt) => at - lastAt));
+      }
+      const { failed, changes } = told();
+      if (found.failed > 10 || longest > 10 || failed > 0 || changes > 10)
+        wrong.push(`${world}: ${JSON.stringify({ ...unit, dead: addresses.join(), found, longest, failed, changes })}`);
+    }
+    expect(wrong).toEqual([]);
   });
 });
