@@ -7,7 +7,7 @@
  * something else. Of two that hold one actuator the one that ends leaves it to the other. What a rule holds, no silence of the platform moves
  * for as long as it sees what it watches: until the next value of that key has to be there, whatever its sensor says of itself.
  * What somebody has said since a rule began, the rule does not go over until it begins anew, after a restart either.
- * Waiting survives nothing: what happened in between nobody knows, and it is counted anew.
+ * Waiting survives nothing: what happened in between nobody knows, and it is counted anew; so it is when three values in a row did not come.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '../host/json.ts';
@@ -16,7 +16,8 @@ import type { ActuatorControl } from './actuator-control.ts';
 import type { Holder } from './no-contact.ts';
 import { afterWord } from './overruling.ts';
 import { RuleMovements, type RuleMovementsDeps } from './rule-movements.ts';
-import { asStanding, conditionHolds, type RuleInForce, type RuleState, seesUntilMs, stopWaiting, watches } from './rule-state.ts';
+import type { RuleInForce, RuleState } from './rule-state.ts';
+import { asStanding, conditionHolds, noteSeen, seesUntilMs, stopWaiting, wait, watches } from './rule-state.ts';
 import { type StandingRule, StandingRules } from './standing-rules.ts';
 
 export interface LocalRulesDeps extends RuleMovementsDeps {
@@ -61,7 +62,7 @@ export class LocalRules implements Holder {
     for (const state of this.#states.values()) {
       const { when, enabled, set } = state.config;
       if (when.sensor !== sensor || when.key !== key) continue;
-      state.seenAtMs = this.#deps.clock.monotonicMs();
+      noteSeen(state, this.#deps.clock);
       if (!enabled) continue;
       this.#noteOverruled(set.actuator);
       this.#judge(state, value);
@@ -136,9 +137,8 @@ export class LocalRules implements Holder {
     } else if (state.on) {
       if (!state.isSet) this.#setAgain(state);
     } else if (state.cancelWaiting === undefined) {
-      const { forMs } = state.config.when;
-      if (forMs === 0) this.#set(state);
-      else state.cancelWaiting = this.#deps.clock.after(forMs, () => this.#set(state));
+      if (state.config.when.forMs === 0) this.#set(state);
+      else wait(state, this.#deps.clock, () => this.#set(state));
     }
   }
 

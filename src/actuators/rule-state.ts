@@ -1,5 +1,6 @@
 /** What is known of one local rule, and what a value of its sensor says of its condition. */
 import type { RuleConfig } from '../config/agent-config.ts';
+import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { StandingRule } from './standing-rules.ts';
 
@@ -50,6 +51,24 @@ export function conditionHolds({ when }: RuleConfig, value: JsonValue, on: boole
 /** Until when the next value has to be there, ms since boot. */
 export function seesUntilMs({ seenAtMs, config }: RuleState): number {
   return seenAtMs + config.nextWithinMs;
+}
+
+/** So many values in a row that do not come are no noise: what the value was meanwhile nobody knows. */
+const MISSED_VALUES = 3;
+
+/** A value has come. What waits for its time is counted anew when too many before it did not come. */
+export function noteSeen(state: RuleState, clock: Clock): void {
+  if (!sawThroughout(state, clock)) stopWaiting(state);
+  state.seenAtMs = clock.monotonicMs();
+}
+
+/** @param onHeld called when the condition has held for its time, and was seen throughout. */
+export function wait(state: RuleState, clock: Clock, onHeld: () => void): void {
+  state.cancelWaiting = clock.after(state.config.when.forMs, () => (sawThroughout(state, clock) ? onHeld() : stopWaiting(state)));
+}
+
+function sawThroughout({ seenAtMs, config }: RuleState, clock: Clock): boolean {
+  return clock.monotonicMs() <= seenAtMs + MISSED_VALUES * config.nextWithinMs;
 }
 
 export function stopWaiting(state: RuleState): void {

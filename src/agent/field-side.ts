@@ -93,8 +93,8 @@ export class FieldSide {
 
   #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
     const isWhole = state !== 'failing' && refused.length === 0;
-    // What waits for a value to hold cannot hold on a sensor that is silent, or that leaves one out.
-    if (!isWhole) this.moving.rules.sensorLost(name);
+    // What waits for a value to hold cannot hold on a sensor that is silent.
+    if (state === 'failing') this.moving.rules.sensorLost(name);
     const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
     const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;
     this.#deps.reportSensor(name, value, !isWhole);

@@ -89,6 +89,29 @@ describe('a local rule', () => {
     expect(told()).toEqual([true]);
   });
 
+  it('waits on while a value or two do not come, and anew when three in a row did not', async () => {
+    const waits = rule({ above: 40, forMs: 8_000 });
+    const rules = start(waits);
+    await values(rules, 41);
+    await clock.advance(2_000);
+    await values(rules, 41, 41);
+    await clock.advance(2_000);
+    await values(rules, 41, 41);
+    expect(told()).toEqual([true]);
+    await values(rules, 39, 41, 41);
+    await clock.advance(2_001);
+    await values(rules, 41, 41, 41, 41, 41, 41, 41);
+    expect(told()).toEqual([true, false]);
+    await values(rules, 41);
+    expect(told()).toEqual([true, false, true]);
+    const last = start({ ...waits, name: 'last' });
+    await values(last, 41, 41, 41);
+    await clock.advance(60_000);
+    expect(told()).toEqual([true, false, true]);
+    await values(last, 41, 41, 41, 41, 41, 41, 41, 41);
+    expect(told()).toEqual([true, false, true, true]);
+  });
+
   it('waits no longer when its sensor is gone, and does not let go of what is on', async () => {
     const rules = start(rule({ above: 40, forMs: 5_000 }));
     await values(rules, 41);

@@ -29,7 +29,7 @@ beforeEach(() => {
   refusal = undefined;
 });
 
-type Over = Omit<Partial<RuleConfig>, 'when'> & { readonly when?: Partial<RuleConfig['when']>; readonly on?: string };
+type Over = Omit<Partial<RuleInForce>, 'when'> & { readonly when?: Partial<RuleConfig['when']>; readonly on?: string };
 
 function hot({ when, on = 'pump', ...rest }: Over = {}): RuleInForce {
   const usual = { name: 'r', enabled: true, set: { actuator: on, value: true }, otherwise: false, nextWithinMs: 1_000 };
@@ -142,10 +142,11 @@ describe('a rule that was on before a restart', () => {
   });
 
   it('sets its actuator once more while its condition holds, and comes back with the hysteresis', async () => {
-    await start(hot({ when: { hysteresis: 10, forMs: 60_000 } }));
+    const slow = hot({ nextWithinMs: 60_000, when: { hysteresis: 10, forMs: 60_000 } });
+    await start(slow);
     await values(50);
     await clock.advance(60_000);
-    await restart(hot({ when: { hysteresis: 10, forMs: 60_000 } }));
+    await restart(slow);
     await values(25);
     expect(outputs).toEqual({ pump: true });
     outputs = {};
@@ -405,7 +406,8 @@ describe('a reload while a rule is on', () => {
 });
 
 describe('a reload while a rule waits', () => {
-  const waiting = (forMs: number, when: Partial<RuleConfig['when']> = {}): RuleInForce => hot({ when: { forMs, ...when } });
+  const waiting = (forMs: number, when: Partial<RuleConfig['when']> = {}): RuleInForce =>
+    hot({ nextWithinMs: 60_000, when: { forMs, ...when } });
   const minutes = async (count: number, value: JsonValue): Promise<void> => {
     for (let at = 0; at < count; at += 1) {
       rules.take('a', 't', value);
