@@ -38,6 +38,8 @@ const NAMED_ITEM = new RegExp(`^[ \\t]*-[ \\t]+["']?--(?:${SECRET_NAMES})["']?[ 
 const ITEM_LINE = /^([ \t]*-[ \t]+)(?!["']?-)\S.*$/;
 /** In YAML it goes to the end of the line, and on in what is indented further. */
 const NAMED_LINE = new RegExp(`^([ \\t]*(?:[#-][ \\t]+)*)((?:${SECRET_NAMES}|${HEADER_NAMES})[ \\t]*:)([ \\t]+(?!["'[{]).*|[ \\t]*)$`, 'i');
+/** Also as Windows writes it: what looks for the end of a line finds it nowhere else. */
+const LINE_END = /\r\n?|\n/;
 /** The token is a segment of every path of the device API. */
 const TOKEN_IN_PATH = /(\/api\/v1\/)(?!provision\b)[^/\s"'?]+/g;
 /** User and password of an address, whatever signs are in them; schemes are short, and a text of hyphens is none. */
@@ -118,7 +120,7 @@ function withoutLines(text: string): string {
   let column: number | undefined;
   let mayBeList = false;
   let isNamed = false;
-  const safe = text.split('\n').map((line) => {
+  const safe = text.split(LINE_END).map((line) => {
     const indent = line.search(/\S/);
     const item = isNamed ? ITEM_LINE.exec(line) : null;
     isNamed = NAMED_ITEM.test(line);

@@ -47,6 +47,10 @@ describe('a secret that nobody has told', () => {
     ['[["Authorization","Bearer abc"],["x","y"]]', '[["Authorization","Bearer [secret]"],["x","y"]]'],
     ['{"m":"no token:","token":"abc"}', '{"m":"no token:","token":"[secret]"}'],
     ['{ password: ",abc", x: "y" }', '{ password: "[secret]", x: "y" }'],
+    ['a:\r\n  password: two words\r\n  b: c\r\n', 'a:\n  password: [secret]\n  b: c\n'],
+    ['password: >-\r\n  two\r\n\r\n  words\r\nb: c', 'password: [secret]\n  [secret]\n\n  [secret]\nb: c'],
+    ['- --token\r\n- two words\r\ntokens:\r\n- abc\r\nb: c', '- --token\n- [secret]\ntokens:\n[secret]\nb: c'],
+    ['password: two words\rb: c', 'password: [secret]\nb: c'],
     ['accessToken: [secret]', 'accessToken: [secret]'],
     ['{"token":"[secret]"}', '{"token":"[secret]"}'],
   ])('is taken out of %s', (text, safe) => expect(redacted(text)).toBe(safe));
