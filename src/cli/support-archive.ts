@@ -48,6 +48,10 @@ const MASK = '[secret]';
 
 /** What follows a JSON text. */
 const MAY_END = /^"\s*(?:[,}\]]|$)/;
+/** What stands between two JSON texts, with their quotes. */
+const BETWEEN = /^"(?:[\s,:{}[\]\d.+-]|true|false|null|e)*"$/i;
+/** A value in quotes, and what comes behind one. */
+const ENDED_VALUE = /^".*"[\s,;.)}\]]?$/s;
 
 /** What is replaced: all, the name and what follows it, the quote that ends the name, the value; where, and in what. */
 type Match = [all: string, name: string, quoteOfName: string | undefined, value: string, offset: number, text: string];
@@ -95,7 +99,10 @@ function masked(...[, name, quoteOfName, value]: Match): string {
   return `${name}${quote}${schemeOf(value)}${MASK}${quote}`;
 }
 
-/** A quote after `token:` may be the end of the text that it stands in, with nothing to mask: the quotes before it in its line tell. */
+/**
+ * A quote after `token:` may be the end of the text that it stands in, with nothing to mask: the quotes before it in its line tell. As one of
+ * them may be a sign for inches, what looks like a value all the same is masked.
+ */
 function unlessEnded(): typeof masked {
   let [countedTo, isWithin] = [0, false];
   return (all, name, quoteOfName, value, offset, text) => {
@@ -107,7 +114,8 @@ function unlessEnded(): typeof masked {
       if (sign === '\n') isWithin = false;
     }
     countedTo = valueAt;
-    return isWithin ? all : masked(all, name, quoteOfName, value, offset, text);
+    const isValue = !BETWEEN.test(value) && ENDED_VALUE.test(text.slice(valueAt, valueAt + value.length + 1));
+    return isWithin && !isValue ? all : masked(all, name, quoteOfName, value, offset, text);
   };
 }
 

@@ -51,6 +51,11 @@ describe('a secret that nobody has told', () => {
     ['password: >-\r\n  two\r\n\r\n  words\r\nb: c', 'password: [secret]\n  [secret]\n\n  [secret]\nb: c'],
     ['- --token\r\n- two words\r\ntokens:\r\n- abc\r\nb: c', '- --token\n- [secret]\ntokens:\n[secret]\nb: c'],
     ['password: two words\rb: c', 'password: [secret]\nb: c'],
+    ...[',abc', '}abc', ']abc', ', a b'].flatMap((secret) => [
+      [`a pipe of 5" has password: "${secret}" set`, 'a pipe of 5" has password: "[secret]" set'],
+      [`{ x: 'a " b', password: "${secret}" }`, `{ x: 'a " b', password: "[secret]" }`],
+      [`  more", password: "${secret}", pin: "${secret}"}`, '  more", password: "[secret]", pin: "[secret]"}'],
+    ]),
     ['accessToken: [secret]', 'accessToken: [secret]'],
     ['{"token":"[secret]"}', '{"token":"[secret]"}'],
   ])('is taken out of %s', (text, safe) => expect(redacted(text)).toBe(safe));
@@ -66,6 +71,10 @@ describe('a secret that nobody has told', () => {
     '{"m":"a token:","n":"b"}',
     '{"m":"a token: ",\n  "n":"b"}',
     '{"m":"password="}',
+    '{"m":"a token:"," n":"b"}',
+    '[{"m":"a token:"}, {"":[true,-1.5e3,null,""]}]',
+    '{m: "a token:", n: "b"}',
+    '"give the token:", then "take it"',
     'provision: 4',
     'file:///lib/getty@tty1',
     'key: 5',
