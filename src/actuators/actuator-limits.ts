@@ -97,10 +97,13 @@ export function neededHistory({ limits }: ActuatorSettings, history: SwitchHisto
   return isSame ? before : { changedAtMs, switchedOnAtMs };
 }
 
-/** The history where a mark tells that it went on: what an earlier process could not write of it any more is counted all the same. */
-export function withMark(history: SwitchHistory, onSinceMs: number | undefined): SwitchHistory {
+/**
+ * The history where a mark tells that it went on: what an earlier process could not write of it any more is counted all the same. When it went on
+ * before this boot nobody knows, nor whether it did.
+ */
+export function withMark(history: SwitchHistory, onSinceMs = -1): SwitchHistory {
   const { changedAtMs = onSinceMs, switchedOnAtMs } = history;
-  if (onSinceMs === undefined || changedAtMs === undefined || switchedOnAtMs.some((atMs) => atMs >= onSinceMs)) return history;
+  if (onSinceMs < 0 || switchedOnAtMs.some((atMs) => atMs >= onSinceMs)) return history;
   return { changedAtMs: Math.max(changedAtMs, onSinceMs), switchedOnAtMs: [...switchedOnAtMs, onSinceMs] };
 }
 

@@ -208,6 +208,17 @@ describe('what has a longest time on and a supply of its own', () => {
     expect(shown()).toBe(false);
   });
 
+  it.each(['finds it on', 'finds it off'])('has not been switched for any limit where the boot %s', async (how) => {
+    const limits = { longestOnMs: 60_000, leastOffMs: 20_000, mostSwitchesPerHour: 1 };
+    const heater = relaySettings('heater', { ownSupply: true, limits });
+    bench.fake('heater').shown = how === 'finds it on';
+    await restarted(heater);
+    expect(await bench.set('heater', true)).toBe('moved');
+    await bench.set('heater', false);
+    await bench.clock.advance(20_000);
+    expect(await bench.set('heater', true)).toBe('actuators/too-many-switches');
+  });
+
   it('counts from the start where a later process of the boot finds it on, and from its mark where it was left', async () => {
     await bench.open(HEATER);
     await bench.control.close();
