@@ -3,11 +3,13 @@
  * without a battery-backed clock it is wrong at boot and steps later.
  */
 import { readFileSync } from 'node:fs';
+import { uptime } from 'node:os';
+import { TimeSinceBoot } from './time-since-boot.ts';
 
 export interface Clock {
   /** Names this boot of the kernel: monotonic times of one boot id can be compared with each other, across processes. */
   readonly bootId: string;
-  /** Milliseconds since boot (CLOCK_MONOTONIC), with a fraction; never steps, never goes back. */
+  /** Milliseconds since boot, suspension included (as CLOCK_BOOTTIME), with a fraction; never goes back. */
   monotonicMs(): number;
   /** UTC epoch milliseconds, whole; may be wrong until the clock is synchronised, and may step either way. */
   wallMs(): number;
@@ -22,10 +24,13 @@ export interface Clock {
 /** setTimeout fires at once for delays past 2^31 - 1 ms (24.8 days). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+const awakeMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+const sinceBoot = new TimeSinceBoot({ awakeMs, wallMs: Date.now, uptimeMs: () => uptime() * 1_000 });
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   bootId: readBootId(),
-  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
+  monotonicMs: () => sinceBoot.ms(),
   wallMs: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {

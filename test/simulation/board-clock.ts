@@ -54,8 +54,8 @@ export class BoardClock implements Clock {
 
   after(ms: number, callback: () => void): () => void {
     if (this.#isDead) return () => {};
-    // As Node's timers do: whole milliseconds, and at least one.
-    const dueMs = this.monotonicMs() + Math.max(1, Math.trunc(ms));
+    // As Node's timers do: whole milliseconds, at least one, and only while the board is awake.
+    const dueMs = this.#awakeMs() + Math.max(1, Math.trunc(ms));
     let cancelTimer = (): void => {};
     const cancel = (): void => {
       this.#timers.delete(cancel);
@@ -63,7 +63,7 @@ export class BoardClock implements Clock {
     };
     const arm = (): void => {
       const sleeps = this.#boot.sleeps.length;
-      cancelTimer = this.#timeline.after(Math.max(0, dueMs - this.monotonicMs()), () => {
+      cancelTimer = this.#timeline.after(Math.max(0, dueMs - this.#awakeMs()), () => {
         // What the board slept is still to come.
         if (this.#boot.sleeps.length !== sleeps) {
           void this.#boot.awake().then(() => this.#timers.has(cancel) && arm());
@@ -76,6 +76,10 @@ export class BoardClock implements Clock {
     this.#timers.add(cancel);
     arm();
     return cancel;
+  }
+
+  #awakeMs(): number {
+    return this.#boot.awakeUntil(this.#timeline.nowMs);
   }
 
   /** The process is gone: none of its timers fires any more. */

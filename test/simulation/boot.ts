@@ -1,11 +1,8 @@
 /**
- * One boot of the board: its own time begins with it, and stands still while the board is suspended. Then nothing reaches the agent, and none of
- * its timers runs on: with the end of the sleep it goes on as if no time had passed, and only the wall clock knows better.
+ * One boot of the board: its own time begins with it, and goes on while the board is suspended. Then nothing reaches the agent, and none of its
+ * timers runs on: they count what it is awake.
  */
 import type { Timeline } from './timeline.ts';
-
-/** Who reads the clock may take the next whole ms for it. */
-const ROUNDED_MS = 1;
 
 interface Sleep {
   readonly fromMs: number;
@@ -49,15 +46,18 @@ export class Boot {
 
   /** What its clock shows at that moment of the world. */
   monotonicAt(atMs: number): number {
-    let sleptMs = 0;
-    for (const { fromMs, untilMs } of this.sleeps) if (atMs > fromMs) sleptMs += Math.min(atMs, untilMs) - fromMs;
-    return Boot.MONOTONIC_BEGINS_MS + atMs - this.bootedAtMs - sleptMs;
+    return Boot.MONOTONIC_BEGINS_MS + atMs - this.bootedAtMs;
   }
 
-  /** When it showed that, in the world's time; of what it showed all through a sleep, the beginning. */
+  /** For how long it was awake until that moment of the world, ms. */
+  awakeUntil(atMs: number): number {
+    let sleptMs = 0;
+    for (const { fromMs, untilMs } of this.sleeps) if (atMs > fromMs) sleptMs += Math.min(atMs, untilMs) - fromMs;
+    return atMs - this.bootedAtMs - sleptMs;
+  }
+
+  /** When it showed that, in the world's time. */
   trueTimeOf(monotonicMs: number): number {
-    let atMs = this.bootedAtMs + monotonicMs - Boot.MONOTONIC_BEGINS_MS;
-    for (const { fromMs, untilMs } of this.sleeps) if (atMs > fromMs + ROUNDED_MS) atMs += untilMs - fromMs;
-    return atMs;
+    return this.bootedAtMs + monotonicMs - Boot.MONOTONIC_BEGINS_MS;
   }
 }

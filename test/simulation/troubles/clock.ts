@@ -21,16 +21,11 @@ export const CLOCK_TROUBLES: readonly Trouble[] = [
 /** Comes only where it is asked for: too few worlds have had it. */
 export const RARE_CLOCK_TROUBLES: readonly Trouble[] = [{ name: 'suspended', weight: 1, befall: suspended }];
 
-/**
- * Its own clock stands still, what it had under way on the line is lost, and all its timers are late. Not while the disk may keep the outbox
- * from being opened: nobody notes then when the clock stepped, and what waits in memory follows the step.
- */
+/** What it had under way on the line is lost, and all its timers are late. */
 function suspended(stroke: Stroke): void {
   const { world, chance } = stroke;
   const ms = within(stroke, chance.magnitude(SECOND_MS, HOUR_MS));
-  const { nowMs } = world.timeline;
-  const isDiskWell = world.diskTroubles.within(nowMs - MINUTE_MS, nowMs) === 0;
-  if (ms === 0 || world.life?.agent === undefined || !isDiskWell || !world.boots.suspend(ms)) return;
+  if (ms === 0 || world.life?.agent === undefined || !world.boots.suspend(ms)) return;
   world.story.tell(`the board is suspended, for ${Math.round(ms / SECOND_MS)} s`);
   world.timeline.after(ms, () => world.story.tell('the board goes on'));
 }
