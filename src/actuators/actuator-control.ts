@@ -189,7 +189,7 @@ export class ActuatorControl {
   #newSlot(settings: ActuatorSettings, driver: ActuatorDriver): ActuatorSlot {
     const { clock, memory } = this.#deps;
     const { name } = settings;
-    const record = new PinRecord({ settings, clock, history: memory.historyOf(name), onSinceMs: memory.leftMark(settings)?.sinceMs });
+    const record = new PinRecord({ settings, clock, history: memory.historyOf(name), left: memory.leftMark(settings) });
     const onDue = (): void => this.#offTimes.update(this.#slot(name));
     return new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue });
   }

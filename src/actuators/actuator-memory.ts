@@ -7,8 +7,8 @@ import { type ActuatorSettings, type ActuatorValue, hasMemory, isActive } from '
 import type { SwitchHistory } from './actuator-limits.ts';
 import type { DesiredStates } from './desired-states.ts';
 import type { KeptPulses } from './kept-pulses.ts';
-import type { OnMark, PinRecord } from './pin-record.ts';
-import { NOT_UNDERSTOOD, type PulseMarks } from './pulse-marks.ts';
+import type { PinRecord } from './pin-record.ts';
+import { NOT_UNDERSTOOD, type OnMark, type PulseMarks } from './pulse-marks.ts';
 
 export interface ActuatorMemoryDeps {
   readonly desired: DesiredStates;
@@ -21,12 +21,12 @@ const NO_HISTORY: SwitchHistory = { changedAtMs: undefined, switchedOnAtMs: [] }
 
 export class ActuatorMemory {
   readonly #deps: ActuatorMemoryDeps;
-  /** Whose mark is there, of this process or an earlier one, and whether it says pulse; undefined where it may be there and say anything. */
-  readonly #marked: Map<string, boolean | undefined>;
+  /** Whose mark is there, of this process or an earlier one, and what it says; undefined where it may be there and say anything. */
+  readonly #marked: Map<string, OnMark | undefined>;
 
   constructor(deps: ActuatorMemoryDeps) {
     this.#deps = deps;
-    this.#marked = new Map([...deps.pulseMarks.left].map(([name, { pulse }]) => [name, pulse]));
+    this.#marked = new Map(deps.pulseMarks.left);
   }
 
   historyOf(name: string): SwitchHistory {
@@ -65,10 +65,11 @@ export class ActuatorMemory {
 
   /** Before it goes on. @throws AgentError `actuators/not-marked` (retry): whoever comes after this process would not know of it. */
   mark({ mark, settings: { name } }: PinRecord): void {
-    if (mark === undefined || this.#marked.get(name) === mark.pulse) return;
+    const known = this.#marked.get(name);
+    if (mark === undefined || (known?.pulse === mark.pulse && known.wasOn === mark.wasOn)) return;
     try {
       this.#deps.pulseMarks.set(name, mark);
-      this.#marked.set(name, mark.pulse);
+      this.#marked.set(name, mark);
     } catch (cause) {
       // A full folder takes the name and not what belongs into it, and an empty mark says pulse to whoever reads it.
       this.#marked.set(name, undefined);

@@ -1,6 +1,6 @@
 /** Switches off at the end of a pulse and of the longest time on, whoever switched on, and however often it was told to stay on. */
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorValue, isActive, offValue } from './actuator.ts';
+import { type ActuatorValue, offValue } from './actuator.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
 import type { ActuatorSlot } from './actuator-slot.ts';
 import type { SafeStates } from './safe-states.ts';
@@ -19,8 +19,6 @@ interface Armed {
 export class OffTimes {
   readonly #deps: OffTimesDeps;
   readonly #armed = new Map<ActuatorSlot, Armed>();
-  /** Known to have been on since they were last known to be off. */
-  readonly #seenOn = new Set<ActuatorSlot>();
 
   constructor(deps: OffTimesDeps) {
     this.#deps = deps;
@@ -29,9 +27,6 @@ export class OffTimes {
   /** To be told of every change. */
   update(slot: ActuatorSlot): void {
     const off = offValue(slot.settings);
-    const { value, mayBeOn } = slot.record;
-    if (!mayBeOn) this.#seenOn.delete(slot);
-    else if (value !== undefined && isActive(value)) this.#seenOn.add(slot);
     // Where off is wanted and refused, it is being tried again already.
     const dueMs = slot.record.refusesOff ? undefined : slot.record.offDueMs;
     const armed = this.#armed.get(slot);
@@ -64,12 +59,8 @@ export class OffTimes {
     if (pulsing) return void safeStates.set(slot, value, 'end of a pulse', by);
     // It is not to begin again because a gateway restarts, nor by the rule that had switched it on.
     memory.wished(slot.record, value);
-    if (this.#wasOn(slot)) slot.record.overrulings += 1;
+    // Behind a mute bus, or before this boot, nobody knows for how long: a rule goes on trying once it is known to be off.
+    if (slot.record.wasOn) slot.record.overrulings += 1;
     void safeStates.set(slot, value, 'longest time on');
-  }
-
-  /** Behind a mute bus, or before this boot, nobody knows for how long: a rule goes on trying once it is known to be off. */
-  #wasOn(slot: ActuatorSlot): boolean {
-    return this.#seenOn.has(slot) && (slot.record.mark?.sinceMs ?? 0) >= 0;
   }
 }

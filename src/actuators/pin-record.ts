@@ -9,6 +9,7 @@
 import type { Clock } from '../host/clock.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, speaks, type Writer } from './actuator.ts';
 import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
+import type { OnMark } from './pulse-marks.ts';
 
 /** One pulse; the end of another is none of its business. */
 export interface Pulse {
@@ -23,19 +24,12 @@ export interface Claim {
   readonly pulse: Pulse | undefined;
 }
 
-/** What must outlive the process, so that someone else switches off in its place. */
-export interface OnMark {
-  /** When it first may have been on, ms since boot. */
-  readonly sinceMs: number;
-  readonly pulse: boolean;
-}
-
 export interface PinRecordDeps {
   readonly settings: ActuatorSettings;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly history: SwitchHistory;
-  /** Of an earlier process: since when it may have been on. */
-  readonly onSinceMs?: number | undefined;
+  /** Of an earlier process. */
+  readonly left?: OnMark | undefined;
 }
 
 export class PinRecord {
@@ -51,6 +45,7 @@ export class PinRecord {
   #history: SwitchHistory;
   /** When it first may have been on; undefined while it is known to be off. */
   #onSinceMs: number | undefined;
+  #wasOn: boolean;
   #pulse: Pulse | undefined;
   #pulseEndsAtMs: number | undefined;
   /** Those that somebody waits for, and those that are with the hardware. */
@@ -59,11 +54,12 @@ export class PinRecord {
   #lastBegun: Claim | undefined;
   #lastBegunAtMs = 0;
 
-  constructor({ settings, clock, history, onSinceMs }: PinRecordDeps) {
+  constructor({ settings, clock, history, left }: PinRecordDeps) {
     this.settings = settings;
     this.#clock = clock;
-    this.#history = neededHistory(settings, withMark(history, onSinceMs), history);
-    this.#onSinceMs = onSinceMs ?? clock.monotonicMs();
+    this.#history = neededHistory(settings, withMark(history, left?.sinceMs), history);
+    this.#onSinceMs = left?.sinceMs ?? clock.monotonicMs();
+    this.#wasOn = left?.wasOn ?? false;
   }
 
   get state(): ActuatorState {
@@ -115,6 +111,11 @@ export class PinRecord {
     return this.#value === undefined || isActive(this.#value) || [...this.#begun].some(({ value }) => isActive(value));
   }
 
+  /** Whether it was known to be on since it was last known to be off; what began before this boot began nobody knows when. */
+  get wasOn(): boolean {
+    return this.#wasOn && (this.#onSinceMs ?? 0) >= 0;
+  }
+
   /** Whether it may be on, or is about to be switched on. */
   get mayBeActive(): boolean {
     return this.mayBeOn || [...this.#claims].some(({ value }) => isActive(value));
@@ -137,7 +138,7 @@ export class PinRecord {
   get mark(): OnMark | undefined {
     const pulse = this.#pulse !== undefined || [...this.#claims].some((claim) => claim.pulse !== undefined);
     if (!this.mayBeActive || (!pulse && this.settings.limits.longestOnMs === undefined)) return undefined;
-    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse };
+    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse, ...(this.wasOn && !pulse ? { wasOn: true } : {}) };
   }
 
   /** From here on it counts as active, when the value is. */
@@ -237,6 +238,7 @@ export class PinRecord {
   #judge(): void {
     if (this.mayBeOn) this.#onSinceMs ??= this.#clock.monotonicMs();
     else this.#onSinceMs = undefined;
+    this.#wasOn = this.mayBeOn && (this.#wasOn || (this.#value !== undefined && isActive(this.#value)));
     if (this.#pulse !== undefined && (!this.mayBeOn || this.#isPulseOvertaken)) this.#setPulse(undefined);
   }
 

@@ -10,7 +10,15 @@ import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import type { OnMark } from './pin-record.ts';
+
+/** What must outlive the process, so that someone else switches off in its place. */
+export interface OnMark {
+  /** When it first may have been on, ms since boot. */
+  readonly sinceMs: number;
+  readonly pulse: boolean;
+  /** Whether it was known to be on since then: what was tried may have moved nothing. */
+  readonly wasOn?: boolean;
+}
 
 export interface PulseMarksOptions {
   readonly files: Files;
@@ -84,7 +92,7 @@ async function readMark(files: Files, path: string, bootId: string): Promise<OnM
   try {
     const json = parseJson((await readWhole(files, path))?.toString('utf8') ?? '');
     if (!isJsonObject(json) || json.bootId !== bootId || typeof json.sinceMs !== 'number') return NOT_UNDERSTOOD;
-    return { sinceMs: json.sinceMs, pulse: json.pulse !== false };
+    return { sinceMs: json.sinceMs, pulse: json.pulse !== false, ...(json.wasOn === true ? { wasOn: true } : {}) };
   } catch {
     return NOT_UNDERSTOOD;
   }

@@ -27,7 +27,7 @@ async function open(bootId = 'boot-1'): Promise<void> {
 
 function pin(changes: Partial<ActuatorSettings> = {}): PinRecord {
   const settings = relaySettings('pin', changes);
-  const record = new PinRecord({ settings, clock, history: memory.historyOf('pin'), onSinceMs: memory.leftMark(settings)?.sinceMs });
+  const record = new PinRecord({ settings, clock, history: memory.historyOf('pin'), left: memory.leftMark(settings) });
   record.learn(false);
   return record;
 }
@@ -54,12 +54,12 @@ it('a switching on that only its mark tells of counts for the limits, and one th
   await open();
   const after = new PinRecord({
     ...{ settings: relaySettings('pin', { limits }), clock, history: memory.historyOf('pin') },
-    onSinceMs: memory.leftMark({ name: 'pin', limits: {} })?.sinceMs,
+    left: memory.leftMark({ name: 'pin', limits: {} }),
   });
   expect(memory.historyOf('pin').switchedOnAtMs).toEqual([]);
   expect(after.history).toEqual(before.history);
   const told = { changedAtMs: 900, switchedOnAtMs: [100, 900] };
-  const both = new PinRecord({ settings: relaySettings('pin', { limits }), clock, history: told, onSinceMs: 890 });
+  const both = new PinRecord({ settings: relaySettings('pin', { limits }), clock, history: told, left: { sinceMs: 890, pulse: false } });
   expect(both.history).toEqual(told);
 });
 
@@ -208,6 +208,24 @@ describe('a mark', () => {
     record.giveBack(person);
     memory.update(record);
     expect(markText()).toMatchObject({ pulse: false });
+  });
+
+  it('says whether it has been on, and no more often than that changes', async () => {
+    const record = pin({ limits: { longestOnMs: 1_000 } });
+    const claim = record.claim(true);
+    memory.mark(record);
+    record.begin(claim);
+    memory.update(record);
+    expect(markText()).not.toHaveProperty('wasOn');
+    record.took(claim);
+    memory.update(record);
+    expect(markText()).toMatchObject({ sinceMs: 10_000, wasOn: true });
+    const written = files.changes.length;
+    record.lose('no answer');
+    memory.update(record);
+    expect(files.changes.length).toBe(written);
+    await open();
+    expect(memory.leftMark({ name: 'pin', limits: {} })).toEqual({ sinceMs: 10_000, pulse: false, wasOn: true });
   });
 
   it('that cannot be made keeps a pin from going on, and none that is on from being told of', () => {

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { type Claim, PinRecord, type Pulse } from '../../../src/actuators/pin-record.ts';
+import type { OnMark } from '../../../src/actuators/pulse-marks.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -14,8 +15,8 @@ beforeEach(() => {
   clock = new FakeClock({ monotonicMs: 1_000 });
 });
 
-function record(changes: Partial<ActuatorSettings> = {}, onSinceMs?: number): PinRecord {
-  return new PinRecord({ settings: relaySettings('pin', changes), clock, history: NONE, onSinceMs });
+function record(changes: Partial<ActuatorSettings> = {}, left?: OnMark): PinRecord {
+  return new PinRecord({ settings: relaySettings('pin', changes), clock, history: NONE, left });
 }
 
 /** Known to be off since now. */
@@ -173,7 +174,7 @@ describe('the time on of a pin', () => {
     pin.begin(claim);
     await clock.advance(500);
     pin.took(claim);
-    expect([pin.offDueMs, pin.mark]).toEqual([12_000, { sinceMs: 2_000, pulse: false }]);
+    expect([pin.offDueMs, pin.mark]).toEqual([12_000, { sinceMs: 2_000, pulse: false, wasOn: true }]);
     await clock.advance(500);
     pin.lose('bus busy');
     pin.learn(true);
@@ -185,9 +186,24 @@ describe('the time on of a pin', () => {
   });
 
   it('is counted from an earlier process’s mark, or from now where nobody knows', () => {
-    expect(record(limits, 400).offDueMs).toBe(10_400);
+    expect(record(limits, { sinceMs: 400, pulse: false }).offDueMs).toBe(10_400);
     expect(record(limits).offDueMs).toBe(11_000);
     expect(record().offDueMs).toBeUndefined();
+  });
+
+  it('is known to have been, also by an earlier process of this boot, until it is known to be off', () => {
+    for (const left of [undefined, { sinceMs: 0, pulse: false }, { sinceMs: -1, pulse: false, wasOn: true }]) {
+      const pin = record(limits, left);
+      expect([pin.wasOn, pin.mark?.wasOn]).toEqual([false, undefined]);
+      pin.learn(true);
+      expect([pin.wasOn, pin.mark?.wasOn]).toEqual(left?.sinceMs === -1 ? [false, undefined] : [true, true]);
+    }
+    const pin = record(limits, { sinceMs: 400, pulse: false, wasOn: true });
+    pin.lose('no answer');
+    expect([pin.wasOn, pin.mark]).toEqual([true, { sinceMs: 400, pulse: false, wasOn: true }]);
+    pin.learn(false);
+    pin.lose('no answer');
+    expect([pin.wasOn, pin.mark]).toEqual([false, { sinceMs: 1_000, pulse: false }]);
   });
 
   it('leaves no mark where nobody has to switch off', () => {

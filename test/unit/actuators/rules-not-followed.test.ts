@@ -170,13 +170,27 @@ describe('in a silence, what a rule holds', () => {
 });
 
 describe('after a restart', () => {
-  it('the longest time on that ended while the agent was down is a word against the rule', async () => {
-    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS }, ownSupply: true });
+  it.each(['can', 'cannot'])(
+    'the longest time on of what %s be asked, ended while the agent was down, is a word against the rule',
+    async (how) => {
+      if (how === 'cannot') (world.bench.fake('pump') as { read: unknown }).read = undefined;
+      const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS }, ownSupply: true });
+      await world.open([frost], settings);
+      await world.after({ frost: 90 }, 8 * MINUTE_MS);
+      await world.kill(5 * MINUTE_MS, [frost], settings);
+      expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(false);
+      expect(world.stored).toMatchObject([{ overruled: true }]);
+    },
+  );
+
+  it('the longest time on of what was tried in vain before is none', async () => {
+    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS } });
+    world.isMute = true;
     await world.open([frost], settings);
     await world.after({ frost: 90 }, 8 * MINUTE_MS);
     await world.kill(5 * MINUTE_MS, [frost], settings);
-    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(false);
-    expect(world.stored).toMatchObject([{ overruled: true }]);
+    world.isMute = false;
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(true);
   });
 
   it('what was on for nobody knows how long when the board begins is none', async () => {
