@@ -82,30 +82,32 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
       return fault;
     }
   };
-  /** Once more, when it has its answer otherwise. */
+  /** Once more, where it had its answer before. */
   const askTwice = async (group: PollingGroup, round: Round): Promise<readonly Outcome[] | AgentError> => {
     const given = await ask(group, round);
-    if (plan.doubtOf(group) !== undefined || !isSilence(given) || round.signal.aborted) return given;
+    if (isDoubtful(group) || !isSilence(given) || round.signal.aborted) return given;
     const again = await ask(group, round);
     return again === tooLate ? given : again;
   };
   const readGroup = async (group: PollingGroup, round: Round): Promise<Given> => {
-    const wasInDoubt = plan.doubtOf(group) !== undefined;
+    const wasDoubtful = isDoubtful(group);
     const given = await askTwice(group, round);
     if (!(given instanceof AgentError)) return { outcomes: given, next: [group] };
     if (!isSilence(given)) return await readRefused(group, round, given);
-    if (given === tooLate || !round.answered) return notGiven(group, given);
+    // Of a unit that gives nothing else the halves are asked only where the whole may be what it does not give.
+    if (given === tooLate || (!round.answered && !plan.isUnproven(group))) return notGiven(group, given);
     plan.silent(group, given);
-    const { outcomes, next } = round.signal.aborted
-      ? { ...notGiven(group, given), next: partsOf(group) }
-      : await readSilent(group, round, given);
-    // Silent in one read may be noise.
-    return { outcomes, next: wasInDoubt ? next : [group] };
+    if (group.keys.length === 1) return notGiven(group, given);
+    const halves = await readHalves(group, round);
+    if (wasDoubtful) return halves;
+    // Silent in one read may be noise: asked for as a whole once more, though its halves have answered.
+    plan.silent(group, given);
+    return { outcomes: halves.outcomes, next: [group] };
   };
+  const isDoubtful = (group: PollingGroup): boolean => plan.doubtOf(group) !== undefined || plan.isUnproven(group);
   const partsOf = (group: PollingGroup): readonly PollingGroup[] => (group.keys.length === 1 ? [group] : plan.halvesOf(group));
-  /** Asked for by its halves, once each. */
-  const readSilent = async (group: PollingGroup, round: Round, silence: AgentError): Promise<Given> => {
-    if (group.keys.length === 1) return notGiven(group, silence);
+  /** Once each. */
+  const readHalves = async (group: PollingGroup, round: Round): Promise<Given> => {
     const halves: Given[] = [];
     for (const half of plan.halvesOf(group)) {
       const given = round.signal.aborted ? tooLate : await ask(half, round);
@@ -116,21 +118,19 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
         halves.push({ ...notGiven(half, given), next: given === tooLate ? [half] : partsOf(half) });
       }
     }
-    const outcomes = halves.flatMap((half) => half.outcomes);
-    if (failuresOf(outcomes) > 0) return { outcomes, next: halves.flatMap((half) => half.next) };
-    plan.silent(group, silence);
-    return { outcomes, next: [group] };
+    return joinedOf(halves);
   };
   /** Asked for by its halves, and so on. */
   const readRefused = async (group: PollingGroup, round: Round, fault: AgentError): Promise<Given> => {
     if (group.keys.length === 1 || round.signal.aborted) return notGiven(group, round.signal.aborted ? tooLate : fault);
     const halves: Given[] = [];
     for (const half of plan.halvesOf(group)) halves.push(round.signal.aborted ? notGiven(half, tooLate) : await readGroup(half, round));
-    const outcomes = halves.flatMap((half) => half.outcomes);
+    const { outcomes, next } = joinedOf(halves);
     const failures = failuresOf(outcomes);
-    // Not for a fault that has passed, or is of all.
-    const isOfSome = fault.recovery === 'drop' || (failures > 0 && failures < outcomes.length);
-    return { outcomes, next: isOfSome ? halves.flatMap((half) => half.next) : [group] };
+    // Not for a fault that has passed, or is of all; what there was no time for may be of either kind.
+    const isOfSome =
+      failures > 0 && (failures < outcomes.length || outcomes.some((outcome) => 'fault' in outcome && outcome.fault === tooLate));
+    return { outcomes, next: isOfSome || fault.recovery === 'drop' ? next : [group] };
   };
   /** @throws AgentError when nothing answers: the unit's own silence. */
   const lookForSign = async (signs: readonly PollingGroup[], round: Round): Promise<readonly Outcome[]> => {
@@ -199,8 +199,12 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
       if (begun.turn !== undefined && !round.answered) return [];
       const given = sorted(outcomes);
       for (const [key, left] of late) left > 0 ? late.set(key, left - 1) : late.delete(key);
-      for (const { key, fault } of given.refused) if (fault === tooLate && begun.turn === undefined) late.set(key, IN_TIME_READS);
-      const missing = given.refused.filter(({ fault }) => fault !== tooLate);
+      // What the turn of another left no time for is neither given nor missing anew.
+      const missing = given.refused.flatMap((one) => {
+        if (one.fault !== tooLate) return [one];
+        if (begun.turn === undefined) late.set(one.key, IN_TIME_READS);
+        return refused.filter(({ key, fault }) => begun.turn !== undefined && key === one.key && fault !== tooLate);
+      });
       const others = [...late.keys()].filter((key) => missing.every((one) => one.key !== key));
       refused = [...missing, ...others.map((key) => ({ key, fault: tooLate }))];
       const readings = new Map(given.readings.map((reading) => [reading.key, reading]));
@@ -219,6 +223,10 @@ function isOfRequest(fault: unknown): fault is AgentError {
 
 function notGiven(group: PollingGroup, fault: AgentError): Given {
   return { outcomes: group.keys.map((key) => ({ key, fault })), next: [group] };
+}
+
+function joinedOf(parts: readonly Given[]): Given {
+  return { outcomes: parts.flatMap(({ outcomes }) => outcomes), next: parts.flatMap(({ next }) => next) };
 }
 
 function failuresOf(outcomes: readonly Outcome[]): number {

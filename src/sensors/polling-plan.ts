@@ -24,8 +24,9 @@ const DEAD_AFTER = 3;
 
 interface Doubt {
   readonly fault: AgentError;
-  /** How often in a row it was silent. */
+  /** In how many reads in a row it was silent. */
   readonly times: number;
+  readonly lastAt: number;
   /** The read from which on it is asked first. */
   readonly dueAt: number;
 }
@@ -37,6 +38,8 @@ export class PollingPlan {
   readonly #doubts = new Map<string, Doubt>();
   /** Keys that were not given although they were asked for alone. */
   readonly #apart = new Set<string>();
+  /** Keys that have answered since they were silent alone. */
+  readonly #answering = new Set<string>();
   /** Of each key, which request was its last. */
   readonly #askedAs = new Map<string, number>();
   #requests = 0;
@@ -44,7 +47,9 @@ export class PollingPlan {
   #turnAt = 0;
   #joinAt = 0;
   #joinAfter = JOIN_AFTER_READS;
-  /** Joined, and not answered as a whole since. */
+  /** Whether what was joined last was split again already. */
+  #isSplitAgain = false;
+  /** Joined, or a part of that, and not answered as a whole since. */
   #unproven = new WeakSet<PollingGroup>();
   /** What is asked next for a sign of life; undefined while the unit answers. */
   #signs: (readonly PollingGroup[])[] | undefined;
@@ -87,6 +92,11 @@ export class PollingPlan {
     return group.keys.length === 1 && this.#timesOf(group) === DEAD_AFTER;
   }
 
+  /** Of several, joined by this plan, and not yet answered as they are. */
+  isUnproven(group: PollingGroup): boolean {
+    return group.keys.length > 1 && this.#unproven.has(group);
+  }
+
   /** It had its time, whatever came of it. */
   asked({ keys }: PollingGroup): void {
     this.#requests += 1;
@@ -99,23 +109,24 @@ export class PollingPlan {
     for (const key of group.keys) {
       this.#doubts.delete(key);
       this.#apart.delete(key);
+      this.#answering.add(key);
     }
   }
 
   /** The unit answered that it does not give this. */
   refused({ keys }: PollingGroup): void {
     this.#signs = undefined;
+    for (const key of keys) this.#doubts.delete(key);
     const [key, ...others] = keys;
-    if (key === undefined || others.length > 0) return;
-    this.#doubts.delete(key);
-    this.#apart.add(key);
+    if (key !== undefined && others.length === 0) this.#apart.add(key);
   }
 
   silent({ keys }: PollingGroup, fault: AgentError): void {
     const [key, ...others] = keys;
     const isAlone = key !== undefined && others.length === 0;
     if (isAlone) this.#apart.add(key);
-    this.#doubt(keys, fault, isAlone ? SELDOM_READS : SOON_READS);
+    // The first time it may be noise, or the unit as a whole.
+    this.#doubt(keys, fault, isAlone && !this.#answering.delete(key) ? SELDOM_READS : SOON_READS);
   }
 
   /** Nothing answers any more. @param group that was silent. */
@@ -146,7 +157,12 @@ export class PollingPlan {
   replace(group: PollingGroup, parts: readonly PollingGroup[]): void {
     if (parts.length === 1) return;
     this.#groups = this.#groups.flatMap((one) => (one === group ? parts : [one]));
-    this.#joinAfter = this.#unproven.has(group) ? Math.min(SELDOM_READS, 2 * this.#joinAfter) : JOIN_AFTER_READS;
+    if (!this.#unproven.has(group)) this.#joinAfter = JOIN_AFTER_READS;
+    else if (!this.#isSplitAgain) {
+      this.#joinAfter = Math.min(SELDOM_READS, 2 * this.#joinAfter);
+      this.#isSplitAgain = true;
+    }
+    if (this.#unproven.has(group)) for (const part of parts) this.#unproven.add(part);
     if (this.#joinAt <= this.#reads) this.#joinAt = this.#reads + this.#joinAfter;
   }
 
@@ -165,10 +181,14 @@ export class PollingPlan {
     const before = new Map(this.#groups.map((group) => [group.keys.join(), group]));
     this.#groups = [...sound.map((group) => before.get(group.keys.join()) ?? group), ...doubtful];
     this.#unproven = new WeakSet(sound.filter((group) => !before.has(group.keys.join())));
+    this.#isSplitAgain = false;
   }
 
   #doubt(keys: readonly string[], fault: AgentError, reads: number): void {
-    for (const key of keys) this.#doubts.set(key, { fault, dueAt: this.#reads + reads, times: (this.#doubts.get(key)?.times ?? 0) + 1 });
+    for (const key of keys) {
+      const { times = 0, lastAt = 0 } = this.#doubts.get(key) ?? {};
+      this.#doubts.set(key, { fault, dueAt: this.#reads + reads, times: times + Number(lastAt < this.#reads), lastAt: this.#reads });
+    }
   }
 
   #timesOf({ keys }: PollingGroup): number {

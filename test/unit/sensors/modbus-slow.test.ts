@@ -11,6 +11,8 @@ import { OF_THIS_MACHINE, sensorConfig } from '../../support/sensor-bench.ts';
 interface Unit {
   readonly groups: number;
   readonly perGroup: number;
+  /** Between two groups. Default 100. */
+  readonly apart?: number;
   /** How long each answer takes. */
   readonly perMs: number;
   readonly deadlineMs: number;
@@ -23,12 +25,17 @@ const fail = (code: 'deadline' | 'modbus-no-answer'): never => {
   throw new AgentError(`hardware/${code}`, 'no answer', { recovery: 'retry' });
 };
 
-/** What a read gives, of a unit of which some answers are lost. @param isLost asked at each request for `count` registers at `address`. */
-function readerOf({ groups, perGroup, perMs, deadlineMs }: Unit, isLost: (address: number, count: number) => boolean) {
+/** What is wrong with a request for `count` registers at `address`: its answer is lost, or it is refused with an exception of that recovery. */
+type Ill = (address: number, count: number) => boolean | 'drop' | 'retry';
+
+/** What a read gives, of a unit of which some answers are lost or refused. */
+function readerOf({ groups, perGroup, apart = 100, perMs, deadlineMs }: Unit, isIll: Ill) {
   const clock = new FakeClock();
   let [late, leftMs, failures, failed, changes, before] = [new AbortController(), 0, 0, 0, 0, ''];
   const readRegisters = async (_unit: number, _table: string, address: number, count: number) => {
-    const lost = isLost(address, count);
+    const ill = isIll(address, count);
+    const lost = ill === true;
+    const recovery = ill === 'drop' ? 'drop' : 'retry';
     const needMs = lost ? TIMEOUT_MS : perMs;
     const takenMs = Math.min(needMs, leftMs);
     await clock.advance(takenMs);
@@ -36,10 +43,11 @@ function readerOf({ groups, perGroup, perMs, deadlineMs }: Unit, isLost: (addres
     if (leftMs === 0 && (lost || takenMs < needMs)) late.abort();
     if (takenMs < needMs) fail('deadline');
     if (lost) fail('modbus-no-answer');
+    if (ill !== false) throw new AgentError('hardware/modbus-exception', 'refused', { recovery });
     return Array.from({ length: count }, () => 1);
   };
   const ports = { modbus: { open: async () => ({ readRegisters }) } } as unknown as Ports; // the only port that it asks
-  const keys = Array.from({ length: groups * perGroup }, (_, at) => 100 * Math.floor(at / perGroup) + (at % perGroup));
+  const keys = Array.from({ length: groups * perGroup }, (_, at) => apart * Math.floor(at / perGroup) + (at % perGroup));
   const registers = Object.fromEntries(keys.map((address) => [`r${address}`, { address }]));
   const config = sensorConfig({ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter' }, registers, maxGap: 4 });
   const deps = { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/state' };
@@ -170,5 +178,76 @@ describe('a register of a sound but slow unit', () => {
         wrong.push(`${world}: ${JSON.stringify({ ...unit, dead: addresses.join(), found, longest, failed, changes })}`);
     }
     expect(wrong).toEqual([]);
+  });
+
+  it('is read beside one that is refused for now, though halving takes more than a read has time for', async () => {
+    for (const bad of [3, 0]) {
+      let lost = 2;
+      const unit = { groups: 4, perGroup: 8, perMs: 480, deadlineMs: 2_000 };
+      const { all, read, told } = readerOf(unit, (address, count) => {
+        if (address === 0 && lost-- > 0) return true;
+        return address <= bad && address + count > bad && 'retry';
+      });
+      for (let at = 0; at < 30; at += 1) await read();
+      told();
+      const times = new Map(all.map((key) => [key, 0]));
+      for (let at = 0; at < 200; at += 1) for (const key of await read()) times.set(key, (times.get(key) ?? 0) + 1);
+      expect(told()).toEqual({ failed: 0, changes: 0 });
+      times.delete(`r${bad}`);
+      expect(Math.min(...times.values())).toBeGreaterThan(80);
+    }
+  });
+
+  it('is not left out for long after two answers were lost, nor after the unit was off, where others take all the time', async () => {
+    for (const lostReads of [1, 10]) {
+      let [isArmed, lost, isOff] = [false, 0, false];
+      const unit = { groups: 12, perGroup: 1, perMs: 200, deadlineMs: 2_000 };
+      const { read } = readerOf(unit, (address) => {
+        if (isArmed && address === 400) [isArmed, lost, isOff] = [false, 2, lostReads > 1];
+        return isOff || lost-- > 0;
+      });
+      for (let at = 0; at < 50; at += 1) await read();
+      isArmed = true;
+      for (let at = 0; at < lostReads + 1; at += 1) await read();
+      isOff = false;
+      expect([...(await givenBy(6, read))]).toContain('r400');
+    }
+  });
+
+  it('costs nothing for long where the unit does not answer what lies between', async () => {
+    for (const ill of [true, 'drop'] as const) {
+      const unit = { groups: 2, perGroup: 1, apart: 5, perMs: 20, deadlineMs: 2_000 };
+      let asked = 0;
+      const { all, read, told } = readerOf(unit, (_address, count) => {
+        asked += 1;
+        return count > 1 && ill;
+      });
+      for (let at = 0; at < 10; at += 1) await read();
+      told();
+      asked = 0;
+      for (let at = 0; at < 400; at += 1) expect(await read()).toEqual(all);
+      expect(told()).toEqual({ failed: 0, changes: 0 });
+      expect(asked).toBeLessThan(2.05 * 400);
+    }
+  });
+
+  it('has its turn as often as others where each two are refused together', async () => {
+    let given = 0;
+    const { read } = readerOf(
+      { groups: 40, perGroup: 1, apart: 3, perMs: 100, deadlineMs: 2_000 },
+      (_address, count) => count > 1 && 'drop',
+    );
+    for (let at = 0; at < 400; at += 1) await read();
+    for (let at = 0; at < 400; at += 1) given += (await read()).length;
+    expect(given / 400).toBeGreaterThan(18);
+  });
+
+  it('is not told as given when the turn of a dead one leaves no time to ask for what is refused', async () => {
+    const unit = { groups: 20, perGroup: 1, perMs: 100, deadlineMs: 2_000 };
+    const { read, told } = readerOf(unit, (address) => address === 1_900 || (address >= 1_700 && 'drop'));
+    for (let at = 0; at < 150; at += 1) await read();
+    told();
+    for (let at = 0; at < 400; at += 1) await read();
+    expect(told()).toEqual({ failed: 0, changes: 0 });
   });
 });

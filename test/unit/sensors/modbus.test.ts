@@ -173,8 +173,8 @@ describe('a register that the unit cannot give', () => {
     faults.set(0, silentOnce);
     expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
     expect(asked).toEqual(['300+1', '0+3', '0+2', '2+1']);
-    expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
-    expect(asked).toEqual(['300+1', '0+3']);
+    for (let at = 0; at < 5; at += 1) expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
+    expect(asked).toHaveLength(2);
   });
 
   it('is the unit, which is asked once a read for as long as it is off: others wait for the line', async () => {
