@@ -118,6 +118,7 @@ export class TelemetryPath {
     this.#rules = new ReportRules({
       clock: deps.clock,
       rulesFor: (sensor, key) => this.#rulesFor(sensor, key),
+      onWaiting: (sample) => this.outbox.take([sample]),
       report: (entries) => void this.append(entries),
       standing: this.#standing,
       ...(deps.observe === undefined ? {} : { observe: deps.observe }),

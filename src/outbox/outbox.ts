@@ -9,6 +9,7 @@ import { endedWithin } from '../host/within-ms.ts';
 import { AsideEntries } from './aside-entries.ts';
 import { BatchReader } from './batch-reader.ts';
 import type { FramedBlock } from './block-frame.ts';
+import type { BootTimes } from './boot-times.ts';
 import { CommitWriter } from './commit-writer.ts';
 import type { LedgerCell } from './delivery-ledger.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -31,6 +32,8 @@ const CLOSE_DEADLINE_MS = 5_000;
 export class Outbox {
   /** What the platform refuses by itself, and what may be like it. */
   readonly aside: AsideEntries;
+  /** For what is taken now and appended later. */
+  readonly times: Pick<BootTimes, 'take'>;
   readonly #deps: OutboxDeps;
   readonly #parts: OutboxParts;
   readonly #commit: GroupCommit;
@@ -48,6 +51,7 @@ export class Outbox {
     const { clock, log, settings, timeSync } = deps;
     this.#deps = deps;
     this.#parts = parts;
+    this.times = parts.boots;
     this.#rate = new AppendRate(clock);
     this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
     const batches = new BatchReader({ ...parts, clock, log, order: settings.order });

@@ -98,6 +98,11 @@ export class PatientOutbox {
     });
   }
 
+  /** By what the clock says now these have their times, though they are appended later. */
+  take(moments: Parameters<BootTimes['take']>[0]): void {
+    (this.#outbox?.times ?? this.#deps.watch).take(moments);
+  }
+
   /** Resolves when all of it is durable, never while the disk takes nothing. */
   async flush(): Promise<void> {
     await (await this.#opened.promise).flush();

@@ -27,6 +27,8 @@ export interface ReportRulesDeps {
   readonly observe?: (sensor: string, key: string, value: JsonValue) => void;
   /** Remembers alarms for those who are no longer there to clear them. */
   readonly standing?: StandingStates;
+  /** Sees each change that begins to wait for its interval. */
+  readonly onWaiting?: (sample: Sample) => void;
   /** Where entries go. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -123,6 +125,7 @@ export class ReportRules {
     const tooSoonMs = state.reported === undefined ? 0 : state.reported.atMs + (rules.minIntervalMs ?? 0) - sample.monotonicMs;
     if (tooSoonMs > 0) {
       state.waiting = { sample, value };
+      this.#deps.onWaiting?.(sample);
       state.cancelWaiting ??= this.#deps.clock.after(tooSoonMs, () => this.#reportWaiting(state));
       return [];
     }

@@ -7,6 +7,7 @@ import type { TelemetryEntry } from '../../../src/outbox/telemetry-entry.ts';
 import type { TelemetryRows } from '../../../src/platform/device-api.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
+import { NO_LIMITS } from '../../support/outbox-fixture.ts';
 
 const TANK = {
   ...{ name: 'tank', kind: 'command', program: '/bin/cat', format: 'json', period: '1s' },
@@ -76,6 +77,23 @@ it('a stop sends an alarm, and what the disk has, though the disk takes nothing 
   expect(posted.sort()).toEqual(['fire', 'kept']);
   files.faults = {};
   closed.catch(() => {});
+});
+
+it('a change that waits for its interval keeps its time through a step of the clock', async () => {
+  config = configOf({ ...TANK, keys: { '*': { minInterval: '1m' } } });
+  const path = await open();
+  path.configured(new Set(['tank']));
+  const take = (value: number): void =>
+    path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+  take(1);
+  await pass(10);
+  const takenMs = clock.wallMs();
+  take(2);
+  await clock.advance(10);
+  clock.stepWall(300_000);
+  await pass(60);
+  const batch = await path.outbox.peek('live', NO_LIMITS);
+  expect([...(batch?.entries ?? [])].filter(({ value }) => value === 2).map(({ ts }) => ts)).toEqual([takenMs]);
 });
 
 describe("a sensor's state", () => {

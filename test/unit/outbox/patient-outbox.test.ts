@@ -135,6 +135,18 @@ describe('a clock that steps while it cannot be opened', () => {
     expect(await timesOf(outbox)).toEqual({ a: 0, b: 61_000, c: 42_000 });
   });
 
+  it('moves nothing that was taken before and is appended later', async () => {
+    const outbox = await open();
+    const waiting = fixture.entry('a', 1);
+    outbox.take([waiting]);
+    await fixture.clock.advance(1_000);
+    fixture.clock.stepWall(60_000);
+    await append(outbox, 'b');
+    void outbox.append([waiting]);
+    await untilOpen(outbox);
+    expect(await timesOf(outbox)).toEqual({ a: 0, b: 61_000 });
+  });
+
   it('moves nothing that an earlier run of this boot took, either, given out or not', async () => {
     const earlier = await fixture.open();
     await append(earlier, 'a');
