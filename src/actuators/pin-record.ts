@@ -28,7 +28,7 @@ export interface PinRecordDeps {
   readonly settings: ActuatorSettings;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly history: SwitchHistory;
-  /** Of an earlier process. */
+  /** Of an earlier process; one of a former release may have had a clock ahead of this one. */
   readonly left?: OnMark | undefined;
 }
 
@@ -58,7 +58,7 @@ export class PinRecord {
     this.settings = settings;
     this.#clock = clock;
     this.#history = neededHistory(settings, withMark(history, left?.sinceMs), history);
-    this.#onSinceMs = left?.sinceMs ?? clock.monotonicMs();
+    this.#onSinceMs = Math.min(left?.sinceMs ?? Number.POSITIVE_INFINITY, clock.monotonicMs());
     this.#wasOn = left?.wasOn ?? false;
   }
 

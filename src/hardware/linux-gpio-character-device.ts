@@ -5,6 +5,7 @@
 import { closeSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { AgentError, systemCode } from '../errors.ts';
+import { kernelStampMs } from '../host/clock.ts';
 import type { GpioInput, GpioOutput, InputRequest, LineBias, LineDrive, LineEdge, LineEdges, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
 import { gpioAddon as addon, FLAG, holderOf, type LineConfig, withChip } from './linux-gpio-chips.ts';
@@ -63,7 +64,7 @@ export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, 
       lastSequence = sequence;
       const edge: LineEdge = {
         level: buffer.readUInt32LE(at + 8) === RISING ? 1 : 0,
-        monotonicMs: Number(buffer.readBigUInt64LE(at)) / 1e6,
+        monotonicMs: kernelStampMs(Number(buffer.readBigUInt64LE(at)) / 1e6),
         missed,
       };
       for (const watcher of watchers) watcher(edge);

@@ -13,16 +13,13 @@ export interface Clock {
   monotonicMs(): number;
   /** UTC epoch milliseconds, whole; may be wrong until the clock is synchronised, and may step either way. */
   wallMs(): number;
-  /** Resolves after `ms`, or at once when the signal aborts; never rejects. */
+  /** Resolves after `ms`, or at once when the signal aborts; never rejects. What was due in a suspension comes within 10 s of its end. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Calls back once after `ms`; the returned function cancels and may be called any number of times. */
+  /** Calls back once after `ms`, as `sleep`; the returned function cancels and may be called any number of times. */
   after(ms: number, callback: () => void): () => void;
   /** Evenly distributed in [0, 1): where within its bounds a wait ends, so that many boards do not act in step. Nothing secret is made of it. */
   jitter(): number;
 }
-
-/** setTimeout fires at once for delays past 2^31 - 1 ms (24.8 days). */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const awakeMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 const sinceBoot = new TimeSinceBoot({ awakeMs, wallMs: Date.now, uptimeMs: () => uptime() * 1_000 });
@@ -36,17 +33,14 @@ export const systemClock: Clock = {
     new Promise((resolve) => {
       if (signal.aborted) return resolve();
       const finish = (): void => {
-        clearTimeout(timer);
+        cancel();
         signal.removeEventListener('abort', finish);
         resolve();
       };
-      const timer = setTimeout(finish, boundedDelay(ms));
+      const cancel = sinceBoot.after(ms, finish);
       signal.addEventListener('abort', finish, { once: true });
     }),
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, boundedDelay(ms));
-    return () => clearTimeout(timer);
-  },
+  after: (ms, callback) => sinceBoot.after(ms, callback),
   jitter: () => Math.random(),
 };
 
@@ -61,8 +55,9 @@ export function wallOffsetMs(clock: Pick<Clock, 'monotonicMs' | 'wallMs'>): numb
   return after - before > READ_WITHIN_MS ? undefined : Math.round(wallMs - (before + after) / 2);
 }
 
-function boundedDelay(ms: number): number {
-  return Math.min(Math.max(ms, 0), LONGEST_TIMER_MS);
+/** A stamp that the kernel has just set, CLOCK_MONOTONIC, as the machine's clock shows it, ms since boot. */
+export function kernelStampMs(awakeMs: number): number {
+  return sinceBoot.of(awakeMs);
 }
 
 function readBootId(): string {

@@ -122,7 +122,9 @@ export class ReportRules {
       dropWaiting(state);
       return [];
     }
-    const tooSoonMs = state.reported === undefined ? 0 : state.reported.atMs + (rules.minIntervalMs ?? 0) - sample.monotonicMs;
+    const { minIntervalMs = 0 } = rules;
+    // A time ahead of this one's keeps nothing waiting for longer.
+    const tooSoonMs = state.reported === undefined ? 0 : Math.min(minIntervalMs, state.reported.atMs + minIntervalMs - sample.monotonicMs);
     if (tooSoonMs > 0) {
       state.waiting = { sample, value };
       this.#deps.onWaiting?.(sample);

@@ -3,6 +3,7 @@
  * stands still for good: nothing that waited on it goes on.
  */
 import type { Clock } from '../../src/host/clock.ts';
+import { LOOK_AGAIN_MS } from '../../src/host/time-since-boot.ts';
 import type { Boot } from './boot.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -54,32 +55,25 @@ export class BoardClock implements Clock {
 
   after(ms: number, callback: () => void): () => void {
     if (this.#isDead) return () => {};
-    // As Node's timers do: whole milliseconds, at least one, and only while the board is awake.
-    const dueMs = this.#awakeMs() + Math.max(1, Math.trunc(ms));
+    // As Node's timers do: whole milliseconds, and at least one.
+    const wholeMs = Math.max(1, Math.trunc(ms));
     let cancelTimer = (): void => {};
     const cancel = (): void => {
       this.#timers.delete(cancel);
       cancelTimer();
     };
-    const arm = (): void => {
-      const sleeps = this.#boot.sleeps.length;
-      cancelTimer = this.#timeline.after(Math.max(0, dueMs - this.#awakeMs()), () => {
-        // What the board slept is still to come.
-        if (this.#boot.sleeps.length !== sleeps) {
-          void this.#boot.awake().then(() => this.#timers.has(cancel) && arm());
-          return;
-        }
+    const arm = (inMs: number): void => {
+      cancelTimer = this.#timeline.after(inMs, () => {
+        // What was due in a suspension comes when the process looks at the clock again.
+        if (this.#boot.isAsleep)
+          return void this.#boot.awake().then(() => this.#timers.has(cancel) && arm(Math.min(wholeMs, LOOK_AGAIN_MS)));
         this.#timers.delete(cancel);
         callback();
       });
     };
     this.#timers.add(cancel);
-    arm();
+    arm(wholeMs);
     return cancel;
-  }
-
-  #awakeMs(): number {
-    return this.#boot.awakeUntil(this.#timeline.nowMs);
   }
 
   /** The process is gone: none of its timers fires any more. */

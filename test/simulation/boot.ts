@@ -1,6 +1,6 @@
 /**
- * One boot of the board: its own time begins with it, and goes on while the board is suspended. Then nothing reaches the agent, and none of its
- * timers runs on: they count what it is awake.
+ * One boot of the board: its own time begins with it, and goes on while the board is suspended. Then nothing reaches the agent, and its timers
+ * are late.
  */
 import type { Timeline } from './timeline.ts';
 
@@ -47,13 +47,6 @@ export class Boot {
   /** What its clock shows at that moment of the world. */
   monotonicAt(atMs: number): number {
     return Boot.MONOTONIC_BEGINS_MS + atMs - this.bootedAtMs;
-  }
-
-  /** For how long it was awake until that moment of the world, ms. */
-  awakeUntil(atMs: number): number {
-    let sleptMs = 0;
-    for (const { fromMs, untilMs } of this.sleeps) if (atMs > fromMs) sleptMs += Math.min(atMs, untilMs) - fromMs;
-    return atMs - this.bootedAtMs - sleptMs;
   }
 
   /** When it showed that, in the world's time. */

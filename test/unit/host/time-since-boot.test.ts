@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TimeSinceBoot } from '../../../src/host/time-since-boot.ts';
 
 let awake: number;
@@ -70,6 +70,62 @@ describe('time since boot', () => {
       last = time.ms();
     }
     expect(uptimeReads).toBe(1);
+  });
+
+  it('shows a stamp of the kernel as itself, whatever was slept before', () => {
+    const time = new TimeSinceBoot(clocks);
+    suspend(8 * 3_600_000);
+    pass(20);
+    const stamp = awake - 5;
+    expect(Math.abs(time.of(stamp) - (time.ms() - 5))).toBeLessThan(0.001);
+  });
+
+  it('takes no time that the process was held up for a suspension', () => {
+    let held = 2_000;
+    const time = new TimeSinceBoot({
+      ...clocks,
+      uptimeMs: () => {
+        pass(held);
+        held = 0;
+        return clocks.uptimeMs();
+      },
+    });
+    expect(time.ms()).toBe(awake);
+    suspend(60_000);
+    held = 2_000;
+    expect(time.ms()).toBeLessThanOrEqual(awake);
+    expect(time.ms()).toBeCloseTo(awake + 60_000, -2);
+  });
+
+  it('calls back when it is due, and soon after a suspension in which it was', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const time = new TimeSinceBoot(clocks);
+      const run = async (ms: number): Promise<void> => {
+        for (let at = 0; at < ms; at += 500) {
+          pass(500);
+          await vi.advanceTimersByTimeAsync(500);
+        }
+      };
+      const called: string[] = [];
+      time.after(1_000, () => called.push('short'));
+      time.after(30_000, () => called.push('plain'));
+      time.after(1_800_000, () => called.push('slept'));
+      time.after(86_400_000, () => called.push('long'));
+      const cancel = time.after(50_000, () => called.push('cancelled'));
+      await run(1_000);
+      expect(called).toEqual(['short']);
+      await run(28_500);
+      expect(called).toEqual(['short']);
+      await run(500);
+      expect(called).toEqual(['short', 'plain']);
+      cancel();
+      suspend(8 * 3_600_000);
+      await run(10_500);
+      expect(called).toEqual(['short', 'plain', 'slept']);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is that of the monotonic clock in a container that is told its own uptime', () => {
