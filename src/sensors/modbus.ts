@@ -15,7 +15,7 @@
 import type { SensorConfigOf } from '../config/agent-config.ts';
 import { AgentError, hasCode } from '../errors.ts';
 import { type Outcome, sorted } from './outcome.ts';
-import type { PollingGroup } from './polling-groups.ts';
+import { isAlone, type PollingGroup } from './polling-groups.ts';
 import { PollingPlan } from './polling-plan.ts';
 import { request } from './register-request.ts';
 import type { Refusal, Sensor } from './sensor.ts';
@@ -69,7 +69,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
       if (!isSilence(fault)) {
         round.answered = true;
         plan.asked(group);
-        plan.refused(group);
+        plan.refused(group, fault);
         return fault;
       }
       round.silence ??= fault;
@@ -97,7 +97,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
     // Of a unit that gives nothing else the halves are asked only where the whole may be what it does not give.
     if (given === tooLate || (!round.answered && !plan.isUnproven(group))) return notGiven(group, given);
     plan.silent(group, given);
-    if (group.keys.length === 1) return notGiven(group, given);
+    if (isAlone(group)) return notGiven(group, given);
     const halves = await readHalves(group, round);
     if (wasDoubtful) return halves;
     // Silent in one read may be noise: asked for as a whole once more, though its halves have answered.
@@ -105,7 +105,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
     return { outcomes: halves.outcomes, next: [group] };
   };
   const isDoubtful = (group: PollingGroup): boolean => plan.doubtOf(group) !== undefined || plan.isUnproven(group);
-  const partsOf = (group: PollingGroup): readonly PollingGroup[] => (group.keys.length === 1 ? [group] : plan.halvesOf(group));
+  const partsOf = (group: PollingGroup): readonly PollingGroup[] => (isAlone(group) ? [group] : plan.halvesOf(group));
   /** Once each. */
   const readHalves = async (group: PollingGroup, round: Round): Promise<Given> => {
     const halves: Given[] = [];
@@ -122,7 +122,7 @@ export async function openModbus(config: SensorConfigOf<'modbus'>, { ports, cloc
   };
   /** Asked for by its halves, and so on. */
   const readRefused = async (group: PollingGroup, round: Round, fault: AgentError): Promise<Given> => {
-    if (group.keys.length === 1 || round.signal.aborted) return notGiven(group, round.signal.aborted ? tooLate : fault);
+    if (isAlone(group) || round.signal.aborted) return notGiven(group, round.signal.aborted ? tooLate : fault);
     const halves: Given[] = [];
     for (const half of plan.halvesOf(group)) halves.push(round.signal.aborted ? notGiven(half, tooLate) : await readGroup(half, round));
     const { outcomes, next } = joinedOf(halves);

@@ -2,7 +2,7 @@
  * What a Modbus unit is asked for, read by read. It outlives the connection: what is known of a unit is not forgotten when its line is opened anew.
  *
  *   sound     asked in each read, those first whose turn is longest ago
- *   in doubt  silent when it was last asked for: asked after what is sound. Where that leaves no time, it is once the first of a read, but
+ *   in doubt  silent or refused when it was last asked for: asked after what is sound. Where that leaves no time, it is once the first of a read, but
  *             never in two reads running: a dead one may take all of its time
  *   split     silent in the next read too, while others answer: its halves take its place, until a register that is dead stands alone
  *   joined    what answers is soon asked for together again; later each time that it was silent as a whole all the same
@@ -11,7 +11,7 @@
  * that answers is asked for alone from then on, as the whole of it was silent.
  */
 import type { AgentError } from '../errors.ts';
-import { halvesOf, type ModbusRegister, type PollingGroup, pollingGroups, registerOf } from './polling-groups.ts';
+import { halvesOf, isAlone, type ModbusRegister, type PollingGroup, pollingGroups, registerOf } from './polling-groups.ts';
 
 /** Reads after which a silent register has a turn of its own, and what cannot be asked for as a whole is tried once more. */
 const SELDOM_READS = 100;
@@ -38,8 +38,6 @@ export class PollingPlan {
   readonly #doubts = new Map<string, Doubt>();
   /** Keys that were not given although they were asked for alone. */
   readonly #apart = new Set<string>();
-  /** Keys that have answered since they were silent alone. */
-  readonly #answering = new Set<string>();
   /** Of each key, which request was its last. */
   readonly #askedAs = new Map<string, number>();
   #requests = 0;
@@ -78,7 +76,7 @@ export class PollingPlan {
   /** All, those in doubt last, and of the same kind by how long ago they were asked for. */
   order(): readonly PollingGroup[] {
     const lastOf = ({ keys }: PollingGroup): number => Math.max(...keys.map((key) => this.#askedAs.get(key) ?? 0));
-    return this.#groups.toSorted((one, other) => this.#timesOf(one) - this.#timesOf(other) || lastOf(one) - lastOf(other));
+    return this.#groups.toSorted((one, other) => this.#rankOf(one) - this.#rankOf(other) || lastOf(one) - lastOf(other));
   }
 
   /** Why it is in doubt. */
@@ -89,12 +87,12 @@ export class PollingPlan {
 
   /** Alone, and silent so often that it is taken for dead. */
   isDead(group: PollingGroup): boolean {
-    return group.keys.length === 1 && this.#timesOf(group) === DEAD_AFTER;
+    return isAlone(group) && this.#timesOf(group) === DEAD_AFTER;
   }
 
   /** Of several, joined by this plan, and not yet answered as they are. */
   isUnproven(group: PollingGroup): boolean {
-    return group.keys.length > 1 && this.#unproven.has(group);
+    return !isAlone(group) && this.#unproven.has(group);
   }
 
   /** It had its time, whatever came of it. */
@@ -109,35 +107,37 @@ export class PollingPlan {
     for (const key of group.keys) {
       this.#doubts.delete(key);
       this.#apart.delete(key);
-      this.#answering.add(key);
     }
   }
 
   /** The unit answered that it does not give this. */
-  refused({ keys }: PollingGroup): void {
+  refused(group: PollingGroup, fault: AgentError): void {
     this.#signs = undefined;
-    for (const key of keys) this.#doubts.delete(key);
-    const [key, ...others] = keys;
-    if (key !== undefined && others.length === 0) this.#apart.add(key);
+    for (const key of group.keys) this.#doubts.delete(key);
+    if (!isAlone(group)) return;
+    for (const key of group.keys) {
+      this.#apart.add(key);
+      this.#doubts.set(key, { fault, dueAt: this.#reads + SELDOM_READS, times: 0, lastAt: this.#reads });
+    }
   }
 
-  silent({ keys }: PollingGroup, fault: AgentError): void {
-    const [key, ...others] = keys;
-    const isAlone = key !== undefined && others.length === 0;
-    if (isAlone) this.#apart.add(key);
-    // The first time it may be noise, or the unit as a whole.
-    this.#doubt(keys, fault, isAlone && !this.#answering.delete(key) ? SELDOM_READS : SOON_READS);
+  silent(group: PollingGroup, fault: AgentError): void {
+    if (isAlone(group)) for (const key of group.keys) this.#apart.add(key);
+    this.#doubt(group.keys, fault);
+    // Before that it may be noise, or the unit as a whole.
+    if (this.isDead(group))
+      for (const key of group.keys) this.#doubts.set(key, { ...(this.#doubts.get(key) as Doubt), dueAt: this.#reads + SELDOM_READS });
   }
 
   /** Nothing answers any more. @param group that was silent. */
   lost(group: PollingGroup, fault: AgentError): void {
-    this.#doubt(group.keys, fault, SOON_READS);
+    this.#doubt(group.keys, fault);
     this.#signs = [...this.order().filter((other) => other !== group), group].map((one) => [one]);
   }
 
   /** Nor does this. */
   stillLost(sign: PollingGroup): void {
-    if (sign.keys.length > 1) this.#signs?.push(this.halvesOf(sign));
+    if (!isAlone(sign)) this.#signs?.push(this.halvesOf(sign));
   }
 
   /** There was no time for these. */
@@ -184,11 +184,16 @@ export class PollingPlan {
     this.#isSplitAgain = false;
   }
 
-  #doubt(keys: readonly string[], fault: AgentError, reads: number): void {
+  #doubt(keys: readonly string[], fault: AgentError): void {
     for (const key of keys) {
       const { times = 0, lastAt = 0 } = this.#doubts.get(key) ?? {};
-      this.#doubts.set(key, { fault, dueAt: this.#reads + reads, times: times + Number(lastAt < this.#reads), lastAt: this.#reads });
+      this.#doubts.set(key, { fault, dueAt: this.#reads + SOON_READS, times: times + Number(lastAt < this.#reads), lastAt: this.#reads });
     }
+  }
+
+  /** What answers, what is refused, what is silent. */
+  #rankOf(group: PollingGroup): number {
+    return this.doubtOf(group) === undefined ? 0 : 1 + this.#timesOf(group);
   }
 
   #timesOf({ keys }: PollingGroup): number {

@@ -1,4 +1,5 @@
 /** All boots of the board, one after the other, and when it slept in them. */
+import { LOOK_AGAIN_MS } from '../../src/host/time-since-boot.ts';
 import { Boot } from './boot.ts';
 import type { Hindrances } from './hindrances.ts';
 import type { Timeline } from './timeline.ts';
@@ -34,7 +35,9 @@ export class Boots {
     if (this.present.isAsleep) return false;
     const { nowMs } = this.#timeline;
     this.sleeps.push({ fromMs: nowMs, untilMs: nowMs + ms });
-    void this.present.sleep(ms).then(this.#hindrances.begin());
+    // What was due meanwhile is done when the process has looked at the clock again.
+    const end = this.#hindrances.begin();
+    void this.present.sleep(ms).then(() => this.#timeline.after(LOOK_AGAIN_MS, end));
     return true;
   }
 

@@ -250,4 +250,20 @@ describe('a register of a sound but slow unit', () => {
     for (let at = 0; at < 400; at += 1) await read();
     expect(told()).toEqual({ failed: 0, changes: 0 });
   });
+
+  it('answers before what is refused, which may fill whole reads, and soon again after noise', async () => {
+    const unit = { groups: 30, perGroup: 1, perMs: 100, deadlineMs: 1_500 };
+    let loss = 0;
+    const { next } = drawing(5);
+    const { all, read, told } = readerOf(unit, (address) => (next() < loss ? true : address >= 1_000 && 'drop'));
+    for (const noise of [0, 0.1]) {
+      loss = noise;
+      for (let at = 0; at < 40; at += 1) await read();
+      loss = 0;
+      for (let at = 0; at < 20; at += 1) await read();
+      told();
+      for (let at = 0; at < 200; at += 1) expect(await read()).toEqual(all.slice(0, 10));
+      expect(told().failed).toBe(0);
+    }
+  });
 });
