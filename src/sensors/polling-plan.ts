@@ -40,6 +40,8 @@ export class PollingPlan {
   readonly #apart = new Set<string>();
   /** Of each key, which request was its last. */
   readonly #askedAs = new Map<string, number>();
+  /** How often in a row each key was refused alone. */
+  readonly #refusals = new Map<string, number>();
   #requests = 0;
   #reads = 0;
   #turnAt = 0;
@@ -104,9 +106,14 @@ export class PollingPlan {
   answered(group: PollingGroup): void {
     this.#signs = undefined;
     this.#unproven.delete(group);
+    const mayPass = (doubt: Doubt | undefined): boolean => doubt?.times === 0;
+    // It has passed, and so it may have for others.
+    if (group.keys.some((key) => mayPass(this.#doubts.get(key))))
+      for (const [key, doubt] of this.#doubts) if (mayPass(doubt)) this.#doubts.delete(key);
     for (const key of group.keys) {
       this.#doubts.delete(key);
       this.#apart.delete(key);
+      this.#refusals.delete(key);
     }
   }
 
@@ -117,6 +124,10 @@ export class PollingPlan {
     if (!isAlone(group)) return;
     for (const key of group.keys) {
       this.#apart.add(key);
+      const refusals = (this.#refusals.get(key) ?? 0) + 1;
+      this.#refusals.set(key, refusals);
+      // A fault that may pass is none yet.
+      if (fault.recovery !== 'drop' && refusals < DEAD_AFTER) continue;
       this.#doubts.set(key, { fault, dueAt: this.#reads + SELDOM_READS, times: 0, lastAt: this.#reads });
     }
   }

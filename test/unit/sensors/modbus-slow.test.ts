@@ -266,4 +266,27 @@ describe('a register of a sound but slow unit', () => {
       expect(told().failed).toBe(0);
     }
   });
+
+  it('is not left out for long after the unit was busy, or its gateway had no answer for once', async () => {
+    const unit = { groups: 30, perGroup: 1, perMs: 100, deadlineMs: 1_500 };
+    const { next } = drawing(9);
+    for (const [ill, reads] of [
+      ['retry', 1],
+      ['retry', 30],
+      ['drop', 30],
+    ] as const) {
+      let isBusy = false;
+      const { all, read } = readerOf(unit, () => isBusy && ill);
+      for (let at = 0; at < 10; at += 1) await read();
+      isBusy = true;
+      for (let at = 0; at < reads; at += 1) await read();
+      isBusy = false;
+      expect((await givenBy(12, read)).size).toBe(all.length);
+    }
+    const { all, read, told } = readerOf(unit, () => next() < 0.01 && 'retry');
+    for (let at = 0; at < 20; at += 1) await read();
+    told();
+    for (let at = 0; at < 30; at += 1) expect((await givenBy(10, read)).size).toBe(all.length);
+    expect(told().failed).toBe(0);
+  });
 });
