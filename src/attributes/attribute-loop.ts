@@ -148,6 +148,8 @@ class AttributeLoop {
       this.#deps.onContact?.();
       // An answer now and then, between faults, is no recovery.
       if (clock.monotonicMs() - this.#failedAtMs >= BACKOFF.maxMs) this.#backoff.reset();
+      // Nor does it say that the next read is not late: it may have to wait for a turn (host-pace.ts).
+      else this.#dueAtMs = clock.monotonicMs() + this.#deps.reconcilePeriodMs() * RETRY_SHARE;
       if (answer.empty) return;
       this.#begin(async () => {
         if (await shared.reconcile(answer.shared, signal)) this.#wakesWithoutNews = 0;

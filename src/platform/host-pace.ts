@@ -19,8 +19,8 @@ const WELL_AFTER_MS = 60_000;
 /** A lane, of which those calls that a person waits for are two by themselves: replies, and what actuators are to be. */
 export type Way = Lane | 'replies' | 'wishes';
 
-/** Those go before others when they have to wait, though not all of them each time: commands that are answered, and alarms. */
-const URGENT: ReadonlySet<Way> = new Set(['replies', 'upload']);
+/** Those go before others when they have to wait, though not all of them each time: commands that are answered, what is to move, and alarms. */
+const URGENT: ReadonlySet<Way> = new Set(['replies', 'wishes', 'upload']);
 
 /** `unreached`: no answer of the platform came, be it that a proxy says so; `answered`: one that is a fault. */
 export type Fault = 'unreached' | 'answered';

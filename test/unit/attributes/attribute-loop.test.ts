@@ -231,6 +231,23 @@ describe('the attribute loop', () => {
     expect(level).toBe(7);
   });
 
+  it('reads twice in a period for a minute after a failed read, as the next may have to wait for its turn', async () => {
+    periodMs = 5_000;
+    await start();
+    platform.down = true;
+    await clock.advance(periodMs);
+    platform.down = false;
+    await clock.advance(periodMs);
+    const readsIn = async (ms: number): Promise<number> => {
+      const before = platform.reads.length;
+      await clock.advance(ms);
+      return platform.reads.length - before;
+    };
+    expect(await readsIn(40_000)).toBeGreaterThanOrEqual(16);
+    await clock.advance(30_000);
+    expect(await readsIn(45_000)).toBeLessThanOrEqual(11);
+  });
+
   it('reads when somebody needs to know whether the platform is there, also in the time after a failed read', async () => {
     await start();
     await clock.advance(60_000);
