@@ -55,8 +55,8 @@ export class TimeSinceBoot {
     const dueMs = this.ms() + ms;
     let timer: NodeJS.Timeout;
     const wait = (leftMs: number): void => {
-      const isLast = leftMs <= LOOK_AGAIN_MS;
-      timer = setTimeout(() => (isLast ? callback() : wait(dueMs - this.ms())), Math.max(0, isLast ? leftMs : LOOK_AGAIN_MS));
+      const isLong = leftMs > LOOK_AGAIN_MS;
+      timer = setTimeout(() => (isLong ? wait(dueMs - this.ms()) : callback()), isLong ? LOOK_AGAIN_MS : Math.max(0, leftMs));
     };
     wait(ms);
     return () => clearTimeout(timer);
