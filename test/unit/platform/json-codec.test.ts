@@ -1,11 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, parseJson } from '../../../src/host/json.ts';
-import { nextTurn } from '../../../src/host/next-turn.ts';
 import { jsonCodec } from '../../../src/platform/payload-codec.ts';
 import { wireValue } from '../../../src/platform/wire-values.ts';
+import { heldBytes } from '../../support/held-bytes.ts';
 import { rowsOf, type TelemetryRecord } from '../../support/telemetry-rows.ts';
 
 const text = (...args: TelemetryRecord[]): string => Buffer.from(jsonCodec.encodeTelemetry(rowsOf(...args))).toString();
@@ -87,19 +85,6 @@ describe('the JSON codec', () => {
   });
 
   it('remembers few of the keys that it has written, should they never end', async () => {
-    setFlagsFromString('--expose-gc');
-    const gc: () => void = runInNewContext('gc');
-    // What buffers held is given back beside the collection, some turns later.
-    const heldBytes = async (): Promise<number> => {
-      let least = Number.POSITIVE_INFINITY;
-      for (let turn = 0; turn < 5; turn += 1) {
-        gc();
-        await nextTurn();
-        const { heapUsed, arrayBuffers } = process.memoryUsage();
-        least = Math.min(least, heapUsed + arrayBuffers);
-      }
-      return least;
-    };
     const before = await heldBytes();
     for (let batch = 0; batch < 60; batch += 1) {
       const values = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`${batch}/${at}/`.padEnd(250, 'k'), 1]));
