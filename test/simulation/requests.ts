@@ -10,11 +10,8 @@ export interface Request {
 }
 
 const MINUTE_MS = 60_000;
-/**
- * Under no manner of the network more: good uploads one a second, where the platform's limit is for a second; failing answers one in 2.5 s; of each
- * kind of poll that is answered at once with nonsense some 20 before it is believed to be none, and a read or two of attributes for each.
- */
-const REQUESTS_A_MINUTE = 150;
+/** Under no manner of the network more: long polls, uploads, replies, and what each repeats. */
+const REQUESTS_A_MINUTE = 120;
 /** To a host that answers nothing good: one in two seconds, sustained for five minutes. */
 const FAILING_IN_FIVE = 150;
 /** So many are kept before the older ones are judged and forgotten: a year of polls is three million. */
