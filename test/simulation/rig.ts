@@ -81,10 +81,12 @@ export class Rig {
     else this.#clock.after(ms, deliver);
   }
 
-  /** Every movement of an output, oldest first; with the power the pins fall. */
+  /** Every movement of a line, oldest first; with the power outputs fall, and an input is as whoever holds it has it. */
   movesOf(line: string): readonly { readonly atMs: number; readonly on: boolean }[] {
-    const onValue = this.#site.outputs.some((output) => output.line === line && output.activeLow === true) ? 0 : 1;
+    const output = this.#site.outputs.find((one) => one.line === line);
+    const onValue = output?.activeLow === true ? 0 : 1;
     const moves = this.record.movesOf(line).map(({ atMs, value }) => ({ atMs: atMs - Boot.MONOTONIC_BEGINS_MS, on: value === onValue }));
+    if (output === undefined) return moves;
     const falls = this.#falls.map((atMs) => ({ atMs, on: false }));
     return [...moves, ...falls].sort((a, b) => a.atMs - b.atMs);
   }

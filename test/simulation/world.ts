@@ -201,7 +201,7 @@ export class World {
     return true;
   }
 
-  /** Every movement of an output, oldest first. */
+  /** Every movement of a line, oldest first. */
   movesOf(line: string): readonly { readonly atMs: number; readonly on: boolean }[] {
     return this.rig.movesOf(line);
   }
