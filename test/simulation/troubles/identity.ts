@@ -1,5 +1,6 @@
 /** Who the gateway is changes: tokens, the device at the platform, the board beneath the card. Somebody comes and puts it right. */
 import { Secret } from '../../../src/config/secret.ts';
+import { hasCode } from '../../../src/errors.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import type { World } from '../world.ts';
 import { MINUTE_MS, SECOND_MS, type Stroke, type Trouble, within } from './stroke.ts';
@@ -70,13 +71,14 @@ function comes(stroke: Stroke, done: () => void): void {
 function tokenRotated(stroke: Stroke, done: () => void): void {
   const { world, chance } = stroke;
   const accessToken = world.identity.nextToken();
-  ask(world, 'setNextAccessToken', { accessToken }, () => {
+  const enter = (): void => {
     world.timeline.after(chance.magnitude(SECOND_MS, 10 * MINUTE_MS), () => {
       world.story.tell('the next token is entered at the platform');
       world.identity.changeToken(accessToken);
       done();
     });
-  });
+  };
+  ask(world, { door: 'setNextAccessToken', params: { accessToken }, taken: enter, givenUp: done });
 }
 
 /** The card goes on in another board, until somebody says that it is to stay there. */
@@ -88,7 +90,9 @@ function cardMoved(stroke: Stroke, done: () => void): void {
   }
   world.story.tell('the card is put into another board');
   world.identity.moveCard();
-  world.timeline.after(within(stroke, chance.magnitude(MINUTE_MS, 20 * MINUTE_MS)), () => ask(world, 'adoptIdentity', {}, done));
+  world.timeline.after(within(stroke, chance.magnitude(MINUTE_MS, 20 * MINUTE_MS)), () =>
+    ask(world, { door: 'adoptIdentity', taken: done, givenUp: done }),
+  );
 }
 
 /** Somebody gives the identity up, and deletes the device, so that this board can come anew under the same name. */
@@ -99,12 +103,13 @@ function identityForgotten(stroke: Stroke, done: () => void): void {
     return;
   }
   world.identity.excuse = 'it was given up';
-  ask(world, 'forgetIdentity', {}, () => {
+  const comeBack = (): void => {
     world.timeline.after(chance.magnitude(SECOND_MS, 10 * MINUTE_MS), () => {
       makeRoom(world);
       done();
     });
-  });
+  };
+  ask(world, { door: 'forgetIdentity', taken: comeBack, givenUp: done });
 }
 
 /** The platform makes the device, and its answer is lost; often with it the agent, or the power. */
@@ -136,9 +141,8 @@ const NAME_TAKEN = 'device exists, token unknown';
 export function lookAfterProvisioning(world: World): void {
   if (world.site.provisions === 'not') return;
   world.timeline.after(LOOKED_AFTER_MS, () => {
-    const { identity, life, boots } = world;
-    const alerts = boots.present.isAsleep || identity.isBusy ? [] : (life?.agent?.status().alerts ?? []);
-    if (alerts.some((alert) => alert.includes(NAME_TAKEN))) {
+    const { identity, boots } = world;
+    if (!boots.present.isAsleep && !identity.isBusy && isNameTaken(world)) {
       if (identity.excuse === undefined) identity.strandings.push(world.timeline.nowMs);
       makeRoom(world);
     }
@@ -151,8 +155,20 @@ function isOwn({ configuration }: World): boolean {
   return configuration.file.config.platform.accessToken === undefined;
 }
 
+function isNameTaken({ life }: World): boolean {
+  return life?.agent?.status().alerts.some((alert) => alert.includes(NAME_TAKEN)) === true;
+}
+
+interface Question {
+  readonly door: string;
+  readonly params?: JsonObject;
+  readonly taken: () => void;
+  /** It can never be taken: the board has nothing to do it with, and gets nothing before the device of its name is gone. */
+  readonly givenUp: () => void;
+}
+
 /** At the agent's own console. */
-function ask(world: World, door: string, params: JsonObject, done: () => void): void {
+function ask(world: World, { door, params = {}, taken, givenUp }: Question): void {
   let isDone = false;
   const again = (): void => {
     if (isDone) return;
@@ -161,9 +177,14 @@ function ask(world: World, door: string, params: JsonObject, done: () => void): 
         if (isDone) return;
         isDone = true;
         world.story.tell(`the agent has taken ${door}`);
-        done();
+        taken();
       },
-      () => {},
+      (error: unknown) => {
+        if (isDone || !hasCode(error, 'provisioning/no-credentials') || !isNameTaken(world)) return;
+        isDone = true;
+        world.story.tell(`nobody asks for ${door} any more: the board has no credentials, and its name is taken`);
+        givenUp();
+      },
     );
     world.timeline.after(ASK_AGAIN_MS, again);
   };
