@@ -66,7 +66,7 @@ export class HostPace {
       fault = faultIn(value);
       return value;
     } catch (error) {
-      fault = error instanceof PlatformError ? faultOfStatus(error.status) : 'unreached';
+      fault = faultOfError(error);
       throw error;
     } finally {
       if (fault === undefined && hasPaid) this.#giveBack();
@@ -151,4 +151,10 @@ export class HostPace {
 /** Of an answer that is no good, by its status; undefined: none came. */
 export function faultOfStatus(status: number | undefined): Fault {
   return status === undefined || GATEWAY_FAULTS.has(status) ? 'unreached' : 'answered';
+}
+
+function faultOfError(error: unknown): Fault {
+  if (!(error instanceof PlatformError)) return 'unreached';
+  // Nonsense comes with a good status, or with none that anybody kept.
+  return error.code === 'platform/bad-answer' ? 'answered' : faultOfStatus(error.status);
 }

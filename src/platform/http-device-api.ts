@@ -103,18 +103,18 @@ export class HttpDeviceApi implements DeviceApi {
     // The server splits lists at every comma; such keys, and lists that no request line holds, can only be had with all the others.
     const plain = query.length <= LONGEST_QUERY && !asked.some((key) => key.includes(','));
     const path = `attributes${plain ? query : ''}`;
-    const answer = expectValue(await this.#calls.call('GET', path, signal, { way: 'wishes' }), 'reading attributes');
-    return attributeAnswer(answer, all ? undefined : { clientKeys: clientKeys ?? [], sharedKeys: sharedKeys ?? [] });
+    const wanted = all ? undefined : { clientKeys: clientKeys ?? [], sharedKeys: sharedKeys ?? [] };
+    return await this.#calls.ask(path, (verdict) => attributeAnswer(expectValue(verdict, 'reading attributes'), wanted), signal);
   }
 
-  async pollAttributes(timeoutMs: number, signal: AbortSignal): Promise<AttributeUpdate | undefined> {
-    const answer = await this.#calls.poll('attribute-poll', 'attributes/updates', timeoutMs, signal);
-    return answer === undefined ? undefined : attributeUpdate(expectObject(answer, 'waiting for attributes'));
+  pollAttributes(timeoutMs: number, signal: AbortSignal): Promise<AttributeUpdate | undefined> {
+    const read = (value: JsonValue): AttributeUpdate => attributeUpdate(expectObject(value, 'waiting for attributes'));
+    return this.#calls.poll('attribute-poll', { what: 'attributes/updates', timeoutMs, read }, signal);
   }
 
-  async pollRpc(timeoutMs: number, signal: AbortSignal): Promise<RpcRequest | undefined> {
-    const answer = await this.#calls.poll('rpc-poll', 'rpc', timeoutMs, signal);
-    return answer === undefined ? undefined : rpcRequest(expectObject(answer, 'waiting for RPC'));
+  pollRpc(timeoutMs: number, signal: AbortSignal): Promise<RpcRequest | undefined> {
+    const read = (value: JsonValue): RpcRequest | undefined => rpcRequest(expectObject(value, 'waiting for RPC'));
+    return this.#calls.poll('rpc-poll', { what: 'rpc', timeoutMs, read }, signal);
   }
 
   async replyRpc(id: number, reply: JsonValue, signal: AbortSignal): Promise<void> {

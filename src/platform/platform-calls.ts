@@ -53,6 +53,13 @@ export interface CallOptions {
   readonly deadlineMs?: number;
 }
 
+export interface Poll<T> {
+  readonly what: string;
+  readonly timeoutMs: number;
+  /** @throws PlatformError for what makes no sense. */
+  readonly read: (value: JsonValue) => T | undefined;
+}
+
 const REQUEST_TIMEOUT_MS = 15_000;
 const DOWNLOAD_SILENCE_MS = 60_000;
 
@@ -64,7 +71,7 @@ const LARGEST_ANSWER = 4 * 1024 * 1024;
 
 /** "Nothing happened": time-out, and a cut by the server's or a proxy's own limit (wire-facts.md, "Long polls"). */
 const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
-/** Of the time it was asked for: what says so sooner takes its turn among the faults, which costs a poll no more than seconds. */
+/** Of the time it was asked for: what brings nothing sooner takes its turn among the faults, which costs a poll no more than seconds. */
 const STOOD_SHARE = 0.5;
 
 export class PlatformCalls {
@@ -93,23 +100,33 @@ export class PlatformCalls {
     return this.#pace.take(way, { faultIn, work }, signal);
   }
 
-  /** What a long poll brings; undefined when nothing happened. @throws PlatformError */
-  async poll(lane: 'rpc-poll' | 'attribute-poll', what: string, timeoutMs: number, signal: AbortSignal): Promise<JsonValue | undefined> {
+  /** What `read` makes of an answer; where it throws, that is a fault of the host like any other. @throws PlatformError */
+  ask<T>(what: string, read: (verdict: Verdict) => T, signal: AbortSignal): Promise<T> {
+    const work = async (): Promise<T> => read(await this.#exchange('GET', what, signal, {}));
+    return this.#pace.take('wishes', { faultIn: () => undefined, work }, signal);
+  }
+
+  /** What `read` makes of what a long poll brings; undefined when nothing happened. @throws PlatformError */
+  async poll<T>(lane: 'rpc-poll' | 'attribute-poll', poll: Poll<T>, signal: AbortSignal): Promise<T | undefined> {
+    const { what, timeoutMs, read } = poll;
     const { clock } = this.#deps;
     let stoodMs = 0;
-    const work = async (): Promise<Verdict> => {
+    let nothing: Fault = 'answered';
+    const work = async (): Promise<T | undefined> => {
       const startMs = clock.monotonicMs();
-      try {
-        return await this.#exchange('GET', `${what}?timeout=${timeoutMs}`, signal, { lane, deadlineMs: timeoutMs + POLL_MARGIN_MS });
-      } finally {
+      const asked = this.#exchange('GET', `${what}?timeout=${timeoutMs}`, signal, { lane, deadlineMs: timeoutMs + POLL_MARGIN_MS });
+      const verdict = await asked.finally(() => {
         stoodMs = clock.monotonicMs() - startMs;
-      }
+      });
+      nothing = faultIn(verdict) ?? nothing;
+      if (isNothingYet(verdict)) return undefined;
+      const value = expectValue(verdict, lane === 'rpc-poll' ? 'waiting for RPC' : 'waiting for attributes');
+      return value === undefined ? undefined : read(value);
     };
-    const faultInPoll = (verdict: Verdict): Fault | undefined =>
-      isNothingYet(verdict) && stoodMs >= timeoutMs * STOOD_SHARE ? undefined : faultIn(verdict);
+    const faultInPoll = (brought: T | undefined): Fault | undefined =>
+      brought === undefined && stoodMs < timeoutMs * STOOD_SHARE ? nothing : undefined;
     try {
-      const verdict = await this.#pace.take(lane, { faultIn: faultInPoll, work }, signal);
-      return isNothingYet(verdict) ? undefined : expectValue(verdict, lane === 'rpc-poll' ? 'waiting for RPC' : 'waiting for attributes');
+      return await this.#pace.take(lane, { faultIn: faultInPoll, work }, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       if (error instanceof PlatformError) error.stoodMs = stoodMs;
