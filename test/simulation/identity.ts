@@ -1,6 +1,7 @@
 /** Who the gateway is: the device that the platform knows it as, by which token, and the board that it runs on. All three may change. */
 import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import type { StoredValue } from '../../src/local-platform/stored-value.ts';
+import { OWNER_KEY } from '../../src/provisioning/ownership.ts';
 import { DEVICE_NAME, PROVISION_KEY, PROVISION_SECRET, TOKEN } from './site.ts';
 
 interface Point {
@@ -12,9 +13,12 @@ export class Identity {
   readonly #platform: LocalPlatform;
   /** When the device was deleted. */
   readonly removals: number[] = [];
+  /** When the card was taken from a board that had not come to its device yet. */
+  readonly earlyMoves: number[] = [];
   readonly #nowMs: () => number;
   /** What devices had that are no longer there. */
   readonly #former = new Map<string, Map<number, StoredValue>>();
+  readonly #provisions: boolean;
   #deviceId: string | undefined;
   #tokens = 1;
   #boards = 1;
@@ -29,6 +33,7 @@ export class Identity {
   constructor(platform: LocalPlatform, nowMs: () => number, provisions: boolean) {
     this.#nowMs = nowMs;
     this.#platform = platform;
+    this.#provisions = provisions;
     if (!provisions) platform.ensureDevice(DEVICE_NAME, TOKEN);
     for (const profile of provisions ? platform.state.registry.profiles : [])
       platform.state.saveProfile({
@@ -59,6 +64,13 @@ export class Identity {
     return this.#platform.state.registry.byName(DEVICE_NAME);
   }
 
+  /** A token that somebody wrote is a device's from the first; else, before a board sends anything, it says which board it is. */
+  get #hasDevice(): boolean {
+    if (!this.#provisions) return true;
+    if (!this.wasThere) return false;
+    return this.#present === undefined || this.#platform.state.attributes.read(this.deviceId, 'CLIENT_SCOPE', [OWNER_KEY]).length > 0;
+  }
+
   /** Of the board. */
   get serial(): string {
     return `board-${this.#boards}`;
@@ -72,6 +84,7 @@ export class Identity {
 
   moveCard(): void {
     this.excuse = 'the card was moved';
+    if (!this.#hasDevice) this.earlyMoves.push(this.#nowMs());
     this.#boards += 1;
   }
 

@@ -7,6 +7,7 @@ import { gaveWayIn } from '../lives.ts';
 import type { World } from '../world.ts';
 import { matched } from './matching.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
+import { SetAside } from './set-aside.ts';
 
 /** How far a time may be off that could be known: two looks at two clocks, and steps that are noise. */
 const TIME_TOLERANCE_MS = 500;
@@ -111,6 +112,7 @@ function deliveries(world: World): Deliveries {
   const missing: string[] = [];
   const missingAlarms: string[] = [];
   const unexplained: string[] = [];
+  const aside = new SetAside(world);
   const taken = Map.groupBy(world.durable, ({ entry }) => entry.key);
   const keys = new Set([...taken.keys(), ...world.identity.keys()]);
   for (const key of keys) {
@@ -125,7 +127,7 @@ function deliveries(world: World): Deliveries {
       for (const [n, ts] of found.entries()) {
         if (ts !== undefined) left.delete(ts);
         else if (isUnknown(world, entries[n]?.takenAtMs ?? 0) || isUnderWay(world, entries[n])) continue;
-        else if (!isOverwritten(world, entries[n], points)) {
+        else if (!isOverwritten(world, entries[n], points) && !isIn(aside, entries[n])) {
           const words = `${key} = ${value.slice(0, 80)} taken at ${seconds(entries[n]?.takenAtMs ?? 0)} is not at the platform`;
           missing.push(words);
           if (entries[n]?.entry.class === 'alarm') missingAlarms.push(words);
@@ -190,6 +192,11 @@ function isOverwritten(world: World, durable: Durable | undefined, points: reado
   if (durable === undefined || world.wall.wrongTimes.length === 0) return false;
   const dueTimes = wrongBy(world, durable.takenAtMs).map((byMs) => WORLD_BEGINS_MS + durable.takenAtMs + byMs);
   return points.some(({ ts }) => dueTimes.some((dueTs) => Math.abs(ts - dueTs) <= SAME_MOMENT_MS));
+}
+
+/** Of a card that was moved before its board had a device: told in the log, and never sent as another's. */
+function isIn(aside: SetAside, durable: Durable | undefined): boolean {
+  return durable !== undefined && aside.take(durable);
 }
 
 /** Taken in a boot in which the system said for a while that its clock was not synchronised. */
