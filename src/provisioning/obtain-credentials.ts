@@ -61,7 +61,11 @@ export async function leaveOtherBoard(deps: Pick<ObtainCredentialsDeps, 'setting
   if (settings.accessToken !== undefined || own === undefined || !isOtherBoard(own.board, board) || secretsOf(deps).length === 0) return;
   // What another board had only asked for is never this one's.
   if (own.phase === 'in-use' && settings.provisioning?.onOtherBoard !== 'reprovision') return;
-  raiseOtherBoard(deps, own, 'it provisions itself as a device of its own');
+  // They are gone with this: nobody can adopt them afterwards.
+  const consequence =
+    'it gives them up and provisions itself as a device of its own. If the card was moved for good and the platform has a device for it: ' +
+    'turnstone identity import, or its access token as platform.accessToken';
+  deps.alerts.raise(OTHER_BOARD_ALERT, inWords(own, board, consequence));
   await store.forget({ setsQueueAside: true });
 }
 
@@ -117,11 +121,17 @@ async function withFullBoard(deps: ObtainCredentialsDeps, place: CredentialsPlac
 function raiseOtherBoard(deps: Pick<ObtainCredentialsDeps, 'alerts' | 'board'>, record: CredentialsRecord, consequence: string): string {
   // A token of the configuration cannot be forgotten here.
   const copy = record.source === 'configuration' ? 'give this board a platform.accessToken of its own' : 'turnstone identity forget';
-  const message =
-    `these credentials belong to the board ${markOf(record.board)}, this is ${markOf(deps.board)}: the card was copied or moved, and ` +
-    `${consequence}. If the card was moved for good: turnstone identity adopt. If it is a copy: ${copy}`;
+  const message = inWords(
+    record,
+    deps.board,
+    `${consequence}. If the card was moved for good: turnstone identity adopt. If it is a copy: ${copy}`,
+  );
   deps.alerts.raise(OTHER_BOARD_ALERT, message);
   return message;
+}
+
+function inWords(record: CredentialsRecord, board: BoardIdentity, consequence: string): string {
+  return `these credentials belong to the board ${markOf(record.board)}, this is ${markOf(board)}: the card was copied or moved, and ${consequence}`;
 }
 
 function markOf(board: Partial<BoardIdentity>): string {

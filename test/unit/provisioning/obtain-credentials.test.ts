@@ -152,6 +152,8 @@ describe('obtaining credentials', () => {
       const holds = { provisioning: { ...PROVISIONING, onOtherBoard: 'hold' as const } };
       if (phase === 'in-use') expect(await leave({ settings: holds })).toBe(false);
       expect([await leave(), (await openStore(folder)).record('own')]).toEqual([true, undefined]);
+      // There is nothing left to adopt, and nobody is sent to do it.
+      expect(alerts.standing.get('credentials-of-another-board')).toMatch(/SN-1.*SN-2.*(?<!adopt.*)identity import(?!.*adopt)/);
       await (await openStore(folder)).queueIsAside();
       // Without network: started again before it has a device.
       expect(await leave()).toBe(false);
