@@ -198,10 +198,11 @@ export class ActuatorSlot {
       throw ended;
     }
     const shown = await this.#readBack(turn, undefined);
-    if (shown === undefined || shown === value) return;
-    const message = `${settings.name} shows ${String(shown)} after it was set to ${String(value)}`;
-    record.blame(`shows ${String(shown)}, was set to ${String(value)}`);
-    throw new AgentError('actuators/not-moved', message, { recovery: 'retry' });
+    if (shown === value || (shown === undefined && value !== this.#writes.refused)) return;
+    const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
+    if (shown !== undefined) record.blame(`${what}, was set to ${String(value)}`);
+    this.#writes.refused = value;
+    throw new AgentError('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(value)}`, { recovery: 'retry' });
   }
 
   /**

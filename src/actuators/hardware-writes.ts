@@ -30,6 +30,8 @@ interface Attempt {
 export class HardwareWrites {
   /** How many were begun. */
   begun = 0;
+  /** Taken, and not shown since: that it is taken once more proves nothing. */
+  refused: ActuatorValue | undefined;
   readonly #deps: HardwareWritesDeps;
   /** With the hardware, and not forgotten: what never settles does not add up. */
   readonly #unsettled = new Set<Attempt>();
@@ -62,7 +64,7 @@ export class HardwareWrites {
     record.begin(claim);
     try {
       await this.#withinDeadline((driverSignal) => this.#tell(attempt, driverSignal), signal);
-      record.took(claim);
+      this.#took(claim);
     } catch (error) {
       if (attempt.isSettled) record.lose(messageOf(error), claim);
       else this.#leave(attempt);
@@ -74,13 +76,21 @@ export class HardwareWrites {
   async read(signal: AbortSignal): Promise<ActuatorValue> {
     const { read } = this.#deps.driver;
     if (read === undefined) throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
-    return await this.#withinDeadline((driverSignal) => read(driverSignal), signal);
+    const shown = await this.#withinDeadline((driverSignal) => read(driverSignal), signal);
+    if (shown === this.refused) this.refused = undefined;
+    return shown;
   }
 
   /** What has not settled is not waited for any longer. Idempotent. */
   close(): void {
     for (const cancel of this.#cancels) cancel();
     this.#cancels.clear();
+  }
+
+  #took(claim: Claim): void {
+    const { record } = this.#deps;
+    record.took(claim);
+    if (claim.value === this.refused) record.lose(`did not move when it was set to ${String(claim.value)}`);
   }
 
   #tell(attempt: Attempt, signal: AbortSignal): Promise<void> {
@@ -121,8 +131,8 @@ export class HardwareWrites {
     this.#cancels.delete(forget);
     const isDoubtful = !took || record.lastBegun !== claim;
     if (isDoubtful) record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
-    else record.took(claim);
-    onLate(isDoubtful);
+    else this.#took(claim);
+    onLate(isDoubtful || claim.value === this.refused);
   }
 
   async #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -15,13 +15,18 @@ class MuteActuator implements ActuatorDriver {
   /** Whether a write ends when nobody waits for it any longer. */
   letsGo = false;
   readonly told: { readonly value: ActuatorValue; readonly atMs: number }[] = [];
+  /** Answer the writes that were not answered. */
+  readonly late: (() => void)[] = [];
   readonly endedReads: number[] = [];
 
   async write(value: ActuatorValue, signal: AbortSignal): Promise<void> {
     this.told.push({ value, atMs: nowMs() });
     if (this.moves) this.shown = value;
     if (this.answersWrites) return;
-    await new Promise((_resolve, reject) => this.letsGo && signal.addEventListener('abort', () => reject(new Error('late'))));
+    await new Promise<void>((resolve, reject) => {
+      this.late.push(resolve);
+      if (this.letsGo) signal.addEventListener('abort', () => reject(new Error('late')));
+    });
   }
 
   readonly read = async (signal: AbortSignal): Promise<ActuatorValue> => {
@@ -150,4 +155,59 @@ it('off that was not taken is not repeated before whoever has asked for on since
   await bench.clock.advance(60_000);
   expect(await on).toBe('moved');
   expect([valve.told.map(({ value }) => value), bench.control.state('valve').desired]).toEqual([[true, false, true], true]);
+});
+
+/** It has taken off once, and shown that it is on. */
+async function refuseOff(): Promise<void> {
+  await open();
+  await bench.set('valve', true);
+  valve.moves = false;
+  expect(await bench.set('valve', false)).toBe('actuators/not-moved');
+  valve.answersReads = false;
+}
+
+it('off that was taken and not shown is tried until it is shown, whatever is taken meanwhile', async () => {
+  await refuseOff();
+  await bench.clock.advance(60_000);
+  expect(bench.control.state('valve')).toMatchObject({ value: undefined, fault: 'did not move when it was set to false' });
+  const asked = bench.set('valve', false);
+  await bench.clock.advance(DEADLINE_MS);
+  expect([await asked, bench.alarms.length]).toEqual(['actuators/not-moved', 1]);
+  [valve.moves, valve.answersReads] = [true, true];
+  await bench.clock.advance(10_000);
+  expect([valve.shown, bench.control.state('valve').fault, bench.alarms.at(-1)]).toEqual([false, undefined, ['valve', undefined]]);
+  const tries = valve.told.length;
+  await bench.clock.advance(60_000);
+  expect(valve.told.length).toBe(tries);
+});
+
+it('off that was taken and not shown is not believed when it is taken late either', async () => {
+  await refuseOff();
+  valve.answersWrites = false;
+  // Nobody waits for it any longer, nor for what it shows, and the next has not been begun.
+  await bench.clock.advance(DEADLINE_MS + 650);
+  valve.late.at(-1)?.();
+  await bench.clock.advance(0);
+  expect([bench.control.state('valve').value, bench.alarms.length]).toEqual([undefined, 1]);
+  [valve.moves, valve.answersWrites, valve.answersReads] = [true, true, true];
+  await bench.clock.advance(10_000);
+  expect([valve.shown, bench.alarms.at(-1)]).toEqual([false, ['valve', undefined]]);
+});
+
+it.each(['written', 'read'])('off that was taken and not shown is believed again once it is shown, when it is %s', async (when) => {
+  await refuseOff();
+  valve.answersReads = true;
+  if (when === 'read') {
+    valve.shown = false;
+    await bench.control.read('valve', new AbortController().signal);
+  }
+  valve.moves = true;
+  await bench.clock.advance(10_000);
+  expect(bench.alarms.at(-1)).toEqual(['valve', undefined]);
+  valve.answersReads = false;
+  const on = bench.set('valve', true);
+  await bench.clock.advance(DEADLINE_MS);
+  const off = bench.set('valve', false);
+  await bench.clock.advance(DEADLINE_MS);
+  expect([await on, await off, bench.control.state('valve').value]).toEqual(['moved', 'moved', false]);
 });
