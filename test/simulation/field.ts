@@ -18,6 +18,8 @@ export interface FieldDeps {
   readonly later: (port: string | undefined, deliver: () => void) => void;
 }
 
+type Written = BoardOperations['gpio.write']['params'];
+
 /** What one life of the agent holds of the board; released when that life ends. */
 export class FieldLine implements BoardConnection {
   readonly #operations: Operations;
@@ -54,8 +56,7 @@ export class FieldLine implements BoardConnection {
     const isSwitching = op === 'gpio.write';
     if (isSwitching) this.#pins.switches('before');
     if (this.#isCut) return await new Promise<never>(() => {});
-    // A GPIO write is answered with nothing.
-    const done = isSwitching && this.#pins.areStuck ? null : this.#operations[op](params, this.#user);
+    const done = isSwitching && this.#pins.areStuck ? this.#takenOnly(params as Written) : this.#operations[op](params, this.#user);
     const answer = this.#awake(Promise.resolve(done) as Promise<BoardOperations[Op]['result']>);
     if (isSwitching) this.#pins.switches('after');
     if (this.#isCut) return await neverTold(answer);
@@ -85,6 +86,12 @@ export class FieldLine implements BoardConnection {
   cut(): void {
     this.#isCut = true;
     this.#user.end();
+  }
+
+  /** As a write, but for the movement: a chip that is gone or hangs takes nothing. A GPIO write is answered with nothing. */
+  async #takenOnly({ handle }: Written): Promise<null> {
+    await this.#operations['gpio.read']({ handle }, this.#user);
+    return null;
   }
 
   /** What comes while the board sleeps is seen when it is awake. */
