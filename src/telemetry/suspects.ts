@@ -5,7 +5,7 @@
  *
  *   refused alone → aside ─ next post taken → counts ─ the third time → rejected
  *                     │   └ next post failed → counts for nothing, tried again as soon as something is taken
- *                     └ taken at last → nobody's refusals count: the platform was ill
+ *                     └ taken at last → nobody's refusals count: the platform was ill; the second in a row → all go back to their lanes
  */
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
@@ -62,6 +62,8 @@ export class Suspects {
   readonly #inVain = new Set<number>();
   /** Others were taken since a suspect was last asked for. */
   #othersTaken = false;
+  /** What was refused last has been taken since. */
+  #isWellAgain = false;
   #askNotBeforeMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: SuspectsDeps) {
@@ -80,6 +82,7 @@ export class Suspects {
   /** An entry was refused by itself. */
   refused(refusal: Refusal): void {
     const { sequence } = refusal.entry;
+    this.#isWellAgain = false;
     if (this.#undecided?.entry.sequence !== sequence) this.failed();
     const atMs = this.#deps.clock.monotonicMs();
     const known = this.#all.get(sequence) ?? { sinceMs: atMs, refusals: 0, countedAtMs: Number.NEGATIVE_INFINITY, tries: 0, nextAtMs: 0 };
@@ -125,7 +128,7 @@ export class Suspects {
     if (this.#all.size === 0) return;
     const wereSuspects = [...this.#all.keys()].filter((sequence) => ranges.some(([first, last]) => first <= sequence && sequence <= last));
     for (const sequence of wereSuspects) this.#all.delete(sequence);
-    if (wereSuspects.length > 0) this.absolve();
+    if (wereSuspects.length > 0) this.#takenAtLast();
     else this.#othersTaken = true;
     const nowMs = this.#deps.clock.monotonicMs();
     for (const sequence of this.#inVain) {
@@ -165,6 +168,17 @@ export class Suspects {
       this.#all.delete(sequence);
       this.#deps.outbox.aside.putBack(sequence);
     }
+  }
+
+  /** One by one they would cost a post each, of a platform that takes all of them again. */
+  #takenAtLast(): void {
+    this.absolve();
+    if (this.#isWellAgain) {
+      for (const sequence of this.#all.keys()) this.#deps.outbox.aside.putBack(sequence);
+      this.#all.clear();
+      this.#inVain.clear();
+    }
+    this.#isWellAgain = true;
   }
 
   #firstDue(nowMs: number): number | undefined {

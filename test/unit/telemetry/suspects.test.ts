@@ -311,6 +311,21 @@ describe('a suspect is asked for', () => {
     expect(rejected).toEqual([[1, 'no']]);
   });
 
+  it('no more, nor any other, when two in a row were taken: all go back to their lanes', async () => {
+    for (const sequence of [1, 2, 3, 4, 5]) await contact(sequence);
+    await suspects.taken(batch(1));
+    await takeOther();
+    await contact(6);
+    await suspects.taken(batch(2));
+    expect([suspects.size, [...aside]]).toEqual([4, [1, 2, 3, 4, 5, 6]]);
+    await takeOther();
+    await suspects.taken(batch(3));
+    expect([suspects.size, aside.has(4), aside.has(5), aside.has(6)]).toEqual([0, false, false, false]);
+    await pass(10 * MINUTE_MS);
+    await takeOther();
+    expect(await asked()).toBeUndefined();
+  });
+
   it('no more when it was taken', async () => {
     await contact(1);
     await suspects.taken(batch(1));
