@@ -42,6 +42,7 @@ export class LocalRules implements Holder {
     this.#movements = new RuleMovements(deps);
     for (const one of this.#standing.all) if (one.ended) this.#takeBack(one);
     this.configure(deps.rules);
+    this.#noteOverruled(); // The longest time on may have ended before anybody listened.
     deps.contact.heed(this);
     this.#stopListening = deps.actuators.onState(({ name }) => this.#noteOverruled(name));
   }
@@ -50,7 +51,7 @@ export class LocalRules implements Holder {
   configure(rules: readonly RuleInForce[]): void {
     if (this.#closing.signal.aborted) return;
     const before = this.#states;
-    for (const { config } of before.values()) this.#noteOverruled(config.set.actuator);
+    this.#noteOverruled();
     this.#states = new Map(rules.map((config) => [config.name, this.#adopt(before.get(config.name), config)]));
     for (const state of before.values()) if (this.#states.get(state.config.name) !== state) stopWaiting(state);
     for (const one of this.#standing.all) if (!one.ended) this.#compare(one, this.#states.get(one.rule));
@@ -92,6 +93,7 @@ export class LocalRules implements Holder {
 
   /** Nothing moves and nothing is learned from here on: what would have, the next start sees. Resolves when what is known is on disk. Idempotent. */
   async close(): Promise<void> {
+    this.#noteOverruled(); // What somebody has said may be carried out after this.
     this.#closing.abort();
     this.#stopListening();
     for (const state of this.#states.values()) stopWaiting(state);
@@ -223,15 +225,16 @@ export class LocalRules implements Holder {
     return overrules && [...this.#states.values()].some(({ on, config }) => on && config.set.actuator === actuator);
   }
 
-  #noteOverruled(actuator: string): void {
-    const actuatorState = this.#stateOf(actuator);
-    const overrulings = this.#deps.actuators.overrulings(actuator);
+  /** Default: of all actuators. */
+  #noteOverruled(actuator?: string): void {
     for (const state of this.#states.values()) {
       const { name, set } = state.config;
-      if (!state.on || set.actuator !== actuator) continue;
-      const one = this.#standing.all.find(({ rule, ended, ...its }) => rule === name && its.actuator === actuator && !ended);
+      if (!state.on || set.actuator !== (actuator ?? set.actuator)) continue;
+      const one = this.#standing.all.find(({ rule, ended, ...its }) => rule === name && its.actuator === set.actuator && !ended);
       if (one === undefined) continue;
-      Object.assign(state, afterWord(state, { state: actuatorState, overrulings, isTrying: this.#movements.isTrying(one) }));
+      const overrulings = this.#deps.actuators.overrulings(set.actuator);
+      const isTrying = this.#movements.isTrying(one);
+      Object.assign(state, afterWord(state, { state: this.#stateOf(set.actuator), overrulings, isTrying }));
       if (one.overruled !== state.isOverruled) this.#standing.note({ ...one, overruled: state.isOverruled });
     }
   }

@@ -183,6 +183,33 @@ describe('after a restart', () => {
     },
   );
 
+  it.each(['restart', 'kill'] as const)('that word outlives a %s before the next value of the rule’s sensor', async (how) => {
+    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS } });
+    await world.open([frost], settings);
+    await world.after({ frost: 90 }, 8 * MINUTE_MS);
+    await world.kill(5 * MINUTE_MS, [frost], settings);
+    await world.bench.clock.advance(5_000);
+    expect(world.stored).toMatchObject([{ overruled: true }]);
+    await (how === 'kill' ? world.kill(5_000, [frost], settings) : world.restart([frost], settings));
+    expect(await world.after({ frost: 90 }, MINUTE_MS)).toBe(false);
+  });
+
+  it('a word is kept that hardware carried out while the agent was stopping', async () => {
+    const settings = pump({ deadlineMs: 5_000 });
+    await world.open([frost], settings);
+    await world.after({ frost: 90 }, MINUTE_MS);
+    const fake = world.bench.fake('pump');
+    const { clock } = world.bench;
+    fake.beforeWrite = () => clock.sleep(1_500, new AbortController().signal);
+    const said = world.bench.set('pump', false);
+    await clock.advance(300);
+    const restarted = world.restart([frost], settings);
+    await clock.advance(6_000);
+    await restarted;
+    fake.beforeWrite = () => {};
+    expect([await said, await world.after({ frost: 90 }, MINUTE_MS)]).toEqual(['moved', false]);
+  });
+
   it('the longest time on of what was tried in vain before is none', async () => {
     const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS } });
     world.isMute = true;
