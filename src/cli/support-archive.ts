@@ -19,7 +19,7 @@ const SECRET_NAMES =
   'token|secret|password|passphrase|passcode|passwd|pwd|psk|(?:api|private|secret|access|shared|encryption)[_-]?key)s?\\d{0,3}';
 const HEADER_NAMES = '[\\w-]{0,40}authorization';
 /** In quotes, in quotes within a text, a list or an object of them as JSON and YAML write it; no more of it than a name can be followed by often. */
-const STRING = '"(?:[^"\\\\]|\\\\.)*"';
+const STRING = '"(?:[^"\\\\]|\\\\[^])*"';
 const NESTED_STRING = '\\\\+"[^"\\\\]*\\\\+"';
 const ITEM = '"(?:[^"\\\\]|\\\\.){0,500}"|\\\\+"[^"\\\\]{0,500}\\\\+"';
 const LIST = `\\[(?:${ITEM}|[^\\]"\\\\]){0,200}\\]|\\{(?:${ITEM}|[^{}"\\\\]){0,200}\\}`;
@@ -37,7 +37,10 @@ const HEADER_PAIR = new RegExp(`(\\\\*["'](?:${HEADER_NAMES})(\\\\*["']),\\s*)($
 const NAMED_ITEM = new RegExp(`^[ \\t]*-[ \\t]+["']?--(?:${SECRET_NAMES})["']?[ \\t]*$`, 'i');
 const ITEM_LINE = /^([ \t]*-[ \t]+)(?!["']?-)\S.*$/;
 /** In YAML it goes to the end of the line, and on in what is indented further. */
-const NAMED_LINE = new RegExp(`^([ \\t]*(?:[#-][ \\t]+)*)((?:${SECRET_NAMES}|${HEADER_NAMES})[ \\t]*:)([ \\t]+(?!["'[{]).*|[ \\t]*)$`, 'i');
+const NAMED_LINE = new RegExp(
+  `^(\\uFEFF?[ \\t]*(?:[#-][ \\t]+)*)((["']?)(?:${SECRET_NAMES}|${HEADER_NAMES})\\3[ \\t]*:)([ \\t]+(?!["'[{]).*|[ \\t]*)$`,
+  'i',
+);
 /** Also as Windows writes it: what looks for the end of a line finds it nowhere else. */
 const LINE_END = /\r\n?|\n/;
 /** The token is a segment of every path of the device API. */
@@ -136,7 +139,7 @@ function withoutLines(text: string): string {
     const isOfList = mayBeList && indent === column && /^-\s/.test(line.slice(indent));
     if (column !== undefined && (indent === -1 || indent > column || isOfList))
       return indent === -1 ? line : `${line.slice(0, indent)}${MASK}`;
-    const [, before = '', name, rest = ''] = NAMED_LINE.exec(line) ?? [];
+    const [, before = '', name, , rest = ''] = NAMED_LINE.exec(line) ?? [];
     column = name === undefined ? undefined : before.length;
     const value = rest.trim();
     mayBeList = value === '';

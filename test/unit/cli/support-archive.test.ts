@@ -51,6 +51,10 @@ describe('a secret that nobody has told', () => {
     ['password: >-\r\n  two\r\n\r\n  words\r\nb: c', 'password: [secret]\n  [secret]\n\n  [secret]\nb: c'],
     ['- --token\r\n- two words\r\ntokens:\r\n- abc\r\nb: c', '- --token\n- [secret]\ntokens:\n[secret]\nb: c'],
     ['password: two words\rb: c', 'password: [secret]\nb: c'],
+    ['"token": |\n  two words\nb: c', '"token": "[secret]"\n  [secret]\nb: c'],
+    ["- 'password': two words\n", "- 'password': '[secret]'\n"],
+    ['\uFEFFpassword: two words\n', '\uFEFFpassword: [secret]\n'],
+    ['password: "two\\\n  words"\nb: c', 'password: "[secret]"\nb: c'],
     ...[',abc', '}abc', ']abc', ', a b'].flatMap((secret) => [
       [`a pipe of 5" has password: "${secret}" set`, 'a pipe of 5" has password: "[secret]" set'],
       [`{ x: 'a " b', password: "${secret}" }`, `{ x: 'a " b', password: "[secret]" }`],
