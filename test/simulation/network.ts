@@ -70,6 +70,8 @@ export class Network {
   limits: RateLimits = {};
   readonly #timeline: Timeline;
   readonly #chance: Chance;
+  /** What the platform has answered and stores once the answer is written: while that is on its way. */
+  readonly #storing = new Set<() => void>();
 
   constructor(timeline: Timeline, chance: Chance) {
     this.#timeline = timeline;
@@ -101,6 +103,11 @@ export class Network {
   intercept(stranger: (asked: Asked) => Stranger | undefined): () => void {
     this.#strangers.add(stranger);
     return () => this.#strangers.delete(stranger);
+  }
+
+  /** The platform is quicker than the line: what it has answered it stores now. */
+  storeAnswered(): void {
+    for (const store of this.#storing) store();
   }
 
   connectFor(life: Life): Connect {
@@ -154,13 +161,17 @@ export class Network {
       const answer: Reply | Stranger = stranger ?? reply;
       const bytes = await wholeBody(answer.body);
       if (signal.aborted || life.isDead) return await lost();
+      const store = (): void => {
+        if (this.#storing.delete(store)) reply.whenDone?.();
+      };
+      this.#storing.add(store);
       if (this.line.isDown || this.#chance.happens(this.line.lostAnswers)) {
-        reply.whenDone?.();
+        store();
         return await lost();
       }
       const isCut = bytes.length > 1 && this.#chance.happens(this.line.cutAnswers);
       await this.#timeline.wait(this.#timeFor(bytes.length));
-      reply.whenDone?.();
+      store();
       if (life.isDead || life.isAsleep) return await lost();
       request.failed = isCut || isFault(answer.status, options.path) || (stranger !== undefined && stranger.isPlatforms !== true);
       traffic.receivedBytes += bytes.length + OVERHEAD_BYTES;

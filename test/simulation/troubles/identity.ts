@@ -43,7 +43,7 @@ function tokenChanged(stroke: Stroke, done: () => void): void {
 function deviceDeleted(stroke: Stroke, done: () => void): void {
   const { world, chance } = stroke;
   world.story.tell('somebody deletes the device at the platform');
-  world.identity.remove();
+  remove(world);
   if (world.site.provisions === 'again' && isOwn(world)) {
     done();
     return;
@@ -53,6 +53,12 @@ function deviceDeleted(stroke: Stroke, done: () => void): void {
     world.identity.changeToken(world.identity.nextToken());
     comes(stroke, done);
   });
+}
+
+/** What was answered by then is stored first: the platform waits for no line. */
+function remove({ network, identity }: World): void {
+  network.storeAnswered();
+  identity.remove();
 }
 
 /** A technician writes the token that the platform takes into the configuration, and restarts the agent. */
@@ -130,7 +136,7 @@ function madeUnheard({ world, chance, untilMs }: Stroke): void {
 /** The device of this name goes, and the board, which asks seldom by then, is told to ask again. */
 function makeRoom(world: World): void {
   world.story.tell('somebody deletes the device, so that the board can take its place');
-  world.identity.remove();
+  remove(world);
   world.stopAgent();
 }
 
