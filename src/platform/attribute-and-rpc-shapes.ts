@@ -18,13 +18,12 @@ export function attributeQuery(clientKeys: readonly string[], sharedKeys: readon
 /** Attributes as they were found, all or those that were asked for. @throws PlatformError `platform/bad-answer` (retry). */
 export function attributeAnswer(answer: JsonValue | undefined, asked: AskedKeys | undefined): AttributeAnswer {
   const found = answer === undefined ? {} : expectObject(answer, 'reading attributes');
-  const client = scopeOf(found, 'client');
-  const shared = scopeOf(found, 'shared');
-  return {
-    client: asked === undefined ? client : only(client, asked.clientKeys),
-    shared: asked === undefined ? shared : only(shared, asked.sharedKeys),
-    empty: Object.keys(found).length === 0,
-  };
+  if (Object.keys(found).length > 0 && !Object.hasOwn(found, 'client') && !Object.hasOwn(found, 'shared'))
+    throw new PlatformError('bad-answer', 'reading attributes: the answer has neither client nor shared ones');
+  const all = { client: scopeOf(found, 'client'), shared: scopeOf(found, 'shared') };
+  const { client, shared } =
+    asked === undefined ? all : { client: only(all.client, asked.clientKeys), shared: only(all.shared, asked.sharedKeys) };
+  return { client, shared, empty: Object.keys(client).length === 0 && Object.keys(shared).length === 0 };
 }
 
 /** Three shapes are about: flat, wrapped in `client` (the contract's sample) or in `shared`; and `{"deleted": [...]}`. */

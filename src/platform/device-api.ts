@@ -50,7 +50,7 @@ export interface AttributeUpdate {
 export interface AttributeAnswer {
   readonly client: JsonObject;
   readonly shared: JsonObject;
-  /** True for `{}`: nothing found, or a backend fault; never means that all was deleted. */
+  /** Nothing of what was asked for was found, as in `{}`: it may be a backend fault, and never means that all was deleted. */
   readonly empty: boolean;
 }
 

@@ -65,6 +65,7 @@ it.each<[string, string, Ask]>([
   ['a command without an id', '{"id":"1","method":7}', pollRpc],
   ['what is no command', '{"deleted":{"a":1}}', pollRpc],
   ['attributes that are none', '{"shared":[1,2,3]}', readWishes],
+  ['an object where attributes are asked for', '{"deleted":{"a":1}}', readWishes],
   ['nothing, at once, where a command may come', '', pollRpc],
   ['nothing, at once, where a change may come', '', pollWishes],
 ])('%s is a fault', async (_what, body, ask) => expect(await askedInAMinute(body, [ask])).toBeLessThanOrEqual(30));
@@ -74,6 +75,17 @@ it.each<[string, string, Ask]>([
   ['a change', '{"a":1}', pollWishes],
   ['all that is wished', '{"shared":{"a":1}}', readWishes],
 ])('%s is none', async (_what, body, ask) => expect(await askedInAMinute(body, [ask])).toBeGreaterThan(300));
+
+it.each([
+  ['nothing', '{}'],
+  ['other attributes', '{"client":{"z":1},"shared":{"y":1}}'],
+  ['scopes without any', '{"client":{},"shared":{}}'],
+])('%s does not say that all that was asked for is deleted', async (_what, body) => {
+  const { clock, api } = given(body);
+  const answer = api.getAttributes({ clientKeys: ['c'], sharedKeys: ['a'] }, new AbortController().signal);
+  await clock.advance(TOOK_MS);
+  expect(await answer).toEqual({ client: {}, shared: {}, empty: true });
+});
 
 it.each([pollRpc, pollWishes])('a poll that waited for its turn and was answered with nonsense at once has not stood', async (ask) => {
   const { clock, api } = given('null');
