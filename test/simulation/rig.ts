@@ -7,6 +7,11 @@ import type { BoardClock } from './board-clock.ts';
 import { Boot } from './boot.ts';
 import type { Site } from './site.ts';
 
+interface Broken {
+  readonly target: string;
+  readonly onWhole: (() => void) | undefined;
+}
+
 export class Rig {
   readonly record: BoardRecord;
   readonly #site: Site;
@@ -17,6 +22,7 @@ export class Rig {
   readonly #late = new Map<string, number>();
   #board: SimulatedBoard;
   #operations: Operations;
+  readonly #broken = new Set<Broken>();
 
   /** @param clock true time. */
   constructor(site: Site, clock: BoardClock) {
@@ -40,6 +46,7 @@ export class Rig {
   cutPower(nowMs: number): void {
     this.#falls.push(nowMs);
     this.#board.close();
+    this.#heal(this.#broken);
     this.#board = new SimulatedBoard(this.#site.board, { clock: this.#clock, record: this.record });
     for (const { target, value } of this.#holds) this.#board.bench.hold(target, value);
     this.#operations = operationsOf(this.#board);
@@ -57,13 +64,26 @@ export class Rig {
     };
   }
 
-  /** A part of the board fails, until the returned function is called; of two faults the later one shows, and both end with either. */
-  breakPart(target: string, fault: BoardFault): () => void {
-    const board = this.#board;
-    board.bench.fault(target, fault);
+  /**
+   * A part of the board fails, until the returned function is called or the power is cut; of two faults the later one shows, and both end with
+   * either. @param onWhole called when it has ended.
+   */
+  breakPart(target: string, fault: BoardFault, onWhole?: () => void): () => void {
+    const one = { target, onWhole };
+    this.#board.bench.fault(target, fault);
+    this.#broken.add(one);
     return () => {
-      if (this.#board === board) board.bench.fault(target, null);
+      if (!this.#broken.has(one)) return;
+      this.#heal([...this.#broken].filter((other) => other.target === target));
+      this.#board.bench.fault(target, null);
     };
+  }
+
+  #heal(broken: Iterable<Broken>): void {
+    for (const one of broken) {
+      this.#broken.delete(one);
+      one.onWhole?.();
+    }
   }
 
   /** What a serial port says comes so much later, until the returned function is called. */

@@ -51,11 +51,7 @@ function part(stroke: Stroke): void {
   lasting(stroke, `${target}: ${fault}`, 15 * MINUTE_MS, () => {
     // A relay behind a port that does not answer can be switched by nobody.
     const mended = target.startsWith(METER_PORT) ? world.hindrances.begin() : () => {};
-    const end = world.rig.breakPart(target, fault);
-    return () => {
-      mended();
-      end();
-    };
+    return world.rig.breakPart(target, fault, mended);
   });
 }
 
@@ -65,14 +61,7 @@ function pins(stroke: Stroke): void {
     ['gpio', 'hang'],
     ['gpiochip0', 'unplug'],
   ] as const);
-  lasting(stroke, `${target}: ${fault}`, 5 * MINUTE_MS, () => {
-    const mended = world.hindrances.begin();
-    const end = world.rig.breakPart(target, fault);
-    return () => {
-      mended();
-      end();
-    };
-  });
+  lasting(stroke, `${target}: ${fault}`, 5 * MINUTE_MS, () => world.rig.breakPart(target, fault, world.hindrances.begin()));
 }
 
 /** They take every word, and stay as they are: from now on, or from when one was switched. */
