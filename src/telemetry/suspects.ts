@@ -35,6 +35,7 @@ export interface SuspectsDeps {
 }
 
 interface Suspect {
+  readonly isAlarm: boolean;
   readonly sinceMs: number;
   refusals: number;
   /** Of the last refusal that counts. */
@@ -85,7 +86,9 @@ export class Suspects {
     this.#isWellAgain = false;
     if (this.#undecided?.entry.sequence !== sequence) this.failed();
     const atMs = this.#deps.clock.monotonicMs();
-    const known = this.#all.get(sequence) ?? { sinceMs: atMs, refusals: 0, countedAtMs: Number.NEGATIVE_INFINITY, tries: 0, nextAtMs: 0 };
+    const isAlarm = refusal.entry.class === 'alarm';
+    const fresh = { isAlarm, sinceMs: atMs, refusals: 0, countedAtMs: Number.NEGATIVE_INFINITY, tries: 0, nextAtMs: 0 };
+    const known = this.#all.get(sequence) ?? fresh;
     if (known.tries > 0) this.#askNotBeforeMs = atMs + ASK_EVERY_MS;
     const nextAtMs = atMs + Math.min(APART_MS, FIRST_RETRY_MS * 2 ** known.tries);
     const countsAtMs = known.countedAtMs + APART_MS;
@@ -181,9 +184,10 @@ export class Suspects {
     this.#isWellAgain = true;
   }
 
+  /** An alarm first, then whose time came first: what is bad for good, and is due again and again, holds up nothing that is not. */
   #firstDue(nowMs: number): number | undefined {
-    for (const [sequence, { nextAtMs }] of this.#all) if (nextAtMs <= nowMs) return sequence;
-    return undefined;
+    const due = [...this.#all].filter(([, { nextAtMs }]) => nextAtMs <= nowMs);
+    return due.sort(([, a], [, b]) => Number(b.isAlarm) - Number(a.isAlarm) || a.nextAtMs - b.nextAtMs)[0]?.[0];
   }
 
   async #count({ entry, answer, atMs, counts }: Refusal & { readonly atMs: number }, nowMs: number): Promise<void> {

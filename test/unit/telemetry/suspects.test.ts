@@ -48,8 +48,10 @@ beforeEach(() => {
   });
 });
 
+const ALARM = 7_777;
+
 function entry(sequence: number): ResolvedEntry {
-  return { sequence, device: 'self', key: `k${sequence}`, value: 1, ts: sequence, class: 'regular' };
+  return { sequence, device: 'self', key: `k${sequence}`, value: 1, ts: sequence, class: sequence === ALARM ? 'alarm' : 'regular' };
 }
 
 function batch(sequence: number): OutboxBatch {
@@ -235,6 +237,24 @@ describe('a suspect is asked for', () => {
     expect(suspects.size).toBe(1);
   });
 
+  it('soon, however many are refused again and again before it; an alarm first', async () => {
+    for (let sequence = 1; sequence <= 100; sequence += 1) await contact(sequence);
+    await pass(10 * MINUTE_MS);
+    for (const sequence of [101, ALARM]) await contact(sequence);
+    const asks: (number | undefined)[] = [];
+    for (let minute = 0; minute < 130; minute += 1) {
+      await pass(MINUTE_MS);
+      await takeOther();
+      const sequence = await asked();
+      asks.push(sequence);
+      // What is refused for good stays so, and the disk does not take it.
+      if (sequence !== undefined) refuse(sequence, false);
+    }
+    expect(asks[0]).toBe(ALARM);
+    expect(asks.indexOf(101)).toBeGreaterThan(0);
+    expect(new Set(asks).size).toBe(102);
+  });
+
   it('each in its turn when there is nothing else, but not the one that waits to be decided', async () => {
     for (const sequence of [1, 2, 3]) refuse(sequence);
     const inTurn: (number | undefined)[] = [];
@@ -277,13 +297,13 @@ describe('a suspect is asked for', () => {
     expect([await asked(true), await asked(true)]).toEqual([3, 4]);
     await takeOther();
     await pass(10 * MINUTE_MS);
-    for (let round = 0; round < 2; round += 1) {
+    for (const next of [3, 4, 1, 2, 3, 4, 1]) {
       diskAnswers = false;
       expect([await asked(), await asked(true)]).toEqual([undefined, undefined]);
       expect([suspects.size, [...aside]]).toEqual([4, [1, 2, 3, 4]]);
       diskAnswers = true;
-      expect(await asked()).toBe(1);
-      await contact(1);
+      expect(await asked()).toBe(next);
+      await contact(next);
       await pass(10 * MINUTE_MS);
     }
     expect(rejected).toEqual([[1, 'no']]);
@@ -299,8 +319,8 @@ describe('a suspect is asked for', () => {
     expect([await asked(true), await asked(true)]).toEqual([4, 4]);
     await takeOther();
     await pass(10 * MINUTE_MS);
-    expect(await asked()).toBe(2);
-    await contact(2);
+    expect(await asked()).toBe(4);
+    await contact(4);
     expect([suspects.size, [...aside]]).toEqual([4, [1, 2, 3, 4]]);
     unreadable.clear();
     await pass(MINUTE_MS);

@@ -120,7 +120,8 @@ it.each(['refuses', 'hangs on'])(
     expect(await delivery.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
     const again = async () => {
       await clock.advance(600_000);
-      const batch = (await delivery.dueSuspect({ nothingElse: true })) ?? expect.fail('nothing is due');
+      const batch = await delivery.dueSuspect({ nothingElse: true });
+      if (batch === undefined) return 'nothing is due';
       const delivering = delivery.deliver(batch, never);
       await clock.advance(5_000);
       return delivering;
@@ -130,7 +131,9 @@ it.each(['refuses', 'hangs on'])(
     if (how === 'hangs on') expect(asked).toBeLessThanOrEqual(2);
     works = true;
     disk.resolve();
-    for (let times = 0; times < 2 && delivery.suspects > 0; times += 1) expect(await again()).toEqual({ kind: 'accepted' });
+    // What the disk was asked for before is kept now.
+    for (let times = 0; times < 2 && delivery.suspects > 0; times += 1)
+      expect([{ kind: 'accepted' }, 'nothing is due']).toContainEqual(await again());
     expect([new Set(rejected), delivery.suspects]).toEqual([new Set(['bad1', 'bad2']), 0]);
   },
 );
