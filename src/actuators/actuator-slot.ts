@@ -198,10 +198,14 @@ export class ActuatorSlot {
       throw ended;
     }
     const shown = await this.#readBack(turn, undefined);
-    if (shown === value || (shown === undefined && value !== this.#writes.refused)) return;
+    if (shown === value || (shown === undefined && !this.#writes.doubts(value))) return;
+    // Who went first knows what it shows.
+    if (shown === undefined && signal.aborted) throw this.#ended(signal);
     const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
-    if (shown !== undefined) record.blame(`${what}, was set to ${String(value)}`);
-    this.#writes.refused = value;
+    if (shown !== undefined) {
+      record.blame(`${what}, was set to ${String(value)}`);
+      this.#writes.stuckAt = shown;
+    }
     throw new AgentError('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(value)}`, { recovery: 'retry' });
   }
 

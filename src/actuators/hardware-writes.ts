@@ -30,8 +30,9 @@ interface Attempt {
 export class HardwareWrites {
   /** How many were begun. */
   begun = 0;
-  /** Taken, and not shown since: that it is taken once more proves nothing. */
-  refused: ActuatorValue | undefined;
+  /** What it showed last since it took something else: that it takes a word proves nothing until it shows one. */
+  stuckAt: ActuatorValue | undefined;
+  #told: ActuatorValue | undefined;
   readonly #deps: HardwareWritesDeps;
   /** With the hardware, and not forgotten: what never settles does not add up. */
   readonly #unsettled = new Set<Attempt>();
@@ -77,8 +78,13 @@ export class HardwareWrites {
     const { read } = this.#deps.driver;
     if (read === undefined) throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
     const shown = await this.#withinDeadline((driverSignal) => read(driverSignal), signal);
-    if (shown === this.refused) this.refused = undefined;
+    if (this.stuckAt !== undefined) this.stuckAt = shown === this.#told ? undefined : shown;
     return shown;
+  }
+
+  /** Whether it may be taken and not done. */
+  doubts(value: ActuatorValue): boolean {
+    return this.stuckAt !== undefined && value !== this.stuckAt;
   }
 
   /** What has not settled is not waited for any longer. Idempotent. */
@@ -89,8 +95,9 @@ export class HardwareWrites {
 
   #took(claim: Claim): void {
     const { record } = this.#deps;
+    this.#told = claim.value;
     record.took(claim);
-    if (claim.value === this.refused) record.lose(`did not move when it was set to ${String(claim.value)}`);
+    if (this.doubts(claim.value)) record.lose(`did not move when it was set to ${String(claim.value)}`);
   }
 
   #tell(attempt: Attempt, signal: AbortSignal): Promise<void> {
@@ -132,7 +139,7 @@ export class HardwareWrites {
     const isDoubtful = !took || record.lastBegun !== claim;
     if (isDoubtful) record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
     else this.#took(claim);
-    onLate(isDoubtful || claim.value === this.refused);
+    onLate(isDoubtful || this.doubts(claim.value));
   }
 
   async #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

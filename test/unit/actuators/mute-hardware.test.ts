@@ -211,3 +211,35 @@ it.each(['written', 'read'])('off that was taken and not shown is believed again
   await bench.clock.advance(DEADLINE_MS);
   expect([await on, await off, bench.control.state('valve').value]).toEqual(['moved', 'moved', false]);
 });
+
+it('on that was not shown, tried again and overtaken by off while it is read back, was overtaken, and did not fail', async () => {
+  await open();
+  valve.moves = false;
+  expect(await bench.set('valve', true)).toBe('actuators/not-moved');
+  [valve.moves, valve.answersReads] = [true, false];
+  const on = bench.set('valve', true);
+  await bench.clock.advance(1_000);
+  valve.answersReads = true;
+  const off = bench.set('valve', false);
+  await bench.clock.advance(1_000);
+  expect([await on, await off, valve.shown]).toEqual(['actuators/overridden', 'moved', false]);
+});
+
+it('off of what stood still at a number is not believed unread, whatever else it was told since', async () => {
+  bench.drivers.fan = valve;
+  await bench.open(relaySettings('fan', { valueType: 'number', deadlineMs: DEADLINE_MS }));
+  await bench.set('fan', 50);
+  valve.moves = false;
+  expect([await bench.set('fan', 0), await bench.set('fan', 60)]).toEqual(['actuators/not-moved', 'actuators/not-moved']);
+  valve.answersReads = false;
+  const off = bench.set('fan', 0);
+  await bench.clock.advance(60_000);
+  expect([await off, bench.control.state('fan').value, bench.alarms.at(-1)]).toEqual([
+    'actuators/not-moved',
+    undefined,
+    ['fan', expect.stringContaining('does not switch off')],
+  ]);
+  [valve.moves, valve.answersReads] = [true, true];
+  await bench.clock.advance(10_000);
+  expect([valve.shown, bench.alarms.at(-1)]).toEqual([0, ['fan', undefined]]);
+});
