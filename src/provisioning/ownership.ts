@@ -148,7 +148,7 @@ export class IdentityOwnership {
       if (!(error instanceof AgentError)) throw error;
       log.debug({ reason: messageOf(error) }, 'which board is the device could not be asked');
       if (error.code === 'platform/unauthorised') return 'unauthorised';
-      if (error instanceof PlatformError && error.status === undefined) return 'not-now';
+      if (error instanceof PlatformError && error.status === undefined && error.code !== 'platform/bad-answer') return 'not-now';
       if (this.#refused === 0) this.#refusedSinceMs = clock.monotonicMs();
       this.#refused += 1;
       if (this.#refused >= MAX_REFUSED_QUESTIONS && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS) this.#isUnwilling = true;

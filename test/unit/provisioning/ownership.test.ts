@@ -242,14 +242,17 @@ describe('before anything is sent', () => {
     return () => outcome;
   }
 
-  it('it is waited for a network without end, and ten minutes for other answers; meanwhile nothing is sent', async () => {
+  it.each([
+    new PlatformError('busy', 'ill', { status: 503 }),
+    new PlatformError('bad-answer', 'reading attributes: the answer is no object'),
+  ])('it is waited for a network without end, and ten minutes for other answers, as $message; meanwhile nothing is sent', async (other) => {
     fault = new PlatformError('busy', 'no route');
     const ownership = open();
     const outcome = await settled(ownership);
     await clock.advance(600_000);
     expect(outcome()).toBeUndefined();
     const before = asked;
-    fault = new PlatformError('busy', 'ill', { status: 503 });
+    fault = other;
     await clock.advance(599_000);
     expect([outcome(), ownership.held]).toEqual([undefined, expect.stringContaining('not said yet')]);
     await clock.advance(31_000);
