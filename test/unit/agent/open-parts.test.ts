@@ -31,7 +31,7 @@ ${more}`;
   return configFile;
 }
 
-it('outputs get their states for the start while the disk hangs on the outbox', async () => {
+it('outputs get their states for the start while the disk hangs on the outbox, and a stop meanwhile ends nothing halfway', async () => {
   const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
   const disk = Promise.withResolvers<void>();
   const files: Files = {
@@ -42,13 +42,18 @@ it('outputs get their states for the start while the disk hangs on the outbox', 
     },
   };
   const lines = new FewLines();
-  const machine = { ...thisMachine, files, openPorts: () => lines.ports, logSink: { write: () => {} } };
+  const logged: { readonly level: string; readonly msg: string }[] = [];
+  const logSink = { write: (line: string) => void logged.push(JSON.parse(line)) };
+  const machine = { ...thisMachine, files, openPorts: () => lines.ports, logSink };
   const stop = new AbortController();
   const starting = Agent.start({ configFile, environment: {}, machine }, stop.signal);
   await vi.waitFor(() => expect(lines.written).toEqual([0]));
   stop.abort();
+  await new Promise((resolve) => setTimeout(resolve, 50));
   disk.resolve();
   await (await starting).stopped;
+  expect(logged.filter(({ level, msg }) => level === 'error' || msg.includes('cannot be opened'))).toEqual([]);
+  expect(await readdir(join(dirname(configFile), 'state', 'outbox'))).not.toEqual([]);
 });
 
 it('an agent that another one forestalls while it starts stops in good order once it is open', async () => {

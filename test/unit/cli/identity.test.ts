@@ -5,6 +5,10 @@ import { encode } from 'uqr';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
+import { ControlServer } from '../../../src/control-socket/control-server.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
+import { silentLog } from '../../../src/host/log.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
@@ -32,6 +36,36 @@ async function given(token = 'configured-token') {
   };
   return { folder, run };
 }
+
+describe('a change of the identity', () => {
+  const TAKEN_UP = 'the running agent stops now to take this up';
+
+  it.each([
+    [['adopt'], 'adoptIdentity', true],
+    [['forget', '--yes'], 'forgetIdentity', true],
+    [['rotate-token', '--make'], 'setNextAccessToken', false],
+  ] as const)('%j says of a running agent whether it stops for it', async (words, method, stops) => {
+    const { folder, run } = await given('');
+    const asked: string[] = [];
+    const server = await ControlServer.open(
+      {
+        folder: join(folder, 'run'),
+        methods: { [method]: () => ({ asked: asked.push(method) }) },
+        readMethods: {},
+        ...{ clock: systemClock, files: systemFiles, log: silentLog },
+      },
+      new AbortController().signal,
+    );
+    onTestFinished(() => server.close());
+    const { exitCode, err } = await run(['identity', ...words]);
+    expect([exitCode, asked, err.includes(TAKEN_UP)]).toEqual([EXIT.ok, [method], stops]);
+  });
+
+  it('says nothing of an agent where none runs', async () => {
+    const { run } = await given('');
+    expect((await run(['identity', 'forget', '--yes'])).err).not.toContain(TAKEN_UP);
+  });
+});
 
 describe('turnstone claim', () => {
   it('shows the secret as text and as a QR code that says the same', async () => {

@@ -29,6 +29,7 @@ describe('a configuration', () => {
     const config = await configOf(`${SMALLEST}sensors: [{ name: roof, kind: bme280 }]\n`);
     expect(config.sensors[0]).toMatchObject({ periodMs: 10_000, deadlineMs: 2_000, bus: 1, address: 0x76, enabled: true });
     expect(config.outbox).toMatchObject({ commitAgeMs: 5_000, maxBytes: 256_000_000, retain: { forMs: 86_400_000, bytes: 16_000_000 } });
+    expect(config.time.trust).toBe('platform');
   });
 
   it('gives a fast sensor a deadline within its period', async () => {
