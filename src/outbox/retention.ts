@@ -14,7 +14,7 @@ import type { DeliveryState } from './delivery-state.ts';
 import { FreeSpace } from './free-space.ts';
 import type { OutboxSettings } from './outbox-settings.ts';
 import type { ReadingTurns } from './reading-turns.ts';
-import { heldIn } from './segment-count.ts';
+import { heldIn, sequencesOf } from './segment-count.ts';
 import { isOpenEnded } from './segment-file.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 import { thinSegment } from './thinning.ts';
@@ -201,8 +201,10 @@ export class Retention {
   async #drop(segment: Segment, how: { readonly reason: 'age' | 'full'; readonly unread: boolean }, late?: AbortSignal): Promise<boolean> {
     const { shelf, state, log } = this.#deps;
     const blocks = how.unread ? shelf.knownBlocksOf(segment) : await shelf.blocksOf(segment).catch(() => undefined);
+    const { acknowledged } = state;
+    const sequences = how.unread || blocks === undefined ? undefined : await sequencesOf(shelf, { segment, blocks, acknowledged });
     if (late?.aborted === true || !(await this.#remove(segment))) return false;
-    const entries = heldIn(segment, blocks, state.acknowledged);
+    const entries = heldIn(segment, blocks, acknowledged, sequences);
     if (how.reason === 'full') this.#leftBytes = shelf.bytes;
     state.acknowledged.add(segment.firstSequence, segment.lastSequence);
     state.count('dropped', entries);

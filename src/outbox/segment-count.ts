@@ -4,10 +4,18 @@ import { isOpenEnded } from './segment-file.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 import type { SequenceRanges } from './sequence-ranges.ts';
 
-export function heldIn(segment: Segment, blocks: readonly BlockInfo[] | undefined, acknowledged: SequenceRanges): number {
+/** The sequences of blocks in which numbers alone do not say how many entries wait. */
+export type SequencesOfBlocks = ReadonlyMap<BlockInfo, readonly number[]>;
+
+export function heldIn(
+  segment: Segment,
+  blocks: readonly BlockInfo[] | undefined,
+  acknowledged: SequenceRanges,
+  sequences?: SequencesOfBlocks,
+): number {
   const { firstSequence, lastSequence, thinned, count } = segment;
   if (lastSequence < firstSequence || acknowledged.covers(firstSequence, lastSequence)) return 0;
-  if (blocks !== undefined) return blocks.reduce((sum, block) => sum + heldInBlock(block, acknowledged), 0);
+  if (blocks !== undefined) return blocks.reduce((sum, block) => sum + heldInBlock(block, acknowledged, sequences?.get(block)), 0);
   const settled = acknowledged.countWithin(firstSequence, lastSequence);
   // What is known to be in it, and one: how many more, its blocks will say.
   if (isOpenEnded(segment)) return Math.max(1, count - settled);
@@ -28,8 +36,29 @@ export function oldestWaitingBoot(shelf: SegmentShelf, acknowledged: SequenceRan
   return undefined;
 }
 
-/** The same of a block; one that thinning left gaps in has fewer entries than sequences. */
-export function heldInBlock({ firstSequence, lastSequence, count }: BlockInfo, acknowledged: SequenceRanges): number {
-  if (acknowledged.covers(firstSequence, lastSequence)) return 0;
-  return Math.max(0, count - acknowledged.countWithin(firstSequence, lastSequence));
+/** Reads what thinning left gaps in and was delivered in part; what cannot be read stays as it is known. */
+export async function sequencesOf(
+  shelf: SegmentShelf,
+  {
+    segment,
+    blocks,
+    acknowledged,
+  }: { readonly segment: Segment; readonly blocks: readonly BlockInfo[]; readonly acknowledged: SequenceRanges },
+): Promise<SequencesOfBlocks> {
+  const unclear = blocks.filter(
+    (info) => hasGaps(info) && acknowledged.touches(info.firstSequence, info.lastSequence) && heldInBlock(info, acknowledged) > 0,
+  );
+  const read = await shelf.read(unclear.map((info) => ({ segment, info }))).catch(() => []);
+  return new Map(unclear.flatMap((info, at) => (read[at]?.sequences === undefined ? [] : [[info, read[at].sequences]])));
+}
+
+/** The same of a block; of one that thinning left gaps in, without its sequences, at most. */
+export function heldInBlock(info: BlockInfo, acknowledged: SequenceRanges, sequences?: readonly number[]): number {
+  const { firstSequence, lastSequence, count } = info;
+  if (sequences !== undefined) return sequences.filter((sequence) => !acknowledged.has(sequence)).length;
+  return Math.min(count, lastSequence - firstSequence + 1 - acknowledged.countWithin(firstSequence, lastSequence));
+}
+
+function hasGaps({ firstSequence, lastSequence, count }: BlockInfo): boolean {
+  return count < lastSequence - firstSequence + 1;
 }

@@ -12,6 +12,7 @@ import type { ReadingTurns } from './reading-turns.ts';
 import { heldInBlock } from './segment-count.ts';
 import { SEGMENT_HEADER_BYTES, segmentHeader } from './segment-file.ts';
 import type { PlacedBlock, Segment, SegmentShelf } from './segment-shelf.ts';
+import type { SequenceRanges } from './sequence-ranges.ts';
 
 /** Entries decimated together: a few hundred of each key, and a bounded part of memory. */
 const STRETCH_ENTRIES = 4_000;
@@ -32,13 +33,23 @@ export interface Thinned {
   readonly bytesAfter: number;
 }
 
+interface Written {
+  readonly had: number;
+  readonly kept: number;
+  /** No longer whole. */
+  readonly lost: readonly BlockInfo[];
+  /** Of which nothing is left. */
+  readonly done: readonly BlockInfo[];
+  readonly bytesAfter: number;
+}
+
 /** Rewrites one segment that nothing is written to any more. Entries that were delivered go too, alarms stay whole. */
 export async function thinSegment(deps: ThinningDeps, segment: Segment): Promise<Thinned> {
   const { files, folder, shelf, state, reading } = deps;
   const path = `${folder}/${segment.name}`;
   const bytesBefore = segment.bytes;
   try {
-    const { had, kept, lost, bytesAfter } = await writeThinner(deps, segment, `${path}.tmp`);
+    const { had, kept, lost, done, bytesAfter } = await writeThinner(deps, segment, `${path}.tmp`);
     await state.settle();
     await files.rename(`${path}.tmp`, path);
     reading.advanced();
@@ -52,6 +63,8 @@ export async function thinSegment(deps: ThinningDeps, segment: Segment): Promise
       state.count('damaged', heldInBlock(info, state.acknowledged));
       state.acknowledged.add(info.firstSequence, info.lastSequence);
     }
+    // Of these nothing waits: the gaps of an earlier thinning wait for nobody.
+    for (const { firstSequence, lastSequence } of done) state.acknowledged.add(firstSequence, lastSequence);
     shelf.refresh(segment);
     // Should a power cut bring the thicker one back, nothing is lost by it.
     await files.syncFolder(folder).catch(() => {});
@@ -62,11 +75,7 @@ export async function thinSegment(deps: ThinningDeps, segment: Segment): Promise
   }
 }
 
-async function writeThinner(
-  { files, shelf, state, reading }: ThinningDeps,
-  segment: Segment,
-  path: string,
-): Promise<{ readonly had: number; readonly kept: number; readonly lost: readonly BlockInfo[]; readonly bytesAfter: number }> {
+async function writeThinner({ files, shelf, state, reading }: ThinningDeps, segment: Segment, path: string): Promise<Written> {
   const { acknowledged } = state;
   const encoder = new PayloadEncoder();
   const blocks = (await shelf.blocksOf(segment)).filter((info) => !acknowledged.covers(info.firstSequence, info.lastSequence));
@@ -74,6 +83,7 @@ async function writeThinner(
   let kept = 0;
   let had = 0;
   const lost: BlockInfo[] = [];
+  const done: BlockInfo[] = [];
   const target = await files.open(path, 'replace');
   try {
     for (const stretch of stretches(blocks.map((info) => ({ segment, info })))) {
@@ -81,11 +91,14 @@ async function writeThinner(
       read.forEach((one, row) => {
         if (one === undefined) lost.push((stretch[row] as PlacedBlock).info);
       });
-      const entries = joined(stretch, read);
+      const entries = waiting(stretch, read, acknowledged);
       had += entries.keys.length;
       const { alarm, bootId, firstSequence } = (stretch[0] as PlacedBlock).info;
       const thinner = alarm ? entries : decimate(entries);
-      if (thinner.keys.length === 0) continue;
+      if (thinner.keys.length === 0) {
+        done.push(...stretch.map(({ info }) => info));
+        continue;
+      }
       kept += thinner.keys.length;
       const lastSequence = (stretch.at(-1) as PlacedBlock).info.lastSequence;
       const { bytes } = frameBlock(encoder, thinner, { alarm, bootId, firstSequence, lastSequence });
@@ -100,7 +113,7 @@ async function writeThinner(
   } finally {
     await target.close();
   }
-  return { had, kept, lost, bytesAfter: at };
+  return { had, kept, lost, done, bytesAfter: at };
 }
 
 /** Every second sample of each key, and its first, last, least and greatest. */
@@ -159,9 +172,11 @@ function isAlike({ info: a }: PlacedBlock, { info: b }: PlacedBlock): boolean {
   return a.alarm === b.alarm && a.ownTime === b.ownTime && a.bootId === b.bootId;
 }
 
-function joined(
+/** What is not delivered yet, as one block. */
+function waiting(
   stretch: readonly PlacedBlock[],
   read: readonly (BlockEntries | undefined)[],
+  acknowledged: SequenceRanges,
 ): Required<Omit<BlockEntries, 'takenAtMs'>> & Pick<BlockEntries, 'takenAtMs'> {
   const devices: string[] = [];
   const keys: string[] = [];
@@ -173,12 +188,14 @@ function joined(
     if (entries === undefined) return;
     const { firstSequence } = (stretch[at] as PlacedBlock).info;
     entries.keys.forEach((key, row) => {
+      const sequence = entries.sequences?.[row] ?? firstSequence + row;
+      if (acknowledged.has(sequence)) return;
       devices.push(entries.devices[row] as string);
       keys.push(key);
       values.push(entries.values[row] as JsonValue);
       monotonicMs.push(entries.monotonicMs[row] as number);
       if (entries.takenAtMs !== undefined) takenAtMs.push(entries.takenAtMs[row] as number);
-      sequences.push(entries.sequences?.[row] ?? firstSequence + row);
+      sequences.push(sequence);
     });
   });
   return { devices, keys, values, monotonicMs, sequences, ...(takenAtMs.length === 0 ? {} : { takenAtMs }) };

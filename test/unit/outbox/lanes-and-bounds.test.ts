@@ -40,6 +40,31 @@ describe('when the bound is reached', () => {
     expect(given.filter(({ sequence }) => sequence > 109 * 200)).toHaveLength(200);
   });
 
+  it.each([20, 60, 110])(
+    'counts each entry that gives way beside what was delivered, of %i blocks that were delivered in part',
+    async (blocks) => {
+      const outbox = await open({ maxBytes: SMALL, commitAgeMs: QUICK_MS });
+      const delivered = new Set<number>();
+      const refused = new Set<number>();
+      for (let block = 0; block < 110; block += 1) {
+        await fixture.commit(outbox, fixture.noise(200, block * 200));
+        if (block >= blocks || block % 2 === 1) continue;
+        const batch = await outbox.peek('live', NO_LIMITS);
+        for (const sequence of batch?.entries.sequences ?? []) if (sequence % 7 === 0 || sequence % 50 < 9) refused.add(sequence);
+        for (const sequence of refused) outbox.aside.add(sequence);
+        const rest = await outbox.peek('live', NO_LIMITS);
+        if (rest === undefined) continue;
+        for (const sequence of rest.entries.sequences) delivered.add(sequence);
+        await outbox.acknowledge(rest);
+      }
+      const { thinned, dropped } = outbox.status();
+      expect(dropped).toBeGreaterThan(0);
+      for (const sequence of refused) outbox.aside.putBack(sequence);
+      for (const { sequence } of await drain(outbox)) delivered.add(sequence);
+      expect(delivered.size).toBe(110 * 200 - thinned - dropped);
+    },
+  );
+
   it('drops the oldest when that is asked for, and counts them', async () => {
     const outbox = await open({ maxBytes: SMALL, whenFull: 'drop-oldest', commitAgeMs: QUICK_MS });
     await fill(outbox, 110);

@@ -1,6 +1,7 @@
 /** What decimation leaves of entries, and how many a segment is said to hold. */
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
+import type { BlockInfo } from '../../../src/outbox/block-frame.ts';
 import type { BlockEntries } from '../../../src/outbox/block-payload.ts';
 import { heldIn } from '../../../src/outbox/segment-count.ts';
 import type { Segment } from '../../../src/outbox/segment-shelf.ts';
@@ -93,7 +94,10 @@ describe('what a segment holds', () => {
     expect(heldIn(segment(), blocks, new SequenceRanges())).toBe(70);
     expect(heldIn(segment(), blocks, new SequenceRanges([[1, 50]]))).toBe(50);
     expect(heldIn(segment(), blocks, new SequenceRanges([[1, 60]]))).toBe(40);
-    expect(heldIn(segment(), blocks, new SequenceRanges([[1, 45]]))).toBe(50);
+    // Five numbers wait, at most: which ones the thinning took, only the block itself says.
+    expect(heldIn(segment(), blocks, new SequenceRanges([[1, 45]]))).toBe(55);
+    const sequences = new Map([[blocks[0] as BlockInfo, Array.from({ length: 20 }, (_none, at) => 1 + 2 * at + (at > 17 ? 10 : 0))]]);
+    expect(heldIn(segment(), blocks, new SequenceRanges([[1, 45]]), sequences)).toBe(52);
     expect(heldIn(segment(), blocks, new SequenceRanges([[1, 100]]))).toBe(0);
   });
 });
