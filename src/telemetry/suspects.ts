@@ -20,7 +20,7 @@ const APART_MS = 600_000;
 const FIRST_RETRY_MS = 30_000;
 /** Between two suspects, while they are refused: they must not take the posts of the others. */
 const ASK_EVERY_MS = 10_000;
-/** More are not kept aside: the oldest goes undelivered. */
+/** More are not kept aside: of those that were refused most often the oldest goes undelivered. */
 const MOST_SUSPECTS = 1_000;
 /** Nor longer than this. */
 const MAX_AGE_MS = 24 * 3_600_000;
@@ -63,6 +63,8 @@ export class Suspects {
   readonly #inVain = new Set<number>();
   /** Others were taken since a suspect was last asked for. */
   #othersTaken = false;
+  /** The one that was asked for last. */
+  #wasAlarm = false;
   /** What was refused last has been taken since. */
   #isWellAgain = false;
   #askNotBeforeMs = Number.NEGATIVE_INFINITY;
@@ -184,10 +186,13 @@ export class Suspects {
     this.#isWellAgain = true;
   }
 
-  /** An alarm first, then whose time came first: what is bad for good, and is due again and again, holds up nothing that is not. */
+  /** Whose time came first, of alarms and of others in turns: what is bad for good, and is due again and again, holds up nothing that is not. */
   #firstDue(nowMs: number): number | undefined {
     const due = [...this.#all].filter(([, { nextAtMs }]) => nextAtMs <= nowMs);
-    return due.sort(([, a], [, b]) => Number(b.isAlarm) - Number(a.isAlarm) || a.nextAtMs - b.nextAtMs)[0]?.[0];
+    const isFirst = ({ isAlarm }: Suspect): boolean => isAlarm !== this.#wasAlarm;
+    const [first] = due.sort(([, a], [, b]) => Number(isFirst(b)) - Number(isFirst(a)) || a.nextAtMs - b.nextAtMs);
+    if (first !== undefined) this.#wasAlarm = first[1].isAlarm;
+    return first?.[0];
   }
 
   async #count({ entry, answer, atMs, counts }: Refusal & { readonly atMs: number }, nowMs: number): Promise<void> {
@@ -199,8 +204,9 @@ export class Suspects {
     }
     if (suspect.refusals >= REFUSALS_NEEDED && (await this.#reject(entry, answer))) return;
     if (nowMs - suspect.sinceMs >= MAX_AGE_MS) this.#giveUp(entry.sequence);
-    const [oldest] = this.#all.keys();
-    if (oldest !== undefined && this.#all.size > MOST_SUSPECTS) this.#giveUp(oldest);
+    if (this.#all.size <= MOST_SUSPECTS) return;
+    const [worst] = [...this.#all].sort(([, a], [, b]) => b.refusals - a.refusals);
+    if (worst !== undefined) this.#giveUp(worst[0]);
   }
 
   async #reject(entry: ResolvedEntry, answer: string): Promise<boolean> {
