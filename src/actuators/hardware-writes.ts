@@ -30,7 +30,7 @@ interface Attempt {
 export class HardwareWrites {
   /** How many were begun. */
   begun = 0;
-  /** What it showed last since it took something else: that it takes a word proves nothing until it shows one. */
+  /** What it showed last since it took something else: that it takes a word proves nothing until it moves to one. */
   stuckAt: ActuatorValue | undefined;
   #told: ActuatorValue | undefined;
   readonly #deps: HardwareWritesDeps;
@@ -78,7 +78,7 @@ export class HardwareWrites {
     const { read } = this.#deps.driver;
     if (read === undefined) throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
     const shown = await this.#withinDeadline((driverSignal) => read(driverSignal), signal);
-    if (this.stuckAt !== undefined) this.stuckAt = shown === this.#told ? undefined : shown;
+    if (this.stuckAt !== undefined) this.stuckAt = shown === this.#told && shown !== this.stuckAt ? undefined : shown;
     return shown;
   }
 

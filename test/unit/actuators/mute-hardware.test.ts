@@ -243,3 +243,17 @@ it('off of what stood still at a number is not believed unread, whatever else it
   await bench.clock.advance(10_000);
   expect([valve.shown, bench.alarms.at(-1)]).toEqual([0, ['fan', undefined]]);
 });
+
+it.each([false, true])(
+  'what stands at %s is not believed to have moved from there unread, whatever was told and shown there meanwhile',
+  async (at) => {
+    await open();
+    await bench.set('valve', at);
+    valve.moves = false;
+    expect([await bench.set('valve', !at), await bench.set('valve', at)]).toEqual(['actuators/not-moved', 'moved']);
+    valve.answersReads = false;
+    const again = bench.set('valve', !at);
+    await bench.clock.advance(DEADLINE_MS + 1_000);
+    expect([await again, bench.control.state('valve').value]).toEqual(['actuators/not-moved', undefined]);
+  },
+);
