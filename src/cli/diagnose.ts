@@ -40,7 +40,7 @@ Examples:
   $ turnstone diagnose --config gateway.yaml --log-file agent.log
 
 The archive holds the configuration without comments, status, outbox summary, doctor's report, versions and the last log lines.
-Access tokens, keys, passwords, PINs and arguments of programs are taken out of all of them.`;
+Access tokens, keys, passwords and PINs are taken out of all of them, arguments of programs out of the configuration.`;
 
 const UNIT = 'turnstone.service';
 const NO_YAML = 'left out: it is no YAML, so that nobody can tell what in it is secret; doctor.txt says what is wrong with it\n';
