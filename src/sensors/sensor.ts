@@ -11,6 +11,8 @@ export interface Reading {
   readonly unit?: string;
   /** UTC epoch ms, only when the source itself knows the time. */
   readonly takenAtMs?: number;
+  /** A sum or count of less than a whole window: no limit is for it. */
+  readonly isPart?: boolean;
   /** When it was taken, ms since boot, when the source stamps its events itself. */
   readonly monotonicMs?: number;
 }

@@ -15,6 +15,9 @@ export interface FinishedWindow {
   readonly endedAtMs: number;
 }
 
+/** Of a part of a window they are less than of a whole one, whatever was measured. */
+const GROWS_WITH_LENGTH: ReadonlySet<Statistic> = new Set(['count', 'sum']);
+
 interface Tally {
   count: number;
   /** How many of them are numbers; of those are sum, least and greatest. */
@@ -33,6 +36,8 @@ export class Window {
   readonly #settings: WindowSettings;
   readonly #tallies = new Map<string, Tally>();
   #endsAtMs: number | undefined;
+  /** It began where another one ended. */
+  #isFromItsBeginning = false;
   #lastAtMs = 0;
 
   constructor(settings: WindowSettings) {
@@ -73,7 +78,10 @@ export class Window {
   finish(nowMs: number): FinishedWindow | undefined {
     const endsAtMs = this.#endsAtMs;
     if (endsAtMs === undefined || (nowMs < endsAtMs && nowMs >= endsAtMs - this.#settings.lengthMs)) return undefined;
-    return this.#take(Math.min(endsAtMs, nowMs));
+    const isPast = nowMs >= endsAtMs;
+    const finished = this.#take(Math.min(endsAtMs, nowMs), isPast && this.#isFromItsBeginning);
+    this.#isFromItsBeginning = isPast && nowMs < endsAtMs + this.#settings.lengthMs;
+    return finished;
   }
 
   /** Nothing more is to be added before what it holds is taken. */
@@ -83,13 +91,18 @@ export class Window {
 
   /** What was gathered so far, which ended with the last reading: nothing more will come. */
   cut(): FinishedWindow {
-    return this.#take(this.#lastAtMs);
+    this.#isFromItsBeginning = false;
+    return this.#take(this.#lastAtMs, false);
   }
 
-  #take(endedAtMs: number): FinishedWindow {
+  #take(endedAtMs: number, isWhole: boolean): FinishedWindow {
     this.#endsAtMs = undefined;
     const readings = [...this.#tallies].flatMap(([key, tally]) =>
-      this.#settings.statistics.flatMap((statistic) => readingOf(key, tally, statistic)),
+      this.#settings.statistics.flatMap((statistic) =>
+        readingOf(key, tally, statistic).map((reading) =>
+          isWhole || !GROWS_WITH_LENGTH.has(statistic) ? reading : { ...reading, isPart: true },
+        ),
+      ),
     );
     this.#tallies.clear();
     return { readings, endedAtMs };

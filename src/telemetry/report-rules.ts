@@ -84,11 +84,11 @@ export class ReportRules {
     const value = convert(sample.value, rules);
     // A factor can make an infinity of a number, which is no value and says nothing about any limit.
     if (typeof value === 'number' && !Number.isFinite(value)) return [];
-    this.#deps.observe?.(sample.sensor, key, value);
+    if (sample.isPart !== true) this.#deps.observe?.(sample.sensor, key, value);
     const over = this.#alarmsOver(sample, key, state, rules);
     if (rules.report === false) return over;
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmKey(key)) === true;
-    const alarm = isNumber(value) ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
+    const alarm = isNumber(value) && sample.isPart !== true ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
       // That all is well, said for the first time, is no alarm.

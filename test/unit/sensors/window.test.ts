@@ -29,3 +29,19 @@ it('gives what it holds before its end where names never end, loses none of it a
   given.push(...window.cut().map(({ key }) => key));
   expect(new Set(given)).toEqual(new Set(Array.from({ length: 2_500 }, (_none, at) => `key${at}_count`)));
 });
+
+it('says of a sum or a count that it is of a part of a window: of the first, of one that was cut, and after a silence', () => {
+  const window = new Window({ lengthMs: 60_000, statistics: ['sum', 'mean'] });
+  const parts: (readonly [string, boolean])[] = [];
+  const note = (readings: readonly { readonly key: string; readonly isPart?: boolean }[] = []): void =>
+    void parts.push(...readings.map(({ key, isPart }) => [key, isPart === true] as const));
+  for (const atMs of [50_000, 60_000, 110_000, 121_000, 290_000, 300_000, 360_000]) {
+    note(window.finish(atMs)?.readings);
+    window.add([{ key: 'flow', value: 5 }], atMs);
+  }
+  note(window.cut().readings);
+  const sums = parts.filter(([key]) => key === 'flow_sum').map(([, isPart]) => isPart);
+  // From 50 s; from 60 s; from 120 s; after a silence from 290 s; from 300 s; cut.
+  expect(sums).toEqual([true, false, false, true, false, true]);
+  expect(parts.every(([key, isPart]) => key === 'flow_sum' || !isPart)).toBe(true);
+});

@@ -237,6 +237,29 @@ describe('report rules', () => {
     expect(entries.map((entry) => entry.class)).toEqual(['regular', 'regular', 'alarm', 'alarm', 'alarm', 'alarm']);
   });
 
+  it('report the sum of a part of a window, and hold it against no limit', () => {
+    const reported: (readonly [string, JsonValue])[] = [];
+    const observed: JsonValue[] = [];
+    const clock = new FakeClock({ monotonicMs: 0 });
+    const rules = new ReportRules({
+      clock,
+      rulesFor: () => ({ alarms: [{ below: 100 }] }),
+      report: (entries) => void reported.push(...entries.map(({ key, value }) => [key, value] as const)),
+      observe: (_sensor, _key, value) => void observed.push(value),
+    });
+    const sample = { sensor: 'meter', key: 'flow_sum', bootId: clock.bootId, monotonicMs: 0 };
+    rules.take([{ ...sample, value: 25, isPart: true }]);
+    rules.take([{ ...sample, value: 300, monotonicMs: 60_000 }]);
+    expect([reported, observed]).toEqual([
+      [
+        ['flow_sum', 25],
+        ['flow_sum', 300],
+        ['flow_sum_alarm', 'ok'],
+      ],
+      [300],
+    ]);
+  });
+
   it('name every alarm that is on', async () => {
     const { take } = given({ alarms: [{ above: 40 }, { above: 60, name: 'fire' }, { below: 0 }], deadband: 100 });
     expect((await take(70, 50, -1)).filter(([key]) => key.endsWith('_alarm'))).toEqual([
