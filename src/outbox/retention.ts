@@ -201,10 +201,9 @@ export class Retention {
   async #drop(segment: Segment, how: { readonly reason: 'age' | 'full'; readonly unread: boolean }, late?: AbortSignal): Promise<boolean> {
     const { shelf, state, log } = this.#deps;
     const blocks = how.unread ? shelf.knownBlocksOf(segment) : await shelf.blocksOf(segment).catch(() => undefined);
-    const { acknowledged } = state;
-    const sequences = how.unread || blocks === undefined ? undefined : await sequencesOf(shelf, { segment, blocks, acknowledged });
+    const sequences = how.unread ? undefined : await sequencesOf(shelf, { segment, blocks, acknowledged: state.acknowledged });
     if (late?.aborted === true || !(await this.#remove(segment))) return false;
-    const entries = heldIn(segment, blocks, acknowledged, sequences);
+    const entries = heldIn(segment, blocks, state.acknowledged, sequences);
     if (how.reason === 'full') this.#leftBytes = shelf.bytes;
     state.acknowledged.add(segment.firstSequence, segment.lastSequence);
     state.count('dropped', entries);

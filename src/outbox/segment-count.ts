@@ -43,9 +43,9 @@ export async function sequencesOf(
     segment,
     blocks,
     acknowledged,
-  }: { readonly segment: Segment; readonly blocks: readonly BlockInfo[]; readonly acknowledged: SequenceRanges },
+  }: { readonly segment: Segment; readonly blocks: readonly BlockInfo[] | undefined; readonly acknowledged: SequenceRanges },
 ): Promise<SequencesOfBlocks> {
-  const unclear = blocks.filter(
+  const unclear = (blocks ?? []).filter(
     (info) => hasGaps(info) && acknowledged.touches(info.firstSequence, info.lastSequence) && heldInBlock(info, acknowledged) > 0,
   );
   const read = await shelf.read(unclear.map((info) => ({ segment, info }))).catch(() => []);

@@ -195,7 +195,10 @@ describe('beyond a thousand', () => {
     refuse(1, false);
     await takeOther();
     await contact(2);
-    for (let sequence = 3; sequence <= 1_000; sequence += 1) refuse(sequence, false), await takeOther();
+    for (let sequence = 3; sequence <= 1_000; sequence += 1) {
+      refuse(sequence, false);
+      await takeOther();
+    }
     await contact(1_001);
     expect(givenUp).toEqual([2]);
   });
