@@ -1,7 +1,6 @@
 /**
- * What stays and what gives way. Delivered segments stay a while; entries past their age go; and when the bound or the disk's free
- * space leaves no room for the next commit, delivered segments go first, then the oldest are thinned, then dropped. Every entry that
- * goes undelivered is counted. No commit waits for a disk that does not come back from a read: what gives way then goes unread, by segments.
+ * What stays and what gives way: delivered segments after a while, entries past their age; without room for the next commit delivered segments
+ * first, then the oldest are thinned, then dropped, and counted. Of a disk that does not come back from a read segments go unread.
  *
  * A disk that others fill cannot be mended from here. While it is short of space the outbox stays as large as it was when that began: what is
  * new takes the place of the oldest, byte for byte, and what others take costs no entry of ours.
