@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,6 +40,26 @@ describe('the identity of a board', () => {
     await rm(join(sources.root, 'sys'), { recursive: true });
     expect((await readIdentity(sources)).serial).toBe('C02XK1');
     expect((await stat(join(sources.runFolder, 'identity/board_serial'))).mode & 0o044).toBe(0o044);
+  });
+
+  it('root writes through nothing that the service puts in the way while it is being left', async () => {
+    const sources = await board({
+      'sys/class/dmi/id/product_serial': 'SN-1\n',
+      'run/turnstone/x': '',
+      'etc/shadow': 'secret\n',
+      'bin/x': '',
+    });
+    const folder = join(sources.runFolder, 'identity');
+    const victim = join(sources.root, 'etc/shadow');
+    // In the middle of the script the folder is another one, with a link in it.
+    const meanwhile = `#!/bin/sh\nrm -rf '${folder}'\nmkdir '${folder}'\nln -s '${victim}' '${folder}/product_serial'\nexec /usr/bin/tr "$@"\n`;
+    await writeFile(join(sources.root, 'bin/tr'), meanwhile, { mode: 0o755 });
+    const script = join(import.meta.dirname, '../../../systemd/leave-identity');
+    const PATH = `${join(sources.root, 'bin')}:${process.env.PATH}`;
+    await promisify(execFile)('sh', [script], { env: { ...process.env, PATH, TURNSTONE_ROOT: sources.root } });
+    expect(await readFile(victim, 'utf8')).toBe('secret\n');
+    // Nor is anything of it left behind beside the folder.
+    expect(await readdir(join(sources.root, 'run'))).toEqual(['turnstone']);
   });
 
   it.each([
