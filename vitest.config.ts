@@ -4,16 +4,42 @@ import { hashOfSource } from './test/simulation/ledger.ts';
 
 const SEEDED = fileURLToPath(new URL('test/support/seeded-fast-check.ts', import.meta.url));
 
-// Two cores: files run in two workers; tests that start whole processes get time for it.
+/** They measure memory or CPU time of their own process. */
+const ALONE = ['{src,test/unit}/**/{costs,encoding,line-reader,report-reader}.test.ts'];
+
+// Two cores: files run in two workers; tests that start whole processes get time for it. A process and all imports for each file of a room would
+// cost more than what is tested there: those share two processes, and `clean-slate` holds them to leave nothing behind.
 export default defineConfig({
   resolve: { alias: [{ find: /^fast-check$/, replacement: SEEDED }] },
   test: {
     env: { FAST_CHECK_SEED: String(Number.parseInt(hashOfSource().slice(0, 8), 16)) },
-    include: ['test/{unit,contract,integration}/**/*.test.ts'],
+    globalSetup: ['test/support/compile-cache.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'json-summary'], reportsDirectory: 'build/coverage' },
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      exclude: ['src/**/*.test.ts'],
+      reporter: ['text-summary', 'json-summary'],
+      reportsDirectory: 'build/coverage',
+    },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'rooms',
+          include: ['test/{unit,contract}/**/*.test.ts', 'src/**/*.test.ts'],
+          exclude: ALONE,
+          isolate: false,
+          setupFiles: ['test/support/clean-slate.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'processes', include: ['test/integration/**/*.test.ts', ...ALONE], globalSetup: ['test/support/bundled-agent.ts'] },
+      },
+    ],
   },
 });

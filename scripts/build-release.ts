@@ -26,6 +26,7 @@ import { MANIFEST_NAME, parseManifest, type ReleaseFile, type ReleaseManifest } 
 import { signatureFrame } from '../src/firmware/release-signature.ts';
 import { STATE_FORMATS } from '../src/firmware/state-formats.ts';
 import { type Arch, buildBundle, type NativeModules, ownNativeModules, ROOT, serialportModule } from './bundle.ts';
+import { examples, exampleText } from './examples.ts';
 
 const NODE_VERSION = '24.21.0';
 const OUT = join(ROOT, 'build/release');
@@ -139,7 +140,8 @@ function addRuntimeAndUnits(): void {
   copyFileSync(join(ROOT, 'scripts/install.sh'), join(staging, 'install.sh'));
   for (const file of ['LICENSE', 'README.md']) copyFileSync(join(ROOT, file), join(staging, file));
   copyFileSync(join(runtime, 'LICENSE'), join(staging, 'LICENSE.node'));
-  mkdirSync(join(staging, 'config'));
+  mkdirSync(join(staging, 'config/examples'), { recursive: true });
+  for (const example of examples()) writeFileSync(join(staging, 'config/examples', example.name), exampleText(example));
   for (const file of ['turnstone.example.yaml', 'provisioning.example.yaml', 'turnstone.schema.json']) {
     if (existsSync(join(ROOT, 'config', file))) copyFileSync(join(ROOT, 'config', file), join(staging, 'config', file));
   }

@@ -16,7 +16,7 @@ import { type Trial, tryMutants } from './mutation/try-mutants.ts';
 
 const WHOLE_SAMPLE = 400;
 /** A room that is small must show something too. */
-const AT_LEAST_A_ROOM = 40;
+const MIN_A_ROOM = 40;
 
 export interface MutationOptions {
   readonly root: string;
@@ -35,7 +35,7 @@ export async function mutate({ root, rooms, only, sample, seed, workers, onTrial
   const mutants = new Map<Room, Mutant[]>();
   for (const room of chosen) mutants.set(room, await mutantsOf(root, room));
   const counts = new Map([...mutants].map(([room, all]) => [room.name, all.length]));
-  const atLeast = Math.floor((AT_LEAST_A_ROOM * Math.min(sample, WHOLE_SAMPLE)) / WHOLE_SAMPLE);
+  const atLeast = Math.floor((MIN_A_ROOM * Math.min(sample, WHOLE_SAMPLE)) / WHOLE_SAMPLE);
   const shares = sharesOf(counts, sample, atLeast);
   const queues = [...mutants].map(([room, all]) => ({ room, mutants: shuffled(all, seed), share: shares.get(room.name) ?? 0 }));
 

@@ -1,30 +1,33 @@
 /**
  * The wiring: opens every part in order, joins them, closes in reverse. It has no rule of its own.
  *
- *   configuration → lock → field (ports, actuators, sampler), beside it the outbox → doors → ready
+ *   configuration → lock → field (ports, actuators, sampler), beside it the outbox → control sockets → ready
  *                                  └ platform: credentials, however long they take → uploader and the other loops
  */
-import { AlertList } from './agent/alert-list.ts';
-import { closingStep } from './agent/closing-step.ts';
-import { ConfigFile, type ConfigPlace, type FileConfig } from './agent/config-file.ts';
-import { keepRunning } from './agent/keep-running.ts';
+
 import type { Machine } from './agent/machine.ts';
-import { type AgentParts, openParts } from './agent/open-parts.ts';
-import { agentStatus } from './agent/status-of.ts';
+import { type AgentParts, openParts, runRemote } from './agent/open-parts.ts';
 import type { AgentConfig } from './config/agent-config.ts';
+import { ConfigFile, type ConfigPlace, type FileConfig } from './config/config-file.ts';
 import { messageOf } from './errors.ts';
+import { AlertList } from './host/alert-list.ts';
 import type { Clock } from './host/clock.ts';
+import { closingStep } from './host/closing-step.ts';
 import { correctedClock } from './host/corrected-clock.ts';
 import type { JsonObject } from './host/json.ts';
+import { keepRunning } from './host/keep-running.ts';
 import { AgentLog } from './host/log.ts';
 import { SystemdNotifier } from './host/systemd-notifier.ts';
 import { TimeSync } from './host/time-sync.ts';
 import { agentVersion } from './host/version.ts';
-import type { TelemetryEntry } from './outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from './outbox/outbox.ts';
 import { REFUSED_ALERT } from './provisioning/device-token.ts';
+import { loadDrivers } from './sensors/create-sensor.ts';
 import type { AgentStatus } from './status/agent-status.ts';
+import { agentStatus } from './status/status-of.ts';
 
 export interface AgentDeps extends ConfigPlace {
+  readonly machine: Machine;
   /** Told every entry whose append has resolved: what a test, or the demo, holds against the platform. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
   /** Is given the filter that hides secrets, for what is printed outside the log. */
@@ -65,7 +68,7 @@ export class Agent {
     this.#configuredLogLevel = config.log.level;
     this.#log = new AgentLog({ level: config.log.level, clock: this.#clock, ...(logSink === undefined ? {} : { sink: logSink }) });
     this.#alerts = new AlertList(this.#log);
-    this.#file = new ConfigFile({ place: deps, clock: this.#clock, log: this.#log, alerts: this.#alerts }, first);
+    this.#file = new ConfigFile({ place: deps, clock: this.#clock, log: this.#log, alerts: this.#alerts, prepare: loadDrivers }, first);
     this.#timeSync = new TimeSync({ clock: this.#clock, policy: config.time.trust, ask: this.#machine.askSystemTime });
     this.#rightClock = correctedClock(this.#clock, this.#timeSync);
     this.#startedAtMs = this.#clock.monotonicMs();
@@ -77,7 +80,9 @@ export class Agent {
    * @throws ConfigError (stop), AgentError (stop) when another agent runs here.
    */
   static async start(deps: AgentDeps, signal: AbortSignal): Promise<Agent> {
-    const agent = new Agent(deps, await ConfigFile.read(deps));
+    const first = await ConfigFile.read(deps);
+    await loadDrivers(first.config);
+    const agent = new Agent(deps, first);
     deps.redactWith?.((text) => agent.#log.redact(text));
     // Not with `signal`: a stop during the start ends what was opened in good order, with safe states, once all of it is open.
     await agent.#open(new AbortController().signal);
@@ -106,12 +111,12 @@ export class Agent {
           sentTodayBytes: telemetry.budget.today().bytes,
           ...(dailyBudgetBytes === undefined ? {} : { dailyBudgetBytes }),
         },
-        lockedOut: field.moving.lockout.locked,
+        lockedOut: field.actuators.lockout.locked,
         firmware: firmware.summary(),
       },
       ...telemetry.status(),
       sensors: field.sampler.states(),
-      actuators: field.moving.states(),
+      actuators: field.actuators.states(),
       alerts: this.#alerts.list(),
     });
   }
@@ -166,12 +171,12 @@ export class Agent {
 
   /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
-    const { platform, telemetry, remote } = this.#parts;
+    const { platform, telemetry } = this.#parts;
     await this.#file.untilThere(['platform', 'provisioning'], signal);
     await platform.connect(signal);
     const loops: Readonly<Record<string, (loopSignal: AbortSignal) => Promise<void>>> = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
-      remote: (loopSignal) => remote.run(loopSignal),
+      remote: (loopSignal) => runRemote(this.#parts, loopSignal),
       credentials: (loopSignal) => platform.watchCredentials(loopSignal),
     };
     const common = { clock: this.#clock, log: this.#log };
@@ -186,13 +191,13 @@ export class Agent {
 
   /** What a live setting or a reload changes in parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
-    const { field, telemetry, remote } = this.#parts;
+    const { field, telemetry, attributes } = this.#parts;
     // Somebody on the machine may have set another one.
     if (config.log.level !== this.#configuredLogLevel) this.#log.level = config.log.level;
     this.#configuredLogLevel = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
-    remote.configurationChanged(this.#file.hash);
+    attributes.configurationChanged(this.#file.hash);
     void field
       .configure(config)
       .catch((error: unknown) => this.#alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
@@ -205,7 +210,7 @@ export class Agent {
     // A part may ask for it while the others are still being opened.
     await this.#opened.promise;
     const { drainMs } = this.#file.live.current.shutdown;
-    const { stateFolder, telemetry, platform, field, remote, doors, page } = this.#parts;
+    const { stateFolder, telemetry, platform, field, attributes, rpc, sockets, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     this.#log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock: this.#clock, log: this.#log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -217,9 +222,9 @@ export class Agent {
     await attempt('close the status page', () => page.close());
     await attempt('drain the outbox', () => telemetry.drainAndClose(drained.signal));
     cancel();
-    await attempt('close the journal', () => remote.close());
+    await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
     await attempt('close the connections', () => platform.close());
-    await attempt('close the control sockets', () => doors.close());
+    await attempt('close the control sockets', () => sockets.close());
     this.#timeSync.close();
     await attempt('release the state folder', () => stateFolder.close());
     this.#log.info({}, 'stopped');

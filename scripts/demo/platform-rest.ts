@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, parseJson } from '../../src/host/json.
 import type { StoredValue } from './delivery-verdict.ts';
 
 /** One answer never holds more points than this; series are read in spans of time that stay below it. */
-const MOST_POINTS = 100_000;
+const MAX_POINTS = 100_000;
 
 export class PlatformRest {
   readonly #url: string;
@@ -42,7 +42,7 @@ export class PlatformRest {
       keys: keys.join(','),
       startTs: `${startTs}`,
       endTs: `${Date.now() + 3_600_000}`,
-      limit: `${MOST_POINTS}`,
+      limit: `${MAX_POINTS}`,
       orderBy: 'ASC',
       useStrictDataTypes: 'true',
     });

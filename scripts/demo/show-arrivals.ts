@@ -4,7 +4,7 @@ import { stringifyJson } from '../../src/host/json.ts';
 import type { PlatformRest } from './platform-rest.ts';
 
 const LOOK_EVERY_MS = 1_000;
-const LONGEST_LINE = 150;
+const MAX_LINE_LENGTH = 150;
 
 export async function showArrivals(
   { rest, deviceId, isQuiet }: { readonly rest: PlatformRest; readonly deviceId: string; readonly isQuiet: boolean },
@@ -19,7 +19,7 @@ export async function showArrivals(
     const byInstant = Map.groupBy(arrived, ({ ts }) => ts);
     for (const [ts, values] of [...byInstant].sort(([a], [b]) => a - b)) {
       const line = `${new Date(ts).toISOString().slice(11, 23)}  ${values.map(({ key, text }) => `${key}=${text}`).join('  ')}`;
-      process.stdout.write(`${line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line}\n`);
+      process.stdout.write(`${line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line}\n`);
       seenTs = Math.max(seenTs, ts);
     }
   }

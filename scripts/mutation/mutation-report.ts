@@ -36,7 +36,7 @@ interface RoomScore {
   readonly of: number;
 }
 
-const LONGEST_CHANGE = 100;
+const MAX_CHANGE_LENGTH = 100;
 
 export function resultOf(
   trials: readonly Trial[],
@@ -104,7 +104,7 @@ export function reportLines({ survivors, rooms, ...all }: MutationResult): strin
 export function changeOf({ start, end, text: becomes }: Trial['mutant'], text: string): string {
   const short = (words: string): string => {
     const line = words.replaceAll(/\s+/g, ' ');
-    return line.length > LONGEST_CHANGE ? `${line.slice(0, LONGEST_CHANGE)}…` : line;
+    return line.length > MAX_CHANGE_LENGTH ? `${line.slice(0, MAX_CHANGE_LENGTH)}…` : line;
   };
   return `${short(text.slice(start, end))} → ${becomes === ';' ? 'nothing' : short(becomes)}`;
 }

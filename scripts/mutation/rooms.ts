@@ -35,7 +35,8 @@ export async function promisingRooms(root: string): Promise<Room[]> {
   const rooms: Room[] = [];
   for (const name of SOURCE_ROOMS) {
     const files: string[] = [];
-    for await (const file of glob(`src/${name}/**/*.ts`, { cwd: root })) if (!ROOT_HELPER.includes(file)) files.push(file);
+    for await (const file of glob(`src/${name}/**/*.ts`, { cwd: root }))
+      if (!ROOT_HELPER.includes(file) && !file.endsWith('.test.ts')) files.push(file);
     rooms.push({ name, files: files.sort(), tests: `/${name}/` });
   }
   return [...rooms, { name: 'root-helper', files: ROOT_HELPER, tests: '/firmware/' }];

@@ -13,7 +13,7 @@ import { ORDER_FILE, type Order, type TestFileResult, type Verdict } from './ord
 const TIME_LIMIT = /^(Test|Hook) timed out in |^\[vitest-pool\]: (Timeout|Failed to (start|terminate)) /;
 
 /** Each one costs its whole limit. */
-const MOST_LATE = 3;
+const MAX_LATE = 3;
 
 class InGivenOrder {
   sort(given: TestSpecification[]): TestSpecification[] {
@@ -96,7 +96,7 @@ function note(outcome: Verdict['outcome'], because: string, module?: TestModule)
   if (outcome === 'timed-out') late++;
   if (failure === undefined || outcome !== 'timed-out')
     failure = { outcome, because, ...(module === undefined ? {} : { decidedIn: module.moduleId }) };
-  if (!order.stopAtFailure || (outcome === 'timed-out' && late < MOST_LATE)) return;
+  if (!order.stopAtFailure || (outcome === 'timed-out' && late < MAX_LATE)) return;
   // The second time it does not wait for the running test.
   void vitest.cancelCurrentRun('test-failure');
   void vitest.cancelCurrentRun('test-failure');

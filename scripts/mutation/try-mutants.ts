@@ -14,9 +14,9 @@ import { type TestMap, testsFor } from './test-map.ts';
 /** What a test set may take, against its own time without a mutant. */
 const PATIENCE = 3;
 /** What others on this machine may slow it, at most: an endless mutant is waited for as long. */
-const MOST_SLOWING = 4;
+const MAX_SLOWING = 4;
 const STARTING_MS = 10_000;
-const SHORTEST_TEST_LIMIT_MS = 3_000;
+const MIN_TEST_LIMIT_MS = 3_000;
 /** Of so many kills one is tried once more without its mutant. */
 const CONTROL_EVERY = 10;
 const CONTROL_WITHIN_MS = 10 * 60_000;
@@ -87,9 +87,9 @@ async function tryOne(root: string, host: TestHost, mutant: Mutant, tests: reado
   const path = join(root, mutant.file);
   const changed = { [path]: withMutant(await readFile(path, 'utf8'), mutant) };
   // Others may be using this machine too.
-  const patience = PATIENCE * Math.min(MOST_SLOWING, Math.max(1, (loadavg()[0] ?? 0) / availableParallelism()));
-  const testTimeoutMs = Math.max(SHORTEST_TEST_LIMIT_MS, ...tests.map((one) => one.slowestTestMs)) * patience;
-  const limitMs = STARTING_MS + patience * tests.reduce((sum, one) => sum + one.ms, SHORTEST_TEST_LIMIT_MS);
+  const patience = PATIENCE * Math.min(MAX_SLOWING, Math.max(1, (loadavg()[0] ?? 0) / availableParallelism()));
+  const testTimeoutMs = Math.max(MIN_TEST_LIMIT_MS, ...tests.map((one) => one.slowestTestMs)) * patience;
+  const limitMs = STARTING_MS + patience * tests.reduce((sum, one) => sum + one.ms, MIN_TEST_LIMIT_MS);
   const order: Order = { changed, tests: tests.map((one) => one.file), testTimeoutMs, stopAtFailure: true };
   const { outcome: verdict, because, decidedIn } = await host.carryOut(order, limitMs);
   const outcome = OUTCOMES[verdict];

@@ -1,5 +1,5 @@
 /**
- * The one door to every actuator. Whoever wants to move something passes: lockout → value → times → interlocks → the hardware.
+ * The one way to every actuator. Whoever wants to move something passes: lockout → value → times → interlocks → the hardware.
  * The last writer owns. What switches off passes lockout and interlocks and waits for nothing, no disk and no queue; safe states pass all but
  * the interlocks. Every gate reads the pin's record, and claims it in the same breath.
  *

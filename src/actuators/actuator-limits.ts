@@ -15,11 +15,11 @@ export interface SwitchHistory {
 export const SWITCHES_COUNT_MS = 3_600_000;
 
 type PinTimes = Pick<PinRecord, 'settings' | 'expected' | 'history' | 'changedAtMs' | 'offDueMs'>;
-type PinPulses = Pick<PinRecord, 'settings' | 'value' | 'expected' | 'pulse'>;
+type PinPulses = Pick<PinRecord, 'settings' | 'value' | 'expected' | 'isInPulse'>;
 
-const DEFAULT_LONGEST_PULSE_MS = 60_000;
+const DEFAULT_MAX_PULSE_MS = 60_000;
 /** Longer than any command or display line, and short enough for an argument. */
-const LONGEST_TEXT = 1_024;
+const MAX_TEXT_LENGTH = 1_024;
 /** Steps of decimals are not exact in binary. */
 const STEP_TOLERANCE = 1e-6;
 
@@ -28,31 +28,31 @@ export function checkValue(settings: ActuatorSettings, value: unknown): Actuator
   if (typeof value !== settings.valueType || (typeof value === 'number' && !Number.isFinite(value)))
     throw refused('actuators/wrong-type', settings, `takes a ${settings.valueType}`);
   if (typeof value === 'number') checkNumber(settings, value);
-  if (typeof value === 'string' && value.length > LONGEST_TEXT)
-    throw refused('actuators/out-of-range', settings, `takes up to ${LONGEST_TEXT} characters`);
+  if (typeof value === 'string' && value.length > MAX_TEXT_LENGTH)
+    throw refused('actuators/out-of-range', settings, `takes up to ${MAX_TEXT_LENGTH} characters`);
   return value as ActuatorValue;
 }
 
 /**
  * What is not known counts as on for whoever keeps it from staying on, and as switched just now for whoever wants it on: off is never held up
  * by what is not known.
- * @throws AgentError `actuators/least-on-time`, `actuators/least-off-time`, `actuators/too-many-switches` or `actuators/longest-on-time` (retry).
+ * @throws AgentError `actuators/min-on`, `actuators/min-off`, `actuators/too-many-switches` or `actuators/max-on` (retry).
  */
 export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number): void {
   const { settings, expected } = record;
-  const { leastOnMs = 0, leastOffMs = 0, mostSwitchesPerHour } = settings.limits;
+  const { minOnMs = 0, minOffMs = 0, maxSwitchesPerHour } = settings.limits;
   const turnsOn = isActive(value);
   if (turnsOn && (record.offDueMs ?? Number.POSITIVE_INFINITY) <= nowMs)
-    throw new AgentError('actuators/longest-on-time', `${settings.name} has had its longest time on, and is not known to be off`, {
+    throw new AgentError('actuators/max-on', `${settings.name} has had its longest time on, and is not known to be off`, {
       recovery: 'retry',
     });
   if (expected !== undefined ? isActive(expected) === turnsOn : !turnsOn) return;
   const sinceMs = nowMs - (record.changedAtMs ?? Number.NEGATIVE_INFINITY);
-  if (!turnsOn && sinceMs < leastOnMs) throw tooSoon('actuators/least-on-time', settings, leastOnMs - sinceMs);
-  if (turnsOn && sinceMs < leastOffMs) throw tooSoon('actuators/least-off-time', settings, leastOffMs - sinceMs);
-  if (!turnsOn || mostSwitchesPerHour === undefined) return;
-  if (recentSwitches(record.history, nowMs).length >= mostSwitchesPerHour)
-    throw new AgentError('actuators/too-many-switches', `${settings.name} was switched on ${mostSwitchesPerHour} times within an hour`, {
+  if (!turnsOn && sinceMs < minOnMs) throw tooSoon('actuators/min-on', settings, minOnMs - sinceMs);
+  if (turnsOn && sinceMs < minOffMs) throw tooSoon('actuators/min-off', settings, minOffMs - sinceMs);
+  if (!turnsOn || maxSwitchesPerHour === undefined) return;
+  if (recentSwitches(record.history, nowMs).length >= maxSwitchesPerHour)
+    throw new AgentError('actuators/too-many-switches', `${settings.name} was switched on ${maxSwitchesPerHour} times within an hour`, {
       recovery: 'retry',
     });
 }
@@ -60,19 +60,18 @@ export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number
 /** @throws AgentError `actuators/no-pulse`, `actuators/out-of-range` or `actuators/already-on` (drop). */
 export function checkPulse(record: PinPulses, durationMs: number): void {
   const { settings, expected, value } = record;
-  const { leastOnMs = 0, longestPulseMs = DEFAULT_LONGEST_PULSE_MS } = settings.limits;
+  const { minOnMs = 0, maxPulseMs = DEFAULT_MAX_PULSE_MS } = settings.limits;
   if (settings.valueType !== 'boolean') throw refused('actuators/no-pulse', settings, 'cannot be pulsed');
-  if (!(durationMs >= Math.max(1, leastOnMs) && durationMs <= longestPulseMs))
-    throw refused('actuators/out-of-range', settings, `takes pulses of ${Math.max(1, leastOnMs)} to ${longestPulseMs} ms`);
+  if (!(durationMs >= Math.max(1, minOnMs) && durationMs <= maxPulseMs))
+    throw refused('actuators/out-of-range', settings, `takes pulses of ${Math.max(1, minOnMs)} to ${maxPulseMs} ms`);
   if (expected === true) throw refused('actuators/already-on', settings, 'is on already');
   // Off may be under way: it is seen when its turn has come whether that was taken.
   if (value === undefined) checkPulseOver(record);
 }
 
 /** One pulse is over before the next begins, or both are one that is too long. @throws AgentError `actuators/already-on` (drop). */
-export function checkPulseOver({ settings, value, pulse }: PinPulses): void {
-  if (pulse !== undefined && value !== false)
-    throw refused('actuators/already-on', settings, 'is not known to be off since its last pulse');
+export function checkPulseOver({ settings, value, isInPulse }: PinPulses): void {
+  if (isInPulse && value !== false) throw refused('actuators/already-on', settings, 'is not known to be off since its last pulse');
 }
 
 /** The history after it was switched on or off, or may have been. */
@@ -87,9 +86,9 @@ export function switchedOn(history: SwitchHistory, atMs: number): SwitchHistory 
 
 /** Of a history only what a limit asks for: it is written to a card at each change. The one before where nothing of that has changed. */
 export function neededHistory({ limits }: ActuatorSettings, history: SwitchHistory, before: SwitchHistory): SwitchHistory {
-  const { leastOnMs, leastOffMs, mostSwitchesPerHour } = limits;
-  const changedAtMs = leastOnMs === undefined && leastOffMs === undefined ? undefined : history.changedAtMs;
-  const switchedOnAtMs = mostSwitchesPerHour === undefined ? [] : history.switchedOnAtMs.slice(-mostSwitchesPerHour);
+  const { minOnMs, minOffMs, maxSwitchesPerHour } = limits;
+  const changedAtMs = minOnMs === undefined && minOffMs === undefined ? undefined : history.changedAtMs;
+  const switchedOnAtMs = maxSwitchesPerHour === undefined ? [] : history.switchedOnAtMs.slice(-maxSwitchesPerHour);
   const isSame =
     changedAtMs === before.changedAtMs &&
     switchedOnAtMs.length === before.switchedOnAtMs.length &&

@@ -3,7 +3,7 @@
  * what does not fall with this board's power on the card as well.
  */
 import { AgentError, messageOf } from '../errors.ts';
-import { type ActuatorSettings, type ActuatorValue, hasMemory, isActive } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, hasMemory, isSettled } from './actuator.ts';
 import type { SwitchHistory } from './actuator-limits.ts';
 import type { DesiredStates } from './desired-states.ts';
 import type { KeptPulses } from './kept-pulses.ts';
@@ -44,13 +44,13 @@ export class ActuatorMemory {
   }
 
   /** What an earlier process left for this one to switch off. */
-  leftMark({ name, ownSupply, limits: { longestOnMs } }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
+  leftMark({ name, ownSupply, limits: { maxOnMs } }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
     const { pulseMarks, keptPulses } = this.#deps;
     const left = pulseMarks.left.get(name);
     if (left !== undefined || ownSupply !== true) return left;
     if (keptPulses?.wasLeft(name) === true) return NOT_UNDERSTOOD;
     // Nobody knows through how many power cuts it has been on: for longer than it may.
-    return longestOnMs !== undefined && pulseMarks.isFirstOfBoot ? { sinceMs: -longestOnMs, pulse: false } : undefined;
+    return maxOnMs !== undefined && pulseMarks.isFirstOfBoot ? { sinceMs: -maxOnMs, pulse: false } : undefined;
   }
 
   /** What is on by now was found so, and is marked. */
@@ -93,7 +93,7 @@ export class ActuatorMemory {
   /** To be told of every change. */
   update(record: PinRecord): void {
     const { name } = record.settings;
-    const isDone = isDoneWith(record);
+    const isDone = isSettled(record.state);
     if (record.mark?.pulse !== true && isDone) this.#deps.keptPulses?.drop(name);
     if (record.mark === undefined) {
       if (isDone && this.#marked.has(name) && this.#deps.pulseMarks.remove(name)) this.#marked.delete(name);
@@ -116,9 +116,4 @@ export class ActuatorMemory {
       // As above.
     }
   }
-}
-
-/** Known to be off, or to be on as somebody wants it: what an earlier process left on is not done with by being looked at, nor by what failed. */
-function isDoneWith({ value, state: { desired } }: PinRecord): boolean {
-  return value !== undefined && (!isActive(value) || (desired !== undefined && isActive(desired)));
 }

@@ -6,8 +6,9 @@ import { AgentError, hasCode, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { withinMs } from '../host/within-ms.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import type { Claim, Pulse } from './claim.ts';
 import { HardwareWrites } from './hardware-writes.ts';
-import type { Claim, PinRecord, Pulse } from './pin-record.ts';
+import type { PinRecord } from './pin-record.ts';
 
 export interface ActuatorSlotDeps {
   readonly record: PinRecord;
@@ -64,7 +65,7 @@ export class ActuatorSlot {
     this.#deps = deps;
     this.record = deps.record;
     this.settings = deps.record.settings;
-    this.#writes = new HardwareWrites({ ...deps, onLate: (isDoubtful) => this.#endedLate(isDoubtful) });
+    this.#writes = new HardwareWrites({ ...deps, onLate: (taken) => this.#endedLate(taken) });
   }
 
   /** Whether a movement has begun its turn and not ended it. */
@@ -76,8 +77,8 @@ export class ActuatorSlot {
     return this.#deps.driver.read !== undefined;
   }
 
-  /** Asks the hardware. Undefined when it cannot be asked or does not answer. */
-  async refresh(signal: AbortSignal): Promise<ActuatorValue | undefined> {
+  /** Asks the hardware; `told`: what it has taken just now. Undefined when it cannot be asked or does not answer. */
+  async refresh(signal: AbortSignal, told?: ActuatorValue): Promise<ActuatorValue | undefined> {
     const { record } = this;
     if (!this.readable) return record.value;
     const { value, fault } = record.state;
@@ -87,6 +88,7 @@ export class ActuatorSlot {
     try {
       const shown = await this.#writes.read(signal);
       if (counts()) record.learn(shown);
+      if (counts() && told !== undefined && told !== shown) this.#standsStill(shown, told);
       return shown;
     } catch (error) {
       if (counts()) record.lose(messageOf(error));
@@ -202,17 +204,16 @@ export class ActuatorSlot {
     // Who went first knows what it shows.
     if (shown === undefined && signal.aborted) throw this.#ended(signal);
     const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
-    if (shown !== undefined) {
-      record.blame(`${what}, was set to ${String(value)}`);
-      this.#writes.stuckAt = shown;
-    }
+    if (shown !== undefined) this.#standsStill(shown, value);
     throw new AgentError('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(value)}`, { recovery: 'retry' });
   }
 
-  /**
-   * What the hardware shows after a write; undefined when it cannot be asked, or somebody goes first. Nobody else ends it: it is how the truth
-   * is found.
-   */
+  #standsStill(shown: ActuatorValue, told: ActuatorValue): void {
+    this.record.blame(`shows ${String(shown)}, was set to ${String(told)}`);
+    this.#writes.stuckAt = shown;
+  }
+
+  /** What the hardware shows after a write; undefined when it cannot be asked, or somebody goes first: nobody else ends it. */
   async #readBack({ claim, overridden }: Turn, fault: string | undefined): Promise<ActuatorValue | undefined> {
     if (!this.readable) return undefined;
     const { clock, record } = this.#deps;
@@ -229,9 +230,9 @@ export class ActuatorSlot {
   }
 
   /** A write that nobody waited for has ended after all. */
-  #endedLate(isDoubtful: boolean): void {
+  #endedLate(taken: ActuatorValue | undefined): void {
     this.#deps.onChange();
-    if (isDoubtful && this.readable && !this.#closing.signal.aborted) void this.refresh(this.#closing.signal);
+    if (this.readable && !this.#closing.signal.aborted) void this.refresh(this.#closing.signal, taken);
   }
 
   #lookAgain(): void {

@@ -26,14 +26,14 @@ export interface ActuatorLimits {
   readonly max?: number;
   /** Values are `min` (or 0) plus whole steps. */
   readonly step?: number;
-  readonly leastOnMs?: number;
-  readonly leastOffMs?: number;
+  readonly minOnMs?: number;
+  readonly minOffMs?: number;
   /** The longest time on; then it is switched off, whoever switched it on. */
-  readonly longestOnMs?: number;
+  readonly maxOnMs?: number;
   /** How often it may be switched on within an hour; switching off is never counted. */
-  readonly mostSwitchesPerHour?: number;
+  readonly maxSwitchesPerHour?: number;
   /** Default 60 s. */
-  readonly longestPulseMs?: number;
+  readonly maxPulseMs?: number;
 }
 
 export interface SafeStates {
@@ -79,7 +79,7 @@ export interface ActuatorState {
 
 /** Whether anything of its past counts after a restart; what does not is not written to the card. */
 export function hasMemory({ restore, limits }: ActuatorSettings): boolean {
-  return restore || limits.leastOnMs !== undefined || limits.leastOffMs !== undefined || limits.mostSwitchesPerHour !== undefined;
+  return restore || limits.minOnMs !== undefined || limits.minOffMs !== undefined || limits.maxSwitchesPerHour !== undefined;
 }
 
 /** What "off" is; undefined for what has no such state. */
@@ -90,4 +90,9 @@ export function offValue(settings: ActuatorSettings): ActuatorValue | undefined 
 /** Whether a value means that something runs, flows or holds. */
 export function isActive(value: ActuatorValue): boolean {
   return typeof value === 'boolean' ? value : typeof value === 'number' ? value !== 0 : value !== '';
+}
+
+/** Known to be off, or to be on as somebody wants it: what an earlier process left on is not done with by being looked at, nor by what failed. */
+export function isSettled({ value, desired }: ActuatorState): boolean {
+  return value !== undefined && (!isActive(value) || (desired !== undefined && isActive(desired)));
 }

@@ -1,17 +1,15 @@
 /** Something only a program can move: started with a fixed argument list, the value as one argument. */
+
 import type { ActuatorConfigOf } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { fillArguments } from '../host/argument-template.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Program, RunProgram } from '../host/run-program.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { Program } from '../host/run-program.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
 
-const LONGEST_SHOWN_ERROR = 200;
+const MAX_SHOWN_ERROR_LENGTH = 200;
 
-export interface CommandDeps {
-  readonly clock: Clock;
-  readonly runProgram: RunProgram;
-}
+export interface CommandDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {}
 
 export function openCommand(config: ActuatorConfigOf<'command'>, { clock, runProgram }: CommandDeps): ActuatorDriver {
   const { program: file, timeoutMs: deadlineMs, readBack, valueType } = config;
@@ -19,7 +17,7 @@ export function openCommand(config: ActuatorConfigOf<'command'>, { clock, runPro
     const { exitCode, stdout, stderr } = await runProgram(program, clock, signal);
     if (exitCode === 0) return stdout;
     const how = exitCode === undefined ? 'was ended by a signal' : `ended with ${exitCode}`;
-    const said = stderr.trim().slice(0, LONGEST_SHOWN_ERROR);
+    const said = stderr.trim().slice(0, MAX_SHOWN_ERROR_LENGTH);
     throw new AgentError('actuators/program-failed', `${program.file} ${how}${said === '' ? '' : `: ${said}`}`, { recovery: 'retry' });
   };
   return {

@@ -5,14 +5,15 @@
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
-import type { Claim, PinRecord } from './pin-record.ts';
+import type { Claim } from './claim.ts';
+import type { PinRecord } from './pin-record.ts';
 
 export interface HardwareWritesDeps {
   readonly record: PinRecord;
   readonly driver: ActuatorDriver;
   readonly clock: Clock;
-  /** A left write has settled, or is forgotten; `isDoubtful` when it may have moved the pin and nobody knows. */
-  readonly onLate: (isDoubtful: boolean) => void;
+  /** A left write has settled, or is forgotten: with what it has taken, or undefined when it may have moved the pin and nobody knows. */
+  readonly onLate: (taken: ActuatorValue | undefined) => void;
 }
 
 /** How long a movement waits for the ones that were ended to let go of the hardware. */
@@ -116,7 +117,7 @@ export class HardwareWrites {
       this.#cancels.delete(cancel);
       this.#free(attempt);
       record.release(attempt.claim);
-      onLate(true);
+      onLate(undefined);
     });
     this.#cancels.add(cancel);
     attempt.forget = cancel;
@@ -129,7 +130,7 @@ export class HardwareWrites {
   }
 
   #settled(attempt: Attempt, took: boolean): void {
-    const { record, onLate } = this.#deps;
+    const { record, driver, onLate } = this.#deps;
     const { claim, forget } = attempt;
     attempt.isSettled = true;
     this.#free(attempt);
@@ -137,9 +138,10 @@ export class HardwareWrites {
     forget();
     this.#cancels.delete(forget);
     const isDoubtful = !took || record.lastBegun !== claim;
-    if (isDoubtful) record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
-    else this.#took(claim);
-    onLate(isDoubtful || this.doubts(claim.value));
+    if (!isDoubtful) this.#took(claim);
+    // What can be asked is not believed before: others act by it.
+    if (isDoubtful || driver.read !== undefined) record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
+    onLate(isDoubtful ? undefined : claim.value);
   }
 
   async #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -57,14 +57,14 @@ export class LocalRules implements Holder {
     for (const one of this.#standing.all) if (!one.ended) this.#compare(one, this.#states.get(one.rule));
   }
 
-  /** A value of a sensor, under the key that the platform knows, after scaling. */
-  take(sensor: string, key: string, value: JsonValue): void {
+  /** A value of a sensor, under the key that the platform knows, after scaling; undefined when it came and says nothing of any condition. */
+  take(sensor: string, key: string, value: JsonValue | undefined): void {
     if (this.#closing.signal.aborted) return;
     for (const state of this.#states.values()) {
       const { when, enabled, set } = state.config;
       if (when.sensor !== sensor || when.key !== key) continue;
       noteSeen(state, this.#deps.clock);
-      if (!enabled) continue;
+      if (!enabled || value === undefined) continue;
       this.#noteOverruled(set.actuator);
       this.#judge(state, value);
     }

@@ -11,20 +11,20 @@ export async function openModbusWrite(
   signal: AbortSignal,
 ): Promise<ActuatorDriver> {
   const link = await modbus.open(config.connection, signal);
-  const door = config.table === 'coil' ? coilDoor(config, link) : registerDoor(config, link);
+  const access = config.table === 'coil' ? coilAccess(config, link) : registerAccess(config, link);
   return {
-    write: door.write,
-    ...(config.readBack ? { read: door.read } : {}),
+    write: access.write,
+    ...(config.readBack ? { read: access.read } : {}),
     close: () => link.close(),
   };
 }
 
-interface Door {
+interface RegisterAccess {
   readonly write: (value: ActuatorValue, signal: AbortSignal) => Promise<void>;
   readonly read: (signal: AbortSignal) => Promise<ActuatorValue>;
 }
 
-function coilDoor({ unitId, address }: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): Door {
+function coilAccess({ unitId, address }: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): RegisterAccess {
   return {
     write: (value, signal) => to(link, value).writeCoil(unitId, address, value === true, signal),
     read: async (signal) => (await link.ranked('movement').readBits(unitId, 'coil', address, 1, signal))[0] === true,
@@ -36,7 +36,7 @@ function to(link: ModbusLink, value: ActuatorValue): ModbusRequests {
   return link.ranked(isActive(value) ? 'movement' : 'off');
 }
 
-function registerDoor(config: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): Door {
+function registerAccess(config: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): RegisterAccess {
   const { unitId, address, type, wordOrder, byteOrder, scale, offset } = config;
   const layout: ModbusLayout = { type, wordOrder, byteOrder };
   const wordsOf = (value: ActuatorValue): readonly number[] => encodeModbus((Number(value) - offset) / scale, layout);

@@ -4,8 +4,7 @@ import type { ActuatorConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { Ports } from '../hardware/ports.ts';
-import type { Clock } from '../host/clock.ts';
-import type { RunProgram } from '../host/run-program.ts';
+import type { HostMachine } from '../host/machine.ts';
 import { endedWithin } from '../host/within-ms.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
 import { openCommand } from './command.ts';
@@ -15,10 +14,8 @@ import { OwedAnswers } from './owed-answers.ts';
 import { openPwm } from './pwm.ts';
 import { openSerialWrite } from './serial-write.ts';
 
-export interface OpenDriverDeps {
+export interface OpenDriverDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {
   readonly ports: Ports;
-  readonly clock: Clock;
-  readonly runProgram: RunProgram;
   /** What was told before the driver was opened; default: nothing. */
   readonly owed?: OwedAnswers;
 }

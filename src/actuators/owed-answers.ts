@@ -8,7 +8,7 @@ import { type ActuatorValue, isActive } from './actuator.ts';
 /** What has not answered by then never will. */
 const OWED_FOR_MS = 60_000;
 /** Off that is refused is told again every two seconds. */
-const MOST_OWED = 100;
+const MAX_OWED = 100;
 
 export class OwedAnswers {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -20,7 +20,7 @@ export class OwedAnswers {
 
   /** The value was told, perhaps in part, and no answer is waited for any longer. */
   owe(value: ActuatorValue): void {
-    this.#owed = [...this.#owed.slice(0, MOST_OWED - 1), { value, untilMs: this.#clock.monotonicMs() + OWED_FOR_MS }];
+    this.#owed = [...this.#owed.slice(0, MAX_OWED - 1), { value, untilMs: this.#clock.monotonicMs() + OWED_FOR_MS }];
   }
 
   /** An answer was heard after the value was told: whether it says that the value was taken. */

@@ -7,22 +7,10 @@
  *     └ given back: nothing has happened
  */
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, speaks, type Writer } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, speaks, type Writer } from './actuator.ts';
 import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
+import type { Claim, Pulse } from './claim.ts';
 import type { OnMark } from './pulse-marks.ts';
-
-/** One pulse; the end of another is none of its business. */
-export interface Pulse {
-  readonly durationMs: number;
-  /** Called once it no longer has a say: switched off, or taken over by who switched on. */
-  readonly onEnd: () => void;
-}
-
-/** A value that the pin will have, has, or may yet get from a write that nobody waits for any longer. */
-export interface Claim {
-  readonly value: ActuatorValue;
-  readonly pulse: Pulse | undefined;
-}
 
 export interface PinRecordDeps {
   readonly settings: ActuatorSettings;
@@ -47,6 +35,8 @@ export class PinRecord {
   #onSinceMs: number | undefined;
   #wasOn: boolean;
   #pulse: Pulse | undefined;
+  /** By an earlier process: nobody has ended it, or taken it over, since. */
+  #isLeftInPulse: boolean;
   #pulseEndsAtMs: number | undefined;
   /** Those that somebody waits for, and those that are with the hardware. */
   readonly #claims = new Set<Claim>();
@@ -60,6 +50,7 @@ export class PinRecord {
     this.#history = neededHistory(settings, withMark(history, left?.sinceMs), history);
     this.#onSinceMs = Math.min(left?.sinceMs ?? Number.POSITIVE_INFINITY, clock.monotonicMs());
     this.#wasOn = left?.wasOn ?? false;
+    this.#isLeftInPulse = left?.pulse ?? false;
   }
 
   get state(): ActuatorState {
@@ -106,6 +97,11 @@ export class PinRecord {
     return this.#pulse;
   }
 
+  /** Whether a pulse, of an earlier process as well, is not known to be over. */
+  get isInPulse(): boolean {
+    return this.#pulse !== undefined || this.#isLeftInPulse;
+  }
+
   /** Whether it is on, or is not known to be off. */
   get mayBeOn(): boolean {
     return this.#value === undefined || isActive(this.#value) || [...this.#begun].some(({ value }) => isActive(value));
@@ -128,8 +124,8 @@ export class PinRecord {
 
   /** When it has to be switched off at the latest, ms since boot: the end of its pulse or of its longest time on. */
   get offDueMs(): number | undefined {
-    const { longestOnMs } = this.settings.limits;
-    const longestEndsMs = this.#onSinceMs === undefined || longestOnMs === undefined ? undefined : this.#onSinceMs + longestOnMs;
+    const { maxOnMs } = this.settings.limits;
+    const longestEndsMs = this.#onSinceMs === undefined || maxOnMs === undefined ? undefined : this.#onSinceMs + maxOnMs;
     if (this.#pulseEndsAtMs === undefined || longestEndsMs === undefined) return this.#pulseEndsAtMs ?? longestEndsMs;
     return Math.min(this.#pulseEndsAtMs, longestEndsMs);
   }
@@ -137,8 +133,10 @@ export class PinRecord {
   /** What must be written down before it goes on, and for as long as it may be on. */
   get mark(): OnMark | undefined {
     const pulse = this.#pulse !== undefined || [...this.#claims].some((claim) => claim.pulse !== undefined);
-    if (!this.mayBeActive || (!pulse && this.settings.limits.longestOnMs === undefined)) return undefined;
-    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse, ...(this.wasOn && !pulse ? { wasOn: true } : {}) };
+    const owesOff = this.#isLeftInPulse || (this.refusesOff && this.settings.valueType !== 'string');
+    if (!this.mayBeActive || (!pulse && !owesOff && this.settings.limits.maxOnMs === undefined)) return undefined;
+    const wasOn = this.wasOn && !pulse ? { wasOn: true } : {};
+    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse: pulse || owesOff, ...wasOn };
   }
 
   /** From here on it counts as active, when the value is. */
@@ -199,6 +197,7 @@ export class PinRecord {
   learn(value: ActuatorValue, fault?: string): void {
     this.#value = value;
     this.#fault = fault;
+    if (isSettled(this.state)) this.#isLeftInPulse = false;
     this.#judge();
   }
 

@@ -15,6 +15,7 @@ import type { Log } from '../host/log.ts';
 export interface OnMark {
   /** When it first may have been on, ms since boot. */
   readonly sinceMs: number;
+  /** Whether it is to be switched off by whoever comes next: it is in a pulse, or refuses to go off. */
   readonly pulse: boolean;
   /** Whether it was known to be on since then: what was tried may have moved nothing. */
   readonly wasOn?: boolean;

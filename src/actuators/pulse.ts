@@ -2,7 +2,7 @@
 import { hasCode } from '../errors.ts';
 import type { Writer } from './actuator.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
-import type { Pulse } from './pin-record.ts';
+import type { Pulse } from './claim.ts';
 
 export interface PulseDeps {
   readonly move: (movement: Movement) => Promise<void>;

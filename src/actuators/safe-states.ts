@@ -51,7 +51,7 @@ const WAITED_FOR_MS = 3_000;
 const FIRST_AGAIN_AFTER_MS = 100;
 const AGAIN_AFTER_MS = 2_000;
 /** A turn comes within a fraction of this, unless a disk hangs: what is to be off waits for no disk. */
-const MOST_PATIENCE_MS = 1_000;
+const MAX_PATIENCE_MS = 1_000;
 /** The log tells of what lasts at growing intervals. */
 const FIRST_QUIET_MS = 60_000;
 const MAX_QUIET_MS = 3_600_000;
@@ -168,7 +168,7 @@ export class SafeStates {
     const everyMs = isOn ? AGAIN_AFTER_MS : Math.min(AGAIN_AFTER_MS, FIRST_AGAIN_AFTER_MS * 2 ** (owed.tries - 1));
     // A try that ran into its deadline has waited already.
     const inMs = Math.max(FIRST_AGAIN_AFTER_MS, owed.triedAtMs + everyMs - clock.monotonicMs());
-    owed.cancel = clock.after(inMs, () => this.#tryAgain(slot, owed, MOST_PATIENCE_MS));
+    owed.cancel = clock.after(inMs, () => this.#tryAgain(slot, owed, MAX_PATIENCE_MS));
   }
 
   /** Whoever has asked since, and only waits for their turn, has the last word: what is merely repeated does not go before that. */

@@ -11,7 +11,7 @@ import type { ActuatorDriver } from './actuator.ts';
 import type { OwedAnswers } from './owed-answers.ts';
 
 /** An answer that matches nothing within this is noise. */
-const MOST_ANSWER_CHARACTERS = 4096;
+const MAX_ANSWER_CHARACTERS = 4096;
 
 export interface SerialWriteDeps {
   readonly serial: SerialPorts;
@@ -67,7 +67,7 @@ function answerOf(
   const heard = new Promise<void>((resolve, reject) => {
     const fail = (why: string): void => reject(noAnswer(port, why));
     const stopListening = port.onBytes((bytes) => {
-      text = (text + Buffer.from(bytes).toString('latin1')).slice(-MOST_ANSWER_CHARACTERS);
+      text = (text + Buffer.from(bytes).toString('latin1')).slice(-MAX_ANSWER_CHARACTERS);
       if (expected.test(text)) resolve();
     });
     const cancel = clock.after(withinMs, () => fail(`no answer that matches ${expected.source} within ${withinMs} ms`));

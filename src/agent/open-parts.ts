@@ -3,41 +3,54 @@
  * opened before it fails is closed by the process's end.
  */
 
+import { actuatorCalls } from '../actuators/control-calls.ts';
+import { declaredActuatorMethods } from '../actuators/rpc-methods.ts';
+import { deliveryCalls } from '../analytics/control-calls.ts';
+import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
+import type { AgentConfig } from '../config/agent-config.ts';
+import type { LiveConfig } from '../config/live-config.ts';
+import type { ControlCalls } from '../control-socket/control-connection.ts';
+import { openControlSockets } from '../control-socket/control-sockets.ts';
+import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import type { AlertList } from '../host/alert-list.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
 import { randomId } from '../host/random.ts';
+import { runTogether } from '../host/run-together.ts';
+import { StateFolder } from '../host/state-folder.ts';
+import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
-import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import { outboxCalls } from '../outbox/control-calls.ts';
+import { openOutbox } from '../outbox/open-outbox.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
+import { externalFileSettings } from '../platform/platform-settings.ts';
+import { shownClaim } from '../provisioning/claim-device.ts';
+import { platformCalls } from '../provisioning/control-calls.ts';
+import { queueOwnerWithin, setFormerQueueAside } from '../provisioning/former-queue.ts';
+import { PlatformConnection } from '../provisioning/platform-connection.ts';
+import { builtInMethods } from '../rpc/built-in-methods.ts';
+import { programMethods } from '../rpc/program-methods.ts';
+import { RpcService } from '../rpc/rpc-service.ts';
+import { sensorCalls } from '../sensors/control-calls.ts';
+import { declaredSensorMethods } from '../sensors/rpc-methods.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
-import { LatestValues } from '../status/latest-values.ts';
-import { UploadTimes } from '../status/upload-times.ts';
-import type { AlertList } from './alert-list.ts';
-import { FieldSide } from './field-side.ts';
-import { FirmwareSide } from './firmware-side.ts';
-import { queueOwnerWithin, setFormerQueueAside } from './former-queue.ts';
-import { deliveryDoors, identityDoors } from './identity-doors.ts';
-import type { LiveConfig } from './live-config.ts';
-import { openDoors } from './local-doors.ts';
-import type { Held, Machine } from './machine.ts';
-import { openRemoteSide, remoteDoors } from './open-remote-side.ts';
-import { outboxDoors } from './outbox-doors.ts';
-import { externalFileSettings } from './platform-settings.ts';
-import { PlatformSide } from './platform-side.ts';
-import type { RemoteSide } from './remote-side.ts';
-import { StateFolder } from './state-folder.ts';
-import { StatusSide } from './status-side.ts';
-import { TelemetryPath } from './telemetry-path.ts';
+import { statusCalls } from '../status/control-calls.ts';
+import { StatusPublisher } from '../status/status-publisher.ts';
+import { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { Field } from './field.ts';
+import type { Machine } from './machine.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
   readonly telemetry: TelemetryPath;
-  readonly platform: PlatformSide;
-  readonly field: FieldSide;
-  readonly firmware: FirmwareSide;
-  readonly remote: RemoteSide;
-  readonly doors: Held;
-  readonly page: StatusSide;
+  readonly platform: PlatformConnection;
+  readonly field: Field;
+  readonly firmware: FirmwareUpdates;
+  readonly attributes: DeviceAttributes;
+  readonly rpc: RpcService;
+  readonly sockets: Held;
+  readonly page: StatusPublisher;
 }
 
 export interface OpenPartsDeps {
@@ -58,14 +71,14 @@ export interface OpenPartsDeps {
 
 /** @throws AgentError (stop) when another agent runs here, or a file cannot be used. */
 export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promise<AgentParts> {
-  const { machine, log, alerts, timeSync, rightClock, status } = deps;
+  const { machine, log, alerts, timeSync, rightClock, status, diagnose } = deps;
   const { clock, files, randomBytes } = machine;
   const config = deps.config.current;
   const { stateFolder: path, runFolder } = config;
   const stateFolder = await StateFolder.open({ path, runFolder, machine, alerts, onTaken: deps.restart });
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void => void telemetryOpened.promise.then((opened) => opened.append(entries));
-  const fieldOpening = FieldSide.open(
+  const fieldOpening = Field.open(
     {
       config,
       machine: { ...machine, clock: rightClock },
@@ -81,7 +94,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   );
   // Awaited below; until then its failure is nobody's.
   fieldOpening.catch(() => {});
-  const platform = await PlatformSide.open({
+  const platform = await PlatformConnection.open({
     config: () => deps.config.current,
     machine,
     log,
@@ -91,38 +104,28 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
   const expectQueueOwner = queueOwnerWithin({ store: platform.store, clock, log });
-  const uploads = new UploadTimes(clock);
-  const latest = new LatestValues();
-  const telemetry = await TelemetryPath.open(
-    {
-      config: () => deps.config.current,
-      clock: rightClock,
-      files,
-      log,
-      timeSync,
-      postTelemetry: (rows, postSignal) => uploads.measure(() => platform.deviceApi.postTelemetry(rows, postSignal)),
-      prepareTelemetry: (rows) => platform.deviceApi.prepareTelemetry(rows),
-      sentBytes: () => platform.traffic.sentBytes,
-      renamedEntries: () => platform.renamedEntries,
-      expectStateFolder: async () => {
-        await stateFolder.expectTaken();
-        await expectQueueOwner();
-        await platform.leaveOtherBoard();
-        await setFormerQueueAside({ stateFolder: config.stateFolder, files, store: platform.store, log });
-      },
-      onAcknowledged: () => field.moving.actuators.contact.heard(),
-      observe: (sensor, key, value) => {
-        latest.note(sensor, key, value);
-        field.moving.rules.take(sensor, key, value);
-      },
-      ...(deps.onDurable === undefined ? {} : { onDurable: deps.onDurable }),
-    },
-    signal,
-  );
+  const expectFolder = async (): Promise<void> => {
+    await stateFolder.expectTaken();
+    await expectQueueOwner();
+    await platform.leaveOtherBoard();
+    await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
+  };
+  const telemetry = await TelemetryPath.open({
+    config: () => deps.config.current,
+    clock: rightClock,
+    files,
+    log,
+    timeSync,
+    platform,
+    openOutbox: () =>
+      openOutbox({ stateFolder: path, config: config.outbox, clock: rightClock, files, log, timeSync, expectFolder }, signal),
+    onAcknowledged: () => field.actuators.control.contact.heard(),
+    observe: (sensor, key, value) => field.actuators.rules.take(sensor, key, value),
+    ...(deps.onDurable === undefined ? {} : { onDurable: deps.onDurable }),
+  });
   telemetryOpened.resolve(telemetry);
-  const field: FieldSide = await fieldOpening;
-  const outboxStatus = (): JsonObject => ({ ...telemetry.outbox.status() }) as unknown as JsonObject;
-  const firmware = await FirmwareSide.open({
+  const field: Field = await fieldOpening;
+  const firmware = await FirmwareUpdates.open({
     config,
     clock: rightClock,
     files,
@@ -136,63 +139,60 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     append: (entries) => telemetry.append(entries),
     uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,
-    ailment: () => (telemetry.outbox.status().fault === undefined ? undefined : 'the disk takes no entries'),
+    fault: () => (telemetry.outbox.status().fault === undefined ? undefined : 'the disk takes no entries'),
     restart: deps.restart,
-    locked: () => field.moving.lockout.locked,
+    locked: () => field.actuators.lockout.locked,
     alerts,
   });
-  const remote = await openRemoteSide(
-    {
-      firmware,
-      config: deps.config,
-      configHash: deps.configHash,
-      platform,
-      field,
-      machine,
-      log,
-      status,
-      outboxStatus,
-      diagnose: deps.diagnose,
-      restart: deps.restart,
-    },
-    signal,
-  );
-  const page = new StatusSide({
-    config: deps.config,
-    machine,
-    rightClock,
-    log,
-    status,
-    telemetry,
-    platform,
-    firmware,
-    uploads,
-    latest,
-    diagnose: deps.diagnose,
+  const { actuators, sampler } = field;
+  const current = (): AgentConfig => deps.config.current;
+  const methods = [
+    ...builtInMethods({
+      status: { status, diagnose },
+      sensors: sampler,
+      outbox: telemetry.outbox,
+      settings: deps.config,
+      restarts: { restart: deps.restart, reboot: () => firmware.reboot() },
+      actuators: actuators.control,
+      credentials: platform,
+    }),
+    ...declaredActuatorMethods(config.rpc.methods, actuators.control),
+    ...declaredSensorMethods(config.rpc.methods, sampler),
+    ...programMethods(config.rpc.methods, machine),
+  ];
+  const { deviceApi } = platform;
+  const rpc = await RpcService.open({
+    ...{ config: current, deviceApi, clock, files, log, methods },
+    locked: () => actuators.lockout.locked,
+    onContact: () => actuators.control.contact.heard(),
   });
-  const outbox = outboxDoors(telemetry.outbox);
-  const doors = await openDoors(
+  const attributes = await DeviceAttributes.open(
     {
-      runFolder: config.runFolder,
-      machine,
-      log,
-      alerts,
-      status,
-      outboxStatus,
-      sampler: field.sampler,
-      reload: deps.reload,
-      methods: {
-        diagnose: (_params, callSignal) => deps.diagnose(callSignal),
-        ...remoteDoors(platform, field),
-        ...firmware.doors(),
-        ...identityDoors({ platform, stateFolder: config.stateFolder, clock, files, randomBytes, log, restart: deps.restart }),
-        ...deliveryDoors(telemetry.outbox),
-        ...outbox.methods,
-      },
-      readStreams: outbox.readStreams,
-      readMethods: { ...outbox.readMethods, ...firmware.readDoors(), statusPage: () => ({ url: page.url ?? null }) },
+      ...{ config: current, deviceApi, actuators, clock, files, log, live: deps.config, firmware },
+      identity: await identityAttributes(platform.board, machine, deps.configHash),
+      changing: () => ({ addresses: machine.networkAddresses() }),
     },
     signal,
   );
-  return { stateFolder, telemetry, platform, field, firmware, remote, doors, page };
+  const page = new StatusPublisher({
+    ...{ config: deps.config, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },
+    claim: () => shownClaim({ stateFolder: path, clock, files, deviceName: platform.deviceName, hide: (secret) => log.hide(secret) }),
+  });
+  const calls: readonly ControlCalls[] = [
+    { methods: { reload: () => deps.reload() } },
+    statusCalls({ status, diagnose, page, log }),
+    outboxCalls(telemetry.outbox),
+    deliveryCalls(telemetry.outbox),
+    sensorCalls(field.sampler),
+    actuatorCalls(field.actuators.control),
+    firmware.calls(),
+    platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
+  ];
+  const sockets = await openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
+  return { stateFolder, telemetry, platform, field, firmware, attributes, rpc, sockets, page };
+}
+
+/** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. */
+export async function runRemote({ attributes, rpc }: Pick<AgentParts, 'attributes' | 'rpc'>, signal: AbortSignal): Promise<void> {
+  await runTogether([...attributes.loops(), (either) => rpc.run(either)], signal);
 }

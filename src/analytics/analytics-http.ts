@@ -22,7 +22,7 @@ export interface AnalyticsAnswer {
 }
 
 /** Texts of faults, and answers of the login. */
-const LARGEST_TEXT = 64 * 1024;
+const MAX_TEXT = 64 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export class AnalyticsHttp {
@@ -89,9 +89,9 @@ export async function textOf(answer: AnalyticsAnswer, secrets: readonly string[]
   let bytes = 0;
   try {
     for await (const piece of answer.body) {
-      pieces.push(piece.subarray(0, LARGEST_TEXT - bytes));
+      pieces.push(piece.subarray(0, MAX_TEXT - bytes));
       bytes += piece.byteLength;
-      if (bytes >= LARGEST_TEXT) break;
+      if (bytes >= MAX_TEXT) break;
     }
   } catch (error) {
     throw unreachable(error, secrets);

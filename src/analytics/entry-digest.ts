@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
-import type { LedgerCell } from '../outbox/delivery-ledger.ts';
+import type { LedgerCell } from '../outbox/outbox.ts';
 import { isSentAsText, wireValue } from '../platform/wire-values.ts';
 
 /** What was acknowledged, with a digest of its entries where all of them are still kept. */
@@ -25,7 +25,7 @@ const HOUR_MS = 3_600_000;
 const MODULUS = 2 ** 48;
 /** As deep as the platform's parser reads. */
 const DEEPEST_VALUE = 255;
-const MOST_PARTS = 20_000;
+const MAX_PARTS = 20_000;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
@@ -100,11 +100,11 @@ function parsedCell(text: string): JsonValue {
 /** More than the report reader takes of a value that is no text: parsed it would cost many times its length. */
 function hasManyParts(text: string): boolean {
   let parts = 0;
-  for (let at = 0; text.length > MOST_PARTS && at < text.length; at += 1) {
+  for (let at = 0; text.length > MAX_PARTS && at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === COMMA || code === OPEN_BRACE || code === OPEN_BRACKET) parts += 1;
   }
-  return parts > MOST_PARTS;
+  return parts > MAX_PARTS;
 }
 
 function nameOf(device: string, key: string, hourMs: number): string {

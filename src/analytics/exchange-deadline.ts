@@ -6,7 +6,7 @@ import type { Clock } from '../host/clock.ts';
 import { AnalyticsError } from './analytics-error.ts';
 
 /** The longest that a report may go on arriving: a month of rows each second, over a slow line. */
-const LONGEST_MS = 6 * 3_600_000;
+const MAX_MS = 6 * 3_600_000;
 
 export class ExchangeDeadline {
   /** Ends with the caller's own, or in time. */
@@ -21,7 +21,7 @@ export class ExchangeDeadline {
   constructor(clock: Clock, withinMs: number, signal: AbortSignal) {
     this.#clock = clock;
     this.#withinMs = withinMs;
-    this.#endsAtMs = clock.monotonicMs() + Math.max(withinMs, LONGEST_MS);
+    this.#endsAtMs = clock.monotonicMs() + Math.max(withinMs, MAX_MS);
     this.signal = AbortSignal.any([signal, this.#late.signal]);
     this.putOff();
   }

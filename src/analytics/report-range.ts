@@ -3,10 +3,10 @@ import { parseDuration } from '../config/quantity.ts';
 import { AnalyticsError } from './analytics-error.ts';
 
 export interface RangeWords {
-  readonly from?: string;
-  readonly to?: string;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
   /** A duration up to now; excludes the others. */
-  readonly last?: string;
+  readonly last?: string | undefined;
 }
 
 export interface ReportRange {
@@ -16,7 +16,7 @@ export interface ReportRange {
 }
 
 /** Epoch ms have at least this many digits since 1973; fewer are a slip (seconds). */
-const LEAST_MS_DIGITS = 12;
+const MIN_MS_DIGITS = 12;
 const ISO = /^\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?)?$/;
 
 /** @throws AnalyticsError `analytics/settings` (stop) that says what can be written. */
@@ -37,7 +37,7 @@ export function parseRange(words: RangeWords, nowMs: number): ReportRange {
 export function parseInstant(text: string, nowMs: number): number {
   if (text === 'now') return nowMs;
   if (/^\d+$/.test(text)) {
-    if (text.length < LEAST_MS_DIGITS) throw fault(`${text} is too few digits for milliseconds since 1970; are these seconds?`);
+    if (text.length < MIN_MS_DIGITS) throw fault(`${text} is too few digits for milliseconds since 1970; are these seconds?`);
     return Number(text);
   }
   const agoMs = parseDuration(text);

@@ -14,9 +14,9 @@ export type ReportPart =
   | { readonly kind: 'rows'; readonly rows: readonly JsonObject[] };
 
 /** One row, or the list of labels. */
-const LARGEST_VALUE = 1024 * 1024;
+const MAX_VALUE = 1024 * 1024;
 /** Members, items and brackets of one: each costs some hundred bytes once it is parsed, however few it has on the wire. */
-const MOST_PARTS = 20_000;
+const MAX_PARTS = 20_000;
 const DEEPEST_VALUE = 32;
 const FIRST_HELD_BYTES = 4 * 1024;
 const TABLE = 'dataTable';
@@ -139,7 +139,7 @@ export class ReportReader {
     this.#isFresh = false;
     const end = this.#scalar ? scalarEnd(piece, scanFrom) : this.#valueEnd(piece, scanFrom);
     const bytes = piece.subarray(from, end);
-    if (this.#heldBytes + bytes.length > LARGEST_VALUE) throw bad(`a value is larger than ${LARGEST_VALUE} bytes`);
+    if (this.#heldBytes + bytes.length > MAX_VALUE) throw bad(`a value is larger than ${MAX_VALUE} bytes`);
     const isComplete = this.#scalar ? end < piece.length : !this.#isInValue();
     if (!isComplete || this.#heldBytes > 0) this.#hold(bytes);
     if (!isComplete) return end;
@@ -187,7 +187,7 @@ export class ReportReader {
         break;
       }
     }
-    if (this.#parts > MOST_PARTS) throw bad(`a value has more than ${MOST_PARTS} parts`);
+    if (this.#parts > MAX_PARTS) throw bad(`a value has more than ${MAX_PARTS} parts`);
     this.#depth = depth;
     this.#inString = inString;
     return at;

@@ -37,7 +37,7 @@ export interface AttributeLoopDeps {
 /** After a wake-up the next poll stands within this time; what changed before it did is then found by a second read. */
 const SECOND_READ_AFTER_MS = 1_000;
 /** However often the platform wakes us. */
-const LEAST_INTERVAL_MS = 250;
+const MIN_INTERVAL_MS = 250;
 /** A read and what it sets in motion take their time: started a little early, they end within the period. */
 const PERIOD_SHARE = 0.9;
 /** A try after a failed one may fail as well, for as long as the platform is gone; the next is to end within the period, too. */
@@ -46,7 +46,7 @@ const RETRY_SHARE = 0.4;
 const RETRY_WAITING_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Wake-ups without any news, after which the platform is believed to have none. */
-const MOST_EMPTY_WAKES = 10;
+const MAX_EMPTY_WAKES = 10;
 
 /** Runs until the signal aborts; never rejects. */
 export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSignal): Promise<void> {
@@ -97,7 +97,7 @@ class AttributeLoop {
   woken(): 'worthy' | 'worthless' {
     this.#wakesWithoutNews += 1;
     this.wantTwice();
-    return this.#wakesWithoutNews > MOST_EMPTY_WAKES ? 'worthless' : 'worthy';
+    return this.#wakesWithoutNews > MAX_EMPTY_WAKES ? 'worthless' : 'worthy';
   }
 
   /** At once, and again when a poll that begins now surely stands. */
@@ -122,7 +122,7 @@ class AttributeLoop {
         if (nowMs >= this.#secondReadAtMs) this.#secondReadAtMs = Number.POSITIVE_INFINITY;
         this.#dueAtMs = nowMs + this.#deps.reconcilePeriodMs() * PERIOD_SHARE;
         await this.#read(signal);
-        await clock.sleep(LEAST_INTERVAL_MS, signal);
+        await clock.sleep(MIN_INTERVAL_MS, signal);
         continue;
       }
       if (shared.hasWaiting) this.#begin(() => shared.retryWaiting(signal));

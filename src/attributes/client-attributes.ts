@@ -20,7 +20,7 @@ export interface ClientAttributesDeps {
 
 /** What changes together is reported within a few ms of each other. */
 const GATHER_MS = 20;
-const LEAST_INTERVAL_MS = 1_000;
+const MIN_INTERVAL_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 const REFUSED_BACKOFF = { firstMs: 5_000, maxMs: 300_000 };
 
@@ -41,7 +41,7 @@ export class ClientAttributes {
   /** Values that were refused, until they change or are taken. */
   readonly #refused = new Map<string, Refusal>();
   readonly #keys = new SendableKeys();
-  #mostTogether = Number.POSITIVE_INFINITY;
+  #maxTogether = Number.POSITIVE_INFINITY;
   /** What was refused was due the last time, and let the others go first. */
   #refusedWaited = false;
   #wake = (): void => {};
@@ -102,7 +102,7 @@ export class ClientAttributes {
       const failure = await this.#send(signal);
       if (failure === undefined) {
         backoff.reset();
-        await clock.sleep(LEAST_INTERVAL_MS - GATHER_MS, signal);
+        await clock.sleep(MIN_INTERVAL_MS - GATHER_MS, signal);
       } else await clock.sleep(backoff.nextMs(askedDelayMs(failure)), signal);
     }
   }
@@ -118,10 +118,10 @@ export class ClientAttributes {
     const others = unsent.filter(([key]) => !this.#refused.has(key));
     const refusedGo = refused.length > 0 && (others.length === 0 || this.#refusedWaited);
     this.#refusedWaited = refused.length > 0 && !refusedGo;
-    const piece = (refusedGo ? refused : others).slice(0, this.#mostTogether);
+    const piece = (refusedGo ? refused : others).slice(0, this.#maxTogether);
     const failure = await this.#sendSome(piece, signal);
-    if (failure === undefined) this.#mostTogether *= 2;
-    else if (isPerhapsTooMuch(failure)) this.#mostTogether = Math.max(1, piece.length >> 1);
+    if (failure === undefined) this.#maxTogether *= 2;
+    else if (isPerhapsTooMuch(failure)) this.#maxTogether = Math.max(1, piece.length >> 1);
     if (failure !== undefined && piece.length === 1) for (const [key] of piece) this.#putLast(key);
     return failure;
   }

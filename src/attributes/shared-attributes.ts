@@ -12,7 +12,7 @@
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import { misfitOf } from '../host/value-shape.ts';
+import { mismatchOf } from '../host/value-shape.ts';
 import type { AppliedValues } from './applied-values.ts';
 import type { SharedTarget } from './shared-target.ts';
 
@@ -155,8 +155,8 @@ export class SharedAttributes {
 
   async #act(target: SharedTarget, value: JsonValue, signal: AbortSignal): Promise<boolean> {
     const { key } = target;
-    const misfit = misfitOf(target.shape, value, key);
-    if (misfit !== undefined) return this.#refuse({ key, value, reason: misfit });
+    const mismatch = mismatchOf(target.shape, value, key);
+    if (mismatch !== undefined) return this.#refuse({ key, value, reason: mismatch });
     const waiting = this.#waiting.get(key);
     const writes = waiting !== undefined && jsonEqual(waiting.value, value) ? waiting.writes : target.writes();
     if (target.writes() !== writes) return this.#drop(key, value, 'someone else has written since');

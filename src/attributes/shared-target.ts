@@ -2,6 +2,7 @@
 
 import type { ActuatorValue } from '../actuators/actuator.ts';
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
+import type { ChangeableSetting } from '../config/live-config.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 
@@ -21,17 +22,7 @@ export interface SharedTarget {
   readonly writes: () => number;
 }
 
-/** A setting that can change while the agent runs, from a list that the agent declares. */
-export interface LiveSetting {
-  /** The shared attribute that sets it, and the client attribute that shows the effective value. */
-  readonly key: string;
-  readonly shape: ValueShape;
-  /** Undefined goes back to the configured value. */
-  readonly apply: (value: JsonValue | undefined) => Promise<void> | void;
-  readonly effective: () => JsonValue;
-}
-
-export function settingTarget({ key, shape, apply }: LiveSetting): SharedTarget {
+export function settingTarget({ key, shape, apply }: ChangeableSetting): SharedTarget {
   return {
     key,
     shape,

@@ -1,40 +1,19 @@
 /** The way of a command to the analytics service: what the configuration says, what the command line says instead, and the password from where nobody sees it. */
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { ReportClient } from '../analytics/report-client.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
-import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { systemCode } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { type AnalyticsFlags, PASSWORD_VARIABLE } from './commands/analytics-options.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
-import { secretFrom } from './identity-access.ts';
+import { secretFrom } from './secret-from.ts';
 
-export interface AnalyticsFlags {
-  readonly config?: string;
-  readonly url?: string;
-  readonly authUrl?: string;
-  readonly basePath?: string;
-  readonly user?: string;
-  readonly passwordFile?: string;
-}
-
-/** Read when neither a file nor the configuration has the password. */
-const PASSWORD_VARIABLE = 'TURNSTONE_ANALYTICS_PASSWORD';
 const DEFAULT_BASE_PATH = '/apiAnalytics';
 const DEFAULT_REQUEST_TIMEOUT_MS = 120_000;
 const DEFAULT_DEADLINE_MS = 600_000;
-
-export function addAnalyticsOptions(command: Command): Command {
-  return command
-    .option('--config <file>', 'configuration with an analytics section')
-    .option('--url <address>', 'the analytics service, in place of analytics.url')
-    .option('--auth-url <address>', 'the platform to log in at, in place of analytics.authUrl')
-    .option('--base-path <path>', 'path of its API, in place of analytics.basePath')
-    .option('--user <name>', 'who logs in, in place of analytics.user')
-    .option('--password-file <file>', `the password, from a file; otherwise $${PASSWORD_VARIABLE}, the configuration, or a prompt`);
-}
 
 /** A client, not connected yet. @throws CommandError that says what is missing. */
 export async function openReportClient(flags: AnalyticsFlags, edge: Edge): Promise<ReportClient> {

@@ -1,7 +1,7 @@
 /** Writes down every entry whose append has resolved, one JSON line each: what a test, or the demo, holds against the platform. */
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { stringifyJson } from '../host/json.ts';
-import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
 
 export class AppendRecord {
   readonly #file: WriteStream;

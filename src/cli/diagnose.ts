@@ -1,11 +1,9 @@
-/** `turnstone diagnose`: one redacted archive for support. */
+/** Packs one redacted archive for support. */
 import { readFile } from 'node:fs/promises';
 import { version as kernelVersion, release } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
-import { DEFAULT_CONFIG_FILE, peekFolders } from '../config/peek-folders.ts';
+import { peekFolders } from '../config/peek-folders.ts';
 import { type ShownConfig, shownConfig } from '../config/shown-config.ts';
-import { ControlClient } from '../control-socket/control-client.ts';
 import { messageOf, systemCode } from '../errors.ts';
 import { boardModel } from '../host/board-model.ts';
 import { systemClock } from '../host/clock.ts';
@@ -13,52 +11,25 @@ import { readUserFile, readWhole } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { type JsonValue, jsonOf, stringifyJson } from '../host/json.ts';
 import { readLogFile, readServiceLog } from '../host/service-log.ts';
 import { agentVersion } from '../host/version.ts';
 import { parseCredentials } from '../provisioning/credentials-record.ts';
+import { UNIT } from '../status/doctor/checkup.ts';
 import { runDoctor } from '../status/doctor/doctor.ts';
+import { askAgent } from './agent-calls.ts';
+import type { DiagnoseCall } from './commands/diagnose.ts';
 import { reportText } from './doctor.ts';
 import { doctorDeps } from './doctor-deps.ts';
-import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { writeOutput } from './output-file.ts';
-import { styleFor } from './style.ts';
+import { PLAIN } from './printer.ts';
 import { ARCHIVE_MODE, packSupportArchive, Redactor } from './support-archive.ts';
 
-interface DiagnoseFlags {
-  readonly config: string;
-  readonly out?: string;
-  readonly logFile?: string;
-  readonly json?: boolean;
-}
-
-const EXAMPLES = `
-Examples:
-  $ turnstone diagnose
-  $ turnstone diagnose --out /tmp/gateway-7.tar.gz
-  $ turnstone diagnose --config gateway.yaml --log-file agent.log
-
-The archive holds the configuration without comments, status, outbox summary, doctor's report, versions and the last log lines.
-Access tokens, keys, passwords and PINs are taken out of all of them, arguments of programs out of the configuration.`;
-
-const UNIT = 'turnstone.service';
 const NO_YAML = 'left out: it is no YAML, so that nobody can tell what in it is secret; doctor.txt says what is wrong with it\n';
 const NO_LOG = 'no log: journalctl knows nothing of turnstone.service here, or this user may not read it; --log-file gives one';
 
-export function addDiagnoseCommand(program: Command, edge: Edge): void {
-  program
-    .command('diagnose')
-    .description('pack configuration, status, logs and the doctor’s report into one redacted archive')
-    .option('--config <file>', 'the configuration', DEFAULT_CONFIG_FILE)
-    .option('--out <file>', 'the archive (default: turnstone-diagnosis-<time>.tar.gz in this folder)')
-    .option('--log-file <file>', 'log of an agent that does not run as a service')
-    .option('--json', 'print what was packed as JSON')
-    .addHelpText('after', EXAMPLES)
-    .action((flags: DiagnoseFlags) => diagnose(flags, edge));
-}
-
-async function diagnose(flags: DiagnoseFlags, edge: Edge): Promise<void> {
+export async function diagnose({ flags, edge, print }: DiagnoseCall): Promise<void> {
   const out = resolve(flags.out ?? `turnstone-diagnosis-${stamp(systemClock.wallMs())}.tar.gz`);
   // A name that is mistyped is told at once.
   const log = flags.logFile === undefined ? await readServiceLog(UNIT, systemClock, edge.signal) : await namedLog(flags.logFile);
@@ -75,10 +46,10 @@ async function diagnose(flags: DiagnoseFlags, edge: Edge): Promise<void> {
   const { runFolder } = await peekFolders(flags.config, edge.environment);
   const texts = {
     'configuration.yaml': shown.text ?? NO_YAML,
-    'doctor.txt': reportText(doctor, styleFor({ ...edge.stdout, isTerminal: false }, edge.environment)),
-    'doctor.json': json(doctor as unknown as JsonValue),
-    'status.json': await orReason(() => askAgent(runFolder, 'getStatus')),
-    'outbox.json': await orReason(() => askAgent(runFolder, 'outboxStatus')),
+    'doctor.txt': reportText(doctor, PLAIN),
+    'doctor.json': json(jsonOf(doctor)),
+    'status.json': await orReason(async () => json(await askAgent(runFolder, 'getStatus'))),
+    'outbox.json': await orReason(async () => json(await askAgent(runFolder, 'outboxStatus'))),
     'versions.json': json(await versions()),
     'log.txt': log ?? NO_LOG,
   };
@@ -87,8 +58,10 @@ async function diagnose(flags: DiagnoseFlags, edge: Edge): Promise<void> {
   await actAsOwnerOfWay(out);
   await writeOutput(out, archive, ARCHIVE_MODE);
   const files = Object.keys(texts);
-  if (flags.json === true) edge.stdout.write(`${JSON.stringify({ file: out, files, verdict: doctor.verdict })}\n`);
-  else edge.stdout.write(`wrote ${out}: ${files.join(', ')}\nsecrets are taken out; look through it before it leaves the house\n`);
+  print.result(
+    { file: out, files, verdict: doctor.verdict },
+    () => `wrote ${out}: ${files.join(', ')}\nsecrets are taken out; look through it before it leaves the house\n`,
+  );
 }
 
 async function namedLog(path: string): Promise<string> {
@@ -115,15 +88,6 @@ function textsIn(value: unknown, name: string): readonly string[] {
   if (typeof value === 'string') return /token|secret|key/i.test(name) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, name));
   return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, member]) => textsIn(member, key)) : [];
-}
-
-async function askAgent(runFolder: string, method: string): Promise<string> {
-  const client = await ControlClient.connect({ folder: runFolder });
-  try {
-    return json(await client.request(method));
-  } finally {
-    await client.close();
-  }
 }
 
 async function versions(): Promise<JsonValue> {

@@ -1,9 +1,7 @@
 /** What the doctor looks at when it is called from the command line: this machine, and the agent when one runs. */
 import { join } from 'node:path';
-import { apiSettings } from '../agent/platform-settings.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import { peekFolders } from '../config/peek-folders.ts';
-import { ControlClient } from '../control-socket/control-client.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import type { Clock } from '../host/clock.ts';
 import { readWhole } from '../host/durable-file.ts';
@@ -12,12 +10,14 @@ import { systemFiles } from '../host/files.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
+import { apiSettings } from '../platform/platform-settings.ts';
 import { fingerprintOf } from '../provisioning/access-token.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { type CredentialsState, parseCredentials, recordsOf } from '../provisioning/credentials-record.ts';
 import { tokenWorks } from '../provisioning/token-check.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import type { DoctorDeps } from '../status/doctor/checkup.ts';
+import { askAgent } from './agent-calls.ts';
 
 export async function doctorDeps(from: {
   readonly configFile: string;
@@ -26,7 +26,8 @@ export async function doctorDeps(from: {
   readonly version: string;
 }): Promise<DoctorDeps> {
   const { runFolder } = await peekFolders(from.configFile, from.environment);
-  const agent = await statusOfAgent(runFolder);
+  // None runs, or it does not answer this user.
+  const agent = await askAgent<AgentStatus>(runFolder, 'getStatus').catch(() => undefined);
   return {
     ...from,
     machine: new MachineFacts({ clock: from.clock }),
@@ -35,17 +36,6 @@ export async function doctorDeps(from: {
     tokenWorks: (config, signal) => askPlatform(config, from.clock, signal),
     openPorts: ({ hardware }) => openPorts({ clock: from.clock, hardware }),
   };
-}
-
-/** Undefined when no agent runs, or it does not answer this user. */
-async function statusOfAgent(folder: string): Promise<AgentStatus | undefined> {
-  try {
-    const client = await ControlClient.connect({ folder, access: 'read' });
-    const status = await client.request('getStatus').finally(() => client.close());
-    return status as unknown as AgentStatus;
-  } catch {
-    return undefined;
-  }
 }
 
 async function lookOnce(clock: Clock): Promise<boolean> {

@@ -1,50 +1,26 @@
-/** `turnstone doctor`: what keeps this gateway from working, each thing with a verdict, a reason and a remedy. */
-import type { Command } from 'commander';
-import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
+/** Looks at the gateway with the doctor’s eyes, and words what was found for people. */
 import { systemClock } from '../host/clock.ts';
 import { agentVersion } from '../host/version.ts';
 import type { Verdict } from '../status/doctor/checkup.ts';
 import { type DoctorReport, runDoctor } from '../status/doctor/doctor.ts';
+import type { DoctorCall } from './commands/doctor.ts';
 import { doctorDeps } from './doctor-deps.ts';
-import type { Edge } from './edge.ts';
-import { CommandError, EXIT } from './exit-code.ts';
-import { printable, type Style, styleFor } from './style.ts';
-
-interface DoctorFlags {
-  readonly config: string;
-  readonly json?: boolean;
-  readonly all?: boolean;
-}
-
-const EXAMPLES = `
-Examples:
-  $ turnstone doctor
-  $ turnstone doctor --config gateway.yaml
-  $ turnstone doctor --json | jq '.checks[] | select(.verdict != "good")'
-
-Exit codes: 0 nothing must be mended (warnings may stand), 1 something must.`;
+import { EXIT } from './exit-code.ts';
+import { printable, type Style } from './printer.ts';
 
 const MARKS: Readonly<Record<Verdict, string>> = { good: 'good   ', warning: 'warning', fault: 'FAULT  ', unknown: 'unknown' };
 const PAINT: Readonly<Record<Verdict, keyof Style>> = { good: 'green', warning: 'yellow', fault: 'red', unknown: 'dim' };
 
-export function addDoctorCommand(program: Command, edge: Edge): void {
-  program
-    .command('doctor')
-    .description('look at everything that keeps a gateway from working, and say what to do')
-    .option('--config <file>', 'the configuration', DEFAULT_CONFIG_FILE)
-    .option('--json', 'print the report as JSON')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: DoctorFlags) => {
-      const deps = await doctorDeps({
-        configFile: flags.config,
-        environment: edge.environment,
-        clock: systemClock,
-        version: agentVersion(),
-      });
-      const report = await runDoctor(deps, edge.signal);
-      edge.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : reportText(report, styleFor(edge.stdout, edge.environment)));
-      if (report.verdict === 'fault') throw new CommandError('', { exitCode: EXIT.failure });
-    });
+export async function examineGateway({ flags, edge, print }: DoctorCall): Promise<void> {
+  const deps = await doctorDeps({
+    configFile: flags.config,
+    environment: edge.environment,
+    clock: systemClock,
+    version: agentVersion(),
+  });
+  const report = await runDoctor(deps, edge.signal);
+  print.result(report, () => reportText(report, print.style));
+  if (report.verdict === 'fault') print.exitCode = EXIT.failure;
 }
 
 /** The report for people: the remedy stands below what it mends. */

@@ -1,4 +1,5 @@
 /** The process as commands see it. main.ts makes the real one; tests make their own, and nothing else touches stdin, stdout or signals. */
+import { once } from 'node:events';
 import type { Environment } from '../host/environment.ts';
 
 export interface Output {
@@ -24,4 +25,9 @@ export interface Edge {
   onReload(listener: () => void): () => void;
   /** From now on whatever is printed about a crash passes through this. */
   redactWith(redact: (text: string) => string): void;
+}
+
+/** Until Ctrl-C or SIGTERM. */
+export async function untilStopped(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

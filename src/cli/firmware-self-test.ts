@@ -7,12 +7,18 @@ import { readConfig } from '../config/read-config.ts';
 import { AgentError, hasCode } from '../errors.ts';
 import { loadNativeModules } from '../hardware/linux-native-modules.ts';
 import type { Environment } from '../host/environment.ts';
+import type { SelfTestCall } from './commands/firmware.ts';
 
 /** Faults of the place, not of the text: a variable, credential, file or program that is not there or not for this user. */
 const OF_THE_PLACE = /^(environment variable not set|no (such )?(file|program)|no permission|cannot read|empty file)/;
 
+export async function testSelf({ flags, edge, print }: SelfTestCall): Promise<void> {
+  await selfTest(flags.config, edge.environment);
+  print.write('ok\n');
+}
+
 /** @throws AgentError `cli/self-test` or `hardware/native-module` (rollback) with the first thing that is wrong. */
-export async function selfTest(configFile: string | undefined, environment: Environment): Promise<void> {
+async function selfTest(configFile: string | undefined, environment: Environment): Promise<void> {
   await loadNativeModules();
   if (configFile === undefined) return;
   const faults = await faultsOf(configFile, environment);

@@ -1,6 +1,7 @@
 /** The first configuration of a gateway, as a text that a technician can go on with: what was found is on, what it takes more for is shown. */
 import { addressInWords } from '../hardware/i2c-port.ts';
-import type { ChipKind } from './identify-chip.ts';
+import { oneWireKind } from '../sensors/identify-chip.ts';
+import { definitionOf, SENSOR_KINDS } from '../sensors/kinds.ts';
 import type { FoundBoard, FoundChip } from './scan-board.ts';
 
 /** Where the device's way to the platform comes from; secrets are named, never held. */
@@ -22,31 +23,16 @@ export interface FirstConfig {
   readonly found: FoundBoard;
 }
 
-/** The keys of each chip: two chips must not send one key. */
-const KEYS: Readonly<Record<ChipKind, readonly string[]>> = {
-  bme280: ['temperature', 'pressure', 'humidity'],
-  bmp280: ['temperature', 'pressure'],
-  sht3x: ['temperature', 'humidity'],
-  mcp9808: ['temperature'],
-  tmp102: ['temperature'],
-  lm75: ['temperature'],
-  ina219: ['voltage', 'current', 'power'],
-  bh1750: ['illuminance'],
-  ads1115: [],
-};
-const ADC_CHANNELS = ['A0', 'A1', 'A2', 'A3'] as const;
-
 export function firstConfigText({ found, ...config }: FirstConfig): string {
   const names = new Names();
   const sensors = [
-    '  - { name: machine, kind: host, period: 1m }',
+    ...SENSOR_KINDS.flatMap(({ everywhere }) => (everywhere === undefined ? [] : [`  - ${everywhere}`])),
     ...found.chips.map((chip) => chipLine(chip, names)),
-    ...found.thermometers.map(
-      (id) => `  - { name: ${names.next('thermometer')}, kind: ds18b20, id: ${id}${keysField(['temperature'], names)} }`,
-    ),
-    ...found.serialPorts.map(
-      ({ path, stablePath }) =>
-        `  # A serial port: ${path}. What hangs on it?\n  # - { name: ${names.next('serial')}, kind: serial-line, port: ${stablePath ?? path}, baudRate: 9600, format: json }`,
+    ...found.thermometers.map((id) => thermometerLine(id, names)),
+    ...found.serialPorts.flatMap(({ path, stablePath }) =>
+      serialProposals(names.next('serial'), stablePath ?? path).map(
+        (proposal) => `  # A serial port: ${path}. What hangs on it?\n  # - ${proposal}`,
+      ),
     ),
   ];
   return `# Configuration of the Turnstone agent. Every option is shown in turnstone.example.yaml.
@@ -63,6 +49,11 @@ ${sensors.join('\n')}
 /** The line of a configuration that switches a chip on; a comment where nobody knows what it is. */
 export function chipSnippet(chip: FoundChip): string {
   return chipLine(chip, new Names()).trim();
+}
+
+/** What may hang on a serial port, in words of a configuration. */
+export function serialProposals(name: string, port: string): readonly string[] {
+  return SENSOR_KINDS.flatMap(({ onSerialPort }) => onSerialPort?.(name, port) ?? []);
 }
 
 function platformLines({ credentials, caFile }: Omit<FirstConfig, 'found'>): string {
@@ -94,11 +85,17 @@ function chipLine({ bus, address, guess }: FoundChip, names: Names): string {
   if (guess === undefined)
     return `  # Somebody answers at ${addressInWords(address)} on bus ${bus}, of an unknown kind; see i2c-register in turnstone.example.yaml.`;
   const doubt = guess.isCertain ? '' : ' # by its address and registers; check what is printed on it';
-  const channels =
-    guess.kind === 'ads1115'
-      ? `, channels: { ${ADC_CHANNELS.map((input) => `${names.next('analog')}: { input: ${input} }`).join(', ')} }`
-      : '';
-  return `  - { name: ${names.next(guess.kind)}, kind: ${guess.kind}, ${place}${channels}${keysField(KEYS[guess.kind], names)} }${doubt}`;
+  const { scan, units = {} } = definitionOf(guess.kind);
+  const name = names.next(guess.kind);
+  const options = scan?.options === undefined ? '' : `, ${scan.options((taken) => names.next(taken))}`;
+  return `  - { name: ${name}, kind: ${guess.kind}, ${place}${options}${keysField(Object.keys(units), names)} }${doubt}`;
+}
+
+function thermometerLine(id: string, names: Names): string {
+  const kind = oneWireKind(id);
+  if (kind === undefined) return '';
+  const { units = {} } = definitionOf(kind);
+  return `  - { name: ${names.next('thermometer')}, kind: ${kind}, id: ${id}${keysField(Object.keys(units), names)} }`;
 }
 
 /** A rename for every key that an earlier sensor has: temperature, temperature2 … */

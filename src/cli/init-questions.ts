@@ -1,28 +1,13 @@
 /** What `turnstone init` must know: from flags, from the technician, or from defaults, in this order. */
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../host/durable-file.ts';
+import type { InitCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import type { CredentialsChoice, FirstConfig } from './first-config.ts';
 import { writeOutput } from './output-file.ts';
 
-export interface InitFlags {
-  readonly yes?: boolean;
-  readonly url?: string;
-  readonly accessTokenFile?: string;
-  readonly accessTokenEnv?: string;
-  readonly provisionKeyFile?: string;
-  readonly provisionSecretFile?: string;
-  readonly name?: string;
-  readonly caFile?: string;
-  readonly stateFolder?: string;
-  readonly runFolder?: string;
-  readonly simulate?: string;
-  readonly scan: boolean;
-  readonly out: string;
-  readonly force?: boolean;
-  readonly json?: boolean;
-}
+type InitFlags = InitCall['flags'];
 
 const DEFAULT_NAME = 'gateway-{serial|mac}';
 /** Typed secrets are kept beside the configuration, for the service's group to read. */

@@ -1,53 +1,20 @@
-/** `turnstone outbox`: what waits for the platform, how long it can go on waiting, and what the platform did not take. */
-import type { Command } from 'commander';
+/** How much the outbox holds, as a page for people. */
 import { formatSize } from '../config/quantity.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
-import type { OutboxStatus } from '../outbox/outbox-status.ts';
-import { addAgentOptions } from './agent-connection.ts';
-import type { Edge } from './edge.ts';
-import { type OutboxFlags, withOutbox } from './outbox-access.ts';
-import { addOutboxEntryCommands } from './outbox-entries.ts';
-import { addOutboxWorkCommands } from './outbox-work.ts';
-import { styleFor } from './style.ts';
-import { columns } from './table.ts';
+import type { OutboxStatus } from '../outbox/outbox.ts';
+import type { Call } from './command.ts';
+import type { Printer } from './printer.ts';
 import { shortAge } from './value-text.ts';
 
-const EXAMPLES = `
-Examples:
-  $ turnstone outbox
-  $ turnstone outbox list --key temperature --last 1h
-  $ turnstone outbox export --format csv > readings.csv
-  $ turnstone outbox verify
-  $ turnstone outbox drain
-  $ turnstone outbox rejected --resend
-
-A running agent is asked; when none runs, the files are opened, but nothing is sent.`;
-const STATUS_EXAMPLES = `
-Examples:
-  $ turnstone outbox status
-  $ turnstone outbox status --json`;
 const HOURS_A_DAY = 24;
 
-export function addOutboxCommand(program: Command, edge: Edge): void {
-  const outbox = program.command('outbox').description('show, list, export, verify and drain what waits for the platform');
-  outbox.addHelpText('after', EXAMPLES);
-  addAgentOptions(outbox.command('status', { isDefault: true }).description('how much is held, since when, and how many hours still fit'))
-    .option('--json', 'print as JSON')
-    .addHelpText('after', STATUS_EXAMPLES)
-    .action((flags: OutboxFlags) =>
-      withOutbox(flags, edge, async (access) => {
-        const status = await access.status();
-        edge.stdout.write(
-          flags.json === true ? `${stringifyJson(status as unknown as JsonValue)}\n` : statusPage(status, access.isRunning, edge),
-        );
-      }),
-    );
-  addOutboxEntryCommands(outbox, edge);
-  addOutboxWorkCommands(outbox, edge);
+export async function showOutbox({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
+  const asked = await agent();
+  const status = await asked.ask<OutboxStatus>('outboxStatus');
+  print.result(status, () => statusPage(status, asked.isRunning, print));
 }
 
-function statusPage(status: OutboxStatus, isRunning: boolean, edge: Edge): string {
-  const { bold, yellow } = styleFor(edge.stdout, edge.environment);
+function statusPage(status: OutboxStatus, isRunning: boolean, print: Printer): string {
+  const { bold, yellow } = print.style;
   const { heldEntries, inMemoryEntries, bytes, heldBytes, segments, lanes, ratePerS } = status;
   const span =
     status.oldestMs === undefined
@@ -79,7 +46,7 @@ function statusPage(status: OutboxStatus, isRunning: boolean, edge: Edge): strin
       : [['no time', yellow(`${status.untimedEntries} entries of earlier starts: the clock was not right then (outbox.timeUncertain)`)]]),
     ...(status.timeSynchronised || !isRunning ? [] : [['clock', yellow('not synchronised yet: entries wait until their time is known')]]),
   ];
-  return columns(rows, edge.stdout.columns);
+  return print.table(rows);
 }
 
 /** Days where hours would be a large number. */

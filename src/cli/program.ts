@@ -1,41 +1,42 @@
-/** The command line: which commands there are, loaded only when asked for, and what an error of theirs looks like. */
-import { Command, CommanderError } from 'commander';
+/** The command line: which commands there are, made from their declarations, and what an error of theirs looks like. */
+import { Argument, type Command as Commander, CommanderError, Option, Command as Program } from 'commander';
 import { AgentError, hasCode } from '../errors.ts';
+import type { AgentCalls, AgentFlags } from './agent-calls.ts';
+import { AGENT_OPTIONS, type Command, type Parameter } from './command.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT, type ExitCode } from './exit-code.ts';
+import { Printer } from './printer.ts';
 
-type AddCommand = (program: Command, edge: Edge) => void;
-
-/** In the order in which `--help` lists them. */
-const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  init: async () => (await import('./init.ts')).addInitCommand,
-  run: async () => (await import('./run.ts')).addRunCommand,
-  'check-config': async () => (await import('./check-config.ts')).addCheckConfigCommand,
-  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
-  diagnose: async () => (await import('./diagnose.ts')).addDiagnoseCommand,
-  status: async () => (await import('./status.ts')).addStatusCommand,
-  firmware: async () => (await import('./firmware.ts')).addFirmwareCommand,
-  sensors: async () => (await import('./sensors.ts')).addSensorsCommand,
-  watch: async () => (await import('./watch.ts')).addWatchCommand,
-  actuate: async () => (await import('./actuate.ts')).addActuateCommand,
-  outbox: async () => (await import('./outbox.ts')).addOutboxCommand,
-  scan: async () => (await import('./scan.ts')).addScanCommand,
-  claim: async () => (await import('./claim.ts')).addClaimCommand,
-  identity: async () => (await import('./identity.ts')).addIdentityCommand,
-  report: async () => (await import('./report.ts')).addReportCommand,
-  audit: async () => (await import('./audit.ts')).addAuditCommand,
-  rpc: async () => (await import('./rpc.ts')).addRpcCommand,
-  'safe-states': async () => (await import('./safe-states.ts')).addSafeStatesCommand,
-  platform: async () => (await import('./platform.ts')).addPlatformCommand,
-  board: async () => (await import('./board.ts')).addBoardCommand,
+/** In the order in which `--help` lists them; a call loads its own alone. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./commands/init.ts')).INIT,
+  run: async () => (await import('./commands/run.ts')).RUN,
+  'check-config': async () => (await import('./commands/check-config.ts')).CHECK_CONFIG,
+  doctor: async () => (await import('./commands/doctor.ts')).DOCTOR,
+  diagnose: async () => (await import('./commands/diagnose.ts')).DIAGNOSE,
+  status: async () => (await import('./commands/status.ts')).STATUS,
+  firmware: async () => (await import('./commands/firmware.ts')).FIRMWARE,
+  sensors: async () => (await import('./commands/sensors.ts')).SENSORS,
+  watch: async () => (await import('./commands/watch.ts')).WATCH,
+  actuate: async () => (await import('./commands/actuate.ts')).ACTUATE,
+  outbox: async () => (await import('./commands/outbox.ts')).OUTBOX,
+  scan: async () => (await import('./commands/scan.ts')).SCAN,
+  claim: async () => (await import('./commands/claim.ts')).CLAIM,
+  identity: async () => (await import('./commands/identity.ts')).IDENTITY,
+  report: async () => (await import('./commands/report.ts')).REPORT,
+  audit: async () => (await import('./commands/audit.ts')).AUDIT,
+  rpc: async () => (await import('./commands/rpc.ts')).RPC,
+  'safe-states': async () => (await import('./commands/safe-states.ts')).SAFE_STATES,
+  platform: async () => (await import('./commands/platform.ts')).PLATFORM,
+  board: async () => (await import('./commands/board.ts')).BOARD,
 };
 
-const EXAMPLES = `
-Examples:
-  $ turnstone check-config /etc/turnstone/turnstone.yaml
-  $ turnstone run --config /etc/turnstone/turnstone.yaml
-  $ turnstone status
-
+const EXAMPLES = [
+  'turnstone check-config /etc/turnstone/turnstone.yaml',
+  'turnstone run --config /etc/turnstone/turnstone.yaml',
+  'turnstone status',
+];
+const EXIT_CODES = `\
 Exit codes: 0 done · 1 failed, or something must be mended · 2 wrong command line · 66 configuration not readable now
             69 no agent runs · 70 fault of the program · 77 no permission · 78 wrong configuration · 130 interrupted`;
 
@@ -64,8 +65,8 @@ export async function runCommandLine(
 }
 
 /** The program with the one command that is asked for, or with all of them for help and for suggestions. */
-export async function programFor(words: readonly string[], edge: Edge): Promise<Command> {
-  const program = new Command('turnstone')
+export async function programFor(words: readonly string[], edge: Edge): Promise<Commander> {
+  const program = new Program('turnstone')
     .description('Device agent: telemetry that is never lost, actuators that move exactly once')
     .exitOverride()
     .configureOutput({
@@ -84,11 +85,71 @@ export async function programFor(words: readonly string[], edge: Edge): Promise<
         ),
     })
     .option('-V, --version', 'print the version')
-    .addHelpText('after', EXAMPLES);
+    .addHelpText('after', helpAfter(EXAMPLES, EXIT_CODES));
   const wanted = words[0] !== undefined && Object.hasOwn(COMMANDS, words[0]) ? [words[0]] : Object.keys(COMMANDS);
   if (words[0] === '--version' || words[0] === '-V') return program;
-  for (const name of wanted) (await COMMANDS[name]?.())?.(program, edge);
+  for (const name of wanted) {
+    const declared = await COMMANDS[name]?.();
+    if (declared !== undefined) add(program, declared, edge);
+  }
   return program;
+}
+
+function add(parent: Commander, declared: Command, edge: Edge, isDefault = false): void {
+  const { name, says, agent = 'none', isHidden = false, options = {}, examples = [], notes, exitCodes, subcommands = [], run } = declared;
+  const command = parent.command(name, { hidden: isHidden, isDefault }).description(says);
+  for (const [key, parameter] of Object.entries(declared.arguments ?? {})) command.addArgument(argumentOf(key, parameter));
+  const takesAgent = run !== undefined && agent !== 'none' && !Object.hasOwn(options, 'runFolder');
+  for (const [key, parameter] of Object.entries({ ...(takesAgent ? AGENT_OPTIONS : {}), ...options }))
+    command.addOption(optionOf(key, parameter));
+  if (examples.length > 0) command.addHelpText('after', helpAfter(examples, notes, exitCodes && `Exit codes: ${exitCodes}.`));
+  for (const subcommand of subcommands) add(command, { agent, ...subcommand }, edge, subcommand.name === declared.defaultSubcommand);
+  if (run !== undefined) command.action(() => call(declared, command, edge));
+}
+
+async function call({ run, agent: need, arguments: declared = {} }: Command, command: Commander, edge: Edge): Promise<void> {
+  const flags = command.optsWithGlobals<AgentFlags & Record<string, unknown>>();
+  const args = Object.fromEntries(Object.keys(declared).map((key, index) => [key, command.processedArgs[index]]));
+  const print = new Printer(edge, flags.json === true);
+  let reached: Promise<AgentCalls> | undefined;
+  const reach = async (): Promise<AgentCalls> =>
+    (await import('./agent-calls.ts')).reachAgent(flags, edge, typeof need === 'function' ? need : undefined);
+  const agent = (): Promise<AgentCalls> => (reached ??= reach());
+  try {
+    await run?.({ flags, args, edge, print, agent });
+  } finally {
+    await (await reached?.catch(() => undefined))?.close();
+  }
+  if (print.exitCode !== EXIT.ok) throw new CommandError('', { exitCode: print.exitCode });
+}
+
+function argumentOf(key: string, { says, parse, byDefault }: Parameter): Argument {
+  const name = dashed(key);
+  const argument = new Argument(byDefault === undefined ? `<${name}>` : `[${name}]`, says);
+  if (parse !== undefined) argument.argParser(parse);
+  return argument.default(byDefault);
+}
+
+function optionOf(key: string, { says, value, parse, byDefault, choices, ...is }: Parameter): Option {
+  const name = `--${is.isNegation === true ? 'no-' : ''}${dashed(key)}`;
+  const option = new Option(value === undefined ? name : `${name} ${value}`, says)
+    .makeOptionMandatory(is.isRequired === true)
+    .hideHelp(is.isHidden === true);
+  if (is.isRepeatable === true)
+    option.argParser((text, before: readonly unknown[] = []) => [...before, parse === undefined ? text : parse(text)]);
+  else if (parse !== undefined) option.argParser(parse);
+  if (choices !== undefined) option.choices(choices);
+  if (byDefault !== undefined) option.default(byDefault);
+  return option;
+}
+
+function helpAfter(examples: readonly string[], ...below: readonly (string | undefined)[]): string {
+  const said = below.filter((text) => text !== undefined);
+  return ['', 'Examples:', ...examples.map((line) => `  $ ${line}`), ...(said.length === 0 ? [] : ['', ...said])].join('\n');
+}
+
+function dashed(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** One line that says what is wrong and what to do next; a stack trace only for faults of the program itself. */

@@ -1,10 +1,9 @@
 /** A report as text, piece by piece: a table that fits the terminal, CSV (RFC 4180), or JSON. None holds more of it than it must. */
 import { timeOf } from '../analytics/report-columns.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
-import { printable } from './style.ts';
-
-export const REPORT_FORMATS = ['table', 'csv', 'json'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
+import type { ReportFormat } from './commands/report.ts';
+import { csvLine } from './csv-line.ts';
+import { printable } from './printer.ts';
 
 export interface ReportFormatter {
   /** Once, before the rows. */
@@ -27,19 +26,14 @@ export function formatterFor(format: ReportFormat, width: number): ReportFormatt
 
 function csv(): ReportFormatter {
   let labels: readonly string[] = [];
-  const line = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
   return {
     labels: (columnLabels) => {
       labels = columnLabels;
-      return line(labels);
+      return csvLine(labels);
     },
-    rows: (rows) => rows.map((row) => line(labels.map((label) => plain(row[label])))).join(''),
+    rows: (rows) => rows.map((row) => csvLine(labels.map((label) => plain(row[label])))).join(''),
     end: () => '',
   };
-}
-
-function quoted(cell: string): string {
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
 /** A list of the rows as they came. */

@@ -3,10 +3,9 @@
  * and to read one its number is written first: a converter or expander without registers (PCF8591, TCA9548A) takes that byte for a setting.
  */
 import { messageOf } from '../errors.ts';
-import { answersAt } from '../hardware/i2c-answers.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { SerialDescription } from '../hardware/serial-port.ts';
-import { type ChipGuess, identifyChip } from './identify-chip.ts';
+import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../sensors/identify-chip.ts';
 
 export interface FoundChip {
   readonly bus: number;
@@ -27,8 +26,6 @@ export interface FoundBoard {
 /** Addresses below 0x08 and above 0x77 are reserved (UM10204, 3.1.12); i2cdetect looks at the same ones. */
 const FIRST_ADDRESS = 0x08;
 const LAST_ADDRESS = 0x77;
-/** Family code of the DS18B20. */
-const THERMOMETER = /^28-/;
 
 export async function scanBoard(
   ports: Ports,
@@ -52,7 +49,7 @@ export async function scanBoard(
   }
   const oneWire = await look('one-wire', () => ports.oneWire.list(signal));
   const serialPorts = await look('serial', () => ports.serial.list(signal));
-  return { chips, thermometers: oneWire.filter((id) => THERMOMETER.test(id)), serialPorts, faults };
+  return { chips, thermometers: oneWire.filter((id) => oneWireKind(id) !== undefined), serialPorts, faults };
 }
 
 export interface BusScanOptions {

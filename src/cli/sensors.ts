@@ -1,8 +1,5 @@
-/** `turnstone sensors`: which sensors there are and what they show; `read NAME` reads one now. */
-
-import type { Command } from 'commander';
+/** The sensors of the running agent, and a reading of one: by the agent, or by its driver, opened for it where no agent holds the bus. */
 import type { AgentConfig } from '../config/agent-config.ts';
-import { DEFAULT_CONFIG_FILE } from '../config/peek-folders.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { openPorts } from '../hardware/open-ports.ts';
@@ -10,18 +7,17 @@ import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { type JsonValue, jsonOf } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
 import type { AgentStatus, SensorStatus } from '../status/agent-status.ts';
-import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
+import type { AgentFiles } from './agent-calls.ts';
+import type { Call } from './command.ts';
+import type { ReadCall } from './commands/sensors.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
-import { printable, styleFor } from './style.ts';
-import { columns } from './table.ts';
+import { type Printer, printable } from './printer.ts';
 import { shortAge, valueText } from './value-text.ts';
-
-type SensorFlags = AgentFlags & { readonly json?: boolean };
 
 /** One value of a reading, as the agent and a driver both give it. */
 interface ShownReading {
@@ -30,39 +26,27 @@ interface ShownReading {
   readonly unit?: string;
 }
 
-const EXAMPLES = `
-Examples:
-  $ turnstone sensors
-  $ turnstone sensors read roof
-  $ turnstone sensors read roof --config gateway.yaml --json
-
-A running agent is asked; when none runs, "read" opens the sensor itself.`;
-const READ_EXAMPLES = `
-Examples:
-  $ turnstone sensors read roof
-  $ turnstone sensors read roof --json`;
-
-export function addSensorsCommand(program: Command, edge: Edge): void {
-  const sensors = program.command('sensors').description('list the sensors of the running agent, or read one now');
-  addAgentOptions(sensors)
-    .option('--json', 'print as JSON')
-    .addHelpText('after', EXAMPLES)
-    .action((flags: SensorFlags) => list(flags, edge));
-  addAgentOptions(sensors.command('read').description('read one sensor now').argument('<name>', 'its name in the configuration'))
-    .option('--json', 'print as JSON')
-    .addHelpText('after', READ_EXAMPLES)
-    .action((name: string, _flags: SensorFlags, command: Command) => read(name, command.optsWithGlobals<SensorFlags>(), edge));
+export async function listSensors({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
+  const status = await (await agent()).ask<AgentStatus>('getStatus');
+  print.result(status.sensors, () => sensorTable(status, print));
 }
 
-async function list(flags: SensorFlags, edge: Edge): Promise<void> {
-  const agent = await connectAgent(flags, edge);
-  const status = (await agent.request('getStatus').finally(() => agent.close())) as unknown as AgentStatus;
-  if (flags.json === true) edge.stdout.write(`${stringifyJson(status.sensors as unknown as JsonValue)}\n`);
-  else edge.stdout.write(sensorTable(status, edge));
+export async function readSensor({ args, agent, print }: ReadCall): Promise<void> {
+  const readings = await (await agent()).ask<readonly ShownReading[]>('readSensor', args);
+  print.result(readings, () => print.table(readings.map(({ key, value, unit }) => [printable(key), valueText(value, unit)])));
 }
 
-function sensorTable({ sensors, nowMs }: AgentStatus, edge: Edge): string {
-  const { red, green, dim } = styleFor(edge.stdout, edge.environment);
+/** No agent holds the bus: a driver is opened for each reading. */
+export async function openSensors(configFile: string, edge: Edge): Promise<AgentFiles> {
+  const config = await loadConfig(configFile, { environment: edge.environment });
+  return {
+    readMethods: { readSensor: async ({ name }) => jsonOf(await readDirectly(String(name), config, edge)) },
+    close: async () => {},
+  };
+}
+
+function sensorTable({ sensors, nowMs }: AgentStatus, print: Printer): string {
+  const { red, green, dim } = print.style;
   if (sensors.length === 0) return 'no sensor is configured\n';
   const paint: Readonly<Record<SensorStatus['state'], (text: string) => string>> = { ok: green, failing: red, starting: dim };
   const rows = sensors.flatMap(({ name, kind, state, fault, readings }) => {
@@ -74,34 +58,10 @@ function sensorTable({ sensors, nowMs }: AgentStatus, edge: Edge): string {
     ]);
     return [[name, kind, ...(first ?? ['', '', '']), said], ...others.map((reading) => ['', '', ...reading, ''])];
   });
-  return columns([['SENSOR', 'KIND', 'KEY', 'VALUE', 'AGE', 'STATE'], ...rows], edge.stdout.columns);
+  return print.table([['SENSOR', 'KIND', 'KEY', 'VALUE', 'AGE', 'STATE'], ...rows]);
 }
 
-async function read(name: string, flags: SensorFlags, edge: Edge): Promise<void> {
-  const readings = await readFromAgent(name, flags, edge).catch((error: unknown) => {
-    if (error instanceof CommandError && error.exitCode === EXIT.notRunning) return readDirectly(name, flags, edge);
-    throw error;
-  });
-  if (flags.json === true) edge.stdout.write(`${stringifyJson(readings as unknown as JsonValue)}\n`);
-  else
-    edge.stdout.write(
-      columns(
-        readings.map(({ key, value, unit }) => [printable(key), valueText(value, unit)]),
-        edge.stdout.columns,
-      ),
-    );
-}
-
-async function readFromAgent(name: string, flags: SensorFlags, edge: Edge): Promise<readonly ShownReading[]> {
-  const agent = await connectAgent(flags, edge);
-  const answer = await agent.request('readSensor', { name }).finally(() => agent.close());
-  const readings = Array.isArray(answer) ? answer : ((answer as { readonly readings?: JsonValue } | null)?.readings ?? []);
-  return readings as unknown as readonly ShownReading[];
-}
-
-/** No agent holds the bus: the driver is opened for this one reading. */
-async function readDirectly(name: string, flags: SensorFlags, edge: Edge): Promise<readonly ShownReading[]> {
-  const config = await loadConfig(flags.config ?? DEFAULT_CONFIG_FILE, { environment: edge.environment });
+async function readDirectly(name: string, config: AgentConfig, edge: Edge): Promise<readonly ShownReading[]> {
   const sensorConfig = sensorNamed(name, config);
   const { createSensor } = await import('../sensors/create-sensor.ts');
   const ports = openPorts({ clock: systemClock, hardware: config.hardware });

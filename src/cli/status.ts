@@ -1,59 +1,31 @@
-/** `turnstone status`: is it working, and if not, why not. */
-import type { Command } from 'commander';
+/** The status as a page for people. */
 import { formatSize } from '../config/quantity.ts';
-import { stringifyJson } from '../host/json.ts';
 import { type AgentStatus, failureText } from '../status/agent-status.ts';
-import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
-import type { Edge } from './edge.ts';
-import { printable, type Style, styleFor } from './style.ts';
-import { columns } from './table.ts';
+import type { Call } from './command.ts';
+import { type Printer, printable, type Style } from './printer.ts';
 import { shortAge, valueText } from './value-text.ts';
 
-const EXAMPLES = `
-Examples:
-  $ turnstone status
-  $ turnstone status --json
-  $ turnstone status --config /etc/turnstone/turnstone.yaml
-
-Exit codes: 0 the agent answers, 69 no agent runs.`;
-
-export function addStatusCommand(program: Command, edge: Edge): void {
-  const command = program.command('status').description('show whether the agent works: connection, outbox, sensors, actuators, firmware');
-  addAgentOptions(command)
-    .option('--json', 'print the whole status as JSON')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: AgentFlags & { readonly json?: boolean }) => {
-      const agent = await connectAgent(flags, edge);
-      try {
-        const status = await agent.request('getStatus');
-        if (flags.json === true) edge.stdout.write(`${stringifyJson(status)}\n`);
-        else edge.stdout.write(statusText(status as unknown as AgentStatus, styleFor(edge.stdout, edge.environment), edge.stdout.columns));
-      } finally {
-        await agent.close();
-      }
-    });
+export async function showStatus({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
+  const status = await (await agent()).ask<AgentStatus>('getStatus');
+  print.result(status, () => statusText(status, print));
 }
 
-/** The status as a page for people. */
-export function statusText(status: AgentStatus, style: Style, width: number): string {
-  const { bold, yellow } = style;
+function statusText(status: AgentStatus, print: Printer): string {
+  const { bold, yellow } = print.style;
   const ago = (atMs: number): string => `${shortAge(status.nowMs - atMs)} ago`;
   const alerts = status.alerts.map((alert) => `${yellow('!')} ${printable(alert)}\n`).join('');
   const clock = status.timeSynchronised ? '' : ', clock not synchronised yet';
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
   const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
   const head = `${name}turnstone ${status.version}, running ${shortAge(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
-  const rows = columns(
-    [
-      connectionRow(status, style, ago),
-      ...outboxRows(status),
-      ...adaptedRows(status),
-      ['firmware', firmwareText(status)],
-      ...failedRows(status),
-    ],
-    width,
-  );
-  return `${head}${alerts}${rows}${sensorRows(status, style, width, ago)}${actuatorRows(status, width)}`;
+  const rows = print.table([
+    connectionRow(status, print.style, ago),
+    outboxRow(status),
+    ...adaptedRows(status),
+    ['firmware', firmwareText(status)],
+    ...failedRows(status),
+  ]);
+  return `${head}${alerts}${rows}${sensorRows(status, print, ago)}${actuatorRows(status, print)}`;
 }
 
 function connectionRow({ connection }: AgentStatus, { green, red, yellow }: Style, ago: (atMs: number) => string): readonly string[] {
@@ -70,7 +42,7 @@ function connectionRow({ connection }: AgentStatus, { green, red, yellow }: Styl
   return ['connection', `${paint(connection.state)}${reason}, ${last}, ${connection.acknowledgedEntries} entries sent${budget}`];
 }
 
-function outboxRows({ outbox, wallMs }: AgentStatus): readonly (readonly string[])[] {
+function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {
   const oldest = outbox.oldestTs === undefined ? '' : `, oldest ${shortAge(wallMs - outbox.oldestTs)}`;
   const fits = outbox.hoursThatFit === undefined ? '' : `, ${Math.floor(outbox.hoursThatFit)} more hours fit`;
   const lost = (['rejected', 'thinned', 'dropped', 'damaged'] as const)
@@ -78,10 +50,8 @@ function outboxRows({ outbox, wallMs }: AgentStatus): readonly (readonly string[
     .map((what) => `${outbox[what]} ${what}`);
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;
   return [
-    [
-      'outbox',
-      `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.length === 0 ? '' : `, ${lost.join(', ')}`}${fault}`,
-    ],
+    'outbox',
+    `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.length === 0 ? '' : `, ${lost.join(', ')}`}${fault}`,
   ];
 }
 
@@ -108,8 +78,9 @@ function firmwareText({ firmware }: AgentStatus): string {
   return `${firmware.version}${firmware.state === undefined ? '' : `, ${firmware.state}${progress}${error}`}${offered}`;
 }
 
-function sensorRows({ sensors }: AgentStatus, { green, red, dim }: Style, width: number, ago: (atMs: number) => string): string {
+function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number) => string): string {
   if (sensors.length === 0) return '';
+  const { green, red, dim } = print.style;
   const rows = sensors.flatMap((sensor) => {
     const mark = sensor.state === 'ok' ? green('ok') : sensor.state === 'failing' ? red('failing') : dim('starting');
     const readings = sensor.readings.map(({ key, value, unit, atMs }) => [
@@ -120,15 +91,15 @@ function sensorRows({ sensors }: AgentStatus, { green, red, dim }: Style, width:
     ]);
     return [[sensor.name, sensor.kind, `${mark}${sensor.fault === undefined ? '' : `: ${printable(sensor.fault)}`}`, ''], ...readings];
   });
-  return `\nsensors\n${columns(rows, width, '  ')}`;
+  return `\nsensors\n${print.table(rows, '  ')}`;
 }
 
-function actuatorRows({ actuators }: AgentStatus, width: number): string {
+function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
   const rows = actuators.map(({ name, kind, value, fault }) => [
     name,
     kind,
     fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`,
   ]);
-  return `\nactuators\n${columns(rows, width, '  ')}`;
+  return `\nactuators\n${print.table(rows, '  ')}`;
 }

@@ -1,7 +1,7 @@
 /** Values and ages as people read them. */
 import { formatDuration } from '../config/quantity.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
-import { printable } from './style.ts';
+import { printable } from './printer.ts';
 
 /** Sensors resolve no more than seven digits. */
 const DIGITS = 7;

@@ -1,25 +1,11 @@
-/** `turnstone watch`: what the sensors show, live: a table with sparklines on a terminal, one line for each change elsewhere. */
-import { type Command, InvalidArgumentError } from 'commander';
-import { parseDuration } from '../config/quantity.ts';
+/** What the sensors show, live: a table with sparklines on a terminal, one line for each change elsewhere. */
 import { systemClock } from '../host/clock.ts';
 import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
-import { type AgentFlags, addAgentOptions, connectAgent } from './agent-connection.ts';
-import type { Edge } from './edge.ts';
+import type { WatchCall } from './commands/watch.ts';
+import { type Printer, printable } from './printer.ts';
 import { sparkline } from './sparkline.ts';
-import { printable, styleFor } from './style.ts';
-import { columns } from './table.ts';
 import { shortAge, valueText } from './value-text.ts';
-
-type WatchFlags = AgentFlags & { readonly every: number; readonly times?: number; readonly json?: boolean };
-
-const EXAMPLES = `
-Examples:
-  $ turnstone watch
-  $ turnstone watch --every 5s
-  $ turnstone watch --json | jq .value
-
-Ctrl-C ends it.`;
 
 /** As many as a sparkline has room for. */
 const HISTORY = 32;
@@ -36,32 +22,21 @@ interface Watched {
   readonly history: readonly number[];
 }
 
-export function addWatchCommand(program: Command, edge: Edge): void {
-  const command = program.command('watch').description('show readings and actuators live');
-  addAgentOptions(command)
-    .option('--every <duration>', 'how often to look', duration, 1_000)
-    .option('--times <number>', 'end after so many looks', count)
-    .option('--json', 'print each new reading as one line of JSON')
-    .addHelpText('after', EXAMPLES)
-    .action((flags: WatchFlags) => watch(flags, edge));
-}
-
-async function watch(flags: WatchFlags, edge: Edge): Promise<void> {
-  const agent = await connectAgent(flags, edge);
+export async function watch({ flags, edge, print, agent }: WatchCall): Promise<void> {
+  const asked = await agent();
   const draws = edge.stdout.isTerminal && flags.json !== true;
   let seen: ReadonlyMap<string, Watched> = new Map();
-  if (draws) edge.stdout.write(HIDE_CURSOR);
+  if (draws) print.write(HIDE_CURSOR);
   try {
     for (let look = 0; !edge.signal.aborted && look !== flags.times; look += 1) {
       if (look > 0) await systemClock.sleep(flags.every, edge.signal);
-      const status = (await agent.request('getStatus')) as unknown as AgentStatus;
+      const status = await asked.ask<AgentStatus>('getStatus');
       const now = watchedOf(status, seen);
-      edge.stdout.write(draws ? `${CLEAR}${page(status, now, edge)}` : news(now, seen, flags.json === true));
+      print.write(draws ? `${CLEAR}${page(status, now, print)}` : news(now, seen, flags.json === true));
       seen = now;
     }
   } finally {
-    if (draws) edge.stdout.write(SHOW_CURSOR);
-    await agent.close();
+    if (draws) print.write(SHOW_CURSOR);
   }
 }
 
@@ -79,8 +54,8 @@ function watchedOf({ sensors }: AgentStatus, before: ReadonlyMap<string, Watched
   );
 }
 
-function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, edge: Edge): string {
-  const { bold, dim, red, cyan } = styleFor(edge.stdout, edge.environment);
+function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, print: Printer): string {
+  const { bold, dim, red, cyan } = print.style;
   const readings = [...watched.values()].map(({ sensor, key, value, unit, atMs, history }) => [
     sensor,
     printable(key),
@@ -100,7 +75,7 @@ function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, edge: 
   ]);
   const { connection, outbox } = status;
   const head = `${bold(printable(status.deviceName) || 'turnstone')}  ${connection.state}, ${outbox.heldEntries} entries wait\n\n`;
-  return head + columns([...readings, ...failing, ...actuators], edge.stdout.columns);
+  return head + print.table([...readings, ...failing, ...actuators]);
 }
 
 function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Watched>, asJson: boolean): string {
@@ -114,15 +89,4 @@ function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Wat
         : `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`,
     )
     .join('');
-}
-
-function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms < 100) throw new InvalidArgumentError('a duration from 100ms, such as 1s');
-  return ms;
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('a whole number above 0');
-  return Number(text);
 }

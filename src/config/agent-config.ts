@@ -1,9 +1,9 @@
 /** The whole configuration: one YAML file, as the rest of the agent sees it. Frozen, complete, with units in its names. */
 import { z } from 'zod';
-import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './peek-folders.ts';
+import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './default-places.ts';
+import { filePath, list, section } from './fields.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { outboxSchema, uploadSchema } from './schema/delivery.ts';
-import { filePath, list, section } from './schema/fields.ts';
 import { firmwareSchema } from './schema/firmware.ts';
 import { analyticsSchema, hardwareSchema, logSchema, shutdownSchema, statusSchema } from './schema/local.ts';
 import { attributesSchema, platformSchema, provisioningSchema, timeSchema } from './schema/platform.ts';
@@ -15,7 +15,7 @@ import { sensorSchema } from './schema/sensors.ts';
 const CONFIG_VERSION = 1;
 
 /** What one board has pins, buses and time for, many times over. */
-export const MOST_ITEMS = { sensors: 1_000, actuators: 500, rules: 500 } as const;
+export const MAX_ITEMS = { sensors: 1_000, actuators: 500, rules: 500 } as const;
 
 export const configShape = {
   version: z.literal(CONFIG_VERSION),
@@ -28,9 +28,9 @@ export const configShape = {
   log: logSchema.prefault({}),
   time: timeSchema.prefault({}),
   hardware: hardwareSchema.prefault({}),
-  sensors: list(sensorSchema, { max: MOST_ITEMS.sensors }).default([]),
-  actuators: list(actuatorSchema, { max: MOST_ITEMS.actuators }).default([]),
-  rules: list(ruleSchema, { max: MOST_ITEMS.rules }).default([]),
+  sensors: list(sensorSchema, { max: MAX_ITEMS.sensors }).default([]),
+  actuators: list(actuatorSchema, { max: MAX_ITEMS.actuators }).default([]),
+  rules: list(ruleSchema, { max: MAX_ITEMS.rules }).default([]),
   outbox: outboxSchema.prefault({}),
   upload: uploadSchema.prefault({}),
   attributes: attributesSchema.prefault({}),
@@ -45,11 +45,11 @@ export const configSchema = section(configShape);
 
 export type AgentConfig = z.infer<typeof configSchema>;
 
+export type { KeyRulesConfig } from './fields/key-rules.ts';
+export type { GpioLineConfig, ModbusConnectionConfig } from './fields/lines-and-ports.ts';
 export type { ActuatorConfig, ActuatorConfigOf, ActuatorKind, ActuatorValue } from './schema/actuators.ts';
 export type { OutboxConfig, UploadConfig } from './schema/delivery.ts';
 export type { FirmwareConfig, FirmwareHandlerConfig } from './schema/firmware.ts';
-export type { KeyRulesConfig } from './schema/key-rules.ts';
-export type { GpioLineConfig, ModbusConnectionConfig } from './schema/lines-and-ports.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './schema/local.ts';
 export type { AttributesConfig, PlatformConfig, ProvisioningConfig, TimeConfig } from './schema/platform.ts';
 export type { RpcConfig, RpcMethodConfig } from './schema/rpc.ts';

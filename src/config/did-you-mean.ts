@@ -1,15 +1,15 @@
 /** Finds what a person meant to type. */
 
 /** Longer words are no words, and comparing them takes long. */
-const LONGEST_WORD = 64;
+const MAX_WORD_LENGTH = 64;
 /** Looking through all keys of a table of registers, for each of a hundred faults, would take seconds. */
-const MOST_CANDIDATES = 1_000;
+const MAX_CANDIDATES = 1_000;
 /** More than anybody reads through. */
-const MOST_LISTED = 30;
+const MAX_LISTED = 30;
 
 /** The candidate nearest to a word, when it is near enough to be what was meant. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > LONGEST_WORD) return undefined;
+  if (word.length > MAX_WORD_LENGTH) return undefined;
   const wanted = word.toLowerCase();
   let best: string | undefined;
   // Further away is not meant; each missing letter is a difference of its own.
@@ -17,7 +17,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   let looked = 0;
   for (const candidate of candidates) {
     looked += 1;
-    if (looked > MOST_CANDIDATES) break;
+    if (looked > MAX_CANDIDATES) break;
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
     const distance = editDistance(wanted, candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
@@ -38,8 +38,8 @@ export function didYouMeanWhenTold(word: string, candidates: Iterable<string>, o
 
 /** `one of a, b, c`; of many only the first. */
 export function oneOf(names: readonly string[]): string {
-  const more = names.length - MOST_LISTED;
-  return `one of ${names.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const more = names.length - MAX_LISTED;
+  return `one of ${names.slice(0, MAX_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */

@@ -7,11 +7,11 @@ import type { JsonValue } from '../host/json.ts';
 import { type AgentConfig, configShape } from './agent-config.ts';
 import { CHECKS } from './checks/all-checks.ts';
 import { type ConfigPath, pathText } from './config-fault.ts';
+import { nameWithUnit } from './fields.ts';
 import { freezeDeeply } from './freeze.ts';
 import { draftOf } from './parse-draft.ts';
 import { Quantity } from './quantity.ts';
-import { nameWithUnit } from './schema/fields.ts';
-import { followPeriod } from './schema/sensor-fields.ts';
+import { followPeriod } from './schema/sensors.ts';
 import { bare, type FieldMeta, memberSchema } from './schema-walk.ts';
 import { expectedOf } from './zod-faults.ts';
 

@@ -1,14 +1,15 @@
 /** Parses each section, sensor, actuator and rule by itself, so that a fault in one hides none in another. */
 import type { z } from 'zod';
-import { type AgentConfig, configSchema, configShape, MOST_ITEMS } from './agent-config.ts';
-import { type ConfigDraft, type Placed, telemetryUses } from './checks/draft.ts';
+import { type AgentConfig, configSchema, configShape, MAX_ITEMS } from './agent-config.ts';
+import { type ConfigDraft, telemetryUses } from './checks/draft.ts';
 import type { ConfigPath, PathFault } from './config-fault.ts';
+import type { Placed } from './fields/findings.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { ruleSchema } from './schema/rules.ts';
 import { sensorSchema } from './schema/sensors.ts';
 import { faultsOf } from './zod-faults.ts';
 
-type Items = keyof typeof MOST_ITEMS;
+type Items = keyof typeof MAX_ITEMS;
 
 export function parseDraft(root: Readonly<Record<string, unknown>>): {
   readonly draft: ConfigDraft;
@@ -26,8 +27,8 @@ export function parseDraft(root: Readonly<Record<string, unknown>>): {
       parse(configShape[name], list, [name]);
       return [];
     }
-    if (list.length > MOST_ITEMS[name]) {
-      faults.push({ path: [name], problem: `${list.length} ${name}`, value: '', expected: `at most ${MOST_ITEMS[name]}` });
+    if (list.length > MAX_ITEMS[name]) {
+      faults.push({ path: [name], problem: `${list.length} ${name}`, value: '', expected: `at most ${MAX_ITEMS[name]}` });
       return [];
     }
     return list.flatMap((value: unknown, index) => {

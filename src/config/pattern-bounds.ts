@@ -4,7 +4,7 @@ import type { PathFault } from './config-fault.ts';
 import { visitFields } from './schema-walk.ts';
 
 /** Of all that differ; less than a second of work. A thousand sensors that write their values alike have one between them. */
-const MOST_CHARACTERS = 32_000;
+const MAX_CHARACTERS = 32_000;
 
 /** Asked before any of them is made. */
 export function tooManyPatterns(tree: unknown): PathFault | undefined {
@@ -15,8 +15,8 @@ export function tooManyPatterns(tree: unknown): PathFault | undefined {
     if (meta.format !== 'regex' || typeof value !== 'string' || seen.has(value)) return;
     seen.add(value);
     characters += value.length;
-    if (characters > MOST_CHARACTERS)
-      fault ??= { path, problem: 'too many regular expressions in one file:', expected: `at most ${MOST_CHARACTERS} characters of them` };
+    if (characters > MAX_CHARACTERS)
+      fault ??= { path, problem: 'too many regular expressions in one file:', expected: `at most ${MAX_CHARACTERS} characters of them` };
   });
   return fault;
 }

@@ -1,12 +1,9 @@
 /** Where a configuration keeps its folders, also when something else in it is wrong: for commands that look for the agent. */
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
+import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './default-places.ts';
 import { withEnvironment } from './secret-sources.ts';
 import { readYaml } from './yaml-source.ts';
-
-export const DEFAULT_CONFIG_FILE = '/etc/turnstone/turnstone.yaml';
-export const DEFAULT_STATE_FOLDER = '/var/lib/turnstone';
-export const DEFAULT_RUN_FOLDER = '/run/turnstone';
 
 export interface AgentFolders {
   readonly stateFolder: string;

@@ -1,6 +1,7 @@
 /** Which hardware a configuration uses, also when something else in it is wrong: for commands that look at buses. */
 import type { Environment } from '../host/environment.ts';
-import { DEFAULT_CONFIG_FILE, peek } from './peek-folders.ts';
+import { DEFAULT_CONFIG_FILE } from './default-places.ts';
+import { peek } from './peek-folders.ts';
 import { type HardwareConfig, hardwareSchema } from './schema/local.ts';
 
 /** The hardware section of a configuration file, or of the installed one; this machine's hardware when there is none to read. */

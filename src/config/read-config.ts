@@ -11,18 +11,18 @@ import type { Environment } from '../host/environment.ts';
 import { type AgentConfig, configSchema } from './agent-config.ts';
 import { CHECKS } from './checks/all-checks.ts';
 import { checkCertificates } from './checks/certificates.ts';
-import type { Finding } from './checks/draft.ts';
 import { checkDrivers } from './checks/drivers.ts';
 import { checkFiles, checkReadable } from './checks/files.ts';
 import { checkFolders } from './checks/folders.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './config-fault.ts';
+import type { Finding } from './fields/findings.ts';
 import { freezeDeeply } from './freeze.ts';
 import { parseDraft, wholeConfig } from './parse-draft.ts';
 import { tooManyPatterns } from './pattern-bounds.ts';
 import { fieldAt, visitFields } from './schema-walk.ts';
 import { type ResolvedSecrets, resolveSecrets } from './secret-sources.ts';
 import { isHarmless } from './shown-value.ts';
-import { MOST_FAULTS } from './yaml-bounds.ts';
+import { MAX_FAULTS } from './yaml-bounds.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';
 
 export interface ReadConfigDeps {
@@ -129,7 +129,7 @@ function inPlace(
   const sorted = standing
     .map((one) => ({ ...one, at: source.place({ ...one.fault, path: one.path }) }))
     .toSorted((a, b) => a.at.line - b.at.line || a.at.column - b.at.column);
-  const told = sorted.slice(0, MOST_FAULTS).map(({ fault, path }): ConfigFault => {
+  const told = sorted.slice(0, MAX_FAULTS).map(({ fault, path }): ConfigFault => {
     const field = fieldAt(configSchema, tree, fault.path);
     const isSecret = field !== undefined && !isHarmless(field.value, field);
     return {
@@ -137,7 +137,7 @@ function inPlace(
       path: pathText(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path),
     };
   });
-  const next = sorted[MOST_FAULTS];
+  const next = sorted[MAX_FAULTS];
   if (next === undefined) return told;
   return [...told, { ...next.at, path: '', problem: 'there is more', expected: 'what is above, first' }];
 }

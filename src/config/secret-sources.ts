@@ -12,18 +12,18 @@ import { type ConfigPath, type PathFault, pathText } from './config-fault.ts';
 import { didYouMeanWhenTold } from './did-you-mean.ts';
 import { knownKeys, visitFields } from './schema-walk.ts';
 import { isWord } from './shown-value.ts';
-import { MOST_FAULTS } from './yaml-bounds.ts';
+import { MAX_FAULTS } from './yaml-bounds.ts';
 
 /** `${NAME}`; `$${` is kept as `${`, and `${` without name and end is a mistake. */
 const REFERENCE = /\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?/g;
 /** As variables are called; anything else may be the secret itself. */
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$|^[a-z_]{1,32}$/;
 /** What variables may add to a file: a value of 100 kB that is named in every line must not fill the memory. */
-const MOST_SUBSTITUTED = 1024 * 1024;
+const MAX_SUBSTITUTED = 1024 * 1024;
 /** In one text; somebody pasted a script. */
-const MOST_REFERENCES = 1_000;
+const MAX_REFERENCES = 1_000;
 /** A token or a proxy address; nothing longer is a secret of ours. */
-const LARGEST_SECRET_BYTES = 16 * 1024;
+const MAX_SECRET_BYTES = 16 * 1024;
 /**
  * What the unit's LoadCredential= reads: outside the service, where check-config and doctor run, the credential `turnstone_token` is
  * the file `token` there.
@@ -89,7 +89,7 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
   if (typeof place !== 'string') return undefined;
   const file = key === `${field}File` ? place : credentialFile(place, environment);
   try {
-    const content = await readUserFile(file, LARGEST_SECRET_BYTES);
+    const content = await readUserFile(file, MAX_SECRET_BYTES);
     if (content === undefined) return key === `${field}File` ? missingFile(at, field) : missingCredential(at, place, file);
     if (!isUtf8(content)) return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8' };
     const value = content.toString('utf8').replace(/\r?\n$/, '');
@@ -145,7 +145,7 @@ function substitute(value: unknown, path: ConfigPath, context: Substitution): un
 
 function substituteText(text: string, path: ConfigPath, context: Substitution): string {
   if (hasTooMany(text)) {
-    note(context, { path, problem: 'too many references', value: '', expected: `at most ${MOST_REFERENCES} in one text` });
+    note(context, { path, problem: 'too many references', value: '', expected: `at most ${MAX_REFERENCES} in one text` });
     return text;
   }
   return text.replace(REFERENCE, (written, name: string | undefined) => {
@@ -169,15 +169,15 @@ function substituteText(text: string, path: ConfigPath, context: Substitution): 
       return written;
     }
     context.substituted += found.length;
-    if (context.substituted <= MOST_SUBSTITUTED) return found;
-    note(context, { path, problem: 'too much from the environment', value: '', expected: `at most ${MOST_SUBSTITUTED} characters` });
+    if (context.substituted <= MAX_SUBSTITUTED) return found;
+    note(context, { path, problem: 'too much from the environment', value: '', expected: `at most ${MAX_SUBSTITUTED} characters` });
     return written;
   });
 }
 
 function hasTooMany(text: string): boolean {
   let at = -1;
-  for (let count = 0; count <= MOST_REFERENCES; count += 1) {
+  for (let count = 0; count <= MAX_REFERENCES; count += 1) {
     at = text.indexOf('${', at + 1);
     if (at < 0) return false;
   }
@@ -186,5 +186,5 @@ function hasTooMany(text: string): boolean {
 
 /** One text may hold as many faults as it has letters. */
 function note({ faults }: Substitution, fault: PathFault): void {
-  if (faults.length < MOST_FAULTS) faults.push(fault);
+  if (faults.length < MAX_FAULTS) faults.push(fault);
 }

@@ -10,7 +10,7 @@ const SHORT_WORD = /^(?:[A-Za-z]{0,12}|\d{1,3})$/;
 
 /** What people call things: `accesToken`, `sensors`, `turnstone_token`. A token has digits, or changes its case more often. */
 const WORD = /^[A-Za-z]?[a-z]{0,15}(?:[A-Z_.-][a-z]{1,15}){0,4}\d{0,3}$/;
-const SHORTEST_TOKEN = 12;
+const MIN_TOKEN_LENGTH = 12;
 /** Without an address before it, and so with a password for one. */
 const USER_ALONE = /^"?[^\s"/:]{1,255}:(?!\/\/)[^\s"]*@(?=[\w-]+\.)/;
 
@@ -21,7 +21,7 @@ export function isWord(text: string): boolean {
 
 /** Of a key that nobody knows; a token is longer. */
 export function isLikeKey(key: string): boolean {
-  return key.length < SHORTEST_TOKEN || isWord(key);
+  return key.length < MIN_TOKEN_LENGTH || isWord(key);
 }
 
 /** A text without the user, password and query of an address. */

@@ -5,13 +5,13 @@
 import { Composer, type Document, Lexer, type LineCounter, Parser } from 'yaml';
 
 /** 1,000 sensors with an address, a period and three renamed keys each; twice as many would take a second longer and 100 MB more. */
-const MOST_TOKENS = 100_000;
+const MAX_TOKENS = 100_000;
 /** What the parser keeps for each item between brackets is as much again. */
 const COMMA_COUNTS = 2;
 /** Levels by indentation, by dashes on one line, or by brackets; the tree itself may have fewer. */
 const DEEPEST_TEXT = 100;
 /** More than anybody mends before checking again. */
-export const MOST_FAULTS = 100;
+export const MAX_FAULTS = 100;
 
 /** Emitted by the lexer beside the pieces of the text: start of a document, end of a broken flow, "a scalar follows". */
 const NO_TEXT = new Set(['\x02', '\x18', '\x1f']);
@@ -29,18 +29,19 @@ export class YamlLimit extends Error {
 }
 
 /**
- * Every document of a text, as far as they are asked for; each with at most MOST_FAULTS faults.
+ * Every document of a text, as far as they are asked for; each with at most MAX_FAULTS faults.
  * @throws YamlLimit, RangeError (the composer recurses).
  */
 export function* composeBounded(text: string, lines: LineCounter): Generator<Document.Parsed> {
   const composer = new Composer({ prettyErrors: false, version: '1.2', schema: 'core', merge: false, uniqueKeys: false });
-  // Private, and the only door: a text of commas alone would make a hundred thousand error objects.
-  const door = composer as unknown as { onError: (...fault: readonly unknown[]) => void };
-  const note = door.onError;
+  // Private, and the only way: a text of commas alone would make a hundred thousand error objects.
+  // The composer's type has it as private.
+  const internals = composer as unknown as { onError: (...fault: readonly unknown[]) => void };
+  const note = internals.onError;
   let faults = 0;
-  door.onError = (...fault) => {
+  internals.onError = (...fault) => {
     faults += 1;
-    if (faults <= MOST_FAULTS) note(...fault);
+    if (faults <= MAX_FAULTS) note(...fault);
   };
   yield* composer.compose(parseBounded(text, lines), true, text.length) as Generator<Document.Parsed>;
 }
@@ -76,7 +77,7 @@ class Meter {
   take(lexeme: string): void {
     if (NO_TEXT.has(lexeme)) return;
     this.#tokens += lexeme === ',' ? COMMA_COUNTS : 1;
-    if (this.#tokens > MOST_TOKENS) throw new YamlLimit('too much in one file:', `at most ${MOST_TOKENS} words and signs`, this.#offset);
+    if (this.#tokens > MAX_TOKENS) throw new YamlLimit('too much in one file:', `at most ${MAX_TOKENS} words and signs`, this.#offset);
     this.#level(lexeme);
     if (this.#flow > DEEPEST_TEXT || this.#dashes > DEEPEST_TEXT || this.#indents.length > DEEPEST_TEXT)
       throw new YamlLimit('nested too deeply', `at most ${DEEPEST_TEXT} levels`, this.#offset);
@@ -86,7 +87,7 @@ class Meter {
   /** The parser met something that is no YAML at all. @throws YamlLimit. */
   fault(): void {
     this.#faults += 1;
-    if (this.#faults > MOST_FAULTS) throw new YamlLimit('no YAML', 'a configuration in YAML', this.#offset);
+    if (this.#faults > MAX_FAULTS) throw new YamlLimit('no YAML', 'a configuration in YAML', this.#offset);
   }
 
   #level(lexeme: string): void {

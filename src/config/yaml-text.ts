@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /** A hundred bytes for each word and sign that yaml-bounds.ts lets through are for comments. */
-const LARGEST_FILE_LENGTH = 1024 * 1024;
+const MAX_FILE_LENGTH = 1024 * 1024;
 /** Control characters but tab and line ends (YAML 1.2.2, section 5.1), and those that turn the direction of text, so that it reads as it does not stand. */
 const HIDDEN = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufffe\uffff]/u;
 
@@ -17,8 +17,8 @@ export interface TextFault {
 
 /** The text of a file, without a byte order mark; or the first fault, with the text before it. */
 export function decodeText(source: string | Uint8Array): string | TextFault {
-  if (source.length > LARGEST_FILE_LENGTH)
-    return { text: '', offset: 0, problem: `${source.length} bytes`, expected: `at most ${LARGEST_FILE_LENGTH}` };
+  if (source.length > MAX_FILE_LENGTH)
+    return { text: '', offset: 0, problem: `${source.length} bytes`, expected: `at most ${MAX_FILE_LENGTH}` };
   const decoded = typeof source === 'string' ? source : decode(source);
   if (typeof decoded !== 'string') return decoded;
   const text = decoded.replace(/^\ufeff/, '');

@@ -5,14 +5,14 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair } from 'yaml';
 import type { ConfigPath, PathFault } from './config-fault.ts';
 import { didYouMeanWhenTold } from './did-you-mean.ts';
-import { MOST_FAULTS } from './yaml-bounds.ts';
+import { MAX_FAULTS } from './yaml-bounds.ts';
 
 /** The schema itself is at most 9 deep; JSON Schemas of RPC parameters go deeper. */
 const DEEPEST = 32;
 /** Anchors are for sharing a few key rules: so often one may be used, those within it counted too. */
-const MOST_ALIASES = 200;
+const MAX_ALIASES = 200;
 /** What anchors may add to a tree, in values. */
-const MOST_SHARED_VALUES = 100_000;
+const MAX_SHARED_VALUES = 100_000;
 
 /** A fault at a node, or, where its place is known by its path, at the value there. */
 export interface TreeFault extends PathFault {
@@ -113,8 +113,8 @@ class TreeBuilder {
     }
     anchor.uses += 1;
     this.#shared += anchor.values;
-    if (anchor.uses * Math.max(1, anchor.aliases) > MOST_ALIASES || this.#shared > MOST_SHARED_VALUES) {
-      this.#faultOnce({ path: [], problem: 'too many aliases', expected: `at most ${MOST_ALIASES} uses of an anchor` });
+    if (anchor.uses * Math.max(1, anchor.aliases) > MAX_ALIASES || this.#shared > MAX_SHARED_VALUES) {
+      this.#faultOnce({ path: [], problem: 'too many aliases', expected: `at most ${MAX_ALIASES} uses of an anchor` });
       return leaf(null);
     }
     if (path.length + anchor.height > DEEPEST) return this.#tooDeep(path);
@@ -132,7 +132,7 @@ class TreeBuilder {
   }
 
   #fault(fault: TreeFault): void {
-    if (this.faults.length < MOST_FAULTS) this.faults.push(fault);
+    if (this.faults.length < MAX_FAULTS) this.faults.push(fault);
   }
 }
 

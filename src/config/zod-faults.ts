@@ -4,14 +4,14 @@ import type { ConfigPath, PathFault } from './config-fault.ts';
 import { didYouMean, nearest, oneOf } from './did-you-mean.ts';
 import { bare, fieldAt, knownKeys } from './schema-walk.ts';
 import { isLikeKey } from './shown-value.ts';
-import { MOST_FAULTS } from './yaml-bounds.ts';
+import { MAX_FAULTS } from './yaml-bounds.ts';
 
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;
 
 /** The faults of one value; `path` is where the value stands in the file. */
 export function faultsOf(issues: readonly Issue[], schema: Schema, value: unknown, path: ConfigPath): PathFault[] {
-  return issues.slice(0, MOST_FAULTS + 1).flatMap((issue) => faultsOfIssue(issue, schema, value, path));
+  return issues.slice(0, MAX_FAULTS + 1).flatMap((issue) => faultsOfIssue(issue, schema, value, path));
 }
 
 function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: ConfigPath): PathFault[] {
@@ -20,7 +20,7 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
   const field = fieldAt(schema, value, inner);
   if (issue.code === 'unrecognized_keys') {
     const known = field === undefined ? [] : knownKeys(field.schema, field.value);
-    return issue.keys.slice(0, MOST_FAULTS + 1).map((key) => unknownKey([...path, key], key, known));
+    return issue.keys.slice(0, MAX_FAULTS + 1).map((key) => unknownKey([...path, key], key, known));
   }
   if (issue.code === 'invalid_union' && 'discriminator' in issue && issue.discriminator !== undefined) {
     const options = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];

@@ -1,19 +1,16 @@
 /** The command line's end of the control sockets. */
-import { createConnection, type Socket } from 'node:net';
 import { AgentError, hasCode, systemCode } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
+import { JsonLink } from '../host/json-link.ts';
 import {
   type ControlAccess,
   DEFAULT_DEADLINE_MS,
-  decodeLine,
-  encodeLine,
   errorOf,
   JOIN_GROUP,
-  LONGEST_ANSWER,
+  MAX_ANSWER_LENGTH,
   PROTOCOL_VERSION,
   socketPath,
 } from './control-protocol.ts';
-import { LineReader } from './line-reader.ts';
 
 export interface ControlClientOptions {
   /** The run folder. */
@@ -38,21 +35,24 @@ const OTHER_RELEASE = 'this command and the running agent are of different relea
 
 export class ControlClient {
   readonly access: ControlAccess;
-  readonly #socket: Socket;
-  readonly #reader = new LineReader(LONGEST_ANSWER);
+  readonly #link: JsonLink;
   readonly #pending = new Map<number, Pending>();
   #nextId = 1;
   #greeted: Pending | undefined;
 
   readonly #interrupted: AbortSignal | undefined;
 
-  private constructor(socket: Socket, { access, interrupted }: ControlClientOptions & { readonly access: ControlAccess }) {
-    this.#socket = socket;
+  private constructor(link: JsonLink, { access, interrupted }: ControlClientOptions & { readonly access: ControlAccess }) {
+    this.#link = link;
     this.#interrupted = interrupted;
     this.access = access;
-    socket.on('data', (bytes: Buffer) => this.#take(bytes));
-    socket.on('error', () => this.#fail(lost('the connection to the agent broke')));
-    socket.on('close', () => this.#fail(lost('the agent ended the connection')));
+    link.listen({
+      message: (message) => this.#take(message),
+      end: (cause) => {
+        const said = cause === undefined ? 'the agent ended the connection' : 'the connection to the agent broke';
+        this.#fail(cause instanceof AgentError ? cause : lost(said));
+      },
+    });
   }
 
   /**
@@ -95,16 +95,16 @@ export class ControlClient {
 
   /** Idempotent. */
   async close(): Promise<void> {
-    this.#socket.destroy();
+    this.#link.close();
   }
 
   async #ask(request: JsonObject, signal: AbortSignal, onEvent?: (event: JsonValue) => void): Promise<JsonValue> {
-    if (this.#socket.destroyed) throw lost('the connection to the agent is closed');
+    if (this.#link.socket.destroyed) throw lost('the connection to the agent is closed');
     const id = this.#nextId;
     this.#nextId += 1;
     const answer = Promise.withResolvers<JsonValue>();
     const cancel = (): void => {
-      this.#socket.write(encodeLine({ cancel: id }));
+      this.#link.send({ cancel: id });
       if (onEvent !== undefined) answer.resolve(null);
       else if (this.#interrupted?.aborted === true)
         answer.reject(new AgentError('control-socket/interrupted', 'the answer was not waited for', { recovery: 'drop' }));
@@ -113,7 +113,7 @@ export class ControlClient {
     this.#pending.set(id, { ...answer, ...(onEvent === undefined ? {} : { onEvent }) });
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      this.#socket.write(encodeLine({ id, ...request }));
+      this.#link.send({ id, ...request });
       if (signal.aborted) cancel();
       return await answer.promise;
     } finally {
@@ -134,18 +134,7 @@ export class ControlClient {
     }
   }
 
-  #take(bytes: Buffer): void {
-    const lines = this.#reader.take(bytes);
-    try {
-      if (lines === undefined)
-        throw new AgentError('control-socket/malformed', 'the agent sent an answer that is too long', { recovery: 'drop' });
-      for (const line of lines) this.#takeMessage(decodeLine(line, LONGEST_ANSWER));
-    } catch (error) {
-      this.#fail(error as AgentError);
-    }
-  }
-
-  #takeMessage(message: JsonObject): void {
+  #take(message: JsonObject): void {
     if (this.#greeted !== undefined) {
       if (message.turnstone !== PROTOCOL_VERSION) throw new AgentError('control-socket/version', OTHER_RELEASE, { recovery: 'drop' });
       this.#greeted.resolve(null);
@@ -160,7 +149,7 @@ export class ControlClient {
   #fail(error: AgentError): void {
     this.#greeted?.reject(error);
     for (const pending of this.#pending.values()) pending.reject(error);
-    this.#socket.destroy();
+    this.#link.close();
   }
 }
 
@@ -168,25 +157,20 @@ function lost(message: string): AgentError {
   return new AgentError('control-socket/lost', message, { recovery: 'retry' });
 }
 
-function connected(path: string, access: ControlAccess): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = createConnection(path);
-    socket.once('connect', () => {
-      socket.removeAllListeners('error');
-      resolve(socket);
-    });
-    socket.once('error', (cause) => {
-      const code = systemCode(cause);
-      const denied = code === 'EACCES' || code === 'EPERM';
-      const message = denied
-        ? `no permission for the agent's ${access} socket ${path}, which is for its group: ${JOIN_GROUP}`
-        : `no agent runs here (${path}: ${code ?? 'not reached'})`;
-      reject(
-        new AgentError(denied ? 'control-socket/no-permission' : 'control-socket/not-running', message, {
-          recovery: denied ? 'drop' : 'retry',
-          cause,
-        }),
+async function connected(path: string, access: ControlAccess): Promise<JsonLink> {
+  try {
+    return await JsonLink.connect(path, MAX_ANSWER_LENGTH);
+  } catch (cause) {
+    const code = systemCode(cause);
+    if (code === 'EACCES' || code === 'EPERM')
+      throw new AgentError(
+        'control-socket/no-permission',
+        `no permission for the agent's ${access} socket ${path}, which is for its group: ${JOIN_GROUP}`,
+        { recovery: 'drop', cause },
       );
+    throw new AgentError('control-socket/not-running', `no agent runs here (${path}: ${code ?? 'not reached'})`, {
+      recovery: 'retry',
+      cause,
     });
-  });
+  }
 }

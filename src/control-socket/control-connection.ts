@@ -3,19 +3,17 @@ import type { Socket } from 'node:net';
 import { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
+import { encodeLine, JsonLink } from '../host/json-link.ts';
 import {
   type ControlAccess,
   type ControlRequest,
-  decodeLine,
-  encodeLine,
   errorMessage,
   JOIN_GROUP,
-  LONGEST_ANSWER,
-  LONGEST_REQUEST,
+  MAX_ANSWER_LENGTH,
+  MAX_REQUEST_LENGTH,
   PROTOCOL_VERSION,
   parseRequest,
 } from './control-protocol.ts';
-import { LineReader } from './line-reader.ts';
 import type { LongAnswer, LongAnswers } from './long-answers.ts';
 import type { UnderWay } from './under-way.ts';
 
@@ -26,6 +24,13 @@ export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise
  * has room for more.
  */
 export type ControlStream = (params: JsonObject, emit: (event: JsonValue) => Promise<void>, signal: AbortSignal) => Promise<void>;
+
+/** What a room answers: looking is for everyone on the machine, changing for the service's group. */
+export interface ControlCalls {
+  readonly methods?: Readonly<Record<string, ControlMethod>>;
+  readonly readMethods?: Readonly<Record<string, ControlMethod>>;
+  readonly readStreams?: Readonly<Record<string, ControlStream>>;
+}
 
 export interface ControlConnectionDeps {
   readonly socket: Socket;
@@ -44,7 +49,7 @@ export interface ControlConnectionDeps {
 }
 
 /** One terminal never has more under way. */
-const MOST_REQUESTS = 16;
+const MAX_REQUESTS = 16;
 const LISTENERS_OF_SOCKET = 10;
 /** Longer answers take their turn. */
 const LONG_BYTES = 256 * 1024;
@@ -52,7 +57,6 @@ const LONG_BYTES = 256 * 1024;
 export class ControlConnection {
   readonly #deps: ControlConnectionDeps;
   readonly #running = new Map<number, AbortController>();
-  readonly #reader = new LineReader(LONGEST_REQUEST);
   /** Resolves when the caller has taken what it was sent, or is gone; undefined while nobody waits for it. */
   #room: Promise<void> | undefined;
 
@@ -60,10 +64,8 @@ export class ControlConnection {
     this.#deps = deps;
     const { socket } = deps;
     // Each long answer waits for the caller's end.
-    socket.setMaxListeners(LISTENERS_OF_SOCKET + MOST_REQUESTS);
-    socket.on('data', (bytes: Buffer) => this.#take(bytes));
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#abortAll());
+    socket.setMaxListeners(LISTENERS_OF_SOCKET + MAX_REQUESTS);
+    new JsonLink(socket, MAX_REQUEST_LENGTH).listen({ message: (message) => this.#take(message), end: () => this.#abortAll() });
     void this.#send({ turnstone: PROTOCOL_VERSION, access: deps.access });
   }
 
@@ -87,26 +89,14 @@ export class ControlConnection {
     return this.#running.size === 0;
   }
 
-  #take(bytes: Buffer): void {
+  #take(message: JsonObject): void {
+    if (typeof message.cancel === 'number') this.#running.get(message.cancel)?.abort();
+    else void this.#serve(parseRequest(message));
     const { socket } = this.#deps;
-    const lines = this.#reader.take(bytes);
-    if (lines === undefined) this.close();
-    else for (const line of lines) this.#takeLine(line);
     // Whoever asks faster than it takes answers is not heard until it has taken them.
     if (!socket.writableNeedDrain || socket.isPaused()) return;
     socket.pause();
     socket.once('drain', () => socket.resume());
-  }
-
-  #takeLine(line: string): void {
-    try {
-      const message = decodeLine(line, LONGEST_REQUEST);
-      if (typeof message.cancel === 'number') this.#running.get(message.cancel)?.abort();
-      else void this.#serve(parseRequest(message));
-    } catch {
-      // Whoever sends this does not speak the protocol.
-      this.close();
-    }
   }
 
   async #serve(request: ControlRequest): Promise<void> {
@@ -115,7 +105,7 @@ export class ControlConnection {
     const refused = (why: string): void =>
       void this.#send(errorMessage(id, new AgentError('control-socket/refused', why, { recovery: 'drop' })));
     if (this.#running.has(id)) return refused('this id is under way already');
-    if (this.#running.size >= MOST_REQUESTS) return refused(`at most ${MOST_REQUESTS} requests may be under way`);
+    if (this.#running.size >= MAX_REQUESTS) return refused(`at most ${MAX_REQUESTS} requests may be under way`);
     const isStream = streams.has(method);
     const begun = { isStream, giveWay: () => this.close() };
     if (!underWay.begin(begun)) return refused('the agent has as many requests under way as it can hold: try again later');
@@ -190,7 +180,7 @@ export class ControlConnection {
     if (socket.destroyed) return;
     // Bytes lie outside the heap, which is small.
     const line = Buffer.from(encodeLine(message));
-    if (line.length > LONGEST_ANSWER && typeof message.id === 'number') return this.#send(errorMessage(message.id, tooLong()));
+    if (line.length > MAX_ANSWER_LENGTH && typeof message.id === 'number') return this.#send(errorMessage(message.id, tooLong()));
     if (line.length > LONG_BYTES) return this.#sendInTurn(line);
     if (!socket.write(line)) onBacklog();
   }
@@ -216,7 +206,7 @@ export class ControlConnection {
 }
 
 function tooLong(): AgentError {
-  return new AgentError('control-socket/too-long', `the answer is longer than ${LONGEST_ANSWER / 1024 / 1024} MB: ask for less`, {
+  return new AgentError('control-socket/too-long', `the answer is longer than ${MAX_ANSWER_LENGTH / 1024 / 1024} MB: ask for less`, {
     recovery: 'drop',
   });
 }

@@ -10,7 +10,7 @@
  */
 import { join } from 'node:path';
 import { AgentError, type ErrorCode } from '../errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 
 /** Rises when something that exists changes its meaning; new methods and members do not count. */
 export const PROTOCOL_VERSION = 1;
@@ -22,9 +22,9 @@ export type ControlAccess = 'control' | 'read';
 export const JOIN_GROUP = 'join it (usermod -aG turnstone USER), or use sudo';
 
 /** Requests are small; the longest is a list of entries to re-send. */
-export const LONGEST_REQUEST = 256 * 1024;
+export const MAX_REQUEST_LENGTH = 256 * 1024;
 /** A diagnosis or a page of the outbox; longer answers are streamed. */
-export const LONGEST_ANSWER = 16 * 1024 * 1024;
+export const MAX_ANSWER_LENGTH = 16 * 1024 * 1024;
 
 export interface ControlRequest {
   readonly id: number;
@@ -35,25 +35,10 @@ export interface ControlRequest {
 
 /** What a request gets when it names no deadline, and the most it may ask for. */
 export const DEFAULT_DEADLINE_MS = 30_000;
-const LONGEST_DEADLINE_MS = 60 * 60 * 1000;
+const MAX_DEADLINE_MS = 60 * 60 * 1000;
 
 export function socketPath(folder: string, access: ControlAccess): string {
   return join(folder, access === 'control' ? 'control.sock' : 'read.sock');
-}
-
-export function encodeLine(message: JsonObject): string {
-  return `${stringifyJson(message)}\n`;
-}
-
-/** @throws AgentError `control-socket/malformed` (drop). */
-export function decodeLine(line: string, limit: number): JsonObject {
-  try {
-    const message = parseJson(line, { length: limit });
-    if (isJsonObject(message)) return message;
-  } catch (cause) {
-    throw new AgentError('control-socket/malformed', 'a line on the control socket is no JSON', { recovery: 'drop', cause });
-  }
-  throw new AgentError('control-socket/malformed', 'a line on the control socket is no JSON object', { recovery: 'drop' });
 }
 
 /** @throws AgentError `control-socket/malformed` (drop). */
@@ -62,7 +47,7 @@ export function parseRequest(message: JsonObject): ControlRequest {
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || typeof method !== 'string')
     throw new AgentError('control-socket/malformed', 'a request needs an id and a method', { recovery: 'drop' });
   const asked = typeof deadlineMs === 'number' && deadlineMs > 0 ? deadlineMs : DEFAULT_DEADLINE_MS;
-  return { id, method, params: isJsonObject(params) ? params : {}, deadlineMs: Math.min(asked, LONGEST_DEADLINE_MS) };
+  return { id, method, params: isJsonObject(params) ? params : {}, deadlineMs: Math.min(asked, MAX_DEADLINE_MS) };
 }
 
 export function errorMessage(id: number, error: unknown): JsonObject {

@@ -2,16 +2,16 @@
 
 import { createConnection, createServer, type Server } from 'node:net';
 import { AgentError, systemCode } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
-import { type Files, undefinedWhenMissing } from '../host/files.ts';
-import { LONGEST_SOCKET_PATH_BYTES } from '../host/folder-place.ts';
+import { undefinedWhenMissing } from '../host/files.ts';
+import { MAX_SOCKET_PATH_BYTES } from '../host/folder-place.ts';
 import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
 import { ControlConnection, type ControlMethod, type ControlStream } from './control-connection.ts';
-import { type ControlAccess, LONGEST_ANSWER, socketPath } from './control-protocol.ts';
+import { type ControlAccess, MAX_ANSWER_LENGTH, socketPath } from './control-protocol.ts';
 import { LongAnswers } from './long-answers.ts';
 import { UnderWay } from './under-way.ts';
 
-export interface ControlServerDeps {
+export interface ControlServerDeps extends Pick<HostMachine, 'clock' | 'files'> {
   /** The run folder. */
   readonly folder: string;
   /** For the group of the service only: what changes something. */
@@ -20,15 +20,13 @@ export interface ControlServerDeps {
   readonly readMethods: Readonly<Record<string, ControlMethod>>;
   readonly streams?: Readonly<Record<string, ControlStream>>;
   readonly readStreams?: Readonly<Record<string, ControlStream>>;
-  readonly clock: Clock;
-  readonly files: Files;
   readonly log: Log;
 }
 
 /** Connecting to a Unix socket takes write permission on it. */
 const MODE_OF: Readonly<Record<ControlAccess, number>> = { control: 0o660, read: 0o666 };
 /** On each socket: terminals and monitors; more is somebody's loop. */
-const MOST_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 64;
 /** What waits for callers to take it, beside the long answers. */
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
 
@@ -42,7 +40,7 @@ export class ControlServer {
 
   private constructor(deps: ControlServerDeps) {
     this.#deps = deps;
-    this.#longAnswers = new LongAnswers({ clock: deps.clock, limitBytes: LONGEST_ANSWER });
+    this.#longAnswers = new LongAnswers({ clock: deps.clock, limitBytes: MAX_ANSWER_LENGTH });
   }
 
   /**
@@ -74,7 +72,7 @@ export class ControlServer {
 
   async #listen(access: ControlAccess): Promise<void> {
     const path = socketPath(this.#deps.folder, access);
-    if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH_BYTES)
+    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
       throw new AgentError('control-socket/cannot-listen', `the run folder's path is too long for a socket: ${path}`, { recovery: 'stop' });
     if (await answers(path)) throw new AgentError('control-socket/in-use', `another agent listens on ${path}`, { recovery: 'stop' });
     await this.#deps.files.unlink(path).catch(undefinedWhenMissing);
@@ -104,7 +102,7 @@ export class ControlServer {
   /** Whoever has had nothing under way for longest goes; while all are busy, whoever came first. */
   #makeRoom(access: ControlAccess): void {
     const here = [...this.#connections].filter((one) => one.access === access);
-    if (here.length < MOST_CONNECTIONS) return;
+    if (here.length < MAX_CONNECTIONS) return;
     (here.find(({ isIdle }) => isIdle) ?? here[0])?.close();
   }
 

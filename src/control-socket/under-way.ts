@@ -11,9 +11,9 @@ export interface Begun {
 }
 
 /** A request or two for each connection. */
-const MOST_REQUESTS = 128;
+const MAX_REQUESTS = 128;
 /** Each holds some 300 kB. */
-export const MOST_STREAMS = 8;
+export const MAX_STREAMS = 8;
 
 export class UnderWay {
   /** What gave way counts until it has ended. */
@@ -22,11 +22,11 @@ export class UnderWay {
 
   /** False when there is no room; otherwise `over` is to be called when its work has ended, answered or not. */
   begin(one: Begun): boolean {
-    if (this.#requests >= MOST_REQUESTS) return false;
+    if (this.#requests >= MAX_REQUESTS) return false;
     this.#requests += 1;
     if (!one.isStream) return true;
     const [first] = this.#streams;
-    if (this.#streams.size >= MOST_STREAMS && first !== undefined) {
+    if (this.#streams.size >= MAX_STREAMS && first !== undefined) {
       this.#streams.delete(first);
       first.giveWay();
     }

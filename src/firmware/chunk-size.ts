@@ -7,8 +7,8 @@ import type { Clock } from '../host/clock.ts';
 
 /** An answer that came within this time may grow: 1 MB in it is 32 Mbit/s. */
 const FAST_MS = 250;
-const MOST_CHUNKS = 16;
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_CHUNKS = 16;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 export class ChunkSize {
   readonly #baseBytes: number;
@@ -38,7 +38,7 @@ export class ChunkSize {
     const isFast = this.#clock.monotonicMs() - this.#askedMs < FAST_MS;
     const doubled = this.#allowedBytes * 2;
     if (!isFast) this.#allowedBytes = Math.max(this.#baseBytes, this.#allowedBytes / 2);
-    else if (this.askedBytes === this.#allowedBytes && doubled <= Math.min(MOST_BYTES, MOST_CHUNKS * this.#baseBytes))
+    else if (this.askedBytes === this.#allowedBytes && doubled <= Math.min(MAX_BYTES, MAX_CHUNKS * this.#baseBytes))
       this.#allowedBytes = doubled;
   }
 

@@ -12,8 +12,8 @@ export function wrongSize(what: string): AgentError {
   return new AgentError('firmware/wrong-size', `the image has another size than announced: ${what}`, { recovery: 'drop' });
 }
 
-export function tooLarge(mostBytes: number): AgentError {
-  return new AgentError('firmware/too-large', `the image is larger than the ${mostBytes} bytes that are allowed`, { recovery: 'drop' });
+export function tooLarge(maxBytes: number): AgentError {
+  return new AgentError('firmware/too-large', `the image is larger than the ${maxBytes} bytes that are allowed`, { recovery: 'drop' });
 }
 
 export function noSpace(neededBytes: number, freeBytes: number): AgentError {

@@ -22,7 +22,7 @@ import { discard, ImageWriter } from './image-writer.ts';
 /** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 const SPARE_BYTES = 32 * 1024 * 1024;
-const MOST_BAD_CHUNKS = 5;
+const MAX_BAD_CHUNKS = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 5 * 60_000 };
 const PART_MODE = 0o600;
 
@@ -206,7 +206,7 @@ export class ImageDownload {
     if (isRefused) await this.#deps.readOffer(signal).catch(() => {});
     signal.throwIfAborted();
     const recovery = isRefused ? 'retry' : error instanceof AgentError ? error.recovery : 'drop';
-    if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MOST_BAD_CHUNKS) throw error;
+    if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MAX_BAD_CHUNKS) throw error;
     if (recovery !== 'retry' && recovery !== 'hold') throw error;
     this.#size.lost();
     this.#schedule.fault = messageOf(error);

@@ -19,8 +19,8 @@ export interface FirmwareOffer {
   readonly fingerprint: string;
 }
 
-const LONGEST_TEXT = 255;
-const LONGEST_URL = 2048;
+const MAX_TEXT_LENGTH = 255;
+const MAX_URL_LENGTH = 2048;
 const OTHER_FIELDS = ['checksum', 'checksum_algorithm', 'size', 'url', 'tag'] as const;
 const FIELDS = ['title', 'version', ...OTHER_FIELDS] as const;
 
@@ -61,7 +61,7 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
   const algorithm = checksumAlgorithm(field('checksum_algorithm') || 'SHA256');
   const fault = faultOf({ title, version, checksum: field('checksum'), size: field('size'), url: field('url') });
   const fingerprint = fingerprintOf([title, version, ...OTHER_FIELDS.map(field)]);
-  const named = { title: title.slice(0, LONGEST_TEXT), version: version.slice(0, LONGEST_TEXT), fingerprint };
+  const named = { title: title.slice(0, MAX_TEXT_LENGTH), version: version.slice(0, MAX_TEXT_LENGTH), fingerprint };
   if (fault !== undefined) return { ...named, fault };
   if (algorithm === undefined)
     return { ...named, fault: `the checksum algorithm ${field('checksum_algorithm').slice(0, 40)} is not known` };
@@ -83,10 +83,10 @@ export function standingOf(offer: FirmwareOffer | RefusedOffer | undefined, fing
 }
 
 function faultOf(fields: Readonly<Record<'title' | 'version' | 'checksum' | 'size' | 'url', string>>): string | undefined {
-  if (Math.max(fields.title.length, fields.version.length) > LONGEST_TEXT) return 'its title or version is too long';
+  if (Math.max(fields.title.length, fields.version.length) > MAX_TEXT_LENGTH) return 'its title or version is too long';
   if (!/^[0-9a-fA-F]{1,128}$/.test(fields.checksum)) return 'it has no checksum';
   if (!/^\d{0,15}$/.test(fields.size)) return 'its size is not a number of bytes';
-  if (fields.url.length > LONGEST_URL) return 'its address is too long';
+  if (fields.url.length > MAX_URL_LENGTH) return 'its address is too long';
   return undefined;
 }
 

@@ -56,8 +56,8 @@ export const IMAGE_NAME = 'image';
 export const HANDED_OVER_NAME = 'handed-over';
 export const REQUEST_NAME = 'request';
 export const CONFIRMED_NAME = 'confirmed';
-const MOST_BYTES = 4096;
-const LONGEST_LINE = 300;
+const MAX_BYTES = 4096;
+const MAX_LINE_LENGTH = 300;
 const ID = /^[0-9a-zA-Z-]{1,64}$/;
 const OUTCOMES: readonly string[] = ['swapped', 'refused', 'confirmed', 'rolled-back'] satisfies GuardResult['outcome'][];
 
@@ -71,13 +71,13 @@ export function parseRequest(bytes: Uint8Array): HelperRequest | undefined {
 }
 
 export async function readTrial(files: UpdateFiles, paths: ReleasePaths): Promise<Trial | undefined> {
-  const { id, version, previous } = parseLines(await files.read(join(paths.guard, 'trial'), MOST_BYTES));
+  const { id, version, previous } = parseLines(await files.read(join(paths.guard, 'trial'), MAX_BYTES));
   if (id === undefined || version === undefined || !isVersion(version) || previous === undefined) return undefined;
   return { id, version, previous };
 }
 
 export async function readResult(files: UpdateFiles, paths: ReleasePaths): Promise<GuardResult | undefined> {
-  const { id, outcome, version = '', reason = '' } = parseLines(await files.read(join(paths.guard, 'result'), MOST_BYTES));
+  const { id, outcome, version = '', reason = '' } = parseLines(await files.read(join(paths.guard, 'result'), MAX_BYTES));
   if (id === undefined || outcome === undefined || !OUTCOMES.includes(outcome)) return undefined;
   return { id, outcome: outcome as GuardResult['outcome'], version, reason };
 }
@@ -94,7 +94,7 @@ export async function confirmedId(files: UpdateFiles, paths: ReleasePaths): Prom
 export async function readHead(files: UpdateFiles, path: string): Promise<Uint8Array> {
   const file = await files.openPlain(path);
   try {
-    const bytes = Buffer.alloc(MOST_BYTES);
+    const bytes = Buffer.alloc(MAX_BYTES);
     return bytes.subarray(0, await file.read(bytes, 0));
   } finally {
     await file.close();
@@ -115,7 +115,7 @@ export function guardLines(fields: HelperRequest | Trial | GuardResult | { reado
 }
 
 function lineOf(text: string): string {
-  return text.replace(/[\p{Cc}]+/gu, ' ').slice(0, LONGEST_LINE);
+  return text.replace(/[\p{Cc}]+/gu, ' ').slice(0, MAX_LINE_LENGTH);
 }
 
 function parseLines(bytes: Uint8Array | undefined): Record<string, string | undefined> {

@@ -10,11 +10,11 @@ import type { UpdateFiles } from './update-files.ts';
 
 const CONFIG_NAME = 'turnstone.yaml';
 /** A trial is a small file. */
-const MOST_FILES = 8;
-const LONGEST_PATH = 256;
+const MAX_FILES = 8;
+const MAX_PATH_LENGTH = 256;
 /** The guard reads as much of each, and no more. */
-const MOST_BYTES = 262_144;
-const MOST_LINKS = 8;
+const MAX_BYTES = 262_144;
+const MAX_LINKS = 8;
 /** `file: /a/driver.mjs`, `caFile: "/a/b.pem"`, `accessTokenCredential: turnstone_token`. */
 const NAMED =
   /(?<![\w.-])["']?(?:file|\w+(?:File|(?<credential>Credential)))["']?:\s+(?:"(?<quoted>[^"\n]+)"|'(?<single>[^'\n]+)'|(?<plain>[^\s"',{}[\]]+))/g;
@@ -28,7 +28,7 @@ export async function noteConfig(files: UpdateFiles, settingsFolder: string): Pr
   const noted: string[] = [];
   for (const path of namedFiles(text.toString('utf8'), settingsFolder)) {
     const content = await contentOf(files, path).catch(() => undefined);
-    if (content === undefined || noted.length >= MOST_FILES) continue;
+    if (content === undefined || noted.length >= MAX_FILES) continue;
     sum.update(content);
     noted.push(path);
   }
@@ -42,7 +42,7 @@ function namedFiles(text: string, settingsFolder: string): Set<string> {
     const credential = groups.credential === undefined ? undefined : CREDENTIAL.exec(value)?.groups?.name;
     const path = credential === undefined ? value : join(settingsFolder, 'credentials', credential);
     // Another would not keep to its line.
-    if (path.startsWith('/') && path.length <= LONGEST_PATH && !/\p{Cc}/u.test(path)) paths.add(path);
+    if (path.startsWith('/') && path.length <= MAX_PATH_LENGTH && !/\p{Cc}/u.test(path)) paths.add(path);
   }
   return paths;
 }
@@ -50,16 +50,16 @@ function namedFiles(text: string, settingsFolder: string): Set<string> {
 /** The beginning of a regular file, through links, as the shell reads it; undefined when there is none. */
 async function contentOf(files: UpdateFiles, path: string): Promise<Uint8Array | undefined> {
   let place = path;
-  for (let links = 0; links < MOST_LINKS; links += 1) {
+  for (let links = 0; links < MAX_LINKS; links += 1) {
     const target = await files.readLink(place);
     if (target === undefined) break;
     place = resolve(dirname(place), target);
   }
   const file = await files.openPlain(place);
   try {
-    const bytes = Buffer.alloc(MOST_BYTES);
+    const bytes = Buffer.alloc(MAX_BYTES);
     let length = 0;
-    for (let got = -1; got !== 0 && length < MOST_BYTES; length += got) got = await file.read(bytes.subarray(length), length);
+    for (let got = -1; got !== 0 && length < MAX_BYTES; length += got) got = await file.read(bytes.subarray(length), length);
     return bytes.subarray(0, length);
   } finally {
     await file.close();

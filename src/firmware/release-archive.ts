@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { constants, createZstdDecompress } from 'node:zlib';
 import { AgentError } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
-import { MANIFEST_NAME, MOST_MANIFEST_BYTES, parseManifest, type ReleaseFile, type ReleaseManifest } from './release-manifest.ts';
+import { MANIFEST_NAME, MAX_MANIFEST_BYTES, parseManifest, type ReleaseFile, type ReleaseManifest } from './release-manifest.ts';
 
 const BLOCK_BYTES = 512;
 /** 8 MiB: what a small gateway can spare to decompress; a larger window is refused by the decoder. */
@@ -48,7 +48,7 @@ export async function unpackArchive(
   const source = new EntryReader(decompressed(file, archiveBytes, signal));
   try {
     const head = parseHeader(await source.take(BLOCK_BYTES));
-    if (head.path !== MANIFEST_NAME || head.bytes > MOST_MANIFEST_BYTES) throw bad('it does not begin with a manifest');
+    if (head.path !== MANIFEST_NAME || head.bytes > MAX_MANIFEST_BYTES) throw bad('it does not begin with a manifest');
     const text = await source.take(head.bytes);
     await source.skip(paddingAfter(head.bytes));
     const manifest = parseManifest(text.toString('utf8'));

@@ -12,7 +12,7 @@ import { unpackArchive } from './release-archive.ts';
 import {
   isSafePath,
   MANIFEST_NAME,
-  MOST_MANIFEST_BYTES,
+  MAX_MANIFEST_BYTES,
   parseManifest,
   type ReleaseFile,
   type ReleaseManifest,
@@ -28,7 +28,7 @@ export interface ReleaseFolderDeps {
 /** Begins with a dot, so that it can be no version. */
 const INCOMING = '.incoming';
 const COPY_BYTES = 64 * 1024;
-const MOST_KEY_BYTES = 4096;
+const MAX_KEY_BYTES = 4096;
 /** Kept free beyond what a release needs. */
 const SPARE_BYTES = 32 * 1024 * 1024;
 
@@ -42,7 +42,7 @@ export function incomingFolder(paths: ReleasePaths): string {
 
 /** The manifest of an installed release; undefined when there is none that can be read. */
 export async function installedManifest(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest | undefined> {
-  const text = await deps.files.read(join(releaseFolder(deps.paths, version), MANIFEST_NAME), MOST_MANIFEST_BYTES);
+  const text = await deps.files.read(join(releaseFolder(deps.paths, version), MANIFEST_NAME), MAX_MANIFEST_BYTES);
   try {
     return parseManifest(text?.toString('utf8') ?? '');
   } catch {
@@ -68,7 +68,7 @@ export async function readTrustedKeys(
 
 /** @throws AgentError `firmware/bad-trusted-key` (stop), `host/read-failed`. */
 export async function readTrustedKey(files: UpdateFiles, path: string): Promise<TrustedKey> {
-  return parseTrustedKey((await files.read(path, MOST_KEY_BYTES))?.toString('utf8') ?? '', basename(path));
+  return parseTrustedKey((await files.read(path, MAX_KEY_BYTES))?.toString('utf8') ?? '', basename(path));
 }
 
 /**
@@ -106,7 +106,7 @@ export async function unpackImage(
 /** Copies a release that lies unpacked in a folder to the incoming folder, checking every file. */
 export async function copyRelease(deps: ReleaseFolderDeps, source: string): Promise<ReleaseManifest> {
   const { files } = deps;
-  const text = await files.read(join(source, MANIFEST_NAME), MOST_MANIFEST_BYTES);
+  const text = await files.read(join(source, MANIFEST_NAME), MAX_MANIFEST_BYTES);
   if (text === undefined) throw refused('bad-manifest', `${source} is no release: it has no ${MANIFEST_NAME}`);
   const manifest = parseManifest(text.toString('utf8'));
   const folder = await emptyIncoming(deps);
@@ -137,16 +137,16 @@ export async function expectWhole(deps: ReleaseFolderDeps, version: string): Pro
 }
 
 /** Copies a file that another user can change to where it cannot, so that what is verified is what is used. */
-export async function copyPlain(files: UpdateFiles, from: string, to: string, mostBytes: number): Promise<void> {
+export async function copyPlain(files: UpdateFiles, from: string, to: string, maxBytes: number): Promise<void> {
   const source = await files.openPlain(from);
   try {
     const size = await source.size();
-    if (size > mostBytes) throw refused('too-large', `the image has ${size} bytes, at most ${mostBytes} are taken`);
+    if (size > maxBytes) throw refused('too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
     if ((await files.freeBytes(dirname(to))) < size + SPARE_BYTES) throw refused('no-space', 'there is no room for a copy of the image');
     const target = await files.openPart(to, 0o600);
     try {
       await target.truncate(0);
-      await pour(source, target, mostBytes);
+      await pour(source, target, maxBytes);
       await target.datasync();
     } finally {
       await target.close();
@@ -211,13 +211,13 @@ async function copyFile(files: UpdateFiles, from: string, folder: string, entry:
   }
 }
 
-async function pour(source: OpenFile, target: OpenFile | undefined, mostBytes: number): Promise<string> {
+async function pour(source: OpenFile, target: OpenFile | undefined, maxBytes: number): Promise<string> {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(COPY_BYTES);
   for (let at = 0; ; ) {
     const bytesRead = await source.read(piece, at);
     if (bytesRead === 0) return hash.digest('hex');
-    if (at + bytesRead > mostBytes) throw refused('too-large', 'a file grew while it was copied');
+    if (at + bytesRead > maxBytes) throw refused('too-large', 'a file grew while it was copied');
     hash.update(piece.subarray(0, bytesRead));
     await target?.write(piece.subarray(0, bytesRead), at);
     at += bytesRead;

@@ -24,11 +24,11 @@ export interface ReleaseManifest {
 
 /** Its place in the release folder and in the archive, where it is the first entry. */
 export const MANIFEST_NAME = 'manifest.json';
-export const MOST_MANIFEST_BYTES = 256 * 1024;
+export const MAX_MANIFEST_BYTES = 256 * 1024;
 /** A release is about 120 MB unpacked; a bundle that claims more than this is a bomb. */
-const MOST_UNPACKED_BYTES = 400 * 1024 * 1024;
-const MOST_FILES = 1_000;
-const LONGEST_PATH = 100;
+const MAX_UNPACKED_BYTES = 400 * 1024 * 1024;
+const MAX_FILES = 1_000;
+const MAX_PATH_LENGTH = 100;
 const FILE_NAME = /^[0-9A-Za-z_@+-][0-9A-Za-z_@.+-]*$/;
 
 /**
@@ -36,23 +36,23 @@ const FILE_NAME = /^[0-9A-Za-z_@+-][0-9A-Za-z_@.+-]*$/;
  * @throws AgentError `firmware/bad-manifest` (drop) that says what is wrong.
  */
 export function parseManifest(text: string): ReleaseManifest {
-  const json = parseJson(text, { length: MOST_MANIFEST_BYTES, depth: 6 });
+  const json = parseJson(text, { length: MAX_MANIFEST_BYTES, depth: 6 });
   if (!isJsonObject(json) || json.format !== 'turnstone-release') throw wrong('not a release manifest');
   if (json.version !== 1) throw wrong('a newer format than this agent reads');
   const { release, arch, node, files, stateFormats } = json;
   if (typeof release !== 'string' || !isVersion(release)) throw wrong('its version is not one');
   if (typeof arch !== 'string' || typeof node !== 'string') throw wrong('arch and node are needed');
-  if (!Array.isArray(files) || files.length === 0 || files.length > MOST_FILES) throw wrong(`1 to ${MOST_FILES} files are taken`);
+  if (!Array.isArray(files) || files.length === 0 || files.length > MAX_FILES) throw wrong(`1 to ${MAX_FILES} files are taken`);
   const parsed = files.map(parseFile);
   if (new Set(parsed.map((file) => file.path)).size !== parsed.length) throw wrong('a path occurs twice');
   const unpackedBytes = parsed.reduce((sum, file) => sum + file.bytes, 0);
-  if (unpackedBytes > MOST_UNPACKED_BYTES) throw wrong(`${unpackedBytes} bytes unpacked, at most ${MOST_UNPACKED_BYTES} are taken`);
+  if (unpackedBytes > MAX_UNPACKED_BYTES) throw wrong(`${unpackedBytes} bytes unpacked, at most ${MAX_UNPACKED_BYTES} are taken`);
   return { format: 'turnstone-release', version: 1, release, arch, node, stateFormats: parseStateFormats(stateFormats), files: parsed };
 }
 
 /** Whether a path stays below the folder it is put in, as plain names only. */
 export function isSafePath(path: string): boolean {
-  return path.length <= LONGEST_PATH && path !== MANIFEST_NAME && path.split('/').every((name) => FILE_NAME.test(name));
+  return path.length <= MAX_PATH_LENGTH && path !== MANIFEST_NAME && path.split('/').every((name) => FILE_NAME.test(name));
 }
 
 /** Which state formats of `from` a release could not read; empty when it can follow it. */

@@ -43,7 +43,7 @@ export interface ReleaseSwapDeps {
 
 export const UNSIGNED_SWITCH = 'allow-unsigned-firmware';
 export const DOWNGRADE_SWITCH = 'allow-firmware-downgrade';
-const MOST_IMAGE_BYTES = 512 * 1024 * 1024;
+const MAX_IMAGE_BYTES = 512 * 1024 * 1024;
 
 /** Takes the one request there is, if it is one, and does it. Never throws for what a request asks; the refusal is in `result`. */
 export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal): Promise<void> {
@@ -134,7 +134,7 @@ async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { re
   const keys = await readTrustedKeys(deps, join(deps.settingsFolder, 'trusted-keys'));
   const signatureRequired = !switches.includes(UNSIGNED_SWITCH);
   try {
-    await copyPlain(files, join(paths.firmware, IMAGE_NAME), copy, MOST_IMAGE_BYTES);
+    await copyPlain(files, join(paths.firmware, IMAGE_NAME), copy, MAX_IMAGE_BYTES);
     await unpackImage(deps, { path: copy, keys, signatureRequired }, judge, signal);
   } finally {
     await files.remove(copy);

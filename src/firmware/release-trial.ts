@@ -29,12 +29,12 @@ export async function proveRelease(deps: TrialDeps, signal: AbortSignal): Promis
     await clock.sleep(LOOK_EVERY_MS, signal);
     const passedMs = clock.monotonicMs() - lastMs;
     lastMs += passedMs;
-    const { uploaded, reachable, ailment } = deps.vitals();
-    healthyMs = uploaded && ailment === undefined ? healthyMs + passedMs : 0;
+    const { uploaded, reachable, fault } = deps.vitals();
+    healthyMs = uploaded && fault === undefined ? healthyMs + passedMs : 0;
     if (healthyMs >= confirm.healthyForMs) return { event: 'healthy' };
-    if (reachable || ailment !== undefined) countedMs += passedMs;
+    if (reachable || fault !== undefined) countedMs += passedMs;
     else heldMs += passedMs;
-    const why = ailment ?? (uploaded ? 'it was never well for long enough' : 'no upload was acknowledged');
+    const why = fault ?? (uploaded ? 'it was never well for long enough' : 'no upload was acknowledged');
     if (countedMs > confirm.deadlineMs) return { event: 'unfit', reason: `${why} within ${minutes(confirm.deadlineMs)} minutes` };
     if (countedMs + heldMs > confirm.unreachableHoldMs)
       return { event: 'unfit', reason: `the platform was out of reach for ${minutes(confirm.unreachableHoldMs)} minutes` };

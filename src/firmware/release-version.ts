@@ -9,7 +9,8 @@ export function isVersion(text: string): boolean {
 
 /**
  * Negative when `a` is older than `b`, 0 when neither is newer. Semantic versioning's order (section 11): numbers by value, a
- * pre-release before its release, what follows a plus sign does not count. A leading `v` does not count either.
+ * pre-release before its release, what follows a plus sign does not count. A leading `v` does not count either. Ours, as the `semver`
+ * package refuses what else a package may be called, `1.2` or `2026-05` among it.
  */
 export function compareVersions(a: string, b: string): number {
   const left = partsOf(a);

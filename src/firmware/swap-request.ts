@@ -22,7 +22,7 @@ const ANSWER_WITHIN_MS = 15 * 60_000;
 /** After its `current` moved this process should have been stopped. */
 const RESTART_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
-const MOST_UNANSWERED = 3;
+const MAX_UNANSWERED = 3;
 
 /** Leaves a request where the path unit sees it; an older one is replaced. */
 export async function leaveRequest({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>, request: HelperRequest): Promise<void> {
@@ -59,7 +59,7 @@ export async function awaitSwap(deps: UpdaterDeps, update: Update, signal: Abort
         return undefined;
       }
     } else if (nowMs - sinceMs > ANSWER_WITHIN_MS || (await isForgotten(deps, update))) {
-      if (update.unanswered + 1 < MOST_UNANSWERED) return { event: 'unanswered' };
+      if (update.unanswered + 1 < MAX_UNANSWERED) return { event: 'unanswered' };
       return { event: 'failed', reason: `the root helper does not answer; ${whyUnanswered(deps.paths)}` };
     }
     await deps.clock.sleep(LOOK_EVERY_MS, signal);

@@ -1,9 +1,9 @@
 /**
- * Every change that an update makes to the disk goes through this door, so that a test can end the process before, inside and after each
+ * Every change that an update makes to the disk goes through this, so that a test can end the process before, inside and after each
  * of them. Each call is durable once it resolves, apart from a part file's writes, which are durable after its `datasync`.
  */
-import { dirname, join } from 'node:path';
-import { readWhole, writeDurably } from '../host/durable-file.ts';
+import { dirname } from 'node:path';
+import { readWhole, removeTreeDurably, writeDurably } from '../host/durable-file.ts';
 import { type Files, type OpenFile, undefinedWhenMissing } from '../host/files.ts';
 
 export interface UpdateFiles {
@@ -38,10 +38,7 @@ export function updateFiles(files: Files): UpdateFiles {
       await files.syncFolder(dirname(to));
     },
 
-    async remove(path) {
-      await removeTree(files, path);
-      await files.syncFolder(dirname(path)).catch(undefinedWhenMissing);
-    },
+    remove: (path) => removeTreeDurably(files, path),
 
     async makeFolder(path, mode) {
       await files.makeFolder(path, mode);
@@ -66,12 +63,4 @@ export function updateFiles(files: Files): UpdateFiles {
     list: (path) => files.list(path).catch(() => []),
     freeBytes: (path) => files.freeBytes(path),
   };
-}
-
-async function removeTree(files: Files, path: string): Promise<void> {
-  const found = await files.facts(path);
-  if (found === undefined) return;
-  if (found.kind !== 'folder') return void (await files.unlink(path).catch(undefinedWhenMissing));
-  for (const name of await files.list(path)) await removeTree(files, join(path, name));
-  await files.removeFolder(path).catch(undefinedWhenMissing);
 }

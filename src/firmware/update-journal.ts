@@ -57,8 +57,8 @@ export interface UpdateJournal {
 
 export const JOURNAL_FORMAT = 'turnstone-firmware-journal';
 export const JOURNAL_VERSION = 1;
-const MOST_HISTORY = 50;
-const MOST_BYTES = 256 * 1024;
+const MAX_HISTORY = 50;
+const MAX_BYTES = 256 * 1024;
 const EMPTY: UpdateJournal = { state: 'idle', history: [] };
 
 /**
@@ -67,7 +67,7 @@ const EMPTY: UpdateJournal = { state: 'idle', history: [] };
  */
 export async function readJournal(files: UpdateFiles, path: string, log: Log): Promise<UpdateJournal> {
   try {
-    const bytes = await files.read(path, MOST_BYTES);
+    const bytes = await files.read(path, MAX_BYTES);
     return bytes === undefined ? EMPTY : parseJournal(parseJson(bytes.toString('utf8')));
   } catch (error) {
     // A disk that does not answer now may have a good journal.
@@ -80,7 +80,7 @@ export async function readJournal(files: UpdateFiles, path: string, log: Log): P
 }
 
 export async function writeJournal(files: UpdateFiles, path: string, journal: UpdateJournal): Promise<void> {
-  const history = journal.history.slice(0, MOST_HISTORY);
+  const history = journal.history.slice(0, MAX_HISTORY);
   await files.write(path, JSON.stringify({ format: JOURNAL_FORMAT, version: JOURNAL_VERSION, ...journal, history }), 0o600);
 }
 
@@ -114,18 +114,19 @@ function parseJournal(json: unknown): UpdateJournal {
   const { state, update, confirmedVersion, settledOffer, history } = json;
   if (!isUpdateState(state) || !Array.isArray(history)) throw new Error('no state');
   if (update === undefined && state !== 'idle') throw new Error('an update without its particulars');
+  const known: unknown = update;
+  if (known !== undefined) expectUpdate(known);
   return {
     state,
-    ...(update === undefined ? {} : { update: parseUpdate(update) }),
+    ...(known === undefined ? {} : { update: known }),
     ...(typeof confirmedVersion === 'string' ? { confirmedVersion } : {}),
     ...(typeof settledOffer === 'string' ? { settledOffer } : {}),
     history: history.filter(isJsonObject).map((entry) => entry as JsonObject & HistoryEntry),
   };
 }
 
-function parseUpdate(json: unknown): Update {
+function expectUpdate(json: unknown): asserts json is Update {
   if (!isJsonObject(json)) throw new Error('no update');
   for (const field of ['id', 'title', 'version', 'source', 'from']) if (typeof json[field] !== 'string') throw new Error(`no ${field}`);
   for (const field of ['startedAtMs', 'unanswered', 'attempts']) if (typeof json[field] !== 'number') throw new Error(`no ${field}`);
-  return json as unknown as Update;
 }

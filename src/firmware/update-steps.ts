@@ -25,7 +25,7 @@ export interface StepSurroundings {
   readonly received: (bytes: number) => void;
 }
 
-const MOST_HANDLER_ATTEMPTS = 3;
+const MAX_HANDLER_ATTEMPTS = 3;
 /** The platform says nothing. */
 const ASK_AGAIN_MS = 30_000;
 /** After a request to go back this process should have been stopped. */
@@ -210,7 +210,7 @@ export class UpdateSteps {
     const { config, kind, files } = this.#deps;
     const handler = config.handlers.find((one) => one.title === update.title && one.package === kind);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
-    if (update.attempts > MOST_HANDLER_ATTEMPTS) return { event: 'failed', reason: 'its command was cut short too often' };
+    if (update.attempts > MAX_HANDLER_ATTEMPTS) return { event: 'failed', reason: 'its command was cut short too often' };
     try {
       const file = await files.openPlain(this.image);
       const deps = { files, log: this.#deps.log, trustedKeys: config.trustedKeys, requireSignature: config.requireSignature };

@@ -42,7 +42,7 @@ export interface Vitals {
   /** Whether the platform answered lately, whatever it said. */
   readonly reachable: boolean;
   /** What is wrong on this side of the network; undefined when all is well. */
-  readonly ailment?: string;
+  readonly fault?: string;
 }
 
 export interface AttachedImage {

@@ -3,11 +3,11 @@
  * lost every waiting request fails, and it is made again with backoff; then whoever held something opens it again.
  */
 
-import { createConnection, type Socket } from 'node:net';
-import { AgentError } from '../errors.ts';
+import { AgentError, hasCode } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import { JsonLink } from '../host/json-link.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
 import { withinDeadline } from './deadline.ts';
@@ -20,7 +20,9 @@ export interface BoardLinkDeps {
 /** How soon, and at least how often, a lost board is looked for, ms. */
 const RECONNECT = { firstMs: 50, maxMs: 2_000 };
 /** A longer line than this is no message of the board's. */
-const LONGEST_LINE = 4 * 1024 * 1024;
+const MAX_LINE_BYTES = 4 * 1024 * 1024;
+/** A board that listens but does not greet is frozen. */
+const GREETING_WITHIN_MS = 5_000;
 const PROTOCOL_VERSION = 1;
 
 interface Waiting {
@@ -37,8 +39,8 @@ export class BoardLink {
   readonly #eventListeners = new Map<number, (event: BoardEvent) => void>();
   readonly #reconnectListeners = new Set<() => void>();
   readonly #closing = new AbortController();
-  #socket: Socket | undefined;
-  #connecting: Promise<Socket> | undefined;
+  #link: JsonLink | undefined;
+  #connecting: Promise<JsonLink> | undefined;
   #lastId = 0;
   #connections = 0;
 
@@ -52,11 +54,12 @@ export class BoardLink {
     params: BoardOperations[Op]['params'],
     signal: AbortSignal,
   ): Promise<BoardOperations[Op]['result']> {
-    const socket = this.#socket ?? (await withinDeadline(this.#connect(), 'connecting to the simulated board', signal));
+    const link = this.#link ?? (await withinDeadline(this.#connect(), 'connecting to the simulated board', signal));
     this.#lastId += 1;
     const id = this.#lastId;
     const reply = new Promise<JsonValue>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
-    socket.write(`${stringifyJson({ id, op, params: params as unknown as JsonValue })}\n`);
+    // The params of every operation are JSON; of one that is not known yet the compiler cannot see it.
+    link.send({ id, op, params: params as unknown as JsonValue });
     try {
       return (await withinDeadline(reply, `simulated board: ${op}`, signal)) as BoardOperations[Op]['result'];
     } finally {
@@ -79,59 +82,60 @@ export class BoardLink {
   /** Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#socket?.destroy();
+    this.#link?.close();
   }
 
-  #connect(): Promise<Socket> {
-    this.#connecting ??= this.#openSocket().finally(() => {
+  #connect(): Promise<JsonLink> {
+    this.#connecting ??= this.#open().finally(() => {
       this.#connecting = undefined;
     });
     return this.#connecting;
   }
 
-  async #openSocket(): Promise<Socket> {
-    const socket = createConnection(this.#deps.socketPath);
-    await new Promise<void>((resolve, reject) => {
-      socket.once('error', (cause) => reject(gone('the simulated board does not answer', cause)));
-      const read = lineReader((line) => {
-        const message = parseJson(line);
-        if (isJsonObject(message) && message.turnstoneBoard === PROTOCOL_VERSION) resolve();
-        else if (isJsonObject(message) && message.turnstoneBoard !== undefined)
-          reject(gone('the simulated board speaks another version of its protocol'));
-        else this.#receive(message);
-      });
-      socket.on('data', (bytes) => {
-        if (!read(bytes)) socket.destroy(new Error('a line without end'));
-      });
-      socket.once('close', () => reject(gone('the simulated board hung up')));
+  async #open(): Promise<JsonLink> {
+    const link = await JsonLink.connect(this.#deps.socketPath, MAX_LINE_BYTES).catch((cause: unknown) => {
+      throw gone('the simulated board does not answer', cause);
     });
-    socket.on('error', () => {}); // close follows
-    socket.once('close', () => this.#lost(socket));
-    this.#socket = socket;
+    const greeted = Promise.withResolvers<void>();
+    link.listen({
+      message: (message) => {
+        if (message.turnstoneBoard === undefined) this.#receive(message);
+        else if (message.turnstoneBoard === PROTOCOL_VERSION) greeted.resolve();
+        else throw gone('the simulated board speaks another version of its protocol');
+      },
+      end: (cause) => {
+        greeted.reject(hasCode(cause, 'hardware/board-gone') ? cause : gone('the simulated board hung up', cause));
+        this.#lost(link);
+      },
+    });
+    const cancel = this.#deps.clock.after(GREETING_WITHIN_MS, () => link.close());
+    await greeted.promise.finally(cancel);
+    this.#link = link;
     this.#connections += 1;
     if (this.#connections > 1) for (const listener of this.#reconnectListeners) listener();
-    return socket;
+    return link;
   }
 
-  #receive(message: JsonValue): void {
-    if (!isJsonObject(message)) return;
+  #receive(message: JsonObject): void {
     if (typeof message.event === 'string') {
-      const event = message as unknown as BoardEvent;
+      // Both ends are of this release: the board sends no other.
+      const event = message as BoardEvent;
       const listener = this.#eventListeners.get(event.handle);
       if (listener !== undefined) listener(event);
       // It came in one piece with the reply that names its handle, which whoever waits for that reply has yet to see.
       else void nextTurn().then(() => this.#eventListeners.get(event.handle)?.(event));
       return;
     }
-    const { id, result, error } = message as unknown as BoardReply;
+    // Likewise.
+    const { id, result, error } = message as BoardReply;
     const waiting = this.#waiting.get(id);
     if (error !== undefined) waiting?.reject(new AgentError(error.code, error.message, { recovery: error.recovery }));
     else waiting?.resolve(result ?? null);
   }
 
-  #lost(socket: Socket): void {
-    if (this.#socket !== socket) return;
-    this.#socket = undefined;
+  #lost(link: JsonLink): void {
+    if (this.#link !== link) return;
+    this.#link = undefined;
     this.#eventListeners.clear();
     for (const { reject } of this.#waiting.values()) reject(gone('the simulated board hung up'));
     this.#waiting.clear();
@@ -140,23 +144,11 @@ export class BoardLink {
 
   async #reconnect(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(RECONNECT, this.#deps.clock);
-    while (!signal.aborted && this.#socket === undefined) {
+    while (!signal.aborted && this.#link === undefined) {
       await this.#deps.clock.sleep(backoff.nextMs(), signal);
-      if (!signal.aborted && this.#socket === undefined) await this.#connect().catch(() => {});
+      if (!signal.aborted && this.#link === undefined) await this.#connect().catch(() => {});
     }
   }
-}
-
-/** Cuts bytes into lines; false when a line grows too long. */
-function lineReader(take: (line: string) => void): (bytes: Uint8Array) => boolean {
-  const decoder = new TextDecoder();
-  let rest = '';
-  return (bytes) => {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) take(line);
-    return rest.length <= LONGEST_LINE;
-  };
 }
 
 function gone(message: string, cause?: unknown): AgentError {

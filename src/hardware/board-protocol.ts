@@ -79,11 +79,11 @@ export interface BoardRequest {
   readonly params: JsonValue;
 }
 
-export interface BoardReply {
+export type BoardReply = {
   readonly id: number;
   readonly result?: JsonValue;
   readonly error?: { readonly code: `${string}/${string}`; readonly message: string; readonly recovery: Recovery };
-}
+};
 
 export type BoardEvent =
   | { readonly event: 'edge'; readonly handle: number; readonly level: Level; readonly monotonicMs: number; readonly missed: number }

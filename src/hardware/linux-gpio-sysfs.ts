@@ -86,6 +86,7 @@ export async function openSysfsOutput(
       if (closed) return;
       closed = true;
       // unexport() would free the line, and many drivers then make it an input: a relay would drop when the agent restarts.
+      // It has no other way to close the file alone; the type leaves the field out.
       await queue.runAtLast(async () => closeSync((gpio as unknown as { readonly _valueFd: number })._valueFd), `closing ${words}`);
     },
   };

@@ -26,7 +26,7 @@ const GATEWAY_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
 const EXCEPTION_FLAG = 0x80;
 const MBAP_LENGTH = 7;
 /** The longest PDU of a serial line, and so of all (section 4.1). */
-const LONGEST_PDU = 253;
+const MAX_PDU_LENGTH = 253;
 
 export const FUNCTION = {
   readCoils: 1,
@@ -95,7 +95,7 @@ export function parseTcpFrame(bytes: Uint8Array): TcpAnswer | undefined {
   if (bytes.length < MBAP_LENGTH + 1) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint16(4);
-  if (view.getUint16(2) !== 0 || length < 2 || length > LONGEST_PDU + 1) throw badAnswer('no Modbus/TCP header');
+  if (view.getUint16(2) !== 0 || length < 2 || length > MAX_PDU_LENGTH + 1) throw badAnswer('no Modbus/TCP header');
   if (bytes.length < MBAP_LENGTH - 1 + length) return undefined;
   return {
     transaction: view.getUint16(0),

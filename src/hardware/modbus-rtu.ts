@@ -20,13 +20,13 @@ import type { ModbusTransport } from './modbus-transports.ts';
 import type { SerialPort } from './serial-port.ts';
 
 /** 3.5 characters of silence part two frames; from 19200 baud on it is this long whatever the speed (V1.02, section 2.5.1.1). */
-const LEAST_SILENCE_MS = 1.75;
+const MIN_SILENCE_MS = 1.75;
 const SILENT_CHARACTERS = 3.5;
 const BITS_PER_CHARACTER = 11;
 /** A USB adapter hands bytes over every 16 ms: what stays half for longer is no frame any more. */
 const HALF_FRAME_MS = 100;
 /** More than the longest frame is noise. */
-const LONGEST_FRAME = 256;
+const MAX_FRAME_LENGTH = 256;
 /** No unit and no radio in between has been seen to answer later. */
 const OWED_FOR_MS = 10_000;
 
@@ -69,7 +69,7 @@ export class RtuTransport implements ModbusTransport {
     this.#port = port;
     this.#clock = clock;
     this.#owed = debts;
-    this.#silenceMs = Math.max(LEAST_SILENCE_MS, (SILENT_CHARACTERS * BITS_PER_CHARACTER * 1000) / baudRate);
+    this.#silenceMs = Math.max(MIN_SILENCE_MS, (SILENT_CHARACTERS * BITS_PER_CHARACTER * 1000) / baudRate);
     this.#stop = port.onBytes((bytes) => this.#take(bytes));
   }
 
@@ -150,7 +150,7 @@ export class RtuTransport implements ModbusTransport {
     this.#lastByteMs = this.#clock.monotonicMs();
     this.#rest = Buffer.concat([this.#rest, bytes]);
     for (let length = rtuAnswerLength(this.#rest); length !== undefined; length = rtuAnswerLength(this.#rest)) {
-      if (this.#rest.length < length && this.#rest.length <= LONGEST_FRAME) return;
+      if (this.#rest.length < length && this.#rest.length <= MAX_FRAME_LENGTH) return;
       const frame = frameOf(this.#rest.subarray(0, length));
       // Where a frame begins among noise cannot be told: all of it is dropped.
       this.#rest = frame === undefined ? new Uint8Array() : this.#rest.subarray(length);

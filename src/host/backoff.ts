@@ -9,7 +9,7 @@ export interface BackoffSettings {
 }
 
 /** Delays never fall below this share of their bound, so that a run of small draws is no busy loop. */
-const LEAST_SHARE = 0.1;
+const MIN_SHARE = 0.1;
 
 export class Backoff {
   readonly #settings: BackoffSettings;
@@ -31,7 +31,7 @@ export class Backoff {
     const { firstMs, maxMs } = this.#settings;
     const boundMs = Math.min(maxMs, firstMs * 2 ** Math.min(this.#attempts, 30));
     this.#attempts += 1;
-    return Math.max(atLeastMs, boundMs * (LEAST_SHARE + (1 - LEAST_SHARE) * this.#clock.jitter()));
+    return Math.max(atLeastMs, boundMs * (MIN_SHARE + (1 - MIN_SHARE) * this.#clock.jitter()));
   }
 
   /** To be called after every success. */

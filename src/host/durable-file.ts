@@ -2,7 +2,7 @@
  * Small files that are whole or absent after any crash: written beside the target, synced, renamed over it, and the folder synced.
  * What a crash leaves is a `*.tmp` file, which the next write replaces.
  */
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AgentError, systemCode } from '../errors.ts';
 import { type Files, isMissing, type OpenFile, systemFiles, undefinedWhenMissing } from './files.ts';
 
@@ -12,7 +12,7 @@ export const PRIVATE_MODE = 0o600;
 export const GROUP_MODE = 0o640;
 
 /** A small file is not larger than this unless its reader says so. */
-export const LARGEST_SMALL_FILE_BYTES = 1024 * 1024;
+export const MAX_SMALL_FILE_BYTES = 1024 * 1024;
 const READ_STEP_BYTES = 64 * 1024;
 
 export interface DurableFileOptions {
@@ -69,7 +69,7 @@ export interface ReadOptions {
  * @throws AgentError `host/read-failed` (drop) when it is too large or no regular file, (retry) on every other fault.
  */
 export async function readWhole(files: Files, path: string, options: ReadOptions = {}): Promise<Buffer | undefined> {
-  const { limitBytes = LARGEST_SMALL_FILE_BYTES, follow = false } = options;
+  const { limitBytes = MAX_SMALL_FILE_BYTES, follow = false } = options;
   try {
     const file = await files.open(path, 'read', { follow });
     try {
@@ -147,4 +147,18 @@ export async function removeDurably(files: Files, path: string): Promise<void> {
 /** Makes a folder and its parents on this machine; what it holds is for the owner and the group to enter. */
 export function makeFolder(path: string, mode = 0o750): Promise<void> {
   return systemFiles.makeFolder(path, mode);
+}
+
+/** Files and folders; nothing there is no error. Durable once it resolves. */
+export async function removeTreeDurably(files: Files, path: string): Promise<void> {
+  await removeTree(files, path);
+  await files.syncFolder(dirname(path)).catch(undefinedWhenMissing);
+}
+
+async function removeTree(files: Files, path: string): Promise<void> {
+  const found = await files.facts(path);
+  if (found === undefined) return;
+  if (found.kind !== 'folder') return void (await files.unlink(path).catch(undefinedWhenMissing));
+  for (const name of await files.list(path)) await removeTree(files, join(path, name));
+  await files.removeFolder(path).catch(undefinedWhenMissing);
 }

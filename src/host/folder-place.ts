@@ -4,11 +4,11 @@ import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 
 /** sockaddr_un holds 108 bytes with the closing zero (unix(7)). */
-export const LONGEST_SOCKET_PATH_BYTES = 107;
+export const MAX_SOCKET_PATH_BYTES = 107;
 
 /** NAME_MAX and PATH_MAX of Linux; what lies within the folder has names of its own. */
-const LONGEST_NAME_BYTES = 255;
-const LONGEST_FOLDER_BYTES = 4_095 - 256;
+const MAX_NAME_BYTES = 255;
+const MAX_FOLDER_BYTES = 4_095 - 256;
 /** The kernel's own, by the magic number of statfs(2): proc, sysfs, cgroup, cgroup2, devpts, debugfs, tracefs, configfs, securityfs, bpf. */
 const NO_DISK: ReadonlySet<number> = new Set([
   0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x1cd1, 0x64626720, 0x74726163, 0x62656570, 0x73636673, 0xcafe4a11,
@@ -16,8 +16,8 @@ const NO_DISK: ReadonlySet<number> = new Set([
 
 /** Why there can be no folder of this path, in words that follow "expected"; undefined when there is one or it can be made. */
 export async function whyNoFolder(path: string): Promise<string | undefined> {
-  if (Buffer.byteLength(path) > LONGEST_FOLDER_BYTES) return `a path of at most ${LONGEST_FOLDER_BYTES} bytes`;
-  if (path.split('/').some((name) => Buffer.byteLength(name) > LONGEST_NAME_BYTES)) return `names of at most ${LONGEST_NAME_BYTES} bytes`;
+  if (Buffer.byteLength(path) > MAX_FOLDER_BYTES) return `a path of at most ${MAX_FOLDER_BYTES} bytes`;
+  if (path.split('/').some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) return `names of at most ${MAX_NAME_BYTES} bytes`;
   for (let at = path; ; at = dirname(at)) {
     try {
       if (!(await stat(at)).isDirectory()) return at === path ? 'a folder, and this is a file' : `a folder; ${at} is a file`;

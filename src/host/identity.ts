@@ -40,7 +40,7 @@ const DEFAULT_RUN_FOLDER = '/run/turnstone';
 const NO_SERIAL =
   /^(0+|1+|f+|none|null|n\/?a|unknown|default( string)?|not (specified|applicable|available)|to be filled.*|(system|chassis|base ?board) serial( number)?|serial( number)?|0?123456789.*|empty|oem|invalid|x+|\.+|-+)$/i;
 const NO_UUID = /^(0{8}-0{4}-0{4}-0{4}-0{12}|f{8}-f{4}-f{4}-f{4}-f{12}|03000200-0400-0500-0006-000700080009)$/i;
-const LONGEST_SERIAL = 64;
+const MAX_SERIAL_LENGTH = 64;
 /** Names this program to systemd's derivation; `systemd-id128 machine-id --app-specific=` with it prints the same id. */
 const APPLICATION_ID = '5d1f0a3c4b9e4f6f9c2a7e8b60d4c1aa';
 const NO_MAC = /^(00:){5}00$/;
@@ -51,7 +51,7 @@ const PERMANENT = '0';
 /** How the rank of an interface begins that is hardware, has an address of its own, and is not on USB. */
 const SOLDERED = '000';
 /** No board that this runs on has more; a record of the board must not grow. */
-const MOST_MACS = 8;
+const MAX_MACS = 8;
 
 /** Reads the board's identity; what cannot be found is left out. */
 export async function readIdentity(sources: IdentitySources = {}): Promise<BoardIdentity> {
@@ -82,7 +82,7 @@ export function isOtherBoard(one: Partial<BoardIdentity>, other: Partial<BoardId
 
 /** What is kept of a board, with the marks that were learned since; the same one when there are none. */
 export function withNewMarks(kept: Partial<BoardIdentity>, board: BoardIdentity): Partial<BoardIdentity> {
-  const macs = [...new Set([...allMacs(kept), ...allMacs(board)])].slice(0, MOST_MACS);
+  const macs = [...new Set([...allMacs(kept), ...allMacs(board)])].slice(0, MAX_MACS);
   if (macs.length === allMacs(kept).length && (kept.serial !== undefined || board.serial === undefined)) return kept;
   const [mac, ...otherMacs] = macs;
   const { mac: _first, otherMacs: _others, ...others } = { ...board, ...kept };
@@ -104,7 +104,7 @@ async function serialOf(root: string, leftByRoot: string): Promise<string | unde
 
 function realSerial(text: string | undefined): string | undefined {
   const serial = text?.replace(/[^\x21-\x7e]+/g, '-').replace(/^-+|-+$/g, '');
-  if (serial === undefined || serial === '' || serial.length > LONGEST_SERIAL) return undefined;
+  if (serial === undefined || serial === '' || serial.length > MAX_SERIAL_LENGTH) return undefined;
   return NO_SERIAL.test(serial.replace(/-/g, ' ')) || NO_SERIAL.test(serial) || NO_UUID.test(serial) ? undefined : serial;
 }
 
@@ -124,7 +124,7 @@ async function macsOf(root: string): Promise<readonly string[]> {
   if (first === undefined) return [];
   const soldered = others.filter(({ rank }) => rank.startsWith(SOLDERED));
   const macs = [first, ...soldered].map(({ address }) => address.toLowerCase().replaceAll(':', ''));
-  return [...new Set(macs)].slice(0, MOST_MACS);
+  return [...new Set(macs)].slice(0, MAX_MACS);
 }
 
 /** Soldered before plugged (USB), hardware before virtual, wired before wireless, then by name: the same choice at every boot. */

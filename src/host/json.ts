@@ -11,6 +11,21 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
+/** What is written as JSON without a loss: interfaces of such values too, though they have no index signature. */
+export type Jsonable<T> = T extends JsonValue | undefined
+  ? T
+  : T extends (...parameters: never[]) => unknown
+    ? never
+    : T extends object
+      ? { readonly [Key in keyof T]: Jsonable<T[Key]> }
+      : never;
+
+/** The same value, known to be one. */
+export function jsonOf<T extends object>(value: T & Jsonable<T>): T extends readonly unknown[] ? readonly JsonValue[] : JsonObject {
+  // Each of its members was looked at; what is missing is only that an interface is not assignable to an index signature.
+  return value as unknown as T extends readonly unknown[] ? readonly JsonValue[] : JsonObject;
+}
+
 export interface JsonLimits {
   /** Longest text, in UTF-16 units. Default 16 Mi, the platform's own body limit. */
   readonly length?: number;
@@ -80,7 +95,7 @@ export function parseJsonNumbers(text: string, number: (source: string) => unkno
  * Writes JSON; a bigint as a bare whole number, a whole double past 2^53 with its point, so that each comes back as what it was. NaN and
  * infinities become null, as JSON has no word for them.
  */
-export function stringifyJson(value: JsonValue): string {
+export function stringifyJson<T>(value: T & Jsonable<T>): string {
   try {
     const text = JSON.stringify(value);
     if (!LONG_NUMBER.test(text)) return text;
@@ -149,7 +164,7 @@ function shapeOf(text: string): { readonly depth: number; readonly values: numbe
   // Each comma is followed by a value, and each bracket may hold one.
   let values = 1;
   let digits = 0;
-  let mostDigits = 0;
+  let maxDigits = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (inString) {
@@ -159,7 +174,7 @@ function shapeOf(text: string): { readonly depth: number; readonly values: numbe
     }
     if (code >= 0x30 && code <= 0x39) {
       digits += 1;
-      if (digits > mostDigits) mostDigits = digits;
+      if (digits > maxDigits) maxDigits = digits;
       continue;
     }
     digits = 0;
@@ -171,5 +186,5 @@ function shapeOf(text: string): { readonly depth: number; readonly values: numbe
       if (depth > deepest) deepest = depth;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
-  return { depth: deepest, values, digits: mostDigits };
+  return { depth: deepest, values, digits: maxDigits };
 }

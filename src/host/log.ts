@@ -24,7 +24,7 @@ export interface LogSink {
 }
 
 /** A secret shorter than this would blot out ordinary words. */
-const SHORTEST_SECRET = 4;
+const MIN_SECRET_LENGTH = 4;
 
 export class AgentLog implements Log {
   readonly #pino: pino.Logger;
@@ -59,7 +59,7 @@ export class AgentLog implements Log {
 
   /** Adds a secret that no line may show from now on, in none of the forms that secret-forms.ts knows. */
   hide(secret: string): void {
-    if (secret.length < SHORTEST_SECRET || this.#secrets.has(secret)) return;
+    if (secret.length < MIN_SECRET_LENGTH || this.#secrets.has(secret)) return;
     this.#secrets.add(secret);
     this.#forms = secretForms(this.#secrets);
   }

@@ -46,7 +46,7 @@ export interface MountFacts {
 const UNIT_PROPERTIES = ['LoadState', 'ActiveState', 'UnitFileState', 'Result', 'NRestarts', 'ExecMainStatus', 'WatchdogUSec', 'User'];
 const UNIT_DEADLINE_MS = 3_000;
 /** Enough to meet what a command of root's left in a state folder. */
-const MOST_LISTED = 2_000;
+const MAX_LISTED = 2_000;
 const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6, min: 60e6, h: 3_600e6 };
 
 export class MachineFacts {
@@ -82,9 +82,9 @@ export class MachineFacts {
   async under(folder: string): Promise<readonly string[]> {
     const found: string[] = [];
     const folders = [folder];
-    for (let next = folders.shift(); next !== undefined && found.length < MOST_LISTED; next = folders.shift()) {
+    for (let next = folders.shift(); next !== undefined && found.length < MAX_LISTED; next = folders.shift()) {
       const entries = await readdir(join(this.#root, next), { withFileTypes: true }).catch(() => []);
-      for (const entry of entries.slice(0, MOST_LISTED - found.length)) {
+      for (const entry of entries.slice(0, MAX_LISTED - found.length)) {
         const path = join(next, entry.name);
         found.push(path);
         if (entry.isDirectory()) folders.push(path);

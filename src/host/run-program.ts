@@ -17,7 +17,7 @@ export interface Program {
   /** Written to its standard input, which is closed after it. */
   readonly input?: string | Uint8Array;
   /** What is kept of each output stream; the rest is thrown away. Default 64 KiB. */
-  readonly mostOutputBytes?: number;
+  readonly maxOutputBytes?: number;
   /** Which part of it. Default `first`. */
   readonly keeps?: 'first' | 'last';
 }
@@ -32,7 +32,7 @@ export interface ProgramOutcome {
   readonly cut: boolean;
 }
 
-/** Runs programs: the machine's door to them. @throws as `runProgram`. */
+/** Runs programs: the machine's port to them. @throws as `runProgram`. */
 export type RunProgram = (program: Program, clock: Clock, signal: AbortSignal) => Promise<ProgramOutcome>;
 
 /** Where programs named without a folder are looked for. */
@@ -93,10 +93,10 @@ interface Running {
 }
 
 function follow(child: ChildProcess, program: Program): Running {
-  const mostBytes = program.mostOutputBytes ?? DEFAULT_OUTPUT_BYTES;
+  const maxBytes = program.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES;
   const collect = program.keeps === 'last' ? collectLast : collectFirst;
-  const stdout = collect(child.stdout, mostBytes);
-  const stderr = collect(child.stderr, mostBytes);
+  const stdout = collect(child.stdout, maxBytes);
+  const stderr = collect(child.stderr, maxBytes);
   // A program that does not read its input is no fault of ours.
   child.stdin?.on('error', () => {});
   child.stdin?.end(program.input ?? '');
@@ -127,12 +127,12 @@ interface Collected {
   readonly cut: () => boolean;
 }
 
-function collectFirst(stream: NodeJS.ReadableStream | null, mostBytes: number): Collected {
+function collectFirst(stream: NodeJS.ReadableStream | null, maxBytes: number): Collected {
   const pieces: Buffer[] = [];
   let bytes = 0;
   let cut = false;
   stream?.on('data', (piece: Buffer) => {
-    const room = mostBytes - bytes;
+    const room = maxBytes - bytes;
     if (piece.length > room) cut = true;
     if (room <= 0) return;
     pieces.push(piece.subarray(0, room));
@@ -141,18 +141,18 @@ function collectFirst(stream: NodeJS.ReadableStream | null, mostBytes: number): 
   return { text: () => Buffer.concat(pieces).toString('utf8'), cut: () => cut };
 }
 
-function collectLast(stream: NodeJS.ReadableStream | null, mostBytes: number): Collected {
+function collectLast(stream: NodeJS.ReadableStream | null, maxBytes: number): Collected {
   let kept: Buffer[] = [];
   let bytes = 0;
   let cut = false;
-  const end = (): Buffer => Buffer.concat(kept).subarray(-mostBytes);
+  const end = (): Buffer => Buffer.concat(kept).subarray(-maxBytes);
   stream?.on('data', (piece: Buffer) => {
     kept.push(piece);
     bytes += piece.length;
-    if (bytes > mostBytes) cut = true;
-    if (bytes <= 2 * mostBytes) return;
+    if (bytes > maxBytes) cut = true;
+    if (bytes <= 2 * maxBytes) return;
     kept = [Buffer.from(end())];
-    bytes = mostBytes;
+    bytes = maxBytes;
   });
   return { text: () => end().toString('utf8'), cut: () => cut };
 }

@@ -4,14 +4,14 @@
  */
 
 /** A part shorter than this would blot out ordinary words. */
-const SHORTEST_PART = 4;
+const MIN_PART_LENGTH = 4;
 
 /** Every form of these secrets, longest first: one may be the beginning of another. */
 export function secretForms(secrets: Iterable<string>): readonly string[] {
   const forms = new Set<string>();
   for (const secret of secrets) {
     for (const form of formsOf(secret)) forms.add(form);
-    for (const part of partsOf(secret)) for (const form of formsOf(part)) if (form.length >= SHORTEST_PART) forms.add(form);
+    for (const part of partsOf(secret)) for (const form of formsOf(part)) if (form.length >= MIN_PART_LENGTH) forms.add(form);
   }
   forms.delete('');
   return [...forms].sort((one, other) => other.length - one.length);

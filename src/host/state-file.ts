@@ -32,7 +32,7 @@ const READ_AGAIN_AFTER_MS: readonly number[] = [50, 200, 750];
 /** A start does without a state that a disk does not give in this time. */
 const READ_WITHIN_MS = 10_000;
 /** Written and read alike. An answer of the platform, of which a part may be kept, has at most half of it. */
-const LARGEST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 /** A write that takes longer may never end. */
 const BEHIND_AFTER_MS = 1_000;
 const WRITE_AGAIN = { firstMs: 1_000, maxMs: 60_000 };
@@ -140,13 +140,13 @@ export class StateFile {
     const { files, clock } = this.#deps;
     for (const againAfterMs of READ_AGAIN_AFTER_MS) {
       try {
-        return await readWhole(files, path, { limitBytes: LARGEST_BYTES });
+        return await readWhole(files, path, { limitBytes: MAX_BYTES });
       } catch (error) {
         if (!isPassing(error)) throw error;
         await clock.sleep(againAfterMs, new AbortController().signal);
       }
     }
-    return await readWhole(files, path, { limitBytes: LARGEST_BYTES });
+    return await readWhole(files, path, { limitBytes: MAX_BYTES });
   }
 
   #stateIn(bytes: Buffer): JsonObject {
@@ -166,7 +166,7 @@ export class StateFile {
       const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => this.#mark(true));
       try {
         const content = Buffer.from(stringifyJson({ format, version, state }));
-        if (content.length > LARGEST_BYTES) {
+        if (content.length > MAX_BYTES) {
           log.error({ file: path, bytes: content.length }, 'a state is too large to be kept; the file stays as it was');
           await this.#fallBehind();
           continue;

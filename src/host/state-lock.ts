@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import { AgentError, systemCode } from '../errors.ts';
 import { nativeAddon } from './native-addon.ts';
 
+/** Something that was opened and is to be closed once. */
+export interface Held {
+  close(): Promise<void>;
+}
+
 interface LockAddon {
   lockFile(fd: number): boolean;
 }

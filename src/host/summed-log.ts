@@ -11,12 +11,12 @@ export interface SummedLogDeps {
 }
 
 /** Enough for a person who tries something by hand; at 150 bytes a line 3 kB. */
-const MOST_AT_ONCE = 20;
+const MAX_AT_ONCE = 20;
 /** In the long run: 120 an hour, 3 MB a week of each message that never ends. */
 const ONE_EVERY_MS = 30_000;
 const SUM_AFTER_MS = 600_000;
 /** Messages are words of the program, with little of others in some: so many are known apart. */
-const MOST_MESSAGES = 500;
+const MAX_MESSAGES = 500;
 
 type SummedLevel = Exclude<LogLevel, 'debug'>;
 
@@ -65,7 +65,7 @@ export class SummedLog implements Log {
     const nowMs = clock.monotonicMs();
     const stream = this.#streamOf(level, message);
     const paidAtMs = Math.max(stream.paidAtMs, nowMs) + ONE_EVERY_MS;
-    if (paidAtMs - nowMs > MOST_AT_ONCE * ONE_EVERY_MS) {
+    if (paidAtMs - nowMs > MAX_AT_ONCE * ONE_EVERY_MS) {
       stream.untold += 1;
       stream.cancel ??= clock.after(SUM_AFTER_MS, () => this.#sum(stream));
     } else {
@@ -79,7 +79,7 @@ export class SummedLog implements Log {
     const stream = this.#streams.get(name) ?? { level, message, paidAtMs: Number.NEGATIVE_INFINITY, untold: 0 };
     this.#streams.delete(name);
     this.#streams.set(name, stream);
-    if (this.#streams.size > MOST_MESSAGES) {
+    if (this.#streams.size > MAX_MESSAGES) {
       for (const [oldest, ended] of this.#streams) {
         this.#streams.delete(oldest);
         this.#sum(ended);

@@ -28,17 +28,17 @@ export interface ValueShape {
 const SHOWN_LENGTH = 60;
 
 /** What is wrong with `value`, in words for people, or undefined when it fits. `path` names the value. */
-export function misfitOf(shape: ValueShape, value: JsonValue | undefined, path = 'value'): string | undefined {
+export function mismatchOf(shape: ValueShape, value: JsonValue | undefined, path = 'value'): string | undefined {
   if (value === undefined) return `${path} is missing`;
   const types = typeof shape.type === 'string' ? [shape.type] : shape.type;
   if (types !== undefined && !types.some((type) => isOfType(type, value)))
     return `${path} is ${shown(value)}, expected ${types.join(' or ')}`;
   if (shape.enum !== undefined && !shape.enum.some((item) => jsonEqual(item, value)))
     return `${path} is ${shown(value)}, expected one of ${shown(shape.enum)}`;
-  if (typeof value === 'number' || typeof value === 'bigint') return misfitOfNumber(shape, value, path);
-  if (typeof value === 'string') return misfitOfString(shape, value, path);
-  if (Array.isArray(value)) return misfitOfArray(shape, value, path);
-  return isJsonObject(value) ? misfitOfObject(shape, value, path) : undefined;
+  if (typeof value === 'number' || typeof value === 'bigint') return mismatchOfNumber(shape, value, path);
+  if (typeof value === 'string') return mismatchOfString(shape, value, path);
+  if (Array.isArray(value)) return mismatchOfArray(shape, value, path);
+  return isJsonObject(value) ? mismatchOfObject(shape, value, path) : undefined;
 }
 
 /** The shape as plain JSON, for `listMethods`. */
@@ -46,14 +46,14 @@ export function shapeAsJson(shape: ValueShape): JsonObject {
   return JSON.parse(stringifyJson(shape as JsonObject)) as JsonObject;
 }
 
-function misfitOfNumber(shape: ValueShape, value: number | bigint, path: string): string | undefined {
+function mismatchOfNumber(shape: ValueShape, value: number | bigint, path: string): string | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return `${path} is not a finite number`;
   if (shape.minimum !== undefined && value < shape.minimum) return `${path} is ${value}, at least ${shape.minimum} is allowed`;
   if (shape.maximum !== undefined && value > shape.maximum) return `${path} is ${value}, at most ${shape.maximum} is allowed`;
   return undefined;
 }
 
-function misfitOfString(shape: ValueShape, value: string, path: string): string | undefined {
+function mismatchOfString(shape: ValueShape, value: string, path: string): string | undefined {
   if (shape.minLength !== undefined && value.length < shape.minLength) return `${path} is shorter than ${shape.minLength} characters`;
   if (shape.maxLength !== undefined && value.length > shape.maxLength) return `${path} is longer than ${shape.maxLength} characters`;
   if (shape.pattern !== undefined && !new RegExp(shape.pattern, 'u').test(value))
@@ -61,20 +61,20 @@ function misfitOfString(shape: ValueShape, value: string, path: string): string 
   return undefined;
 }
 
-function misfitOfArray(shape: ValueShape, value: readonly JsonValue[], path: string): string | undefined {
+function mismatchOfArray(shape: ValueShape, value: readonly JsonValue[], path: string): string | undefined {
   if (shape.maxItems !== undefined && value.length > shape.maxItems) return `${path} has more than ${shape.maxItems} items`;
   const { items } = shape;
   if (items === undefined) return undefined;
-  return firstOf(value.entries(), ([index, item]) => misfitOf(items, item, `${path}[${index}]`));
+  return firstOf(value.entries(), ([index, item]) => mismatchOf(items, item, `${path}[${index}]`));
 }
 
-function misfitOfObject(shape: ValueShape, value: JsonObject, path: string): string | undefined {
+function mismatchOfObject(shape: ValueShape, value: JsonObject, path: string): string | undefined {
   const missing = (shape.required ?? []).find((key) => !Object.hasOwn(value, key));
   if (missing !== undefined) return `${path}.${missing} is missing`;
   const properties = shape.properties ?? {};
   return firstOf(Object.keys(value), (key) => {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (property !== undefined) return misfitOf(property, value[key], `${path}.${key}`);
+    if (property !== undefined) return mismatchOf(property, value[key], `${path}.${key}`);
     return shape.additionalProperties === false ? `${path}.${key.slice(0, SHOWN_LENGTH)} is not known` : undefined;
   });
 }

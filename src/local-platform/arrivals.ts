@@ -17,7 +17,7 @@ export interface ArrivalsDeps {
   readonly storeDelayMs: number;
 }
 
-const LONGEST_KEY = 255;
+const MAX_KEY_LENGTH = 255;
 const TEMPLATE = /\{\{.*\}\}/s;
 /** Java's blanks: those of Unicode but the no-break ones, and some control characters. */
 const SPACE = /^\p{Z}$/u;
@@ -87,7 +87,7 @@ export class Arrivals {
 /** One bad key takes all that is saved with it along. */
 function areKept(values: Readonly<Record<string, StoredValue>>): boolean {
   return Object.keys(values).every(
-    (key) => !isBlank(key) && key.length <= LONGEST_KEY && !key.includes('<') && !TEMPLATE.test(key) && !key.includes('\u0000'),
+    (key) => !isBlank(key) && key.length <= MAX_KEY_LENGTH && !key.includes('<') && !TEMPLATE.test(key) && !key.includes('\u0000'),
   );
 }
 

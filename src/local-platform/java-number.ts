@@ -4,7 +4,7 @@
  */
 
 /** Below and from these, `Double.toString` writes an exponent. */
-const LEAST_PLAIN = 1e-3;
+const MIN_PLAIN = 1e-3;
 const EXPONENT_FROM = 1e7;
 /** Whole doubles below 2^63 are written by a way of their own, which drops digits that say nothing, rounding half up. */
 const LONG_BITS = 63;
@@ -19,7 +19,7 @@ const MAX_EXPONENT = 10_000;
 export function javaDouble(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
   const size = Math.abs(value);
-  if (size >= LEAST_PLAIN && size < EXPONENT_FROM) return Number.isInteger(value) ? `${value}.0` : String(value);
+  if (size >= MIN_PLAIN && size < EXPONENT_FROM) return Number.isInteger(value) ? `${value}.0` : String(value);
   const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
   const digits = Number.isInteger(value) && size < 2 ** LONG_BITS ? longMantissa(value) : mantissa;
   return `${digits.includes('.') ? digits : `${digits}.0`}E${Number(exponent)}`;

@@ -5,11 +5,11 @@
 import { closeSync, createReadStream, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject, parseJsonNumbers, stringifyJson } from '../host/json.ts';
+import { LineReader } from '../host/line-reader.ts';
 import { spelledNumber } from './stored-value.ts';
 
 const FILE = 'platform.jsonl';
 const HEAD: JsonObject = { t: 'format', format: 'turnstone-local-platform', version: 1 };
-const NEWLINE = 0x0a;
 
 export class Journal {
   readonly #file: number;
@@ -65,19 +65,13 @@ export class Journal {
 
 /** Calls back for each whole line; answers the bytes up to the end of the last one. */
 async function readLines(path: string, onLine: (line: string) => void): Promise<number> {
-  let rest: Buffer = Buffer.alloc(0);
-  let whole = 0;
-  for await (const chunk of createReadStream(path)) {
-    const data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
-    let start = 0;
-    for (let end = data.indexOf(NEWLINE, start); end !== -1; end = data.indexOf(NEWLINE, start)) {
-      onLine(data.toString('utf8', start, end));
-      whole += end - start + 1;
-      start = end + 1;
-    }
-    rest = data.subarray(start);
+  const reader = new LineReader(Number.POSITIVE_INFINITY);
+  let bytes = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    for (const line of reader.take(chunk) ?? []) onLine(line);
   }
-  return whole;
+  return bytes - reader.heldBytes;
 }
 
 /** A damaged line costs only itself. */

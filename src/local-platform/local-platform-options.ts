@@ -11,13 +11,13 @@ export interface LocalPlatformOptions {
   readonly host?: string;
   readonly dataFolder?: string;
   /** Default 1,000,000. */
-  readonly mostPointsPerKey?: number;
+  readonly maxPointsPerKey?: number;
   /** The server's own limit for requests that wait. Default 30 s, as on a stock server. */
   readonly asyncLimitMs?: number;
   /** How long a poll whose client is gone still takes messages. Default 1 s. */
   readonly stalePollMs?: number;
   /** Default 5 s, as on a stock server. */
-  readonly leastRpcTimeoutMs?: number;
+  readonly minRpcTimeoutMs?: number;
   /** Per device. Default: none. */
   readonly rateLimits?: RateLimits;
   /** How long after its 200 what a device sent is stored, ms. Default 0: right after the answer was written. */

@@ -33,10 +33,10 @@ import { makeCertificate, type SelfSignedCertificate } from './self-signed-certi
 export type { LocalPlatformOptions } from './local-platform-options.ts';
 
 const HOST = '127.0.0.1';
-const MOST_POINTS_PER_KEY = 1_000_000;
+const MAX_POINTS_PER_KEY = 1_000_000;
 const ASYNC_LIMIT_MS = 30_000;
 const STALE_POLL_MS = 1_000;
-const LEAST_RPC_TIMEOUT_MS = 5_000;
+const MIN_RPC_TIMEOUT_MS = 5_000;
 const THREAD_POOL_SIZE = 4;
 const QUEUE_CAPACITY = 10;
 const ANALYTICS_PATH = '/apiAnalytics';
@@ -129,7 +129,7 @@ export class LocalPlatform {
         ...restProfileRoutes({ ...shared, packages: this.packages }),
         ...restTelemetryRoutes(shared),
         ...analyticsRoutes({ ...shared, views: this.views, pool: this.reportPool, basePath, delayMs }),
-        ...restRpcRoutes({ ...shared, rpc: this.rpc, leastTimeoutMs: options.leastRpcTimeoutMs ?? LEAST_RPC_TIMEOUT_MS }),
+        ...restRpcRoutes({ ...shared, rpc: this.rpc, minTimeoutMs: options.minRpcTimeoutMs ?? MIN_RPC_TIMEOUT_MS }),
       ],
     });
   }
@@ -140,7 +140,7 @@ export class LocalPlatform {
     const state = await PlatformState.open(
       {
         clock: options.clock ?? systemClock,
-        mostPointsPerKey: options.mostPointsPerKey ?? MOST_POINTS_PER_KEY,
+        maxPointsPerKey: options.maxPointsPerKey ?? MAX_POINTS_PER_KEY,
         ...(options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder }),
       },
       (record) => others.push(record),

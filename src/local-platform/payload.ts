@@ -17,7 +17,7 @@ export interface TimedValues {
 
 /** The parser's own limit. */
 const DEEPEST = 255;
-const MOST_SHOWN = 200;
+const MAX_SHOWN = 200;
 const CBOR = 'application/cbor';
 
 const cborEncoder = (): Encoder => new Encoder({ useRecords: false, mapsAsObjects: true, tagUint8Array: false });
@@ -115,7 +115,7 @@ function fromCbor(value: unknown): unknown {
 
 function objectOf(wire: unknown): Readonly<Record<string, unknown>> {
   if (isPlainObject(wire)) return wire;
-  throw new PayloadFault(`Can't parse value: ${stringifyJson(wire as JsonValue).slice(0, MOST_SHOWN)}`);
+  throw new PayloadFault(`Can't parse value: ${stringifyJson(wire as JsonValue).slice(0, MAX_SHOWN)}`);
 }
 
 function isPlainObject(value: unknown): value is JsonObject {

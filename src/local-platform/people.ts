@@ -1,4 +1,4 @@
-/** The people's side of the door: users, login, and who may call the REST API (wire-facts.md, "The people's side"). */
+/** The people's side: users, login, and who may call the REST API (wire-facts.md, "The people's side"). */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';

@@ -54,8 +54,8 @@ export class PersistentRpcs {
 
   /** Takes back what a data folder's journal says. */
   replay(record: JsonObject): void {
-    // Written by `add`, in this very form.
     if (record.t === 'rpc' && isJsonObject(record.rpc)) {
+      // `add` wrote it, in this very form.
       const rpc = record.rpc as unknown as PersistentRpc;
       this.#rpcs.set(rpc.rpcId, rpc);
     } else if (record.t === 'rpc-gone' && typeof record.id === 'string') this.#rpcs.delete(record.id);

@@ -1,4 +1,4 @@
-/** Everything the local platform keeps, behind one door: each change goes to the stores, to the journal, and to who listens. */
+/** Everything the local platform keeps, in one place: each change goes to the stores, to the journal, and to who listens. */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
@@ -13,7 +13,7 @@ export interface PlatformStateOptions {
   readonly clock: Clock;
   /** In memory only, without it. */
   readonly dataFolder?: string;
-  readonly mostPointsPerKey: number;
+  readonly maxPointsPerKey: number;
 }
 
 export type TelemetryListener = (device: PlatformDevice, record: TimedValues) => void;
@@ -30,7 +30,7 @@ export class PlatformState {
 
   private constructor(options: PlatformStateOptions) {
     this.#clock = options.clock;
-    this.telemetry = new TelemetryStore({ mostPointsPerKey: options.mostPointsPerKey });
+    this.telemetry = new TelemetryStore({ maxPointsPerKey: options.maxPointsPerKey });
   }
 
   /** Reads the data folder, when there is one; records of other parts (packages, views) go to `replayOther`. */

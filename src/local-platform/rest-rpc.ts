@@ -16,7 +16,7 @@ export interface RestRpcDeps {
   readonly rpc: RpcBroker;
   readonly clock: Clock;
   /** The stock server raises shorter time-outs to 5000 ms. */
-  readonly leastTimeoutMs: number;
+  readonly minTimeoutMs: number;
 }
 
 /** The older path of the plugin is still in use by dashboards, and has another word for a time-out. */
@@ -66,13 +66,13 @@ async function callDevice(
   call: Call,
   { oneway, timeOutStatus }: { readonly oneway: boolean; readonly timeOutStatus: number },
 ): Promise<Reply> {
-  const { rpc, clock, leastTimeoutMs } = deps;
+  const { rpc, clock, minTimeoutMs } = deps;
   const device = deps.state.registry.byId(call.params.id ?? '');
   if (device === undefined) return textReply(404, "Device with requested id wasn't found!");
   const body = objectIn(call);
   const { method, params = null } = body;
   if (method === undefined) return errorReply(500, NO_METHOD, clock, 2);
-  const timeoutMs = Math.max(leastTimeoutMs, numberIn(body, 'timeout') ?? DEFAULT_TIMEOUT_MS);
+  const timeoutMs = Math.max(minTimeoutMs, numberIn(body, 'timeout') ?? DEFAULT_TIMEOUT_MS);
   const expirationMs = numberIn(body, 'expirationTime');
   const request = { method: typeof method === 'string' ? method : stringifyJson(method), params, oneway };
   const lifetimeMs = expirationMs === undefined ? undefined : Math.max(0, expirationMs - clock.wallMs());

@@ -22,7 +22,7 @@ export interface RestTelemetryDeps {
 const PREFIX = '/api/plugins/telemetry';
 const DEFAULT_LIMIT = 100;
 /** More intervals than this the real server refuses too. */
-const MOST_INTERVALS = 700_000;
+const MAX_INTERVALS = 700_000;
 
 export function restTelemetryRoutes(deps: RestTelemetryDeps): readonly Route[] {
   const { state, people, clock } = deps;
@@ -101,7 +101,7 @@ function readRange(
   const intervalMs = numberOf(query, 'interval') ?? 0;
   if (aggregation === 'NONE') return state.telemetry.read(device.id, key, { startTs, endTs, limit, orderBy });
   const interval = intervalMs > 0 ? intervalMs : Math.max(1, endTs - startTs);
-  if ((endTs - startTs) / interval > MOST_INTERVALS) throw new PayloadFault('Incorrect TsKvQuery. Number of intervals is to high');
+  if ((endTs - startTs) / interval > MAX_INTERVALS) throw new PayloadFault('Incorrect TsKvQuery. Number of intervals is to high');
   return aggregate(state.telemetry.scan(device.id, key, startTs, endTs), aggregation, { startTs, endTs, intervalMs: interval });
 }
 

@@ -132,8 +132,9 @@ function isSpelled(value: unknown): value is SpelledNumber {
   return value instanceof SpelledNumber;
 }
 
-/** JSON has no type for it; `toJSON` makes a number of it wherever it is written. */
+/** `toJSON` makes a number of it wherever it is written. */
 function asStored(source: string): StoredValue {
+  // Whoever reads it as JSON sees a number: its type there.
   return new SpelledNumber(source) as unknown as StoredValue;
 }
 

@@ -22,11 +22,11 @@ export interface PointRange {
 const DROPPED_SHARE = 0.1;
 
 export class TelemetryStore {
-  readonly #mostPoints: number;
+  readonly #maxPoints: number;
   readonly #devices = new Map<string, Map<string, Series>>();
 
-  constructor(options: { readonly mostPointsPerKey: number }) {
-    this.#mostPoints = options.mostPointsPerKey;
+  constructor(options: { readonly maxPointsPerKey: number }) {
+    this.#maxPoints = options.maxPointsPerKey;
   }
 
   save(deviceId: string, ts: number, values: Readonly<Record<string, StoredValue>>): void {
@@ -42,7 +42,7 @@ export class TelemetryStore {
         keys.set(key, series);
       }
       series.set(ts, value);
-      if (series.size > this.#mostPoints) series.dropOldest(Math.max(1, Math.floor(this.#mostPoints * DROPPED_SHARE)));
+      if (series.size > this.#maxPoints) series.dropOldest(Math.max(1, Math.floor(this.#maxPoints * DROPPED_SHARE)));
     }
   }
 

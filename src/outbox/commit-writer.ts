@@ -3,21 +3,35 @@
  * order of their sequences, and up to two are on their way together.
  */
 import { systemCode } from '../errors.ts';
-import type { FramedBlock } from './block-frame.ts';
-import type { OutboxParts } from './outbox-parts.ts';
-import type { BegunWrite } from './segment-writer.ts';
-import { SerialQueue } from './serial-queue.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { Retention } from './delivery/retention.ts';
+import type { FramedBlock } from './format/block-frame.ts';
+import type { BegunWrite, SegmentWriter } from './segments/segment-writer.ts';
+import { SerialQueue } from './segments/serial-queue.ts';
+import type { BootTimes } from './times/boot-times.ts';
 
 export interface CommitWriterDeps {
-  readonly parts: Pick<OutboxParts, 'retention' | 'writer' | 'boots'>;
+  readonly writer: SegmentWriter;
+  readonly boots: Pick<BootTimes, 'save'>;
+  /** Whose share of the disk makes room. */
+  readonly retention: Retention;
   readonly writing: SerialQueue;
-  /** Writes the boot table; never rejects. */
-  readonly keepTimes: () => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
 }
+
+/**
+ * So long entries wait in memory for a boot table that cannot be written: without it a power cut leaves them with no time. After it they are
+ * written all the same, as an entry whose time has to be estimated is better than none.
+ */
+const TIMES_WITHIN_MS = 60_000;
 
 export class CommitWriter {
   readonly #deps: CommitWriterDeps;
   readonly #placing = new SerialQueue();
+  /** Since when the boot table refuses, ms since boot. */
+  #refusesSinceMs: number | undefined;
 
   constructor(deps: CommitWriterDeps) {
     this.#deps = deps;
@@ -32,7 +46,7 @@ export class CommitWriter {
   }
 
   async #write(blocks: readonly FramedBlock[], isOldest: boolean): Promise<readonly FramedBlock[]> {
-    const { retention } = this.#deps.parts;
+    const { retention } = this.#deps;
     try {
       const { fitting, begun } = await this.#placing.run(() => this.#place(blocks, isOldest));
       await begun?.written;
@@ -45,13 +59,27 @@ export class CommitWriter {
     }
   }
 
-  async #place(blocks: readonly FramedBlock[], isOldest: boolean): Promise<{ fitting: readonly FramedBlock[]; begun?: BegunWrite }> {
-    const { writer, boots } = this.#deps.parts;
-    const fitting = await this.#fitting(blocks);
-    if (fitting.length === 0) return { fitting };
-    // A boot must be in the table before the next one begins, so that boots stay in their order.
-    if (boots.dirty) await this.#deps.keepTimes();
-    return { fitting, begun: await writer.begin(fitting, { isOldest }) };
+  #place(blocks: readonly FramedBlock[], isOldest: boolean): Promise<{ fitting: readonly FramedBlock[]; begun?: BegunWrite }> {
+    const { writer } = this.#deps;
+    return writer.inTurn(isOldest, async () => {
+      const fitting = await this.#fitting(blocks);
+      if (fitting.length === 0) return { fitting };
+      await this.#keepTimes();
+      return { fitting, begun: await writer.begin(fitting, { isOldest }) };
+    });
+  }
+
+  /** What is durable has its time on the disk, too; and a boot is in the table before the next one begins, so that boots stay in their order. */
+  async #keepTimes(): Promise<void> {
+    const { boots, clock, log } = this.#deps;
+    try {
+      await boots.save();
+      this.#refusesSinceMs = undefined;
+    } catch (error) {
+      this.#refusesSinceMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - this.#refusesSinceMs < TIMES_WITHIN_MS) throw error;
+      log.warn({ err: error }, 'boot times cannot be written');
+    }
   }
 
   /** All of it, or the alarms alone, which others make room for. */
@@ -63,7 +91,7 @@ export class CommitWriter {
   }
 
   #makeRoom(blocks: readonly FramedBlock[], kind: { readonly alarms: boolean }): Promise<boolean> {
-    const { retention, writer } = this.#deps.parts;
+    const { retention, writer } = this.#deps;
     const size = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
     return retention.makeRoom(writer.growthOf(size), kind);
   }

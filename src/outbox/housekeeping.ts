@@ -2,8 +2,9 @@
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { endedWithin } from '../host/within-ms.ts';
+import type { Delivery } from './delivery/delivery.ts';
 import type { OutboxParts } from './outbox-parts.ts';
-import type { SerialQueue } from './serial-queue.ts';
+import type { SerialQueue } from './segments/serial-queue.ts';
 
 /**
  * Acknowledgements gather before they are written: this long, or this many entries when a backlog drains. A crash re-sends no more than
@@ -15,18 +16,14 @@ const SAVE_AFTER_MS = 30_000;
 const SAVE_MANY_AFTER_MS = 1_000;
 const MANY_ENTRIES = 2_000;
 const MAINTAIN_EVERY_MS = 60_000;
-/** The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them. */
-const FLUSH_AFTER_MS = 3_600_000;
-const MOST_CELLS = 256;
-/** A disk that takes the delivery state but no ledger writes all of these again each time, some 100 bytes a cell. */
-const MOST_UNFLUSHED_CELLS = 1_024;
 /** What is being let go is counted before the last write, unless the disk hangs. */
 const LAST_READS_WITHIN_MS = 1_000;
 
 export interface HousekeepingDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly parts: OutboxParts;
+  readonly parts: Pick<OutboxParts, 'boots' | 'reading' | 'shelf' | 'writer'>;
+  readonly delivery: Pick<Delivery, 'state' | 'retention' | 'save'>;
   readonly writing: SerialQueue;
   /** Told when it has looked after everything, about once a minute. */
   readonly onMaintained: () => void;
@@ -38,18 +35,17 @@ export class Housekeeping {
   #unsavedEntries = 0;
   #savedMs: number;
   #cancelMaintenance: () => void = () => {};
-  #flushedMs: number;
   #closed = false;
 
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
-    this.#flushedMs = this.#savedMs = deps.clock.monotonicMs();
+    this.#savedMs = deps.clock.monotonicMs();
     this.#maintainLater();
   }
 
   /** The delivery state changed, by so many entries. */
   changed(entries: number): void {
-    this.#deps.parts.state.touch();
+    this.#deps.delivery.state.touch();
     const wasFew = this.#unsavedEntries < MANY_ENTRIES;
     this.#unsavedEntries += entries;
     if (this.#closed) return;
@@ -60,7 +56,7 @@ export class Housekeeping {
   /** Entries were committed: a good moment to write the delivery state, too. */
   committed(): void {
     const isDue = this.#deps.clock.monotonicMs() - this.#savedMs >= SAVE_WITH_COMMIT_AFTER_MS;
-    if (isDue && this.#deps.parts.state.dirty) this.#saveNow();
+    if (isDue && this.#deps.delivery.state.dirty) this.#saveNow();
   }
 
   /** Writes the boot table when something in it changed; a disk that does not take it is tried again later. */
@@ -74,8 +70,8 @@ export class Housekeeping {
     this.#closed = true;
     this.#cancelSave?.();
     this.#cancelMaintenance();
-    const { state, writer, shelf, reading } = this.#deps.parts;
-    const { clock, writing } = this.#deps;
+    const { writer, shelf, reading } = this.#deps.parts;
+    const { clock, writing, delivery } = this.#deps;
     await endedWithin(
       clock,
       LAST_READS_WITHIN_MS,
@@ -83,9 +79,9 @@ export class Housekeeping {
     );
     await writing.run(async () => {
       await this.keepTimes();
-      await state.save({ durable: true }).catch(() => {});
+      await delivery.state.save({ durable: true }).catch(() => {});
       await writer.close().catch(() => {});
-      await state.close().catch(() => {});
+      await delivery.state.close().catch(() => {});
     });
     await reading.run(() => shelf.close()).catch(() => {});
   }
@@ -104,31 +100,7 @@ export class Housekeeping {
 
   async #save(): Promise<void> {
     this.#unsavedEntries = 0;
-    const { parts, log } = this.#deps;
-    await this.#flush();
-    await parts.state.save().catch((error: unknown) => {
-      log.warn({ err: error }, 'delivery state cannot be written; some entries may be sent again after a crash');
-    });
-  }
-
-  /** What the ledger does not take stays in the delivery state, as far as that can carry it. */
-  async #flush(): Promise<void> {
-    const { parts, clock, log } = this.#deps;
-    const { state, ledger } = parts;
-    const isDue = state.cells.size > MOST_CELLS || (state.cells.size > 0 && clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
-    if (!isDue) return;
-    try {
-      // The lines first: a state that knows of a flush must find its lines.
-      await ledger.add(state.flush + 1, state.cells.list());
-    } catch (error) {
-      const forgotten = state.cells.forgetOldest(MOST_UNFLUSHED_CELLS);
-      log.warn({ err: error, forgotten }, 'ledger of what was delivered cannot be written');
-      return;
-    }
-    state.flush += 1;
-    state.cells.clear();
-    state.touch();
-    this.#flushedMs = clock.monotonicMs();
+    await this.#deps.delivery.save();
   }
 
   #maintainLater(): void {
@@ -137,16 +109,16 @@ export class Housekeeping {
   }
 
   async #maintain(): Promise<void> {
-    const { parts, writing, log, onMaintained } = this.#deps;
+    const { parts, delivery, writing, log, onMaintained } = this.#deps;
     const failed = (error: unknown): void => log.warn({ err: error }, 'outbox housekeeping failed');
     parts.boots.refresh();
-    await parts.reading.soon(() => parts.retention.expire()).catch(failed);
+    await parts.reading.soon(() => delivery.retention.expire()).catch(failed);
     await writing
       .run(async () => {
         await this.keepTimes();
         const [oldest] = parts.shelf.segments;
         // What is in no segment any more is not sent again, asked or unasked.
-        if (oldest !== undefined) parts.state.undelivered.forgetBelow(oldest.firstSequence);
+        if (oldest !== undefined) delivery.state.undelivered.forgetBelow(oldest.firstSequence);
         await this.#save();
       })
       .catch(failed);

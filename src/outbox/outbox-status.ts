@@ -1,17 +1,19 @@
 /** What people and dashboards want to know: how much is held, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
-import type { BootTimes } from './boot-times.ts';
-import type { DeliveryState, LastLost, OutboxCounters } from './delivery-state.ts';
-import type { GroupCommit } from './group-commit.ts';
-import type { Lanes } from './lanes.ts';
-import type { OutboxSettings } from './outbox-settings.ts';
-import type { ReadingTurns } from './reading-turns.ts';
-import type { Retention } from './retention.ts';
-import { heldIn } from './segment-count.ts';
-import type { Segment, SegmentShelf } from './segment-shelf.ts';
+import type { Delivery } from './delivery/delivery.ts';
+import type { SharedParts } from './delivery/delivery-parts.ts';
+import type { DeliveryState, LastLost, OutboxCounters } from './delivery/delivery-state.ts';
+import type { OutboxSettings } from './delivery/outbox-settings.ts';
+import { heldIn } from './delivery/segment-count.ts';
+import type { GroupCommit } from './segments/group-commit.ts';
+import type { Segment, SegmentShelf } from './segments/segment-shelf.ts';
+import type { BootTimes } from './times/boot-times.ts';
 
 export interface OutboxStatus extends OutboxCounters {
-  /** Entries that wait for delivery, on disk and in memory; at least, while the end of a segment cannot be read. */
+  /**
+   * Entries that wait for delivery, on disk and in memory; at most, where what was thinned is delivered in part, and at least, while the end of
+   * a segment cannot be read.
+   */
   readonly heldEntries: number;
   /** Of these, entries not yet durable. */
   readonly inMemoryEntries: number;
@@ -88,17 +90,10 @@ export class AppendRate {
   }
 }
 
-export interface StatusDeps {
-  readonly clock: Clock;
-  readonly shelf: SegmentShelf;
-  readonly state: DeliveryState;
-  readonly boots: BootTimes;
-  readonly retention: Retention;
+interface StatusDeps extends Pick<SharedParts, 'clock' | 'shelf' | 'boots' | 'reading'>, Pick<Delivery, 'state' | 'retention' | 'lanes'> {
   readonly commit: GroupCommit;
   readonly rate: AppendRate;
-  readonly reading: ReadingTurns;
   readonly settings: Pick<OutboxSettings, 'minFreeBytes' | 'timeUncertain'>;
-  readonly lanes: Lanes;
   readonly opened: { readonly atMs: number; readonly diskBytes: number };
 }
 

@@ -6,25 +6,39 @@
  */
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { endedWithin } from '../host/within-ms.ts';
-import { AsideEntries } from './aside-entries.ts';
-import { BatchReader } from './batch-reader.ts';
-import type { FramedBlock } from './block-frame.ts';
-import type { BootTimes } from './boot-times.ts';
 import { CommitWriter } from './commit-writer.ts';
-import type { LedgerCell } from './delivery-ledger.ts';
-import { GroupCommit } from './group-commit.ts';
+import type { AsideEntries } from './delivery/aside-entries.ts';
+import { Delivery } from './delivery/delivery.ts';
+import type { LedgerCell } from './delivery/delivery-ledger.ts';
+import type { LedgerQuery } from './delivery/ledger-file.ts';
+import { LossReport } from './delivery/loss-report.ts';
+import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
+import type { EntryQuery } from './delivery/outbox-reading.ts';
+import { asAppended, type RejectedEntry } from './delivery/rejected-file.ts';
+import type { ResendQuery } from './delivery/resend.ts';
+import type { FramedBlock } from './format/block-frame.ts';
+import type { ResolvedEntry } from './format/entry-columns.ts';
+import type { TelemetryEntry } from './format/telemetry-entry.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { LaneReading } from './lane-reading.ts';
-import { type LedgerQuery, readCells } from './ledger-file.ts';
-import { LossReport } from './loss-report.ts';
-import type { BatchLimits, Lane, OutboxBatch, ResolvedEntry } from './outbox-batch.ts';
 import { type OutboxDeps, type OutboxParts, openParts } from './outbox-parts.ts';
-import { type EntryQuery, readEntries } from './outbox-reading.ts';
 import { AppendRate, type OutboxStatus, readStatus } from './outbox-status.ts';
-import { asAppended, type RejectedEntry } from './rejected-file.ts';
-import { type ResendQuery, resendDelivered } from './resend.ts';
-import { SerialQueue } from './serial-queue.ts';
-import type { TelemetryEntry } from './telemetry-entry.ts';
+import { GroupCommit } from './segments/group-commit.ts';
+import { SerialQueue } from './segments/serial-queue.ts';
+import type { BootTimes } from './times/boot-times.ts';
+
+/** What other rooms use of the outbox: all of it comes through this file. */
+export type { AsideEntries } from './delivery/aside-entries.ts';
+export type { LedgerCell } from './delivery/delivery-ledger.ts';
+export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
+export type { EntryQuery } from './delivery/outbox-reading.ts';
+export type { OutboxSettings } from './delivery/outbox-settings.ts';
+export type { RejectedEntry } from './delivery/rejected-file.ts';
+export type { SequenceRange } from './delivery/sequence-ranges.ts';
+export type { EntryColumns, ResolvedEntry } from './format/entry-columns.ts';
+export type { TelemetryEntry } from './format/telemetry-entry.ts';
+export type { OutboxStatus } from './outbox-status.ts';
+export type { PatientOutbox } from './patient-outbox.ts';
+export { type OutboxVerdict, verifyOutbox } from './segments/verify-outbox.ts';
 
 /** A stop does not wait longer for a disk that is stuck. */
 const CLOSE_DEADLINE_MS = 5_000;
@@ -37,7 +51,7 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #parts: OutboxParts;
   readonly #commit: GroupCommit;
-  readonly #lanes: LaneReading;
+  readonly #delivery: Delivery;
   readonly #housekeeping: Housekeeping;
   readonly #rate: AppendRate;
   readonly #listeners = new Set<() => void>();
@@ -54,15 +68,20 @@ export class Outbox {
     this.times = parts.boots;
     this.#rate = new AppendRate(clock);
     this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
-    const batches = new BatchReader({ ...parts, clock, log, order: settings.order });
-    const stuckAlarms = (): readonly FramedBlock[] => this.#commit.stuckAlarms();
-    this.#lanes = new LaneReading({ ...parts, clock, batches, stuckAlarms, onLate: () => this.#notify() });
-    this.aside = new AsideEntries({ ...parts, batches, reading: this.#lanes, drop: (sequence) => this.#settle(sequence, 'dropped') });
-    const loss = new LossReport({ clock, state: parts.state, append: (entries) => this.append(entries) });
+    this.#delivery = new Delivery({
+      ...deps,
+      ...parts,
+      stuckAlarms: () => this.#commit.stuckAlarms(),
+      onLate: () => this.#notify(),
+      onChanged: (entries) => this.#housekeeping.changed(entries),
+    });
+    const { state, aside, retention } = this.#delivery;
+    this.aside = aside;
+    const loss = new LossReport({ clock, state, append: (entries) => this.append(entries) });
     const onMaintained = (): void => void loss.make();
     const writing = this.#writing;
-    this.#housekeeping = new Housekeeping({ clock, log, parts, writing, onMaintained });
-    const commits = new CommitWriter({ parts, writing, keepTimes: () => this.#housekeeping.keepTimes() });
+    this.#housekeeping = new Housekeeping({ clock, log, parts, delivery: this.#delivery, writing, onMaintained });
+    const commits = new CommitWriter({ ...parts, retention, writing, clock, log });
     this.#commit = new GroupCommit({
       clock,
       log,
@@ -70,9 +89,9 @@ export class Outbox {
       ...settings,
       write: (blocks, isOldest) => commits.write(blocks, isOldest),
       onCommitted: (blocks) => this.#onCommitted(blocks),
-      onDropped: (count, ranges) => {
-        for (const [first, last] of ranges) parts.state.acknowledged.add(first, last);
-        this.#count('dropped', count);
+      onDropped: (count, blocks) => {
+        for (const { info } of blocks) state.acknowledged.add(info.firstSequence, info.lastSequence);
+        this.#delivery.count('dropped', count);
       },
     });
     this.#endTimeSync = timeSync.onChange(() => this.#onClockChange());
@@ -114,7 +133,7 @@ export class Outbox {
 
   /** Entries were lost before they could be appended. */
   countDropped(count: number): void {
-    this.#count('dropped', count);
+    this.#delivery.count('dropped', count);
   }
 
   /** Calls back when entries became durable, or when the clock did and old ones can go; the returned function ends it. */
@@ -129,22 +148,18 @@ export class Outbox {
    * `beyond` is a batch on its way, which is passed over.
    */
   peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
-    return this.#lanes.peek(lane, limits, beyond);
+    return this.#delivery.reading.peek(lane, limits, beyond);
   }
 
   /** Whether a look that nobody waited for any more is under way: listeners are called when it has ended, and what it found is given out then. */
   isStillLooking(): boolean {
-    return this.#lanes.isStillLooking;
+    return this.#delivery.reading.isStillLooking;
   }
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
   async acknowledge(batch: OutboxBatch): Promise<void> {
-    const { acknowledged, cells } = this.#parts.state;
-    const { entries } = batch;
-    for (let row = 0; row < entries.length; row += 1)
-      if (!entries.isMark(row) && !acknowledged.has(entries.sequences[row] as number)) cells.add(entries, row);
-    for (const [first, last] of batch.ranges) acknowledged.add(first, last);
-    for (const [first, last] of batch.ranges) this.#parts.aside.remove(first, last);
+    const { acknowledged } = this.#delivery.state;
+    this.#delivery.acknowledge(batch);
     this.#commit.arrived((first, last) => acknowledged.covers(first, last));
     this.#housekeeping.changed(batch.entries.length);
   }
@@ -153,19 +168,15 @@ export class Outbox {
    * The platform refuses this one entry: it goes to `rejected` with the answer, and counts as acknowledged.
    * @throws the disk's own fault when the entry cannot be kept there; it then waits as before.
    */
-  async reject(entry: ResolvedEntry, answer: string): Promise<void> {
-    const { rejected, state } = this.#parts;
-    if (state.acknowledged.has(entry.sequence)) return;
-    await rejected.add(entry, answer, this.#deps.clock.wallMs());
-    // A disk that hung may have taken longer than the entry, which went again meanwhile.
-    if (state.acknowledged.has(entry.sequence)) await rejected.forget([entry]);
-    else this.#settle(entry.sequence, 'rejected');
+  reject(entry: ResolvedEntry, answer: string): Promise<void> {
+    return this.#delivery.reject(entry, answer);
   }
 
   status(): OutboxStatus {
     const { clock, settings } = this.#deps;
-    const own = { commit: this.#commit, rate: this.#rate, opened: this.#opened };
-    return readStatus({ ...this.#parts, ...own, clock, settings });
+    const { state, lanes, retention } = this.#delivery;
+    const own = { commit: this.#commit, rate: this.#rate, opened: this.#opened, lanes, retention };
+    return readStatus({ ...this.#parts, ...own, state, clock, settings });
   }
 
   /** Whether entries are held because their time is not known yet, and nothing else would be sent before it is. */
@@ -176,25 +187,24 @@ export class Outbox {
 
   /** Durable entries still on the disk, delivered or not, in the order of blocks; those without a known time are left out. */
   read(query: EntryQuery, signal: AbortSignal): AsyncIterable<ResolvedEntry> {
-    return readEntries(this.#parts, query, signal);
+    return this.#delivery.read(query, signal);
   }
 
   /** What was delivered, per key and hour. */
   readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
-    return readCells(this.#parts, query);
+    return this.#delivery.readLedger(query);
   }
 
   /** Puts delivered entries that are still kept back into the backlog; resolves to how many. */
   async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
-    const count = await resendDelivered(this.#parts, query, signal);
-    this.#housekeeping.changed(count);
+    const count = await this.#delivery.resend(query, signal);
     this.#notify();
     return count;
   }
 
   /** What the platform refused, with its answers, oldest first. */
   rejected(): Promise<RejectedEntry[]> {
-    return this.#parts.rejected.list();
+    return this.#delivery.rejected.list();
   }
 
   /** Appends rejected entries again, with the times they had, and takes them off the list; returns how many. */
@@ -202,7 +212,7 @@ export class Outbox {
     const chosen = (await this.rejected()).filter(pick);
     if (chosen.length === 0) return 0;
     await this.append(asAppended(chosen, this.#deps.clock));
-    await this.#parts.rejected.forget(chosen);
+    await this.#delivery.rejected.forget(chosen);
     return chosen.length;
   }
 
@@ -219,8 +229,7 @@ export class Outbox {
   }
 
   #onCommitted(blocks: readonly FramedBlock[]): void {
-    this.#parts.lanes.committed(blocks.map(({ info }) => info));
-    this.#lanes.committed(blocks);
+    this.#delivery.committed(blocks);
     this.#housekeeping.committed();
     this.#notify();
   }
@@ -233,18 +242,5 @@ export class Outbox {
 
   #notify(): void {
     for (const listener of this.#listeners) listener();
-  }
-
-  /** An entry that will not be delivered. */
-  #settle(sequence: number, counter: 'dropped' | 'rejected'): void {
-    this.#parts.state.acknowledged.add(sequence, sequence);
-    this.#parts.state.noteUndelivered(sequence);
-    this.#parts.aside.remove(sequence, sequence);
-    this.#count(counter, 1);
-  }
-
-  #count(counter: 'dropped' | 'rejected', count: number): void {
-    this.#parts.state.count(counter, count);
-    this.#housekeeping.changed(count);
   }
 }

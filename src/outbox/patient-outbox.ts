@@ -8,17 +8,18 @@ import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { endedWithin } from '../host/within-ms.ts';
-import type { BootTimes, TimeSource } from './boot-times.ts';
-import type { LedgerCell } from './delivery-ledger.ts';
-import type { LedgerQuery } from './ledger-file.ts';
+import type { LedgerCell } from './delivery/delivery-ledger.ts';
+import type { LedgerQuery } from './delivery/ledger-file.ts';
+import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
+import type { EntryQuery } from './delivery/outbox-reading.ts';
+import type { RejectedEntry } from './delivery/rejected-file.ts';
+import type { ResendQuery } from './delivery/resend.ts';
+import type { ResolvedEntry } from './format/entry-columns.ts';
+import type { TelemetryEntry } from './format/telemetry-entry.ts';
 import type { Outbox } from './outbox.ts';
-import type { BatchLimits, Lane, OutboxBatch, ResolvedEntry } from './outbox-batch.ts';
-import type { EntryQuery } from './outbox-reading.ts';
 import { type OutboxStatus, statusBeforeOpening } from './outbox-status.ts';
-import type { RejectedEntry } from './rejected-file.ts';
-import type { ResendQuery } from './resend.ts';
-import type { TelemetryEntry } from './telemetry-entry.ts';
-import { closedError, MEMORY_RING_BYTES, WaitingAppends } from './waiting-appends.ts';
+import { closedError, MEMORY_RING_BYTES, WaitingAppends } from './segments/waiting-appends.ts';
+import type { BootTimes, TimeSource } from './times/boot-times.ts';
 
 export interface PatientOutboxDeps {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 /** What an answer of the platform means: the table of wire-facts.md ("Answers to an upload"), for uploads and for every other call. */
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { UploadAnswer } from './device-api.ts';
-import { DEEPEST_ANSWER, MOST_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
+import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
 import { PlatformError, safeText } from './platform-error.ts';
 
 /** An answer as it came, its body bounded. */
@@ -30,7 +30,7 @@ export interface JudgeDeps {
 }
 
 /** Nobody may put a device to sleep for longer than this. */
-const LONGEST_RETRY_AFTER_MS = 60 * 60 * 1000;
+const MAX_RETRY_AFTER_MS = 60 * 60 * 1000;
 
 const BUSY: ReadonlySet<number> = new Set([408, 425, 429]);
 /** The payload itself is at fault, as far as a status can say. */
@@ -92,11 +92,11 @@ export function expectValue(verdict: Verdict, what: string): JsonValue | undefin
 export function retryAfterOf(answer: Pick<Answer, 'retryAfter' | 'date'>, wallMs: number): number | undefined {
   const given = answer.retryAfter?.trim();
   if (given === undefined || given === '') return undefined;
-  if (/^\d+$/.test(given)) return Math.min(Number(given) * 1000, LONGEST_RETRY_AFTER_MS);
+  if (/^\d+$/.test(given)) return Math.min(Number(given) * 1000, MAX_RETRY_AFTER_MS);
   const untilMs = Date.parse(given);
   if (Number.isNaN(untilMs)) return undefined;
   const serverMs = answer.date === undefined ? Number.NaN : Date.parse(answer.date);
-  return Math.min(Math.max(untilMs - (Number.isNaN(serverMs) ? wallMs : serverMs), 0), LONGEST_RETRY_AFTER_MS);
+  return Math.min(Math.max(untilMs - (Number.isNaN(serverMs) ? wallMs : serverMs), 0), MAX_RETRY_AFTER_MS);
 }
 
 function judgeSuccess(answer: Answer, text: string, deps: JudgeDeps): Verdict {
@@ -114,7 +114,7 @@ function judgeSuccess(answer: Answer, text: string, deps: JudgeDeps): Verdict {
 /** By the codec when the answer names its type; as JSON otherwise, which proxies and error pages of the platform use whatever was asked for. */
 function decodeBody(answer: Answer, codec: PayloadCodec): JsonValue {
   if (answer.contentType === codec.contentType) return codec.decode(answer.body);
-  return parseJson(textOf(answer.body), { depth: DEEPEST_ANSWER, values: MOST_ANSWER_VALUES });
+  return parseJson(textOf(answer.body), { depth: DEEPEST_ANSWER, values: MAX_ANSWER_VALUES });
 }
 
 function isHtml(answer: Answer): boolean {

@@ -9,14 +9,14 @@ import { PlatformError } from './platform-error.ts';
 export interface Silence {
   readonly clock: Clock;
   /** For so long nothing may come while it is waited for: the time that the caller takes does not count. */
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
 /**
  * Ends with the body, and ends the body when the caller ends early.
  * @throws PlatformError `platform/busy` (retry) when nothing comes for too long, and whatever the body fails with.
  */
-export async function* piecesOf(body: Readable, { clock, longestMs }: Silence): AsyncGenerator<Uint8Array> {
+export async function* piecesOf(body: Readable, { clock, maxMs }: Silence): AsyncGenerator<Uint8Array> {
   const waiting: Uint8Array[] = [];
   let wake = (): void => {};
   let failure: unknown;
@@ -45,9 +45,9 @@ export async function* piecesOf(body: Readable, { clock, longestMs }: Silence): 
         const woken = new Promise<void>((resolve) => {
           wake = resolve;
         });
-        const seconds = Math.round(longestMs / 1_000);
+        const seconds = Math.round(maxMs / 1_000);
         const silent = new PlatformError('busy', `the file stopped half way: nothing came for ${seconds} s`, { cut: true });
-        const cancel = clock.after(longestMs, () => over(silent));
+        const cancel = clock.after(maxMs, () => over(silent));
         body.resume();
         await woken;
         cancel();

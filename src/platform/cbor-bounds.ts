@@ -4,10 +4,10 @@ import { AgentError } from '../errors.ts';
 const BYTES = 2;
 const TEXT = 3;
 /** 8 bytes are an int64; JSON's bound of 400 digits is 167. */
-const MOST_BIGNUM_BYTES = 167;
+const MAX_BIGNUM_BYTES = 167;
 
 /** @throws AgentError `cbor/too-large` (drop) for more values than that, or a number that takes seconds to make. */
-export function checkCborBounds(bytes: Uint8Array, mostValues: number): void {
+export function checkCborBounds(bytes: Uint8Array, maxValues: number): void {
   let values = 0;
   for (let at = 0; at < bytes.length; ) {
     const head = bytes[at] ?? 0;
@@ -15,9 +15,9 @@ export function checkCborBounds(bytes: Uint8Array, mostValues: number): void {
     const major = head >> 5;
     at += size;
     values += 1;
-    if (values > mostValues) throw tooLarge(`CBOR of more than ${mostValues} values`);
+    if (values > maxValues) throw tooLarge(`CBOR of more than ${maxValues} values`);
     // Byte strings are bignums or nothing that JSON has a word for.
-    if (major === BYTES && argument > MOST_BIGNUM_BYTES) throw tooLarge(`CBOR with a byte string of ${argument} bytes`);
+    if (major === BYTES && argument > MAX_BIGNUM_BYTES) throw tooLarge(`CBOR with a byte string of ${argument} bytes`);
     if (major === BYTES || major === TEXT) at += argument;
   }
 }

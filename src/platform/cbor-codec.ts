@@ -7,19 +7,19 @@ import { AgentError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { checkCborBounds } from './cbor-bounds.ts';
 import type { TelemetryRows } from './device-api.ts';
-import { DEEPEST_ANSWER, MOST_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
+import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
 import { apartFrom } from './telemetry-json.ts';
 import { fitsInt64 } from './wire-values.ts';
 
 /** A header of five bytes can announce four thousand million members; no answer may hold more than this. */
-const MOST_MEMBERS = 2 * MOST_ANSWER_VALUES;
+const MAX_MEMBERS = 2 * MAX_ANSWER_VALUES;
 
 /** cbor-x renames a `__proto__` key to this, and keeps it. */
 const RENAMED_PROTO = '__proto_';
 
 /** Makes the codec; cbor-x is only loaded into memory where it is configured. */
 export function cborCodec(): PayloadCodec {
-  setSizeLimits({ maxArraySize: MOST_MEMBERS, maxMapSize: MOST_MEMBERS, maxObjectSize: MOST_MEMBERS });
+  setSizeLimits({ maxArraySize: MAX_MEMBERS, maxMapSize: MAX_MEMBERS, maxObjectSize: MAX_MEMBERS });
   const encoder = new Encoder({ useRecords: false, mapsAsObjects: true, tagUint8Array: false });
   const decoder = new Decoder({ useRecords: false, mapsAsObjects: true });
   const encode = (value: JsonValue): Uint8Array => encoder.encode(toCbor(value));
@@ -34,7 +34,7 @@ export function cborCodec(): PayloadCodec {
     encode,
     decode: (bytes) => {
       // What is counted are heads: a key of a map is one too.
-      checkCborBounds(bytes, MOST_MEMBERS);
+      checkCborBounds(bytes, MAX_MEMBERS);
       let decoded: unknown;
       try {
         decoded = decoder.decode(bytes);

@@ -62,10 +62,10 @@ const CALL_SOCKETS = 3;
  * Of everything that comes between two requests of a socket: the largest answer that is read (4 MiB), in small pieces. What is no body
  * (extensions of chunks, 1xx answers without end) passes the parser without being counted there, and costs a core.
  */
-const LARGEST_RECEIVED = 16 * 1024 * 1024;
+const MAX_RECEIVED = 16 * 1024 * 1024;
 
 /** Headers of an honest server are a few hundred bytes. */
-const LARGEST_HEADERS = 16 * 1024;
+const MAX_HEADERS = 16 * 1024;
 
 class Connections implements PlatformConnections {
   readonly origin: string;
@@ -88,7 +88,7 @@ class Connections implements PlatformConnections {
     const known = this.#lanes.get(lane);
     if (known !== undefined) return known;
     // A file may be as large as its offer says; its own deadline and hours end it.
-    const made = this.#open(lane === 'calls' ? CALL_SOCKETS : 1, lane === 'download' ? Number.POSITIVE_INFINITY : LARGEST_RECEIVED);
+    const made = this.#open(lane === 'calls' ? CALL_SOCKETS : 1, lane === 'download' ? Number.POSITIVE_INFINITY : MAX_RECEIVED);
     this.#lanes.set(lane, made);
     return made;
   }
@@ -121,7 +121,7 @@ class Connections implements PlatformConnections {
       ...(clientCertificate === undefined ? {} : { cert: clientCertificate }),
       ...(clientKey === undefined ? {} : { key: clientKey }),
     };
-    const shared = { connections, pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: LARGEST_HEADERS, allowH2: false };
+    const shared = { connections, pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADERS, allowH2: false };
     try {
       if (proxy === undefined) {
         const connect = this.#watched(buildConnector({ ...identity, timeout: connectTimeoutMs, allowH2: false }), limitBytes);

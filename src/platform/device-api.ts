@@ -1,4 +1,4 @@
-/** The door to the platform's device HTTP API (wire-facts.md, "Endpoints"); http-device-api.ts is the one that speaks it. */
+/** The port to the platform's device HTTP API (wire-facts.md, "Endpoints"); http-device-api.ts is the one that speaks it. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 
 /** Values and their instants side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
@@ -91,7 +91,7 @@ export interface FirmwareBody {
  * polls that end early (before half of `timeoutMs`) and bring nothing.
  */
 export interface DeviceApi {
-  /** Endpoint 1. Never sends an empty list: the server would not answer. Keys that the server would lose go under another name. */
+  /** Endpoint 1. Never sends an empty list, which the server would not answer: it is refused here. Keys that the server would lose go under another name. */
   postTelemetry(rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer>;
   /** Encodes what is to be posted next while an earlier post is on its way. Only ever saves time: nothing depends on it. */
   prepareTelemetry(rows: TelemetryRows): void;

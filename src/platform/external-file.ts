@@ -22,7 +22,7 @@ export interface ExternalFileSettings {
   readonly beginning?: FileBeginning;
 }
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 const SILENCE_MS = 60_000;
 const HOST = "the host of the file's own address";
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -50,7 +50,7 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
   try {
     let url = httpsUrl(address);
     let { beginning } = settings;
-    for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       const { origin, pathname, search } = url;
       const target = { origin, path: `${pathname}${search}`, method: 'GET' } as const;
       const response = await dispatcher.request({
@@ -74,7 +74,7 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
         throw new PlatformError('busy', `the file's own address answers ${response.statusCode}`, { status: response.statusCode });
       url = httpsUrl(new URL(location, url).href);
     }
-    throw new PlatformError('settings', `the file's own address redirects more than ${MOST_REDIRECTS} times`);
+    throw new PlatformError('settings', `the file's own address redirects more than ${MAX_REDIRECTS} times`);
   } catch (error) {
     await end();
     throw faultOf(error);
@@ -93,7 +93,7 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
   async function* read(body: Readable): AsyncGenerator<Uint8Array> {
     cancel();
     try {
-      yield* piecesOf(body, { clock, longestMs: silenceMs });
+      yield* piecesOf(body, { clock, maxMs: silenceMs });
     } catch (error) {
       throw faultOf(error);
     } finally {

@@ -18,7 +18,7 @@ export interface FirmwareRequestDeps extends ExchangeDeps {
 }
 
 /** Of an answer that is no file. */
-const LARGEST_FAULT = 64 * 1024;
+const MAX_FAULT = 64 * 1024;
 
 /**
  * Asks for the file or a chunk of it. A stream that nobody begins to read is ended as one that is silent.
@@ -46,7 +46,7 @@ export async function openFirmware(request: FirmwareRequest, deps: FirmwareReque
   );
   if (response.statusCode !== 200 || header(response, 'content-type')?.startsWith('text/html') === true) {
     try {
-      const { body, cut } = await readBody(response.body, LARGEST_FAULT);
+      const { body, cut } = await readBody(response.body, MAX_FAULT);
       expectValue(deps.judge(answerOf(response, body, cut)), 'downloading firmware');
       throw new PlatformError('bad-answer', `downloading firmware: status ${response.statusCode} brings no file`);
     } catch (error) {
@@ -66,7 +66,7 @@ export async function openFirmware(request: FirmwareRequest, deps: FirmwareReque
   async function* read(): AsyncGenerator<Uint8Array> {
     watched();
     try {
-      yield* piecesOf(response.body, { clock: deps.clock, longestMs: request.silenceMs });
+      yield* piecesOf(response.body, { clock: deps.clock, maxMs: request.silenceMs });
     } catch (error) {
       throw faultOf(error, deps, signal);
     } finally {

@@ -33,10 +33,10 @@ type Upload =
   | { readonly body?: undefined; readonly unsendable: readonly [UnsendableRow, ...UnsendableRow[]] };
 
 /** Answers to uploads are empty, or the text of a fault. */
-const LARGEST_UPLOAD_ANSWER = 64 * 1024;
+const MAX_UPLOAD_ANSWER = 64 * 1024;
 
 /** Servers refuse request lines past 8 KiB; with more keys than this everything is asked for. */
-const LONGEST_QUERY = 4096;
+const MAX_QUERY_LENGTH = 4096;
 
 export class HttpDeviceApi implements DeviceApi {
   readonly #calls: PlatformCalls;
@@ -62,13 +62,13 @@ export class HttpDeviceApi implements DeviceApi {
   }
 
   async postTelemetry(rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer> {
-    if (rows.keys.length === 0) return { kind: 'accepted' };
+    if (rows.keys.length === 0) return { kind: 'refused', status: 0, text: 'there is nothing in it' };
     const upload = this.#prepared?.rows === rows ? this.#prepared.upload : this.#encode(rows);
     this.#prepared = undefined;
     if (upload.unsendable !== undefined) return refusal(rows, upload.unsendable);
     const { body, renamed } = upload;
     try {
-      const verdict = await this.#calls.call('POST', 'telemetry', signal, { lane: 'upload', body, limitBytes: LARGEST_UPLOAD_ANSWER });
+      const verdict = await this.#calls.call('POST', 'telemetry', signal, { lane: 'upload', body, limitBytes: MAX_UPLOAD_ANSWER });
       const answer = uploadAnswer(verdict);
       if (answer.kind === 'accepted') this.#renamedEntries += renamed;
       return answer;
@@ -88,7 +88,7 @@ export class HttpDeviceApi implements DeviceApi {
       if (fault !== undefined) throw new PlatformError('refused', `attribute ${JSON.stringify(key.slice(0, 80))}: ${fault}`);
     }
     const body = this.#codec.encodeAttributes(attributes);
-    expectValue(await this.#calls.call('POST', 'attributes', signal, { body, limitBytes: LARGEST_UPLOAD_ANSWER }), 'sending attributes');
+    expectValue(await this.#calls.call('POST', 'attributes', signal, { body, limitBytes: MAX_UPLOAD_ANSWER }), 'sending attributes');
   }
 
   async getAttributes(
@@ -101,7 +101,7 @@ export class HttpDeviceApi implements DeviceApi {
     if (!all && asked.length === 0) return { client: {}, shared: {}, empty: true };
     const query = all ? '' : attributeQuery(clientKeys ?? [], sharedKeys ?? []);
     // The server splits lists at every comma; such keys, and lists that no request line holds, can only be had with all the others.
-    const plain = query.length <= LONGEST_QUERY && !asked.some((key) => key.includes(','));
+    const plain = query.length <= MAX_QUERY_LENGTH && !asked.some((key) => key.includes(','));
     const path = `attributes${plain ? query : ''}`;
     const wanted = all ? undefined : { clientKeys: clientKeys ?? [], sharedKeys: sharedKeys ?? [] };
     return await this.#calls.ask(path, (verdict) => attributeAnswer(expectValue(verdict, 'reading attributes'), wanted), signal);

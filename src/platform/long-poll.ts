@@ -26,10 +26,10 @@ export interface LongPollDeps<Message> {
 }
 
 /** The server cuts any request at 30 s; the spread keeps a thousand gateways from polling in step. */
-const SHORTEST_POLL_MS = 20_000;
+const MIN_POLL_MS = 20_000;
 /** Share of the poll's time. */
 const POLL_SPREAD = 0.25;
-const LONGEST_POLL_MS = 25_000;
+const MAX_POLL_MS = 25_000;
 /** The client itself ends a poll whose connection is silent 10 s after its time; this is for one that does not, after it has waited for its turn. */
 const DEAD_AFTER_MS = 30_000;
 /** A command that waits for the link to be noticed again waits this long at worst. */
@@ -37,13 +37,13 @@ const FAILURE_BACKOFF = { firstMs: 1_000, maxMs: 20_000 };
 /** A poll that stood this long before it failed had a connection: its end says nothing about the next one. */
 const STOOD_MS = 5_000;
 /** A refused token does not become good by asking often. */
-const UNAUTHORISED_AT_LEAST_MS = 60_000;
+const UNAUTHORISED_MIN_MS = 60_000;
 /** "Nothing yet" sooner than this was not a long poll. */
 const CUT_SHORT_BELOW_MS = 1_000;
 const IDLE_BACKOFF = { firstMs: 100, maxMs: 10_000 };
 /** Messages handled per second in the long run, and at once. */
-const MOST_PER_SECOND = 100;
-const MOST_AT_ONCE = 200;
+const MAX_PER_SECOND = 100;
+const MAX_AT_ONCE = 200;
 
 /** Polls until the signal aborts; never rejects. */
 export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: AbortSignal): Promise<void> {
@@ -61,8 +61,8 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
     const startedMs = clock.monotonicMs();
     if (failures.attempts + idling.attempts > 0) deps.onGap?.();
     try {
-      const shortestMs = deps.pollTimeoutMs ?? SHORTEST_POLL_MS;
-      const timeoutMs = Math.min(LONGEST_POLL_MS, Math.floor(shortestMs * (1 + POLL_SPREAD * clock.jitter())));
+      const shortestMs = deps.pollTimeoutMs ?? MIN_POLL_MS;
+      const timeoutMs = Math.min(MAX_POLL_MS, Math.floor(shortestMs * (1 + POLL_SPREAD * clock.jitter())));
       const message = await pollOnce(deps, timeoutMs, signal);
       const tookMs = clock.monotonicMs() - startedMs;
       if (message === undefined) {
@@ -87,7 +87,7 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
       const stoodMs = error instanceof PlatformError ? error.stoodMs : undefined;
       if ((stoodMs ?? clock.monotonicMs() - startedMs) >= STOOD_MS) failures.reset();
       if (failures.attempts === 0) log.warn({ kind: deps.kind, error: messageOf(error) }, 'the long poll failed');
-      const atLeastMs = hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_AT_LEAST_MS : askedDelayMs(error);
+      const atLeastMs = hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_MIN_MS : askedDelayMs(error);
       failedAtMs = clock.monotonicMs();
       await clock.sleep(failures.nextMs(atLeastMs), signal);
     }
@@ -110,10 +110,10 @@ async function pollOnce<Message>(deps: LongPollDeps<Message>, timeoutMs: number,
   }
 }
 
-/** A bucket that holds `MOST_AT_ONCE` messages and is refilled by `MOST_PER_SECOND`. */
+/** A bucket that holds `MAX_AT_ONCE` messages and is refilled by `MAX_PER_SECOND`. */
 class Throttle {
   readonly #clock: Clock;
-  #left = MOST_AT_ONCE;
+  #left = MAX_AT_ONCE;
   #atMs: number;
 
   constructor(clock: Clock) {
@@ -124,8 +124,8 @@ class Throttle {
   /** Takes one, and says how long to wait before the next. */
   delayMs(): number {
     const nowMs = this.#clock.monotonicMs();
-    this.#left = Math.min(MOST_AT_ONCE, this.#left + ((nowMs - this.#atMs) * MOST_PER_SECOND) / 1000) - 1;
+    this.#left = Math.min(MAX_AT_ONCE, this.#left + ((nowMs - this.#atMs) * MAX_PER_SECOND) / 1000) - 1;
     this.#atMs = nowMs;
-    return this.#left >= 0 ? 0 : (-this.#left * 1000) / MOST_PER_SECOND;
+    return this.#left >= 0 ? 0 : (-this.#left * 1000) / MAX_PER_SECOND;
   }
 }

@@ -26,9 +26,9 @@ export interface PayloadCodec {
 /** Deepest nesting that an answer may have. */
 export const DEEPEST_ANSWER = 32;
 /** Of an answer: a year of hours and more, in an attribute or in the params of a command. */
-export const MOST_ANSWER_VALUES = 20_000;
+export const MAX_ANSWER_VALUES = 20_000;
 
-const ANSWER_LIMITS = { depth: DEEPEST_ANSWER, values: MOST_ANSWER_VALUES };
+const ANSWER_LIMITS = { depth: DEEPEST_ANSWER, values: MAX_ANSWER_VALUES };
 
 const telemetryJson = new TelemetryJson();
 

@@ -67,7 +67,7 @@ const DOWNLOAD_SILENCE_MS = 60_000;
 const POLL_MARGIN_MS = 10_000;
 
 /** Nothing but attributes, an RPC's params or a fault's text ever comes back; a firmware file is streamed. */
-const LARGEST_ANSWER = 4 * 1024 * 1024;
+const MAX_ANSWER = 4 * 1024 * 1024;
 
 /** "Nothing happened": time-out, and a cut by the server's or a proxy's own limit (wire-facts.md, "Long polls"). */
 const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
@@ -148,7 +148,7 @@ export class PlatformCalls {
 
   async #exchange(method: 'GET' | 'POST', what: string, signal: AbortSignal, options: CallOptions): Promise<Verdict> {
     const { clock, codec, settings, onPlatformDate } = this.#deps;
-    const { lane = 'calls', body, limitBytes = LARGEST_ANSWER, deadlineMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS } = options;
+    const { lane = 'calls', body, limitBytes = MAX_ANSWER, deadlineMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS } = options;
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     const request = {
       ...{ lane, method, path: this.#path(what), contentType: codec.contentType, limitBytes },

@@ -57,7 +57,7 @@ const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_HEADER
 const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
 
 /** Longest part of an answer's text that is kept for people. */
-const LONGEST_TEXT = 300;
+const MAX_TEXT_LENGTH = 300;
 
 export class PlatformError extends AgentError {
   readonly status: number | undefined;
@@ -99,12 +99,12 @@ export function askedDelayMs(error: unknown): number {
 /** Text of others made fit for a log: no address, no secret, one line, cut. */
 export function safeText(text: string, secrets: readonly string[]): string {
   if (text === '') return text;
-  const safe = beginningWithoutSecrets(text, LONGEST_TEXT * 8, secretForms(secrets), '[token]')
+  const safe = beginningWithoutSecrets(text, MAX_TEXT_LENGTH * 8, secretForms(secrets), '[token]')
     .replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]*/gi, '[address]')
     .replace(/\/api\/v1\/[^\s/"'<>]+/g, '/api/v1/[token]')
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim();
-  return safe.length > LONGEST_TEXT ? `${safe.slice(0, LONGEST_TEXT)}…` : safe;
+  return safe.length > MAX_TEXT_LENGTH ? `${safe.slice(0, MAX_TEXT_LENGTH)}…` : safe;
 }
 
 /** The first of several failed attempts (one per address of a name). */

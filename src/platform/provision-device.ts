@@ -16,7 +16,7 @@ export interface ProvisionDeps {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
-const LARGEST_ANSWER = 64 * 1024;
+const MAX_ANSWER = 64 * 1024;
 
 /**
  * Sends one provisioning request over a connection of its own. After an error it is unknown whether the server made the device.
@@ -35,7 +35,7 @@ export async function provisionDevice(request: ProvisionRequest, deps: Provision
         body: jsonCodec.encode(payloadOf(request)),
         contentType: jsonCodec.contentType,
         deadlineMs: deps.settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-        limitBytes: LARGEST_ANSWER,
+        limitBytes: MAX_ANSWER,
       },
       { connections, clock: deps.clock, secrets: () => secrets },
       signal,

@@ -8,13 +8,13 @@ import { wireValue } from './wire-values.ts';
 
 const FIRST_CAPACITY = 4096;
 /** More than any piece that is written without asking for room: what opens a record with its time, or a number. */
-const LONGEST_PIECE = 64;
+const MAX_PIECE_LENGTH = 64;
 /** Keys come again and again; whoever makes them up as they go must not fill the memory. */
-const MOST_KNOWN_KEYS = 4096;
+const MAX_KNOWN_KEYS = 4096;
 /** A decimal of up to fifteen digits that gives back the very double is also its shortest spelling. */
 const TOO_MANY_DIGITS = 1e15;
 const POWERS_OF_TEN = [1, 10, 100, 1e3, 1e4, 1e5, 1e6];
-const MOST_PLACES = POWERS_OF_TEN.length - 1;
+const MAX_PLACES = POWERS_OF_TEN.length - 1;
 const TEN_TO_NINE = 1_000_000_000;
 
 const ZERO = 0x30;
@@ -49,7 +49,7 @@ export class TelemetryJson {
     for (let row = 0; row < keys.length; row += 1) {
       const key = keys[row] as string;
       const name = this.#nameOf(key);
-      this.#reserve(name.bytes.length + LONGEST_PIECE);
+      this.#reserve(name.bytes.length + MAX_PIECE_LENGTH);
       if (row > 0 && (ts === undefined || (ts[row] === ts[recordFrom] && fits(key, name.apart, keys, recordFrom, row)))) this.#byte(COMMA);
       else if (ts !== undefined) {
         if (row > 0) {
@@ -65,7 +65,7 @@ export class TelemetryJson {
       const value = values[row] as JsonValue;
       if (typeof value !== 'number' || !this.#number(value, name)) this.#text(wireValue(value));
     }
-    this.#reserve(LONGEST_PIECE);
+    this.#reserve(MAX_PIECE_LENGTH);
     this.#ascii(ts === undefined ? '}' : '}}');
     if (records > 1) this.#ascii(']');
     // A copy: the buffer is written again while this body is still on its way.
@@ -82,8 +82,8 @@ export class TelemetryJson {
     const size = Math.abs(value);
     if (!hasPlaces(size, name.places)) {
       let places = 0;
-      while (places <= MOST_PLACES && !hasPlaces(size, places)) places += 1;
-      if (places > MOST_PLACES) return false;
+      while (places <= MAX_PLACES && !hasPlaces(size, places)) places += 1;
+      if (places > MAX_PLACES) return false;
       name.places = places;
     }
     const power = POWERS_OF_TEN[name.places] as number;
@@ -122,7 +122,7 @@ export class TelemetryJson {
   #nameOf(key: string): Name {
     const known = this.#names.get(key);
     if (known !== undefined) return known;
-    if (this.#names.size >= MOST_KNOWN_KEYS) this.#names.clear();
+    if (this.#names.size >= MAX_KNOWN_KEYS) this.#names.clear();
     const name = { bytes: Buffer.from(`${JSON.stringify(key)}:`), apart: apartFrom(key), places: 0 };
     this.#names.set(key, name);
     return name;

@@ -33,7 +33,7 @@ const MIN_SIZE = 1e-15;
 /** What rounding to so many decimals may take from a number: half the last place of single precision, more than any sensor has. */
 const MAX_RELATIVE_ERROR = 2 ** -24;
 
-const LEAST_INT64 = -(2n ** 63n);
+const MIN_INT64 = -(2n ** 63n);
 const GREATEST_INT64 = 2n ** 63n - 1n;
 const TOO_GREAT = 2 ** 63;
 
@@ -103,7 +103,7 @@ export function isSentAsText(value: JsonValue): boolean {
 }
 
 export function fitsInt64(value: bigint): boolean {
-  return value >= LEAST_INT64 && value <= GREATEST_INT64;
+  return value >= MIN_INT64 && value <= GREATEST_INT64;
 }
 
 function wireNumber(value: number): string {

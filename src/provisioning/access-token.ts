@@ -7,7 +7,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** 190 bits; the platform's own form takes at most 32 characters. */
 const TOKEN_LENGTH = 32;
 /** The platform's column for credentials ids. */
-const LONGEST_TOKEN = 255;
+const MAX_TOKEN_LENGTH = 255;
 
 /** A new token that nobody can guess. */
 export function makeAccessToken(random: RandomBytes, length = TOKEN_LENGTH): string {
@@ -17,7 +17,7 @@ export function makeAccessToken(random: RandomBytes, length = TOKEN_LENGTH): str
 /** Whether a text can be an access token: printable, without spaces, not too long. */
 export function isAccessToken(text: string): boolean {
   // One or two dots would be taken for a step in the path.
-  return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text) && !/^\.{1,2}$/.test(text);
+  return text.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(text) && !/^\.{1,2}$/.test(text);
 }
 
 /** Names a token without telling it. */

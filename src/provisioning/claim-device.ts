@@ -6,8 +6,8 @@
 import { join } from 'node:path';
 import type { Clock } from '../host/clock.ts';
 import { readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
-import type { Files } from '../host/files.ts';
 import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
@@ -29,14 +29,11 @@ export interface OpenClaim {
   readonly alreadyOpen: boolean;
 }
 
-export interface ClaimDeps {
+export interface ClaimDeps extends Pick<HostMachine, 'clock' | 'files' | 'randomBytes'> {
   readonly deviceApi: Pick<DeviceApi, 'claim'>;
   readonly stateFolder: string;
   readonly deviceName?: string;
-  readonly clock: Clock;
   readonly hide: (secret: string) => void;
-  readonly files: Files;
-  readonly randomBytes: RandomBytes;
 }
 
 /** No 0, O, 1, I, L: it may be read out over a telephone. */
@@ -91,6 +88,16 @@ export function makeClaimSecret(random: RandomBytes): string {
 /** What the QR code says: the two things a claim form asks for. */
 export function claimText(claim: Pick<OpenClaim, 'deviceName' | 'secretKey'>): string {
   return stringifyJson({ ...(claim.deviceName === undefined ? {} : { deviceName: claim.deviceName }), secretKey: claim.secretKey });
+}
+
+/** The open claim as a page shows it, with its QR code as rows of light and dark; undefined while there is none, or none can be read. */
+export async function shownClaim(deps: Parameters<typeof openClaim>[0] & { readonly deviceName: string }): Promise<JsonObject | undefined> {
+  const open = await openClaim(deps).catch(() => undefined);
+  if (open === undefined) return undefined;
+  const claim = { ...open, ...(deps.deviceName === '' ? {} : { deviceName: deps.deviceName }) };
+  const { encode } = await import('uqr');
+  const { data } = encode(claimText(claim), { ecc: 'M', border: 2 });
+  return { ...claim, code: data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join('')) };
 }
 
 /** The claim of an earlier call that has not expired yet; nonsense counts as none. @throws AgentError `host/read-failed`. */

@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path';
 import { AgentError, hasCode, messageOf, systemCode } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
 import { PRIVATE_MODE, readWhole, removeDurably, setAside } from '../host/durable-file.ts';
 import { type Files, isLost, undefinedWhenMissing } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
-import type { Alerts } from './alerts.ts';
 import { type CredentialsState, parseCredentials } from './credentials-record.ts';
 
 export interface CredentialsFilesDeps {

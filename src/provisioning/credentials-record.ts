@@ -1,9 +1,9 @@
 /** What the credentials file holds, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
 import { AgentError } from '../errors.ts';
-import { LARGEST_SMALL_FILE_BYTES } from '../host/durable-file.ts';
+import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
-import { misfitOf, type ValueShape } from '../host/value-shape.ts';
+import { isJsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
 
 /** `configured`: belongs to the access token of the configuration file. `own`: provisioned or imported. */
 export type CredentialsPlace = 'own' | 'configured';
@@ -50,14 +50,14 @@ export interface CredentialsState {
 }
 
 /** Each is a question to the platform when the present one is refused. */
-const MOST_EARLIER_TOKENS = 8;
-const MOST_FORMERLY_CONFIGURED = 4;
+const MAX_EARLIER_TOKENS = 8;
+const MAX_FORMERLY_CONFIGURED = 4;
 const FORMAT = 'turnstone/credentials';
 const VERSION = 1;
 
 /** Of a token or a provisioning secret. */
-export const LONGEST_SECRET = 255;
-const TOKEN: ValueShape = { type: 'string', minLength: 1, maxLength: LONGEST_SECRET };
+export const MAX_SECRET_LENGTH = 255;
+const TOKEN: ValueShape = { type: 'string', minLength: 1, maxLength: MAX_SECRET_LENGTH };
 const BOARD: ValueShape = {
   type: 'object',
   properties: {
@@ -100,7 +100,7 @@ const STATE: ValueShape = {
 /** The field for tokens that may still be right: newest first, each once, the present one not among them, a bounded number. */
 export function earlierTokens(present: string, tokens: readonly (string | undefined)[]): Pick<CredentialsRecord, 'previousTokens'> {
   const others = new Set(tokens.filter((token) => token !== undefined && token !== present));
-  const previousTokens = [...others].filter((token) => token !== undefined).slice(0, MOST_EARLIER_TOKENS);
+  const previousTokens = [...others].filter((token) => token !== undefined).slice(0, MAX_EARLIER_TOKENS);
   return previousTokens.length === 0 ? {} : { previousTokens };
 }
 
@@ -123,14 +123,14 @@ export function withRecord(state: CredentialsState, place: CredentialsPlace, rec
     return { ...state, [place]: record };
   }
   const known = formerlyConfigured.find(({ configuredToken }) => configuredToken === record.configuredToken);
-  const former = [configured, ...formerlyConfigured.filter((other) => other !== known)].slice(0, MOST_FORMERLY_CONFIGURED);
+  const former = [configured, ...formerlyConfigured.filter((other) => other !== known)].slice(0, MAX_FORMERLY_CONFIGURED);
   return { ...state, configured: known ?? record, formerlyConfigured: former };
 }
 
 /** The text of the file. What the next start could not read would cost the device its identity. @throws AgentError `provisioning/unreadable` (drop). */
 export function formatCredentials(state: CredentialsState): string {
-  const text = `${stringifyJson({ format: FORMAT, version: VERSION, state: state as unknown as JsonObject })}\n`;
-  if (Buffer.byteLength(text) <= LARGEST_SMALL_FILE_BYTES && isReadable(text)) return text;
+  const text = `${stringifyJson({ format: FORMAT, version: VERSION, state })}\n`;
+  if (Buffer.byteLength(text) <= MAX_SMALL_FILE_BYTES && isReadable(text)) return text;
   throw new AgentError('provisioning/unreadable', 'the credentials cannot be kept like this: they could not be read again', {
     recovery: 'drop',
   });
@@ -149,9 +149,13 @@ export function parseCredentials(text: string): CredentialsState {
     });
   }
   const { state } = json;
-  // The misfit quotes the value, which may be a token.
-  if (json.version !== VERSION || state === undefined || misfitOf(STATE, state, 'state') !== undefined) throw corrupt('a field is wrong');
-  return state as unknown as CredentialsState;
+  if (json.version !== VERSION || !isState(state)) throw corrupt('a field is wrong');
+  return state;
+}
+
+/** Not told what is wrong: the mismatch quotes the value, which may be a token. */
+function isState(state: unknown): state is CredentialsState {
+  return isJsonObject(state) && mismatchOf(STATE, state, 'state') === undefined;
 }
 
 function isReadable(text: string): boolean {

@@ -5,12 +5,11 @@
  */
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
+import type { Alerts } from '../host/alert-list.ts';
 import { writeDurably } from '../host/durable-file.ts';
-import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
-import type { Alerts } from './alerts.ts';
 import { CREDENTIALS_FILES, mayBeLost, readCredentialsFiles, removeAsides, setUnreadAside } from './credentials-files.ts';
 import {
   type CredentialsPlace,
@@ -22,14 +21,12 @@ import {
   withRecord,
 } from './credentials-record.ts';
 
-export interface CredentialsStoreDeps {
+export interface CredentialsStoreDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly stateFolder: string;
   readonly log: Log;
   readonly alerts: Alerts;
   /** Told every secret that is read or saved, before anything else happens to it. */
   readonly hide: (secret: string) => void;
-  readonly files: Files;
-  readonly clock: Clock;
 }
 
 const TWIN_ALERT = 'credentials-not-kept';

@@ -3,7 +3,7 @@ import { AgentError } from '../errors.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 
 /** The platform keeps names of up to 255 characters. */
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 
 /**
  * Fills `{serial}`, `{mac}`, `{machineId}` and `{hostname}` in; of `{serial|mac}` the first that this board has.
@@ -30,7 +30,7 @@ export function deviceNameOf(template: string, identity: BoardIdentity): string 
     })
     .trim();
   if (name === '') throw nameFault('it is empty');
-  if (name.length > LONGEST_NAME) throw nameFault(`it has ${name.length} characters, at most ${LONGEST_NAME} are taken`);
+  if (name.length > MAX_NAME_LENGTH) throw nameFault(`it has ${name.length} characters, at most ${MAX_NAME_LENGTH} are taken`);
   return name;
 }
 

@@ -7,12 +7,12 @@
  * At every instant the token that the platform accepts is on disk, so a rotation can be cut short anywhere.
  */
 import { AgentError } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { SharedWork } from '../host/shared-work.ts';
 import { isAccessToken } from './access-token.ts';
-import type { Alerts } from './alerts.ts';
 import { type CredentialsPlace, type CredentialsRecord, earlierTokens } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 

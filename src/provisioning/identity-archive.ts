@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from 'no
 import { AgentError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
-import { misfitOf, type ValueShape } from '../host/value-shape.ts';
+import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
 import type { CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
 
 export interface PortableIdentity {
@@ -22,13 +22,13 @@ const VERSION = 1;
 /** 32 MB and about a tenth of a second on a desktop; a board of a few watts takes a second. */
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1 };
 /** What a file may ask for: it comes from outside. */
-const MOST_SCRYPT_MEMORY = 128 * 1024 * 1024;
+const MAX_SCRYPT_MEMORY = 128 * 1024 * 1024;
 const KEY_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 /** Below it a passphrase is guessed sooner than the token. */
-const SHORTEST_PASSPHRASE = 10;
+const MIN_PASSPHRASE_LENGTH = 10;
 
 const BASE64: ValueShape = { type: 'string', pattern: '^[A-Za-z0-9+/]+=*$', maxLength: 65_536 };
 const ARCHIVE: ValueShape = {
@@ -55,10 +55,10 @@ const ARCHIVE: ValueShape = {
 
 /** @throws AgentError `provisioning/weak-passphrase` (drop). */
 export async function exportIdentity(identity: PortableIdentity, passphrase: string, randomBytes: RandomBytes): Promise<string> {
-  if (passphrase.length < SHORTEST_PASSPHRASE) {
+  if (passphrase.length < MIN_PASSPHRASE_LENGTH) {
     throw fault(
       'weak-passphrase',
-      `a passphrase of at least ${SHORTEST_PASSPHRASE} characters is needed: whoever opens the file is this device`,
+      `a passphrase of at least ${MIN_PASSPHRASE_LENGTH} characters is needed: whoever opens the file is this device`,
     );
   }
   const salt = randomBytes(16);
@@ -66,7 +66,7 @@ export async function exportIdentity(identity: PortableIdentity, passphrase: str
   const header = { format: FORMAT, version: VERSION, scrypt: SCRYPT, salt: salt.toString('base64'), iv: iv.toString('base64') };
   const cipher = createCipheriv(CIPHER, await keyOf(passphrase, salt, SCRYPT), iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.from(stringifyJson(header)));
-  const content = Buffer.concat([cipher.update(stringifyJson(identity as unknown as JsonValue), 'utf8'), cipher.final()]);
+  const content = Buffer.concat([cipher.update(stringifyJson(identity), 'utf8'), cipher.final()]);
   return `${stringifyJson({ ...header, tag: cipher.getAuthTag().toString('base64'), content: content.toString('base64') })}\n`;
 }
 
@@ -74,13 +74,13 @@ export async function exportIdentity(identity: PortableIdentity, passphrase: str
 export async function importIdentity(text: string, passphrase: string): Promise<PortableIdentity> {
   const archive = parsedArchive(text);
   const { tag, content, ...header } = archive;
-  const params = header.scrypt as unknown as typeof SCRYPT;
-  const key = await keyOf(passphrase, bytesOf(header.salt), params);
+  const key = await keyOf(passphrase, bytesOf(header.salt), scryptOf(archive));
   try {
     const decipher = createDecipheriv(CIPHER, key, bytesOf(header.iv), { authTagLength: TAG_BYTES });
     decipher.setAAD(Buffer.from(stringifyJson(header)));
     decipher.setAuthTag(bytesOf(tag));
     const plain = Buffer.concat([decipher.update(bytesOf(content)), decipher.final()]).toString('utf8');
+    // Its tag says that it is what was exported.
     return parseJson(plain) as unknown as PortableIdentity;
   } catch {
     // Without cause: whatever was deciphered is nobody's business.
@@ -98,15 +98,21 @@ function parsedArchive(text: string): JsonObject {
   if (!isJsonObject(json)) throw fault('not-an-identity', 'this is no identity file');
   if (json.format === FORMAT && typeof json.version === 'number' && json.version > VERSION)
     throw fault('not-an-identity', `this identity file was written by a later release (format version ${json.version})`);
-  const misfit = misfitOf(ARCHIVE, json, 'file');
-  if (misfit !== undefined) throw fault('not-an-identity', `this is no identity file: ${misfit}`);
-  const { N, r } = json.scrypt as unknown as typeof SCRYPT;
-  if (128 * N * r > MOST_SCRYPT_MEMORY) throw fault('not-an-identity', 'this identity file asks for more memory than a board has to spare');
+  const mismatch = mismatchOf(ARCHIVE, json, 'file');
+  if (mismatch !== undefined) throw fault('not-an-identity', `this is no identity file: ${mismatch}`);
+  const { N, r } = scryptOf(json);
+  if (128 * N * r > MAX_SCRYPT_MEMORY) throw fault('not-an-identity', 'this identity file asks for more memory than a board has to spare');
   return json;
 }
 
+/** Of an archive whose shape was looked at. */
+function scryptOf({ scrypt: given }: JsonObject): typeof SCRYPT {
+  const { N, r, p } = isJsonObject(given) ? given : {};
+  return { N: Number(N), r: Number(r), p: Number(p) };
+}
+
 function keyOf(passphrase: string, salt: Buffer, params: typeof SCRYPT): Promise<Buffer> {
-  const options: ScryptOptions = { ...params, maxmem: MOST_SCRYPT_MEMORY + 1024 * 1024 };
+  const options: ScryptOptions = { ...params, maxmem: MAX_SCRYPT_MEMORY + 1024 * 1024 };
   return new Promise((resolve, reject) => {
     scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, options, (error, key) => {
       if (error === null) resolve(key);

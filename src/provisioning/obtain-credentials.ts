@@ -2,6 +2,7 @@
  * Who this device is, at start: the configured access token if there is one (and what it was rotated to since), else the kept credentials,
  * else provisioning. Notices a card that was copied or moved: the same credentials on another board.
  */
+import type { AgentConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { fingerprintOf } from './access-token.ts';
@@ -21,6 +22,17 @@ export interface CredentialsSettings {
     /** What to do with another board's credentials: `continue` and `hold` alert, `reprovision` makes a device of its own, see `leaveOtherBoard`. Default `continue`. */
     readonly onOtherBoard?: 'continue' | 'hold' | 'reprovision';
   };
+}
+
+export function credentialsSettings({ platform, provisioning }: AgentConfig): CredentialsSettings {
+  const accessToken = platform.accessToken === undefined ? {} : { accessToken: platform.accessToken.reveal() };
+  if (provisioning === undefined) return accessToken;
+  const { deviceName, deviceKey, deviceSecret, onUnauthorised, onOtherBoard } = provisioning;
+  const secret =
+    deviceKey === undefined || deviceSecret === undefined
+      ? {}
+      : { secret: { deviceKey: deviceKey.reveal(), deviceSecret: deviceSecret.reveal() } };
+  return { ...accessToken, provisioning: { deviceName, onUnauthorised, onOtherBoard, ...secret } };
 }
 
 export interface ObtainCredentialsDeps extends Omit<ProvisioningDeps, 'deviceName' | 'secrets'> {

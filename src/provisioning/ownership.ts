@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { AgentError, messageOf } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { allMacs, type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
@@ -13,7 +14,6 @@ import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import type { Alerts } from './alerts.ts';
 import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 

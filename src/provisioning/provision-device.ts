@@ -11,14 +11,13 @@
  */
 
 import { AgentError, hasCode, messageOf } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
-import type { Clock } from '../host/clock.ts';
 import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
 import type { Log } from '../host/log.ts';
-import type { RandomBytes } from '../host/random.ts';
+import type { HostMachine } from '../host/machine.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../platform/device-api.ts';
 import { isAccessToken, makeAccessToken } from './access-token.ts';
-import type { Alerts } from './alerts.ts';
 import { type CredentialsRecord, earlierTokens, type ProvisionSecret } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 import { askPlatform, type Outcome } from './provisioning-outcome.ts';
@@ -26,12 +25,11 @@ import { askPlatform, type Outcome } from './provisioning-outcome.ts';
 /** Where a kill can come in between; each is announced before the next begins. */
 export type ProvisioningStep = 'token-made' | 'token-synced' | 'asking' | 'answered' | 'own-token-works' | 'credentials-synced';
 
-export interface ProvisioningDeps {
+export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
   readonly store: CredentialsStore;
   readonly provision: (request: ProvisionRequest, signal: AbortSignal) => Promise<ProvisionAnswer>;
   /** Whether the platform knows a token; false only on its own word (401). @throws PlatformError when it cannot be asked. */
   readonly tokenWorks: (token: string, signal: AbortSignal) => Promise<boolean>;
-  readonly clock: Clock;
   readonly log: Log;
   readonly alerts: Alerts;
   readonly hide: (secret: string) => void;
@@ -39,7 +37,6 @@ export interface ProvisioningDeps {
   readonly deviceName: string;
   /** Tried in this order; the next one only on NOT_FOUND. */
   readonly secrets: readonly ProvisionSecret[];
-  readonly randomBytes: RandomBytes;
   readonly onStep?: (step: ProvisioningStep) => void;
 }
 

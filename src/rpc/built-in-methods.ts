@@ -1,82 +1,38 @@
-/** The methods every agent has, as data: what they are called, what they take, and which part of the agent does the work. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import type { ValueShape } from '../host/value-shape.ts';
-import type { Reading } from '../sensors/sensor.ts';
-import type { RpcMethod } from './rpc-method.ts';
+/** The methods that every agent has: what the rooms declare, joined to what it works on. */
+import { ACTUATOR_METHODS } from '../actuators/rpc-methods.ts';
+import { SETTING_METHODS } from '../config/rpc-methods.ts';
+import { RESTART_METHODS } from '../firmware/rpc-methods.ts';
+import { OUTBOX_METHODS } from '../outbox/rpc-methods.ts';
+import { CREDENTIAL_METHODS } from '../provisioning/rpc-methods.ts';
+import { SENSOR_METHODS } from '../sensors/rpc-methods.ts';
+import { STATUS_METHODS } from '../status/rpc-methods.ts';
+import { type MethodsOn, methodsOn, type RpcMethod } from './rpc-method.ts';
+import { TABLE_METHODS } from './rpc-methods.ts';
 
-/** What the agent hands across; each returns what the reply shows. */
-export interface BuiltInWork {
-  readonly getStatus: (signal: AbortSignal) => Promise<JsonObject> | JsonObject;
-  /** @throws AgentError when there is no such sensor, or it does not answer. */
-  readonly readSensor: (name: string, signal: AbortSignal) => Promise<readonly Reading[]>;
-  readonly outboxStatus: (signal: AbortSignal) => Promise<JsonObject> | JsonObject;
-  readonly setLogLevel: (level: string) => void;
-  /** Begins an orderly end of the process, which systemd starts again. */
-  readonly restart: () => void;
-  readonly reboot: () => void;
-  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject> | JsonObject;
-}
+const ROOMS = {
+  status: STATUS_METHODS,
+  sensors: SENSOR_METHODS,
+  outbox: OUTBOX_METHODS,
+  settings: SETTING_METHODS,
+  restarts: RESTART_METHODS,
+  actuators: ACTUATOR_METHODS,
+  credentials: CREDENTIAL_METHODS,
+};
 
-const NOTHING: ValueShape = { description: 'nothing' };
-const READ_DEADLINE_MS = 8_000;
+/** What each room's methods work on. */
+export type MethodParts = { readonly [Room in keyof typeof ROOMS]: (typeof ROOMS)[Room] extends MethodsOn<infer Part> ? Part : never };
 
-export function builtInMethods(work: BuiltInWork): readonly RpcMethod[] {
+/** Their names; the method table adds its own. */
+export const BUILT_IN_METHODS: readonly string[] = [...Object.values(ROOMS), TABLE_METHODS].flatMap((methods) => Object.keys(methods));
+
+export function builtInMethods(parts: MethodParts): readonly RpcMethod[] {
   return [
-    {
-      ...read('getStatus', 'How the agent is: version, uptime, links, counts.'),
-      run: (_params, { signal }) => work.getStatus(signal),
-    },
-    {
-      ...read('readSensor', 'Reads a sensor once, now.'),
-      params: {
-        type: 'object',
-        properties: { name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' } },
-        required: ['name'],
-        additionalProperties: false,
-      },
-      run: async (params, { signal }) => readingsAsJson(await work.readSensor(textOf(params, 'name'), signal)),
-    },
-    {
-      ...read('outboxStatus', 'What waits to be sent, and how much room is left.'),
-      run: (_params, { signal }) => work.outboxStatus(signal),
-    },
-    {
-      ...read('diagnose', 'What a technician would look at first: faults, versions, disks, clock, buses.'),
-      run: (_params, { signal }) => work.diagnose(signal),
-    },
-    {
-      ...read('setLogLevel', 'Sets how much is logged until the next restart.'),
-      effect: 'set',
-      params: {
-        type: 'object',
-        properties: { level: { type: 'string', enum: ['debug', 'info', 'warn', 'error'] } },
-        required: ['level'],
-        additionalProperties: false,
-      },
-      run: (params) => {
-        work.setLogLevel(textOf(params, 'level'));
-        return { level: textOf(params, 'level') };
-      },
-    },
-    { ...endOfProcess('restart', 'Restarts the agent once the reply is sent.'), afterReply: work.restart },
-    { ...endOfProcess('reboot', 'Reboots the machine once the reply is sent.'), afterReply: work.reboot },
+    ...methodsOn(ROOMS.status, parts.status),
+    ...methodsOn(ROOMS.sensors, parts.sensors),
+    ...methodsOn(ROOMS.outbox, parts.outbox),
+    ...methodsOn(ROOMS.settings, parts.settings),
+    ...methodsOn(ROOMS.restarts, parts.restarts),
+    ...methodsOn(ROOMS.actuators, parts.actuators),
+    ...methodsOn(ROOMS.credentials, parts.credentials),
   ];
-}
-
-function read(name: string, description: string): Omit<RpcMethod, 'run'> {
-  return { name, description, params: NOTHING, effect: 'read', moves: false, deadlineMs: READ_DEADLINE_MS };
-}
-
-/** Safe states move on the way down and up, so lockout holds these back too. */
-function endOfProcess(name: string, description: string): RpcMethod {
-  return { name, description, params: NOTHING, effect: 'move', moves: true, deadlineMs: READ_DEADLINE_MS, run: () => ({ accepted: true }) };
-}
-
-/** Readings as replies show them. */
-export function readingsAsJson(readings: readonly Reading[]): JsonValue {
-  return readings.map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
-}
-
-function textOf(params: JsonValue, key: string): string {
-  return isJsonObject(params) && Object.hasOwn(params, key) ? String(params[key]) : '';
 }

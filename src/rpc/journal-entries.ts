@@ -33,8 +33,8 @@ export interface HandOut {
 export type Recollection = { readonly verdict: 'new' } | { readonly verdict: 'same' | 'undecidable'; readonly earlier: JournalEntry };
 
 /** More than a platform can hand out within `SAME_WITHIN_MS` at the loop's own rate limit. */
-const MOST_ENTRIES = 4096;
-const MOST_BYTES = 3 * 1024 * 1024;
+const MAX_ENTRIES = 4096;
+const MAX_BYTES = 3 * 1024 * 1024;
 /** Of an entry, beside its texts: objects, numbers, its place in the map. */
 const BYTES_BESIDE = 400;
 const SWEEP_EVERY_MS = 1_000;
@@ -174,7 +174,7 @@ export class JournalEntries {
   }
 
   #makeRoom(bytes: number, nowMs: number): boolean {
-    const isRoom = (): boolean => this.#remembered.size < MOST_ENTRIES && this.#bytes + bytes <= MOST_BYTES;
+    const isRoom = (): boolean => this.#remembered.size < MAX_ENTRIES && this.#bytes + bytes <= MAX_BYTES;
     const isQuiet = (entry: JournalEntry): boolean => quietMs(entry, nowMs) >= SAME_WITHIN_MS;
     const inTurn: readonly ((entry: JournalEntry) => boolean)[] = [
       ({ effect }) => effect === 'read',

@@ -32,7 +32,7 @@ const MAGIC = Buffer.from('TSRJ', 'latin1');
 const VERSION = 1;
 const HEADER_BYTES = 16;
 /** A stored reply has at most 64 KiB (the platform's limit); JSON of a record adds little. */
-const LARGEST_PAYLOAD_BYTES = 192 * 1024;
+const MAX_PAYLOAD_BYTES = 192 * 1024;
 const KINDS: readonly FrameKind[] = ['head', 'intent', 'reply', 'answered', 'entry'];
 
 export function encodeFrame(frame: Frame): Buffer {
@@ -71,7 +71,7 @@ function endOfFrame(bytes: Buffer, at: number): number | undefined {
   if (at + HEADER_BYTES > bytes.length) return undefined;
   const length = bytes.readUInt32LE(at + 8);
   const end = at + HEADER_BYTES + length;
-  if (length > LARGEST_PAYLOAD_BYTES || end > bytes.length) return undefined;
+  if (length > MAX_PAYLOAD_BYTES || end > bytes.length) return undefined;
   return sumOf(bytes.subarray(at, end)) === bytes.readUInt32LE(at + 12) ? end : undefined;
 }
 

@@ -14,7 +14,7 @@ export interface JournalReadingDeps {
 }
 
 /** How long an earlier boot lasted, where less is known: so that no number of short boots makes an entry last for ever. */
-const LEAST_BOOT_MS = 5 * 60_000;
+const MIN_BOOT_MS = 5 * 60_000;
 
 /** The frame at the head of a file, and at its end when it is left in good order: it says how long the boot has lasted. */
 export function headFrame(clock: Clock): Frame {
@@ -70,7 +70,7 @@ function bootsLasted(frames: readonly Frame[]): ReadonlyMap<string, number> {
 
 function inThisBoot(entry: JournalEntry, bootId: string, lastedMs: number): JournalEntry {
   if (entry.bootId === bootId) return entry;
-  const beforeMs = Math.max(lastedMs, LEAST_BOOT_MS);
+  const beforeMs = Math.max(lastedMs, MIN_BOOT_MS);
   const { seenAtMs, answeredAtMs } = entry;
   return {
     ...{ ...entry, bootId, seenAtMs: seenAtMs - beforeMs },

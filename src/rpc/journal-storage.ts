@@ -19,7 +19,7 @@ export interface JournalStorage {
 }
 
 /** A journal larger than this is not ours: compaction keeps it far below. */
-const LARGEST_FILE_BYTES = 32 * 1024 * 1024;
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
 
 export class JournalFile implements JournalStorage {
   readonly #files: Files;
@@ -32,7 +32,7 @@ export class JournalFile implements JournalStorage {
   }
 
   read(): Promise<Buffer | undefined> {
-    return readWhole(this.#files, this.#path, { limitBytes: LARGEST_FILE_BYTES });
+    return readWhole(this.#files, this.#path, { limitBytes: MAX_FILE_BYTES });
   }
 
   async setAside(): Promise<void> {

@@ -27,7 +27,7 @@ interface Waiting {
 }
 
 /** What waits for a storage that is slow or hangs; more is written with the whole file, which says what it says. */
-const MOST_WAITING_BYTES = 256 * 1024;
+const MAX_WAITING_BYTES = 256 * 1024;
 
 export class JournalWriter {
   readonly #deps: JournalWriterDeps;
@@ -63,7 +63,7 @@ export class JournalWriter {
 
   #queue(bytes: Buffer, sync: boolean): Promise<void> {
     const last = this.#waiting.at(-1);
-    if (last !== undefined && this.#waitingBytes >= MOST_WAITING_BYTES) {
+    if (last !== undefined && this.#waitingBytes >= MAX_WAITING_BYTES) {
       this.#rewrite = true;
       last.sync ||= sync;
       // Whoever needs no sync is not to wait in their thousands.

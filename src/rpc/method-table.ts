@@ -2,13 +2,14 @@
 import { AgentError, type ErrorCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import { misfitOf, shapeAsJson } from '../host/value-shape.ts';
-import type { MethodLeave, RpcMethod } from './rpc-method.ts';
+import { mismatchOf, shapeAsJson } from '../host/value-shape.ts';
+import { type MethodPermission, methodsOn, type RpcMethod } from './rpc-method.ts';
+import { TABLE_METHODS } from './rpc-methods.ts';
 
 export interface MethodTableDeps {
   readonly clock: Clock;
   readonly methods: readonly RpcMethod[];
-  readonly leaves: Readonly<Record<string, MethodLeave>>;
+  readonly leaves: Readonly<Record<string, MethodPermission>>;
   /** Whether someone works on the machine: nothing that moves may be started from afar. */
   readonly locked: () => boolean;
 }
@@ -24,7 +25,7 @@ export class MethodTable {
   constructor(deps: MethodTableDeps) {
     this.#deps = deps;
     const methods = new Map<string, RpcMethod>();
-    for (const method of [...deps.methods, this.#listMethods()]) {
+    for (const method of [...deps.methods, ...methodsOn(TABLE_METHODS, { list: () => this.#list() })]) {
       if (methods.has(method.name))
         throw new AgentError('rpc/method-twice', `the RPC method ${method.name} is there twice`, { recovery: 'stop' });
       methods.set(method.name, method);
@@ -36,16 +37,16 @@ export class MethodTable {
   admit(name: string, params: JsonValue): RpcMethod {
     const method = this.#methods.get(name);
     if (method === undefined) throw refused('rpc/unknown-method', `there is no method ${name.slice(0, 100)}; listMethods names them`);
-    const leave = this.#leave(name);
-    if (leave.enabled === false) throw refused('rpc/disabled', `${name} is switched off in the configuration`);
-    const misfit = misfitOf(method.params, params, 'params');
-    if (misfit !== undefined) throw refused('rpc/bad-params', misfit);
-    const notAllowed = leave.allowed === undefined ? undefined : misfitOf(leave.allowed, params, 'params');
+    const permission = this.#permission(name);
+    if (permission.enabled === false) throw refused('rpc/disabled', `${name} is switched off in the configuration`);
+    const mismatch = mismatchOf(method.params, params, 'params');
+    if (mismatch !== undefined) throw refused('rpc/bad-params', mismatch);
+    const notAllowed = permission.allowed === undefined ? undefined : mismatchOf(permission.allowed, params, 'params');
     if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
     const moves = typeof method.moves === 'function' ? method.moves(params) : method.moves;
     if (moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');
-    this.#countCall(name, leave.mostPerMinute);
-    return { ...method, moves, deadlineMs: leave.deadlineMs ?? method.deadlineMs };
+    this.#countCall(name, permission.mostPerMinute);
+    return { ...method, moves, deadlineMs: permission.deadlineMs ?? method.deadlineMs };
   }
 
   /** The method alone, for what happened before. */
@@ -62,25 +63,18 @@ export class MethodTable {
     recent.push(nowMs);
   }
 
-  #leave(name: string): MethodLeave {
+  #permission(name: string): MethodPermission {
     return Object.hasOwn(this.#deps.leaves, name) ? (this.#deps.leaves[name] ?? {}) : {};
   }
 
-  #listMethods(): RpcMethod {
-    return {
-      name: 'listMethods',
-      description: 'What can be called here, with the shape of params and what of it is allowed.',
-      params: {},
-      effect: 'read',
-      moves: false,
-      deadlineMs: 1_000,
-      run: () =>
-        [...this.#methods.values()].filter(({ name }) => this.#leave(name).enabled !== false).map((method) => this.#describe(method)),
-    };
+  #list(): JsonValue {
+    return [...this.#methods.values()]
+      .filter(({ name }) => this.#permission(name).enabled !== false)
+      .map((method) => this.#describe(method));
   }
 
   #describe(method: RpcMethod): JsonObject {
-    const { allowed, mostPerMinute, deadlineMs } = this.#leave(method.name);
+    const { allowed, mostPerMinute, deadlineMs } = this.#permission(method.name);
     return {
       name: method.name,
       description: method.description,

@@ -25,7 +25,7 @@ const MAY_BE_A_REPEAT =
   'the same command came before, and whether this repeats it cannot be told: nothing was moved now; see how things stand, and send it again';
 
 /** Of all that is under way, when something more is to be set in motion; what switches off, or only asks, comes on top. */
-const MOST_UNDER_WAY = 16;
+const MAX_UNDER_WAY = 16;
 
 /** The moments at which a test may end the process. */
 export type Checkpoint = 'before-intent' | 'after-intent' | 'after-movement' | 'after-reply';
@@ -103,8 +103,8 @@ export class RpcExecutor {
     try {
       const method = this.#deps.methods.admit(request.method, request.params);
       // The request itself is not yet one of them.
-      if (method.moves === true && this.#running.size >= MOST_UNDER_WAY)
-        throw new AgentError('rpc/too-many', `${MOST_UNDER_WAY} others are under way`, { recovery: 'drop' });
+      if (method.moves === true && this.#running.size >= MAX_UNDER_WAY)
+        throw new AgentError('rpc/too-many', `${MAX_UNDER_WAY} others are under way`, { recovery: 'drop' });
       const own = typeof method.effect === 'function' ? method.effect(request.params) : method.effect;
       // What its gates refuse has moved nothing.
       const note = method.prepare?.(request.params);

@@ -27,7 +27,7 @@ const STALLED_AFTER_MS = 1_000;
 /** The file is written anew, with what is not past, after this much was added. */
 const COMPACT_ABOVE_BYTES = 512 * 1024;
 /** Larger replies of reads are not kept: a repeat reads again. */
-const LARGEST_KEPT_READ_CHARACTERS = 4096;
+const MAX_KEPT_READ_CHARACTERS = 4096;
 /** Of a method's name: it is for a person who reads the file. */
 const KEPT_NAME_CHARACTERS = 100;
 /** A file that could not be read is tried again no sooner than this. */
@@ -130,7 +130,7 @@ export class RpcJournal {
     const entry = this.#newEntry(request, effect, { reply });
     const handOut = this.#underWay.get(entry.key);
     this.#underWay.delete(entry.key);
-    if (effect === 'read' && stringifyJson(reply).length > LARGEST_KEPT_READ_CHARACTERS) return;
+    if (effect === 'read' && stringifyJson(reply).length > MAX_KEPT_READ_CHARACTERS) return;
     if (this.#entries.put(entry, this.#deps.clock.monotonicMs(), handOut?.turn) && effect !== 'read')
       this.#writeLater({ kind: 'reply', payload: entryToJson(this.#entries.get(entry.key) ?? entry) });
   }

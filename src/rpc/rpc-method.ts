@@ -1,5 +1,5 @@
 /** What a method is: a row of the method table. Built-in and declared methods are both made of these. */
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import type { Effect } from './same-command.ts';
 
@@ -32,12 +32,37 @@ export interface MethodCall {
   readonly signal: AbortSignal;
 }
 
-/** A method's leave, from the configuration. */
-export interface MethodLeave {
+/** A method's permission, from the configuration. */
+export interface MethodPermission {
   /** Default true. */
   readonly enabled?: boolean;
   /** Which of the possible params are allowed here, on top of the method's own shape. */
   readonly allowed?: ValueShape;
   readonly mostPerMinute?: number;
   readonly deadlineMs?: number;
+}
+
+/** Methods that a room declares, by name: each is made when the agent joins it to what it works on. */
+export type MethodsOn<Part> = Readonly<Record<string, (part: Part) => Omit<RpcMethod, 'name'>>>;
+
+export function methodsOn<Part>(methods: MethodsOn<Part>, part: Part): readonly RpcMethod[] {
+  return Object.entries(methods).map(([name, method]) => ({ name, ...method(part) }));
+}
+
+/** A question without parameters; moves nothing. */
+export const QUESTION = { params: { description: 'nothing' }, effect: 'read', moves: false, deadlineMs: 8_000 } as const;
+
+/** The params of a method that takes an object with just these members. */
+export function objectOf(properties: NonNullable<ValueShape['properties']>): ValueShape {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/** A member of params whose shape was checked. */
+export function memberOf(params: JsonValue, name: string): JsonValue {
+  return isJsonObject(params) && Object.hasOwn(params, name) ? (params[name] ?? null) : null;
+}
+
+/** Likewise, as text; empty where there is none. */
+export function textOf(params: JsonValue, name: string): string {
+  return String(memberOf(params, name) ?? '');
 }

@@ -3,12 +3,12 @@ import { AgentError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 
 /** The platform refuses larger bodies on `/rpc` with 413 (wire-facts.md, "Values"). */
-export const LARGEST_REPLY_BYTES = 64 * 1024;
-const LONGEST_MESSAGE = 500;
+export const MAX_REPLY_BYTES = 64 * 1024;
+const MAX_MESSAGE_LENGTH = 500;
 const OUTCOME_UNKNOWN = 'outcome-unknown';
 
 /** What the first part of a cut reply may take, leaving room for the notice around it. */
-const KEPT_BYTES = LARGEST_REPLY_BYTES - 256;
+const KEPT_BYTES = MAX_REPLY_BYTES - 256;
 
 export function resultReply(result: JsonValue): JsonObject {
   return cutToSize({ result });
@@ -21,7 +21,7 @@ export function errorReply(error: unknown): JsonObject {
 }
 
 export function replyOfError(code: string, message: string): JsonObject {
-  return { error: { code, message: message.slice(0, LONGEST_MESSAGE) } };
+  return { error: { code, message: message.slice(0, MAX_MESSAGE_LENGTH) } };
 }
 
 /** Nothing was moved for it, and whether it was before cannot be told (SAME-COMMAND.md). */
@@ -36,10 +36,10 @@ export function isOutcomeUnknown(reply: JsonObject | undefined): boolean {
 function cutToSize(reply: { readonly result: JsonValue }): JsonObject {
   const text = stringifyJson(reply.result);
   const bytes = Buffer.byteLength(text) + '{"result":}'.length;
-  if (bytes <= LARGEST_REPLY_BYTES) return reply;
-  const notice = `a reply of ${bytes} bytes was cut; the platform takes ${LARGEST_REPLY_BYTES}`;
+  if (bytes <= MAX_REPLY_BYTES) return reply;
+  const notice = `a reply of ${bytes} bytes was cut; the platform takes ${MAX_REPLY_BYTES}`;
   let cut = { result: { cut: true, notice, start: text.slice(0, KEPT_BYTES) } };
-  while (Buffer.byteLength(stringifyJson(cut)) > LARGEST_REPLY_BYTES) {
+  while (Buffer.byteLength(stringifyJson(cut)) > MAX_REPLY_BYTES) {
     const { start } = cut.result;
     // Quotes and characters beyond ASCII take more bytes inside the string than they had outside.
     cut = { result: { cut: true, notice, start: start.slice(0, Math.floor(start.length * 0.8)) } };

@@ -1,59 +1,37 @@
-/** Every kind of sensor and how it is opened; and a configured sensor as the sampler wants it. */
-import type { AgentConfig, SensorConfig, SensorKind } from '../config/agent-config.ts';
+/** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
+import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
+import { messageOf, systemCode } from '../errors.ts';
 import { sendableKey } from '../platform/wire-values.ts';
-import { openAds1115 } from './ads1115.ts';
-import { openBh1750 } from './bh1750.ts';
-import { openBosch } from './bosch.ts';
-import { openCommand } from './command.ts';
-import { openDs18b20 } from './ds18b20.ts';
-import { openGpioCounter } from './gpio-counter.ts';
-import { openGpioFrequency } from './gpio-frequency.ts';
-import { openGpioInput } from './gpio-input.ts';
-import { openHost } from './host.ts';
-import { openI2cRegister } from './i2c-register.ts';
-import { openIna219 } from './ina219.ts';
-import { openModbus } from './modbus.ts';
-import { openModule } from './module.ts';
-import { openNmea } from './nmea.ts';
+import { definitionOf } from './kinds.ts';
 import type { SamplerEntry } from './sampler.ts';
 import { withSendableKeys } from './sendable-sensor.ts';
 import type { Sensor } from './sensor.ts';
-import type { AnySensorFactory, SensorDeps, SensorFactory } from './sensor-deps.ts';
-import { openSerialLine } from './serial-line.ts';
-import { openSht3x } from './sht3x.ts';
-import { openLm75, openMcp9808, openTmp102 } from './thermometers.ts';
+import type { SensorDeps } from './sensor-deps.ts';
+import { sensorFault } from './sensor-fault.ts';
 
-const FACTORIES: { readonly [K in SensorKind]: SensorFactory<K> } = {
-  'gpio-input': openGpioInput,
-  'gpio-counter': openGpioCounter,
-  'gpio-frequency': openGpioFrequency,
-  bme280: openBosch,
-  bmp280: openBosch,
-  sht3x: openSht3x,
-  tmp102: openTmp102,
-  lm75: openLm75,
-  mcp9808: openMcp9808,
-  ads1115: openAds1115,
-  ina219: openIna219,
-  bh1750: openBh1750,
-  'i2c-register': openI2cRegister,
-  ds18b20: openDs18b20,
-  'serial-line': openSerialLine,
-  nmea: openNmea,
-  modbus: openModbus,
-  host: openHost,
-  command: openCommand,
-  module: openModule,
-};
-
-/** @throws AgentError (retry) from the sensor's ports or the driver itself. */
-export async function createSensor(config: SensorConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const factory = FACTORIES[config.kind] as AnySensorFactory;
-  return withSendableKeys(await factory(config, deps, signal), deps.keyOf ?? sendableKey);
+/**
+ * Loads the drivers of all kinds that are configured, of sensors that are off, too. Node reads a file that it loads while everything else waits,
+ * so it is done before anything has a deadline, and while the disk is there. What cannot be loaded is its sensors' fault, who try again.
+ */
+export async function loadDrivers({ sensors }: Pick<AgentConfig, 'sensors'>): Promise<void> {
+  const kinds = new Set(sensors.map(({ kind }) => kind));
+  await Promise.allSettled([...kinds].map((kind) => definitionOf(kind).driver()));
 }
 
-/** Kinds whose drivers wait by themselves, for as long as they were told when they were opened. */
-const KEEPS_TIMES: ReadonlySet<SensorConfig['kind']> = new Set(['command', 'serial-line']);
+/** @throws AgentError (retry): `sensors/no-driver` when the program's own file cannot be read; from the sensor's ports or the driver itself. */
+export async function createSensor(config: SensorConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+  const driver = await definitionOf(config.kind)
+    .driver()
+    .catch((cause: unknown) => {
+      const why = systemCode(cause) ?? messageOf(cause);
+      throw sensorFault(
+        'no-driver',
+        `the driver of ${config.kind} cannot be loaded (${why}): the installed release or its disk is at fault`,
+        cause,
+      );
+    });
+  return withSendableKeys(await driver.open(config, deps, signal), deps.keyOf ?? sendableKey);
+}
 
 type Users = Pick<AgentConfig, 'rules' | 'actuators'>;
 
@@ -69,7 +47,7 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
     ...(window !== undefined && { window }),
     use: useOf(config, users),
     // A sensor is opened again only when something that concerns its driver has changed.
-    revision: JSON.stringify(KEEPS_TIMES.has(kind) ? { ...driver, periodMs, deadlineMs } : driver),
+    revision: JSON.stringify(definitionOf(kind).keepsTimes === true ? { ...driver, periodMs, deadlineMs } : driver),
     open: (signal) => createSensor(config, deps, signal),
   };
 }

@@ -19,7 +19,7 @@ const REOPEN_AFTER = 3;
 /** How long after its deadline a driver may take to say itself what went wrong: it knows more than "no answer". */
 const LAST_WORDS_MS = 100;
 /** Readings that the status shows of one sensor: whoever makes keys up as they go must not fill the memory. */
-const MOST_SHOWN = 1_000;
+const MAX_SHOWN = 1_000;
 
 export class SampledSensor {
   entry: SamplerEntry;
@@ -188,7 +188,7 @@ export class SampledSensor {
     const samples = this.#stamp(readings);
     for (const sample of samples) this.#latest.set(sample.key, sample);
     for (const oldest of this.#latest.keys()) {
-      if (this.#latest.size <= MOST_SHOWN) break;
+      if (this.#latest.size <= MAX_SHOWN) break;
       this.#latest.delete(oldest);
     }
     const due = this.#window === undefined ? samples : this.#stamp(this.#window.add(readings));

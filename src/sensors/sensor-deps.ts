@@ -1,6 +1,5 @@
 /** What the sensors stand on. */
 
-import type { SensorConfig, SensorConfigOf, SensorKind } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
@@ -8,7 +7,6 @@ import type { HostMetricsOptions, HostMetricsSource } from '../host/host-metrics
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { RunProgram } from '../host/run-program.ts';
-import type { Sensor } from './sensor.ts';
 
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 
@@ -40,8 +38,3 @@ export interface SensorDeps {
   /** What the machine shows of itself. */
   readonly openHostMetrics: (options: HostMetricsOptions) => HostMetricsSource;
 }
-
-/** Opens one kind of sensor; what it opened before it fails it closes again. @throws AgentError (retry), after which it is tried again. */
-export type SensorFactory<K extends SensorKind> = (config: SensorConfigOf<K>, deps: SensorDeps, signal: AbortSignal) => Promise<Sensor>;
-
-export type AnySensorFactory = (config: SensorConfig, deps: SensorDeps, signal: AbortSignal) => Promise<Sensor>;

@@ -30,7 +30,7 @@ export interface DriverRead {
 }
 
 /** What hangs in a driver that was opened anew: with the read under way, three of the eight threads of the pool. */
-const MOST_LEFT = 2;
+const MAX_LEFT = 2;
 /** How long a driver that is to be opened anew may take to close, and to end what is under way: less than it takes to fail until it is again. */
 const END_WITHIN_MS = 2_000;
 
@@ -74,7 +74,7 @@ export class SensorDriver {
     const { underWay } = opening;
     await endedWithin(this.#deps.clock, END_WITHIN_MS, Promise.all([this.close(), underWay]));
     const hangs = underWay !== undefined && opening.underWay === underWay;
-    if (!hangs || this.#left >= MOST_LEFT) return;
+    if (!hangs || this.#left >= MAX_LEFT) return;
     this.#now = nothingOpen();
     this.#left += 1;
     await underWay;

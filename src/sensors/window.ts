@@ -30,7 +30,7 @@ interface Tally {
 }
 
 /** A driver that gives its readings ever new names must not take the memory: a window that holds so many keys has to be cut. */
-const MOST_KEYS = 1_000;
+const MAX_KEYS = 1_000;
 
 export class Window {
   readonly #settings: WindowSettings;
@@ -86,7 +86,7 @@ export class Window {
 
   /** Nothing more is to be added before what it holds is taken. */
   get isFull(): boolean {
-    return this.#tallies.size >= MOST_KEYS;
+    return this.#tallies.size >= MAX_KEYS;
   }
 
   /** What was gathered so far, which ended with the last reading: nothing more will come. */

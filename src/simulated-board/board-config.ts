@@ -101,6 +101,7 @@ export type BoardConfigInput = z.input<typeof boardSchema>;
 export type I2cChipConfig = z.infer<typeof i2cChip>;
 export type GpioChipConfig = z.infer<typeof gpioChip>;
 export type SerialTalkConfig = z.infer<typeof talk>;
+export type SerialTalkConfigInput = z.input<typeof talk>;
 export type ModbusUnitConfig = z.infer<typeof modbusUnit>;
 
 /** @throws AgentError `board/bad-config` (stop) with every fault. */

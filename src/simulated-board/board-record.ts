@@ -45,7 +45,7 @@ export class BoardRecord {
   add(kind: RecordKind, source: string, key: string, value: JsonValue): RecordEntry {
     const entry: RecordEntry = { atMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs(), kind, source, key, value };
     // Synchronous on purpose: this process has no other duty, and a witness that buffers is none.
-    if (this.#fd !== undefined) writeSync(this.#fd, `${stringifyJson(entry as unknown as JsonValue)}\n`);
+    if (this.#fd !== undefined) writeSync(this.#fd, `${stringifyJson(entry)}\n`);
     this.#counts.set(`${kind} ${key}`, (this.#counts.get(`${kind} ${key}`) ?? 0) + 1);
     if (kind === 'moved' || kind === 'input') this.#remember(entry);
     return entry;

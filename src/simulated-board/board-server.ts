@@ -5,9 +5,13 @@ import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { AgentError, messageOf } from '../errors.ts';
 import type { BoardOperation } from '../hardware/board-protocol.ts';
-import { isJsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
+import { JsonLink } from '../host/json-link.ts';
 import { BoardUser, type Operations, operationsOf } from './board-operations.ts';
 import type { SimulatedBoard } from './simulated-board.ts';
+
+/** What is written to a port in one piece is the longest of them. */
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 export class BoardServer {
   readonly #server: Server;
@@ -37,50 +41,38 @@ export class BoardServer {
 }
 
 class Connection {
-  readonly #socket: Socket;
+  readonly #link: JsonLink;
   readonly #operations: Operations;
-  readonly #user = new BoardUser((event) => this.#send(event as unknown as JsonValue));
+  readonly #user = new BoardUser((event) => this.#link.send(jsonOf(event)));
 
   constructor(socket: Socket, operations: Operations, onEnd: () => void) {
-    this.#socket = socket;
+    this.#link = new JsonLink(socket, MAX_REQUEST_BYTES);
     this.#operations = operations;
-    let rest = '';
-    socket.setEncoding('utf8');
-    socket.on('data', (text: string) => {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) void this.#answer(line);
+    this.#link.listen({
+      message: (request) => void this.#answer(request),
+      end: () => {
+        this.#user.end();
+        onEnd();
+      },
     });
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      this.#user.end();
-      onEnd();
-    });
-    this.#send({ turnstoneBoard: 1 });
+    this.#link.send({ turnstoneBoard: 1 });
   }
 
   end(): void {
-    this.#socket.destroy();
+    this.#link.close();
   }
 
-  async #answer(line: string): Promise<void> {
-    let id: JsonValue = null;
+  async #answer(request: JsonObject): Promise<void> {
+    const id = request.id ?? null;
     try {
-      const request = parseJson(line);
-      if (!isJsonObject(request)) throw new AgentError('hardware/unsupported', 'a request is an object', { recovery: 'drop' });
-      id = request.id ?? null;
       const operation = this.#operations[request.op as BoardOperation] as ((params: never, user: BoardUser) => unknown) | undefined;
       if (operation === undefined)
         throw new AgentError('hardware/unsupported', `the simulated board has no operation ${String(request.op)}`, { recovery: 'hold' });
       const result = await operation(request.params as never, this.#user);
-      this.#send({ id, result: (result ?? null) as JsonValue });
+      this.#link.send({ id, result: (result ?? null) as JsonValue });
     } catch (error) {
       const { code, recovery } = error instanceof AgentError ? error : ({ code: 'hardware/board-failed', recovery: 'retry' } as const);
-      this.#send({ id, error: { code, recovery, message: messageOf(error) } });
+      this.#link.send({ id, error: { code, recovery, message: messageOf(error) } });
     }
-  }
-
-  #send(message: JsonValue): void {
-    if (this.#socket.writable) this.#socket.write(`${stringifyJson(message)}\n`);
   }
 }

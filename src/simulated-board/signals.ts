@@ -15,7 +15,7 @@ const DRIFT_PERIODS_MS = [7 * 60_000, 41 * 60_000];
 /** Noise is redrawn this often: faster than any sensor here converts. */
 const NOISE_STEP_MS = 5;
 /** The shortest time a door is open or shut. */
-const SHORTEST_DWELL_MS = 300;
+const MIN_DWELL_MS = 300;
 
 export const signalSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('constant'), value: z.number() }),
@@ -34,6 +34,7 @@ export const signalSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('steps'), values: z.array(z.number()).min(1), everyMs: z.number().positive() }),
 ]);
 export type SignalConfig = z.infer<typeof signalSchema>;
+export type SignalConfigInput = z.input<typeof signalSchema>;
 
 /** An instant on both clocks. */
 export interface Instant {
@@ -114,7 +115,7 @@ class Door implements Signal {
   #untilMs: number | undefined;
 
   constructor(perHour: number, openMs: number, seed: string) {
-    this.#meanMs = [Math.max(SHORTEST_DWELL_MS, HOUR_MS / perHour - openMs), openMs];
+    this.#meanMs = [Math.max(MIN_DWELL_MS, HOUR_MS / perHour - openMs), openMs];
     this.#seed = seed;
   }
 
@@ -138,6 +139,6 @@ class Door implements Signal {
 
   #dwellMs(): number {
     const mean = this.#meanMs[this.#dwell % 2] ?? 0;
-    return SHORTEST_DWELL_MS - mean * Math.log(1 - chance(`${this.#seed}/${this.#dwell}`));
+    return MIN_DWELL_MS - mean * Math.log(1 - chance(`${this.#seed}/${this.#dwell}`));
   }
 }

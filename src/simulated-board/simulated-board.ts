@@ -11,10 +11,13 @@ import { type BoardContext, BoardFaults, BoardSignals, FOREVER } from './simulat
 import { SimulatedPwm } from './simulated-pwm.ts';
 import { SimulatedSerial } from './simulated-serial.ts';
 import { ModbusTcpServer } from './talkers/modbus-talker.ts';
+import type { Twins } from './twin.ts';
 
 export interface SimulatedBoardDeps {
   readonly clock: Clock;
   readonly record: BoardRecord;
+  /** What it has in the place of each kind of sensor. */
+  readonly twins: Twins;
 }
 
 /** The questions and tricks that are no hardware. */
@@ -44,7 +47,7 @@ export class SimulatedBoard {
     record.add('started', 'board', 'board', clock.bootId);
     this.#record = record;
     this.gpio = new SimulatedGpio(config.gpio, context);
-    this.i2c = new SimulatedI2c(config.i2c, context);
+    this.i2c = new SimulatedI2c(config.i2c, context, deps.twins);
     this.serial = new SimulatedSerial(config.serial, context);
     this.oneWire = new SimulatedOneWire(config.oneWire, context);
     this.pwm = new SimulatedPwm(config.pwm, context);

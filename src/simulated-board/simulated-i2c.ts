@@ -1,8 +1,8 @@
 /** The board's I2C buses: chips by address, and everything a bus can do wrong. */
 import type { I2cChipConfig } from './board-config.ts';
-import { CHIPS } from './chips/chip-table.ts';
-import type { SimulatedChip } from './chips/simulated-chip.ts';
+import type { SimulatedChip } from './simulated-chip.ts';
 import { type BoardContext, boardFault, FOREVER } from './simulated-part.ts';
+import type { Twins } from './twin.ts';
 
 export interface I2cBusConfig {
   readonly bus: number;
@@ -12,10 +12,12 @@ export interface I2cBusConfig {
 
 export class SimulatedI2c {
   readonly #context: BoardContext;
+  readonly #twins: Twins;
   readonly #buses = new Map<number, { readonly smbusOnly: boolean; readonly chips: Map<number, SimulatedChip> }>();
 
-  constructor(buses: readonly I2cBusConfig[], context: BoardContext) {
+  constructor(buses: readonly I2cBusConfig[], context: BoardContext, twins: Twins) {
     this.#context = context;
+    this.#twins = twins;
     for (const { bus, smbusOnly, chips } of buses) {
       for (const { address, signals } of chips)
         for (const [name, signal] of Object.entries(signals)) context.signals.add(`${targetOf(bus, address)}/${name}`, signal);
@@ -61,11 +63,13 @@ export class SimulatedI2c {
 
   /** The chip as it is after power-on. */
   #switchOn(bus: number, { kind, address, keys, options }: I2cChipConfig): SimulatedChip {
-    const factory = CHIPS[kind];
-    if (factory === undefined)
-      throw boardFault('hardware/unsupported', `the simulated board knows no chip ${kind}; it knows ${Object.keys(CHIPS).join(', ')}`);
+    const twin = this.#twins.get(kind);
+    if (twin?.chip === undefined) {
+      const known = [...this.#twins].flatMap(([name, { chip }]) => (chip === undefined ? [] : [name]));
+      throw boardFault('hardware/unsupported', `the simulated board knows no chip ${kind}; it knows ${known.join(', ')}`);
+    }
     const where = targetOf(bus, address);
-    return factory({
+    return twin.chip({
       signal: (name) => this.#context.signals.value(`${where}/${name}`),
       show: (values) => {
         for (const [key, value] of Object.entries(values)) this.#context.record.add('shown', where, keys[key] ?? key, value);

@@ -28,13 +28,13 @@ export function sendFile(request: IncomingMessage, response: ServerResponse, fil
 }
 
 /** The body as text; undefined past the limit, and from a peer that left in the middle. */
-export async function readText(request: IncomingMessage, mostBytes: number): Promise<string | undefined> {
+export async function readText(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of request) {
       bytes += (chunk as Buffer).length;
-      if (bytes > mostBytes) return undefined;
+      if (bytes > maxBytes) return undefined;
       chunks.push(chunk as Buffer);
     }
   } catch {

@@ -11,9 +11,9 @@ export interface EventStreamsDeps {
   readonly tick: () => string;
 }
 
-export const MOST_STREAMS = 40;
+export const MAX_STREAMS = 40;
 const TICK_MS = 1_000;
-const MOST_WAITING_BYTES = 256 * 1024;
+const MAX_WAITING_BYTES = 256 * 1024;
 
 export class EventStreams {
   readonly #deps: EventStreamsDeps;
@@ -30,7 +30,7 @@ export class EventStreams {
 
   /** Takes over an answer, beginning with these events. False when there are too many already. */
   add(response: ServerResponse, first: string): boolean {
-    if (this.#streams.size >= MOST_STREAMS) return false;
+    if (this.#streams.size >= MAX_STREAMS) return false;
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     // A page looks for the agent again this soon after it lost it.
     response.write(`retry: 1000\n\n${first}`);
@@ -53,7 +53,7 @@ export class EventStreams {
     if (this.#streams.size === 0) return;
     const events = Buffer.from(this.#deps.tick());
     for (const response of this.#streams) {
-      if (response.writableLength > MOST_WAITING_BYTES) response.destroy();
+      if (response.writableLength > MAX_WAITING_BYTES) response.destroy();
       else response.write(events);
     }
     this.#cancel = this.#deps.clock.after(TICK_MS, () => this.#tick());

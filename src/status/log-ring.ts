@@ -7,10 +7,10 @@ export interface LogSource {
 }
 
 /** With lines cut at the next two constants together: at most 150 kB. */
-const MOST_LINES = 200;
-const LONGEST_LINE = 500;
+const MAX_LINES = 200;
+const MAX_LINE_LENGTH = 500;
 /** Kept beyond what is shown: of a secret that is cut, nobody would know what it is. */
-const LONGEST_SECRET = 256;
+const MAX_SECRET_LENGTH = 256;
 
 export class LogRing {
   readonly #source: LogSource;
@@ -22,9 +22,9 @@ export class LogRing {
   constructor(source: LogSource) {
     this.#source = source;
     this.#end = source.onLine((line) => {
-      this.#lines.push(line.trimEnd().slice(0, LONGEST_LINE + LONGEST_SECRET));
+      this.#lines.push(line.trimEnd().slice(0, MAX_LINE_LENGTH + MAX_SECRET_LENGTH));
       this.#next += 1;
-      if (this.#lines.length > MOST_LINES) this.#lines = this.#lines.slice(-MOST_LINES / 2);
+      if (this.#lines.length > MAX_LINES) this.#lines = this.#lines.slice(-MAX_LINES / 2);
     });
   }
 
@@ -37,7 +37,7 @@ export class LogRing {
   between(from: number, to: number): readonly string[] {
     const first = this.#next - this.#lines.length;
     const asked = this.#lines.slice(Math.max(0, from - first), Math.max(0, to - first));
-    return asked.map((line) => this.#source.redact(line).slice(0, LONGEST_LINE));
+    return asked.map((line) => this.#source.redact(line).slice(0, MAX_LINE_LENGTH));
   }
 
   close(): void {

@@ -2,9 +2,10 @@
  * The numbers an operator scrapes, with conventional names and base units. One list behind `/metrics` and the telemetry keys.
  * https://prometheus.io/docs/practices/naming/
  */
+
+import type { UploadTimesStatus } from '../telemetry/upload-times.ts';
 import type { AdaptedSummary, AgentStatus } from './agent-status.ts';
 import type { StatusView } from './status-view.ts';
-import type { UploadTimesStatus } from './upload-times.ts';
 
 export interface Metric {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** The metrics as telemetry of the device itself, for fleets that nobody scrapes: at the period in force, which may change while it runs. */
 import type { Clock } from '../host/clock.ts';
-import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Metric } from './metrics.ts';
 
 export interface SelfTelemetryDeps {

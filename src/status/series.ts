@@ -32,11 +32,11 @@ interface Part {
   greatest: Point;
 }
 
-const MOST_KEYS = 64;
+const MAX_KEYS = 64;
 /** Of all keys together: 20,000 points are 400 kB of JSON. */
-const MOST_POINTS = 20_000;
+const MAX_POINTS = 20_000;
 const USUAL_POINTS = 300;
-const LONGEST_SPAN_MS = 31 * 86_400_000;
+const MAX_SPAN_MS = 31 * 86_400_000;
 
 /** `key` (repeated), `from` and `to` (UTC epoch ms), `points`; or what is wrong with them, in words. */
 export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQuery | string {
@@ -45,10 +45,10 @@ export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQu
   const toMs = number('to', nowMs + 1);
   const fromMs = number('from', toMs - 3_600_000);
   const points = number('points', USUAL_POINTS);
-  if (keys.length === 0 || keys.length > MOST_KEYS) return `1 to ${MOST_KEYS} keys are needed`;
-  if (!(fromMs < toMs) || toMs - fromMs > LONGEST_SPAN_MS) return 'from lies before to, by 31 days at most';
+  if (keys.length === 0 || keys.length > MAX_KEYS) return `1 to ${MAX_KEYS} keys are needed`;
+  if (!(fromMs < toMs) || toMs - fromMs > MAX_SPAN_MS) return 'from lies before to, by 31 days at most';
   if (!(points >= 2)) return 'points is a number from 2';
-  return { keys, fromMs, toMs, points: Math.min(points, MOST_POINTS / keys.length) };
+  return { keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) };
 }
 
 export async function thinSeries(entries: AsyncIterable<TimedValue>, query: SeriesQuery): Promise<Series> {

@@ -1,23 +1,20 @@
 /** What the status page's server answers. Nothing here changes anything at the device; the only thing that is sent is the PIN. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.ts';
+import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
-import type { RandomBytes } from '../host/random.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
 import { EventStreams, eventText } from './event-streams.ts';
 import type { Health } from './health.ts';
 import type { LogRing } from './log-ring.ts';
 import type { Metric } from './metrics.ts';
-import { PinDoor, SESSION_LIFE_MS } from './pin-door.ts';
+import { PinAccess, SESSION_LIFE_MS } from './pin-access.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
 import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
 import type { StatusView } from './status-view.ts';
 
-export interface StatusRoutesDeps {
-  readonly clock: Clock;
-  readonly randomBytes: RandomBytes;
+export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
   readonly page: 'off' | 'loopback' | 'lan';
   readonly pin?: string;
   readonly metricsOn: boolean;
@@ -35,15 +32,15 @@ export interface StatusRoutesDeps {
 type Answer = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => void | Promise<void>;
 
 const COOKIE = 'turnstone_session';
-const MOST_PIN_BYTES = 512;
+const MAX_PIN_BYTES = 512;
 /** Looking at buses and the network takes a while; many pages ask for one look. */
 const DIAGNOSIS_GOOD_FOR_MS = 30_000;
 /** Reads of the outbox that run at a time; others are asked to come back. */
-const MOST_SERIES = 4;
+const MAX_SERIES = 4;
 
 export class StatusRoutes {
   readonly #deps: StatusRoutesDeps;
-  readonly #door: PinDoor | undefined;
+  readonly #access: PinAccess | undefined;
   readonly #streams: EventStreams;
   readonly #closed = new AbortController();
   readonly #files = new PageFiles('status');
@@ -55,7 +52,7 @@ export class StatusRoutes {
 
   constructor(deps: StatusRoutesDeps) {
     this.#deps = deps;
-    this.#door = deps.pin === undefined ? undefined : new PinDoor(deps.pin, deps);
+    this.#access = deps.pin === undefined ? undefined : new PinAccess(deps.pin, deps);
     this.#streams = new EventStreams({ clock: deps.clock, tick: () => this.#tick() });
     const { health } = deps;
     this.#open = {
@@ -101,13 +98,13 @@ export class StatusRoutes {
   #pageAnswers(): Record<string, Answer> {
     const { view } = this.#deps;
     return {
-      'GET /api/status': (_request, response) => sendJson(response, view() as unknown as JsonValue),
+      'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
       'GET /api/events': (_request, response) => this.#stream(response),
       'GET /api/series': (_request, response, query) => this.#series(response, query),
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
       'GET /api/claim': async (_request, response) => sendJson(response, await this.#claim()),
       'DELETE /api/session': (request, response) => {
-        this.#door?.forget(cookieOf(request, COOKIE) ?? '');
+        this.#access?.forget(cookieOf(request, COOKIE) ?? '');
         response.writeHead(204, { 'set-cookie': `${COOKIE}=; Path=/; Max-Age=0` }).end();
       },
     };
@@ -116,16 +113,16 @@ export class StatusRoutes {
   /** Who knows the secret owns the device: without a PIN any user of this machine could ask here, whom the control socket keeps out. */
   async #claim(): Promise<JsonObject> {
     const claim = (await this.#deps.claim()) ?? {};
-    if (this.#door !== undefined || claim.untilMs === undefined) return claim;
+    if (this.#access !== undefined || claim.untilMs === undefined) return claim;
     return { untilMs: claim.untilMs };
   }
 
   async #enter(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const text = await readText(request, MOST_PIN_BYTES);
+    const text = await readText(request, MAX_PIN_BYTES);
     const body = text === undefined ? undefined : parsed(text);
     const pin = isJsonObject(body) ? body.pin : undefined;
-    if (this.#door === undefined || typeof pin !== 'string') return sendJson(response, { reason: 'no PIN was sent' }, 400);
-    const admission = this.#door.admit(pin, request.socket.remoteAddress ?? '');
+    if (this.#access === undefined || typeof pin !== 'string') return sendJson(response, { reason: 'no PIN was sent' }, 400);
+    const admission = this.#access.admit(pin, request.socket.remoteAddress ?? '');
     if (admission === 'wrong') return sendJson(response, { reason: 'wrong' }, 403);
     if ('waitMs' in admission) {
       const waitS = Math.ceil(admission.waitMs / 1000);
@@ -138,10 +135,10 @@ export class StatusRoutes {
 
   /** A session, or for programs the PIN itself as a bearer token, which counts as a guess. */
   #mayPass(request: IncomingMessage): boolean {
-    if (this.#door === undefined) return true;
-    if (this.#door.knows(cookieOf(request, COOKIE))) return true;
+    if (this.#access === undefined) return true;
+    if (this.#access.knows(cookieOf(request, COOKIE))) return true;
     const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    return bearer !== undefined && this.#door.proves(bearer, request.socket.remoteAddress ?? '');
+    return bearer !== undefined && this.#access.proves(bearer, request.socket.remoteAddress ?? '');
   }
 
   #stream(response: ServerResponse): void {
@@ -163,13 +160,13 @@ export class StatusRoutes {
   }
 
   #statusEvent(): string {
-    return eventText('status', stringifyJson(this.#deps.view() as unknown as JsonValue));
+    return eventText('status', stringifyJson(this.#deps.view()));
   }
 
   async #series(response: ServerResponse, query: URLSearchParams): Promise<void> {
     const asked = readSeriesQuery(query, this.#deps.clock.wallMs());
     if (typeof asked === 'string') return sendJson(response, { reason: asked }, 400);
-    if (this.#seriesUnderWay >= MOST_SERIES) {
+    if (this.#seriesUnderWay >= MAX_SERIES) {
       response.setHeader('retry-after', 1);
       return sendJson(response, { reason: 'busy' }, 503);
     }
@@ -178,7 +175,7 @@ export class StatusRoutes {
     response.on('close', () => gone.abort());
     try {
       const series = await this.#deps.series(asked, AbortSignal.any([gone.signal, this.#closed.signal]));
-      sendJson(response, series as unknown as JsonValue);
+      sendJson(response, jsonOf(series));
     } catch (error) {
       if (!gone.signal.aborted) throw error;
     } finally {
@@ -212,7 +209,7 @@ function refuse(response: ServerResponse): void {
 
 function parsed(text: string): JsonValue | undefined {
   try {
-    return parseJson(text, { length: MOST_PIN_BYTES });
+    return parseJson(text, { length: MAX_PIN_BYTES });
   } catch {
     return undefined;
   }

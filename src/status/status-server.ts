@@ -11,6 +11,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { PAGE_HEADERS } from '../host/page-files.ts';
 import { serveOneAtATime } from '../host/request-gate.ts';
+import type { Held } from '../host/state-lock.ts';
 import { sendText } from './answers.ts';
 import { StatusRoutes, type StatusRoutesDeps } from './status-routes.ts';
 
@@ -29,12 +30,19 @@ export interface StatusServerDeps extends Omit<StatusRoutesDeps, 'page' | 'metri
   readonly log: Log;
 }
 
+/** As the agent needs it. */
+export interface OpenedStatusServer extends Held {
+  /** Undefined while the port is taken. */
+  readonly url: string | undefined;
+  readonly openPages: number;
+}
+
 /** A browser opens six at first: twenty pages that come at once must all find room. */
-const MOST_CONNECTIONS = 160;
+const MAX_CONNECTIONS = 160;
 const HEADERS_WITHIN_MS = 5_000;
 const REQUEST_WITHIN_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
-const MOST_HEADER_BYTES = 8_192;
+const MAX_HEADER_BYTES = 8_192;
 const LISTEN_AGAIN_MS = 15_000;
 const LOOPBACK_NAMES = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
@@ -58,11 +66,11 @@ export class StatusServer {
       headersTimeout: HEADERS_WITHIN_MS,
       requestTimeout: REQUEST_WITHIN_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: HEADERS_WITHIN_MS,
     });
     serveOneAtATime(this.#server, (request, response) => void this.#serve(request, response));
-    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#server.maxConnections = MAX_CONNECTIONS;
   }
 
   /** Listens, or keeps trying to. */

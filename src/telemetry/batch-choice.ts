@@ -1,8 +1,7 @@
 /** Which batch goes next: alarms, the present and history in their turns and at their rates, and between them what is tried again by itself. */
 import type { Clock } from '../host/clock.ts';
 import { nextTurn } from '../host/next-turn.ts';
-import type { Outbox } from '../outbox/outbox.ts';
-import type { BatchLimits, Lane, OutboxBatch } from '../outbox/outbox-batch.ts';
+import type { BatchLimits, Lane, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { TelemetryRows } from '../platform/device-api.ts';
 import type { BatchDelivery } from './batch-delivery.ts';
 import type { DailyBudget } from './daily-budget.ts';

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
+import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
 import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../platform/device-api.ts';
 import { BatchSize } from './batch-size.ts';
 import { PiecePace } from './piece-pace.ts';
@@ -22,7 +22,9 @@ export interface BatchDeliveryDeps {
 /** Request Timeout and Gateway Timeout: the body did not pass in time. */
 const TIMED_OUT: ReadonlySet<number | undefined> = new Set([408, 504]);
 
-const ACCEPTED: UploadAnswer = { kind: 'accepted' };
+/** `kept`: nobody was asked, as nothing is left to send; every entry is among the rejected, and the batch is to be acknowledged. */
+export type DeliveryOutcome = UploadAnswer | { readonly kind: 'kept' };
+
 /** Nobody was asked; the next batch is without what stands aside. */
 const NOT_KEPT: UploadAnswer = { kind: 'busy', status: 0, text: 'the disk does not take what cannot be sent' };
 
@@ -33,7 +35,7 @@ export class BatchDelivery {
   readonly #suspects: Suspects;
   readonly #silence: Silence;
   readonly #unanswered: Unanswered;
-  #largestTakenBytes = 0;
+  #maxTakenBytes = 0;
 
   constructor(deps: BatchDeliveryDeps) {
     this.#deps = deps;
@@ -84,20 +86,22 @@ export class BatchDelivery {
     return this.#unanswered.due(options);
   }
 
-  /** `accepted` when every entry was taken or kept among the rejected, so that the batch is to be acknowledged; otherwise the answer. */
-  async deliver(batch: OutboxBatch, signal: AbortSignal): Promise<UploadAnswer> {
+  /** `accepted` when every entry was taken or, but not all of them, kept among the rejected: the batch is to be acknowledged; otherwise the answer. */
+  async deliver(batch: OutboxBatch, signal: AbortSignal): Promise<DeliveryOutcome> {
     let { entries } = batch;
-    let answer = await this.#deps.postTelemetry(entries, signal);
-    while (answer.kind === 'refused' && answer.unsendable !== undefined) {
+    // A post of nothing would be answered by nobody, and must not look as if the platform had taken something.
+    while (entries.length > 0) {
+      const answer = await this.#deps.postTelemetry(entries, signal);
+      if (answer.kind !== 'refused' || answer.unsendable === undefined) {
+        // What the agent itself ended says nothing.
+        if (answer.kind === 'accepted' || !signal.aborted) await this.#learn({ ...batch, entries }, answer);
+        return answer;
+      }
       const rest = await this.#withoutUnsendable(entries, answer.unsendable);
       if (rest === undefined) return NOT_KEPT;
       entries = rest;
-      if (entries.length === 0) return ACCEPTED;
-      answer = await this.#deps.postTelemetry(entries, signal);
     }
-    // What the agent itself ended says nothing.
-    if (answer.kind === 'accepted' || !signal.aborted) await this.#learn({ ...batch, entries }, answer);
-    return answer;
+    return { kind: 'kept' };
   }
 
   /** The agent itself ended the post, as something more urgent came: half of it goes next, which may pass in time. */
@@ -110,7 +114,7 @@ export class BatchDelivery {
       case 'accepted':
         this.#silence.taken(sent);
         this.#unanswered.taken(sent);
-        this.#largestTakenBytes = Math.max(this.#largestTakenBytes, sent.bytes);
+        this.#maxTakenBytes = Math.max(this.#maxTakenBytes, sent.bytes);
         if (this.#size.taken(sent)) this.#suspects.absolve();
         return this.#suspects.taken(sent);
       case 'refused':
@@ -119,7 +123,7 @@ export class BatchDelivery {
       case 'too-large':
         if (!isAlone(sent.entries)) this.#size.shrink(sent);
         // What is no larger than what was taken before is not too large, whatever a server says today.
-        return this.#refused(sent, { answer: `${answer.status} too large`, counts: sent.entries.jsonBytes() > this.#largestTakenBytes });
+        return this.#refused(sent, { answer: `${answer.status} too large`, counts: sent.entries.jsonBytes() > this.#maxTakenBytes });
       case 'busy': {
         if (answer.status === 500 && answer.text === '') return this.#silently(sent);
         if (!isTooSlow(answer)) return this.#suspects.failed();
@@ -182,5 +186,5 @@ function isTooSlow({ cut, status }: Extract<UploadAnswer, { kind: 'busy' }>): bo
 
 /** Whether a batch is one entry, with its mark if it has one. */
 export function isAlone({ sequences }: EntryColumns): boolean {
-  return sequences[0] === sequences.at(-1);
+  return sequences.length > 0 && sequences[0] === sequences.at(-1);
 }

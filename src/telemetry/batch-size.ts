@@ -4,15 +4,15 @@
  *
  *   too much → half of it │ silent → half, to see whether that helps │ refused → half, and half again, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
  */
-import type { BatchLimits, OutboxBatch } from '../outbox/outbox-batch.ts';
-import type { SequenceRange } from '../outbox/sequence-ranges.ts';
+
+import type { BatchLimits, OutboxBatch, SequenceRange } from '../outbox/outbox.ts';
 import { type SilenceMeaning, spanOf } from './silence.ts';
 
 const UNBOUNDED: BatchLimits = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 /** A platform with a limit of its own sees no more than one post in so many that is beyond it. */
-const MOST_GOOD_NEEDED = 64;
+const MAX_GOOD_NEEDED = 64;
 /** After so many others were taken, what a search was about is not there any more. */
-const LONGEST_SEARCH = 64;
+const MAX_SEARCH_LENGTH = 64;
 /** What goes in posts of so many rows goes in few. */
 const MANY_ROWS = 150;
 
@@ -88,7 +88,7 @@ export class BatchSize {
     this.shrink(batch);
     // Not their length is at fault: rows alone tell one half from the other.
     this.#bound = { maxEntries: this.#bound.maxEntries, maxBytes: sizeOf(batch).maxBytes };
-    this.#search = { ...spanOf(batch), left: LONGEST_SEARCH };
+    this.#search = { ...spanOf(batch), left: MAX_SEARCH_LENGTH };
   }
 
   /** The one at fault was refused by itself. */
@@ -124,7 +124,7 @@ export class BatchSize {
 
   /** What was tried beyond the bound was too much. */
   #endProbe(isProbe: boolean): void {
-    if (isProbe) this.#goodNeeded = Math.min(MOST_GOOD_NEEDED, this.#goodNeeded * 2);
+    if (isProbe) this.#goodNeeded = Math.min(MAX_GOOD_NEEDED, this.#goodNeeded * 2);
     this.#isProbe = false;
     this.#good = 0;
   }
@@ -152,7 +152,7 @@ export class BatchSize {
 function headOf(batch: OutboxBatch, rows: number): OutboxBatch {
   const { entries, lane } = batch;
   let end = Math.max(1, rows);
-  while (entries.isMark(end)) end += 1;
+  while (end < entries.length && entries.isMark(end)) end += 1;
   if (end >= entries.length) return batch;
   const head = entries.part(0, end);
   const last = head.sequences.at(-1) as number;

@@ -6,7 +6,7 @@ export const DAILY_BUDGET_FORMAT = { format: 'turnstone/daily-budget', version: 
 
 const DAY_MS = 86_400_000;
 /** Of which it is known what was sent; only the present one is kept over a restart. */
-const MOST_DAYS = 8;
+const MAX_DAYS = 8;
 
 /** Days since 1970-01-01 UTC, what was sent in that day, and for how long this run and those before it ran in it. */
 export interface SentToday {
@@ -70,7 +70,7 @@ export class DailyBudget {
     }
     if (this.#isSure || day !== this.#day) this.#unsureBytes = 0;
     // The day that was counted longest ago goes first.
-    for (const known of this.#sent.keys()) if (this.#sent.size > MOST_DAYS) this.#sent.delete(known);
+    for (const known of this.#sent.keys()) if (this.#sent.size > MAX_DAYS) this.#sent.delete(known);
     this.#goOnTo(day);
     return { day, bytes: this.#sent.get(day) ?? 0, ranMs: this.#ranMs() };
   }

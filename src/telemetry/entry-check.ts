@@ -4,7 +4,7 @@
  * (platform/telemetry-check.ts). Counts what it changed, and tells of each key once.
  */
 import type { Log } from '../host/log.ts';
-import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { SendableKeys } from '../platform/sendable-keys.ts';
 import { isSentAsText, timeFault } from '../platform/wire-values.ts';
 

@@ -3,7 +3,7 @@
  * itself; alarms do not wait for it, and neither does what would never be through: a lane that has sent pieces for most of an hour and still has
  * more than fits into one makes more than the bound lets out.
  */
-import type { Lane } from '../outbox/outbox-batch.ts';
+import type { Lane } from '../outbox/outbox.ts';
 
 /** In the long run: 40 a minute and lane, which a platform that is nearly at its limit can bear. */
 const PIECE_EVERY_MS = 1_500;

@@ -2,7 +2,7 @@
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { endedWithin } from '../host/within-ms.ts';
-import type { ResolvedEntry } from '../outbox/outbox-batch.ts';
+import type { ResolvedEntry } from '../outbox/outbox.ts';
 
 export interface RefusedEntriesDeps {
   readonly outbox: { reject(entry: ResolvedEntry, answer: string): Promise<void> };

@@ -11,7 +11,7 @@ import type { KeyRulesConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
-import type { TelemetryEntry } from '../outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/sensor.ts';
 import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
 import type { StandingStates, StateOwner } from './standing-states.ts';
@@ -23,8 +23,8 @@ export interface ReportRulesDeps {
   readonly clock: Clock;
   /** The rules of a sensor's key; asked for each sample, so that live settings take effect at once. */
   readonly rulesFor: (sensor: string, key: string) => KeyRules | undefined;
-  /** Sees every value after conversion, reported or not: local rules. */
-  readonly observe?: (sensor: string, key: string, value: JsonValue) => void;
+  /** Sees every sample under its name and after conversion, reported or not: local rules. */
+  readonly observe?: (sample: Sample) => void;
   /** Remembers alarms for those who are no longer there to clear them. */
   readonly standing?: StandingStates;
   /** Sees each change that begins to wait for its interval. */
@@ -44,7 +44,7 @@ interface KeyState {
 }
 
 /** A gateway has some thousand at most; whoever makes keys up as they go must not fill the memory. */
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 /** Differences below this share are rounding of binary fractions: 20.2 - 20.1 is a change of 0.1. */
 const FLOAT_TOLERANCE = 1e-9;
 
@@ -84,7 +84,7 @@ export class ReportRules {
     const value = convert(sample.value, rules);
     // A factor can make an infinity of a number, which is no value and says nothing about any limit.
     if (typeof value === 'number' && !Number.isFinite(value)) return [];
-    if (sample.isPart !== true) this.#deps.observe?.(sample.sensor, key, value);
+    this.#deps.observe?.({ ...sample, key, value });
     const over = this.#alarmsOver(sample, key, state, rules);
     if (rules.report === false) return over;
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmKey(key)) === true;
@@ -162,7 +162,7 @@ export class ReportRules {
     this.#states.delete(id);
     this.#states.set(id, state);
     for (const [oldest, gone] of this.#states) {
-      if (this.#states.size <= MOST_KEYS) break;
+      if (this.#states.size <= MAX_KEYS) break;
       this.#reportWaiting(gone);
       this.#states.delete(oldest);
     }

@@ -4,7 +4,7 @@
  * not heal it, or when others went through, each at its first try, while those of one lane did not.
  */
 import type { Clock } from '../host/clock.ts';
-import type { Lane, OutboxBatch } from '../outbox/outbox-batch.ts';
+import type { Lane, OutboxBatch } from '../outbox/outbox.ts';
 
 /** `moment`: it may pass by itself. `open`: nobody can say. `post`: it is about what was posted. */
 export type SilenceMeaning = 'moment' | 'open' | 'post';

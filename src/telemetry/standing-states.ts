@@ -14,7 +14,7 @@ export interface StateOwner {
 }
 
 /** Far more than a person would look at; whoever makes keys up as they go must fill neither the memory nor the disk. */
-const MOST_STANDING = 2_000;
+const MAX_STANDING = 2_000;
 
 export class StandingStates {
   readonly #file: StateFile;
@@ -61,7 +61,7 @@ export class StandingStates {
 
   /** Keys of readings, seen longest ago, that are too many. They are forgotten here: the caller tells that they are gone. */
   takeTooMany(): readonly string[] {
-    const tooMany = this.#standing.size - MOST_STANDING;
+    const tooMany = this.#standing.size - MAX_STANDING;
     if (tooMany <= 0) return [];
     const ofReadings = [...this.#standing].filter(([, owner]) => owner.reading !== undefined);
     return this.#forget(ofReadings.slice(0, tooMany).map(([key]) => key));

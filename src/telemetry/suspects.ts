@@ -9,8 +9,7 @@
  */
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { AsideEntries } from '../outbox/aside-entries.ts';
-import type { OutboxBatch, ResolvedEntry } from '../outbox/outbox-batch.ts';
+import type { AsideEntries, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
 import { RefusedEntries } from './refused-entries.ts';
 
 const REFUSALS_NEEDED = 3;
@@ -21,7 +20,7 @@ const FIRST_RETRY_MS = 30_000;
 /** Between two suspects, while they are refused: they must not take the posts of the others. */
 const ASK_EVERY_MS = 10_000;
 /** More are not kept aside: of those that were refused most often the oldest goes undelivered. */
-const MOST_SUSPECTS = 1_000;
+const MAX_SUSPECTS = 1_000;
 /** Nor longer than this. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
@@ -116,7 +115,7 @@ export class Suspects {
     const sequence = this.#undecided?.entry.sequence;
     if (sequence === undefined) return;
     this.#undecided = undefined;
-    if (this.#all.size > MOST_SUSPECTS) {
+    if (this.#all.size > MAX_SUSPECTS) {
       this.#all.delete(sequence);
       this.#deps.outbox.aside.putBack(sequence);
     } else this.#inVain.add(sequence);
@@ -204,7 +203,7 @@ export class Suspects {
     }
     if (suspect.refusals >= REFUSALS_NEEDED && (await this.#reject(entry, answer))) return;
     if (nowMs - suspect.sinceMs >= MAX_AGE_MS) this.#giveUp(entry.sequence);
-    if (this.#all.size <= MOST_SUSPECTS) return;
+    if (this.#all.size <= MAX_SUSPECTS) return;
     const [worst] = [...this.#all].sort(([, a], [, b]) => b.refusals - a.refusals);
     if (worst !== undefined) this.#giveUp(worst[0]);
   }

@@ -3,11 +3,10 @@
  * to show whether others pass. When one does, they go again, one at a time: one that is taken says that it was the line, and all are back in
  * their lanes; one that fails once more does not pass while others do (suspects.ts). In memory only.
  */
-import type { AsideEntries } from '../outbox/aside-entries.ts';
-import type { OutboxBatch } from '../outbox/outbox-batch.ts';
+import type { AsideEntries, OutboxBatch } from '../outbox/outbox.ts';
 
 /** As many as may be suspects; then the one that made way first is back in its lane. */
-const MOST_MADE_WAY = 1_000;
+const MAX_MADE_WAY = 1_000;
 
 export class Unanswered {
   /** Asked for what stands aside only when something does: at a start there may be no open outbox yet. */
@@ -33,7 +32,7 @@ export class Unanswered {
     this.#outbox.aside.add(sequence);
     this.#all.set(sequence, false);
     const [first] = this.#all.keys();
-    if (first !== undefined && this.#all.size > MOST_MADE_WAY) this.#putBack(first);
+    if (first !== undefined && this.#all.size > MAX_MADE_WAY) this.#putBack(first);
     return false;
   }
 

@@ -11,8 +11,7 @@
 
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { Outbox } from '../outbox/outbox.ts';
-import type { BatchLimits, OutboxBatch } from '../outbox/outbox-batch.ts';
+import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import { BatchChoice } from './batch-choice.ts';
 import { BatchDelivery, type BatchDeliveryDeps, isAboutWhatWasSent, isAlone } from './batch-delivery.ts';
@@ -63,7 +62,7 @@ export interface UploadState {
 
 const WAITS_FOR_TIME = 'the clock is not known to be right yet, and readings wait for their time';
 /** At a stop, one after the other: what it takes to look for one bad entry among two thousand. */
-const MOST_DRAIN_FAILURES = 12;
+const MAX_DRAIN_FAILURES = 12;
 
 export class Uploader {
   readonly #deps: UploaderDeps;
@@ -102,7 +101,7 @@ export class Uploader {
 
   /** Sends until nothing is left that can be sent, or the platform does not take it; for a stop with little time left. */
   async drain(signal: AbortSignal): Promise<void> {
-    for (let failures = 0; failures < MOST_DRAIN_FAILURES && !signal.aborted; ) {
+    for (let failures = 0; failures < MAX_DRAIN_FAILURES && !signal.aborted; ) {
       this.#choice.hurry();
       this.#isNextOther = false;
       // What was refused before would take its time, and what is good would stay behind.
@@ -128,11 +127,12 @@ export class Uploader {
     const delivered = this.#delivery.deliver(batch, AbortSignal.any([signal, overtaken.signal])).finally(stopLooking);
     const following = batch === next ? this.#choice.lookAhead(batch) : undefined;
     const answer = await delivered;
-    if (answer.kind !== 'accepted' && overtaken.signal.aborted) this.#delivery.overtaken(batch);
-    else if (answer.kind !== 'accepted' && !signal.aborted) return this.#postpone(batch, answer);
-    if (answer.kind !== 'accepted') return 0;
+    const isOver = answer.kind === 'accepted' || answer.kind === 'kept';
+    if (!isOver && overtaken.signal.aborted) this.#delivery.overtaken(batch);
+    else if (!isOver && !signal.aborted) return this.#postpone(batch, answer);
+    if (!isOver) return 0;
     await this.#deps.outbox.acknowledge(batch);
-    this.#noteAcknowledged(batch, pauseMs);
+    if (answer.kind === 'accepted') this.#noteAcknowledged(batch, pauseMs);
     this.#choice.expect(await following);
     return 0;
   }

@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 
 export const ENTRY_BYTES = 124;
 const PATH = join(import.meta.dirname, 'corpus.jsonl');

@@ -24,7 +24,7 @@ const CHUNK_BYTES = 1_000_000;
 const RUNS = 5;
 const KILLS = 50;
 /** After its first request; 50 of these lives must not be enough for the whole image. */
-const MOST_LIFE_MS = 10;
+const MAX_LIFE_MS = 10;
 const TOKEN = 'bench-token';
 const CHILD = join(import.meta.dirname, 'firmware-child.ts');
 /** As the launcher starts the agent. */
@@ -131,7 +131,7 @@ async function measureKills(offer: string): Promise<number> {
     const resumedAt = (await requests())[before] ?? 0;
     mostRepeated = Math.max(mostRepeated, (writtenBytes - resumedAt) / CHUNK_BYTES);
     if (kill < KILLS) {
-      await delay(Math.random() * MOST_LIFE_MS);
+      await delay(Math.random() * MAX_LIFE_MS);
       running.kill('SIGKILL');
     }
     await ended;

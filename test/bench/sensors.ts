@@ -25,6 +25,7 @@ import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
+import { loadTwins } from '../../src/sensors/twins.ts';
 import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
 const PERIOD_MS = 1_000;
@@ -67,7 +68,7 @@ function sensorNumber(at: number): SensorConfig {
 const folder = await mkdtemp(join(tmpdir(), 'turnstone-sensors-'));
 const sensors = Array.from({ length: count }, (_, at) => sensorNumber(at));
 const config = { sensors, actuators: [], rpc: { lockout: {} } } as unknown as AgentConfig;
-await writeFile(join(folder, 'board.json'), JSON.stringify(boardForConfig(config)));
+await writeFile(join(folder, 'board.json'), JSON.stringify(boardForConfig(config, await loadTwins())));
 const socket = join(folder, 'board.sock');
 const board = spawn(
   process.execPath,

@@ -22,8 +22,8 @@ import { launchBrowser } from '../support/browser.ts';
 const SETTLE_MS = 8_000;
 /** USER_HZ, as /proc counts. */
 const TICKS_PER_SECOND = 100;
-const MOST_MB_PER_PAGE = 3;
-const MOST_PERCENT_PER_PAGE = 1;
+const MAX_MB_PER_PAGE = 3;
+const MAX_PERCENT_PER_PAGE = 1;
 
 interface Window {
   readonly privateMb: number;
@@ -148,7 +148,7 @@ function report(runs: readonly Run[]): number {
   };
   for (const [name, value] of Object.entries(result)) console.log(`${name.padEnd(20)}${String(value).padStart(10)}`);
   if (flags.json) console.log(JSON.stringify(result));
-  return result.privateMbPerPage <= MOST_MB_PER_PAGE && result.cpuPercentPerPage <= MOST_PERCENT_PER_PAGE ? 0 : 1;
+  return result.privateMbPerPage <= MAX_MB_PER_PAGE && result.cpuPercentPerPage <= MAX_PERCENT_PER_PAGE ? 0 : 1;
 }
 
 function median(values: readonly number[]): number {

@@ -14,8 +14,8 @@ import { ACCESS_TOKEN, DEVICE_NAME, type SettingPaths, writeSetting } from '../.
 import { ReportClient } from '../../src/analytics/report-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { AGENT_PROGRAM } from '../support/agent-program.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const ALL_TELEMETRY = '7e57ab1e-0000-4000-8000-000000000001';
 const BY_HOUR = '7e57ab1e-0000-4000-8000-000000000002';
 const USER = 'tenant@thingsboard.org';
@@ -29,7 +29,7 @@ let paths: SettingPaths;
 const children: ReturnType<typeof spawn>[] = [];
 
 function start(args: readonly string[]): ReturnType<typeof spawn> {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [AGENT_PROGRAM, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
   children.push(child);
   return child;
 }
@@ -71,7 +71,7 @@ interface AuditAnswer {
 /** The real command; what it prints as JSON. */
 async function audit(view: string, ...more: readonly string[]): Promise<AuditAnswer> {
   const words = ['audit', view, '--last', '3h', '--url', platform.url, '--user', USER, '--run-folder', paths.runFolder, '--json', ...more];
-  const child = spawn(process.execPath, [MAIN, ...words], {
+  const child = spawn(process.execPath, [AGENT_PROGRAM, ...words], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TURNSTONE_ANALYTICS_PASSWORD: PASSWORD },
   });

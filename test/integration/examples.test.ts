@@ -1,9 +1,9 @@
-/** Every file in config/examples is right, and does what it says on the simulated board that `--simulate` would give it. */
+/** Every example is right, and does what it says on the simulated board that `--simulate` would give it. */
 
-import { readdirSync } from 'node:fs';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { copyFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { type Example, examples, exampleText } from '../../scripts/examples.ts';
 import { openDriver } from '../../src/actuators/open-driver.ts';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
 import type { AgentConfig, SensorConfig } from '../../src/config/agent-config.ts';
@@ -15,12 +15,13 @@ import { silentLog } from '../../src/host/log.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
 import type { Sample } from '../../src/sensors/sensor.ts';
+import { loadTwins } from '../../src/sensors/twins.ts';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench, until } from '../support/board-bench.ts';
 import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
-const FOLDER = resolve(import.meta.dirname, '../../config/examples');
-const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
+const EXAMPLES = examples();
+const FILES = EXAMPLES.filter(({ name }) => name.endsWith('.yaml'));
 const environment = { PROVISION_KEY: 'a-provision-key', PROVISION_SECRET: 'a-provision-secret' };
 const { signal } = new AbortController();
 /** Drivers need no more time than this on the board. */
@@ -33,11 +34,11 @@ afterEach(async () => {
 });
 
 /** The example as it stands; a driver file of a user's own lies where the test can reach it. */
-async function example(file: string, folder: string): Promise<AgentConfig> {
-  const path = join(folder, file);
+async function example(file: Example, folder: string): Promise<AgentConfig> {
+  const path = join(folder, file.name);
   const driver = join(folder, 'tank-level.mjs');
-  await copyFile(join(FOLDER, 'tank-level.mjs'), driver);
-  await writeFile(path, (await readFile(join(FOLDER, file), 'utf8')).replace('/etc/turnstone/tank-level.mjs', driver), { mode: 0o600 });
+  await copyFile(EXAMPLES.find(({ name }) => name === 'tank-level.mjs')?.path ?? '', driver);
+  await writeFile(path, exampleText(file).replace('/etc/turnstone/tank-level.mjs', driver), { mode: 0o600 });
   const { config, faults, warnings } = await readConfig(path, { environment });
   expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
   return config as AgentConfig;
@@ -58,7 +59,7 @@ function withTank(board: BoardConfigInput, file: string): BoardConfigInput {
   };
 }
 
-describe.each(FILES)('config/examples/%s', (file) => {
+describe.each(FILES)('the example $name', (file) => {
   it('is right, and runs on the simulated board', async () => {
     bench = await openBoardBench(() => ({}));
     const config = await example(file, bench.folder);
@@ -67,7 +68,7 @@ describe.each(FILES)('config/examples/%s', (file) => {
       periodMs: Math.min(sensor.periodMs, FAST_MS),
       ...(sensor.window && { window: { ...sensor.window, lengthMs: 2 * FAST_MS } }),
     }));
-    const board = withTank(boardForConfig({ ...config, sensors }), file);
+    const board = withTank(boardForConfig({ ...config, sensors }, await loadTwins()), file.name);
     await bench.close();
     bench = await openBoardBench(() => board);
     await example(file, bench.folder); // the driver's file went with the first bench
@@ -77,8 +78,8 @@ describe.each(FILES)('config/examples/%s', (file) => {
   });
 });
 
-it('there is an example for every kind of sensor', async () => {
-  const text = (await Promise.all(FILES.map((file) => readFile(join(FOLDER, file), 'utf8')))).join('\n');
+it('there is an example for every kind of sensor', () => {
+  const text = FILES.map(exampleText).join('\n');
   const kinds = sensorSchema.in.options.map((option) => [...option.in.shape.kind.values][0]);
   expect(kinds.length).toBeGreaterThan(15);
   expect(kinds.filter((kind) => !new RegExp(`kind: ${kind}\\b`).test(text))).toEqual([]);

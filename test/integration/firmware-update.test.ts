@@ -89,7 +89,7 @@ describe('a bad bundle', () => {
     'that hangs at its start': () => ({ manners: { '2.0.0': { hangsAtStart: true } }, because: /not confirmed in 3 starts/ }),
     'that refuses the configuration': () => ({ manners: { '2.0.0': { exitsWith: 78 } }, because: /refuses this configuration/ }),
     'that never uploads': () => ({ manners: { '2.0.0': { neverUploads: true } }, because: /no upload was acknowledged within 60 minutes/ }),
-    'that is not well': () => ({ manners: { '2.0.0': { ailment: 'no sensor can be read' } }, because: /no sensor can be read/ }),
+    'that is not well': () => ({ manners: { '2.0.0': { fault: 'no sensor can be read' } }, because: /no sensor can be read/ }),
   };
 
   it.each(Object.keys(cases))('%s leaves the gateway with the release it had', async (name) => {

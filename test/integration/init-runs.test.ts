@@ -2,19 +2,20 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { loadTwins } from '../../src/sensors/twins.ts';
 import { parseBoardConfig } from '../../src/simulated-board/board-config.ts';
 import { BoardRecord } from '../../src/simulated-board/board-record.ts';
 import { BoardServer } from '../../src/simulated-board/board-server.ts';
-import { SAMPLE_BOARD } from '../../src/simulated-board/sample-board.ts';
+import { sampleBoard } from '../../src/simulated-board/sample-board.ts';
 import { SimulatedBoard } from '../../src/simulated-board/simulated-board.ts';
+import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { PlatformPerson } from '../support/platform-people.ts';
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const run = promisify(execFile);
 
 let folder: string;
@@ -26,7 +27,9 @@ let agent: ChildProcess | undefined;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-init-runs-'));
   platform = await LocalPlatform.start({ port: 0 });
-  board = new SimulatedBoard(parseBoardConfig(SAMPLE_BOARD), { clock: systemClock, record: new BoardRecord({ clock: systemClock }) });
+  const twins = await loadTwins();
+  const record = new BoardRecord({ clock: systemClock });
+  board = new SimulatedBoard(parseBoardConfig(sampleBoard(twins)), { clock: systemClock, record, twins });
   server = await BoardServer.open(board, join(folder, 'board.sock'));
 });
 
@@ -47,7 +50,7 @@ describe('turnstone init --yes on the simulated board', () => {
     const folders = ['--state-folder', join(folder, 'state'), '--run-folder', join(folder, 'run')];
     const credentials = ['--url', platform.url, '--access-token-file', join(folder, 'token')];
     await run(process.execPath, [
-      MAIN,
+      AGENT_PROGRAM,
       'init',
       '--yes',
       ...credentials,
@@ -58,7 +61,7 @@ describe('turnstone init --yes on the simulated board', () => {
       config,
     ]);
 
-    agent = spawn(process.execPath, [MAIN, 'run', '--config', config], { stdio: 'ignore' });
+    agent = spawn(process.execPath, [AGENT_PROGRAM, 'run', '--config', config], { stdio: 'ignore' });
     const person = await PlatformPerson.logIn(platform.url);
     await expect.poll(async () => (await person.values(id, 'temperature')).length, { timeout: 20_000, interval: 200 }).toBeGreaterThan(0);
     expect(Number((await person.values(id, 'pressure'))[0]?.value)).toBeGreaterThan(900);
@@ -66,10 +69,12 @@ describe('turnstone init --yes on the simulated board', () => {
 
   it('leaves an agent that status and doctor find', async () => {
     const config = join(folder, 'turnstone.yaml');
-    const status = JSON.parse((await run(process.execPath, [MAIN, 'status', '--config', config, '--json'])).stdout);
+    const status = JSON.parse((await run(process.execPath, [AGENT_PROGRAM, 'status', '--config', config, '--json'])).stdout);
     const kinds = status.sensors.map(({ kind }: { kind: string }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['host', 'bme280', 'sht3x', 'ads1115', 'ds18b20']));
-    const doctor = await run(process.execPath, [MAIN, 'doctor', '--config', config, '--json']).catch((error: { stdout: string }) => error);
+    const doctor = await run(process.execPath, [AGENT_PROGRAM, 'doctor', '--config', config, '--json']).catch(
+      (error: { stdout: string }) => error,
+    );
     const verdicts = new Map(JSON.parse(doctor.stdout).checks.map((check: { id: string; verdict: string }) => [check.id, check.verdict]));
     for (const id of ['configuration', 'state-folder', 'devices', 'sensors', 'reachable', 'token', 'agent', 'uploads'])
       expect([id, verdicts.get(id)]).toEqual([id, 'good']);

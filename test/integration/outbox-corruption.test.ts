@@ -1,8 +1,8 @@
 /** Every byte of a small store flipped, every length cut, files swapped for strangers: it always opens, and gives every block that is whole. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/host/log.ts';
+import { SEGMENT_HEADER_BYTES, scanSegment, segmentHeader } from '../../src/outbox/format/segment-file.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { SEGMENT_HEADER_BYTES, scanSegment, segmentHeader } from '../../src/outbox/segment-file.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 import { drain, FakeTimeSync } from '../support/outbox-fixture.ts';

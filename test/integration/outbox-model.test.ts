@@ -38,8 +38,8 @@ describe('an outbox and its model agree', () => {
   it(
     'when it is full: what is missing was counted as thinned or dropped',
     async () => {
-      const thin = await hold(flooding, { settings: { maxBytes: 32 * 1024, whenFull: 'thin' }, runs: flooded });
-      const drop = await hold(flooding, { settings: { maxBytes: 32 * 1024, whenFull: 'drop-oldest' }, runs: flooded });
+      const thin = await hold(flooding, { steps: 10, settings: { maxBytes: 32 * 1024, whenFull: 'thin' }, runs: flooded });
+      const drop = await hold(flooding, { steps: 10, settings: { maxBytes: 32 * 1024, whenFull: 'drop-oldest' }, runs: flooded });
       expect(thin.thinned).toBeGreaterThan(0);
       expect(drop.thinned).toBe(0);
       expect(drop.dropped).toBeGreaterThan(0);

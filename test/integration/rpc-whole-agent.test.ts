@@ -1,13 +1,13 @@
 /** The whole agent, told from afar: what an operator at a dashboard and a technician at the machine can do to it. */
 import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
+import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { RemoteBench } from '../support/remote-bench.ts';
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const AGREES_WITHIN_MS = 5_000;
 let bench: RemoteBench;
 let config: JsonObject;
@@ -91,9 +91,9 @@ describe('the agent', () => {
 
   it('asks the platform for a person at the command line, and prints what it answers', async () => {
     const words = ['rpc', 'getTime', '{"zone": "UTC"}', '--run-folder', join(bench.folder, 'run'), '--json'];
-    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...words]);
+    const { stdout } = await promisify(execFile)(process.execPath, [AGENT_PROGRAM, ...words]);
     expect(JSON.parse(stdout)).toBeTruthy();
-    await expect(promisify(execFile)(process.execPath, [MAIN, 'rpc', 'x', '--run-folder', bench.folder])).rejects.toMatchObject({
+    await expect(promisify(execFile)(process.execPath, [AGENT_PROGRAM, 'rpc', 'x', '--run-folder', bench.folder])).rejects.toMatchObject({
       code: 69,
     });
   });

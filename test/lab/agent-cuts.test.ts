@@ -12,7 +12,7 @@ const FULL = process.env.LAB_RUN === 'full';
 const UPLOAD_CUTS = FULL ? 8 : 2;
 const PROVISION_CUTS = FULL ? 8 : 3;
 /** A Node that is emulated takes some seconds to the first token; a cut falls before, within or after. */
-const LONGEST_FIRST_BOOT_MS = 10_000;
+const MAX_FIRST_BOOT_MS = 10_000;
 const NAME = 'lab-first-boot';
 
 describe('an agent whose machine loses power', () => {
@@ -102,7 +102,7 @@ sensors: [{ name: machine, kind: host, period: 1s, groups: [load] }]
 `);
       const fromMs = Date.now();
       await agent.start();
-      if (life < PROVISION_CUTS) await sleep(Math.random() * LONGEST_FIRST_BOOT_MS);
+      if (life < PROVISION_CUTS) await sleep(Math.random() * MAX_FIRST_BOOT_MS);
       else {
         const device = await view.provisioned(NAME);
         await until('a reading', async () => ((await view.series(device, 'load1')).at(-1)?.ts ?? 0) > fromMs || undefined, 120_000);

@@ -1,8 +1,8 @@
 /** Entries that can be told from each other and from damage: the number is in the value, and the value proves itself. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../src/host/clock.ts';
-import type { ResolvedEntry } from '../../src/outbox/outbox-batch.ts';
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+import type { ResolvedEntry } from '../../src/outbox/format/entry-columns.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 
 const FIRST_TS = Date.UTC(2026, 0, 1);
 const KEYS = ['temperature', 'pressure', 'door', 'flow', 'level'];

@@ -9,7 +9,7 @@ import { recordFigure } from './results/figures.ts';
 
 const CUTS = process.env.LAB_RUN === 'full' ? 30 : 4;
 /** Between the moment a life has delivered what it found, and its end. */
-const LONGEST_LIFE_MS = 4000;
+const MAX_LIFE_MS = 4000;
 
 describe('an outbox whose machine loses power', () => {
   let disks: DiskFolder;
@@ -45,7 +45,7 @@ describe('an outbox whose machine loses power', () => {
         losses = witness.missing().length;
         expect(witness.missing(), `after ${life} cuts`).toEqual([]);
         expect(witness.invented(), `after ${life} cuts`).toEqual([]);
-        await Promise.race([sleep(Math.random() * LONGEST_LIFE_MS), ended]);
+        await Promise.race([sleep(Math.random() * MAX_LIFE_MS), ended]);
         await guest.kill();
       }
       recordFigure('cuts', { during: 'append and delivery', cuts: CUTS, losses });

@@ -13,7 +13,7 @@ import { recordFigure } from './results/figures.ts';
 
 const CUTS = process.env.LAB_RUN === 'full' ? 6 : 1;
 /** From the offer to the swap, with software emulation; a cut falls anywhere within. */
-const LONGEST_LIFE_MS = 90_000;
+const MAX_LIFE_MS = 90_000;
 const UPDATE_DEADLINE_MS = 600_000;
 const NAME = 'lab-updated';
 
@@ -81,7 +81,7 @@ describe('an update', () => {
     await assign(await makeRelease('0.1.0-lab.2'));
     let broken = 0;
     for (let cut = 0; cut < CUTS; cut += 1) {
-      await sleep(Math.random() * LONGEST_LIFE_MS);
+      await sleep(Math.random() * MAX_LIFE_MS);
       await guest.kill();
       await boot();
       broken += 1;

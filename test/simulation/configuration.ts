@@ -1,6 +1,7 @@
 /** What the agent reads as its configuration: as it was installed, and what technicians have changed in it, each until it is taken back. */
-import type { FileConfig } from '../../src/agent/config-file.ts';
+
 import type { AgentConfig } from '../../src/config/agent-config.ts';
+import type { FileConfig } from '../../src/config/config-file.ts';
 import type { Timeline } from './timeline.ts';
 
 export class Configuration {

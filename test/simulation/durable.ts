@@ -1,5 +1,5 @@
 /** What the agent promised to keep. */
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 
 /** An entry of which the agent said that it is durable. */
 export interface Durable {

@@ -2,7 +2,7 @@
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 import type { Chance } from './chance.ts';
 
-export const LONGEST_ON_MS = 45_000;
+export const MAX_ON_MS = 45_000;
 export const MOTORS = ['motorUp', 'motorDown'] as const;
 /** Active while somebody works on the plant. */
 export const KEY_SWITCH = 'gpiochip0:6';
@@ -169,8 +169,8 @@ function motorsAndRelays(drawn: Drawn, chance: Chance): void {
   const low = (): { activeLow?: boolean } => (chance.happens(0.25) ? { activeLow: true } : {});
   output(drawn, { name: up, line: 'gpiochip0:20', excludes: [down], ...BOTH_OFF, use: 'set' }, `, interlocks: [${down}]`);
   output(drawn, { name: down, line: 'gpiochip0:21', excludes: [up], ...BOTH_OFF, use: 'set' });
-  const heater = { name: 'heater', line: 'gpiochip0:22', excludes: [], maxOnMs: LONGEST_ON_MS, ...BOTH_OFF, use: 'set' } as const;
-  output(drawn, { ...heater, ...low() }, `, limits: { maxOn: ${LONGEST_ON_MS / 1_000}s }`);
+  const heater = { name: 'heater', line: 'gpiochip0:22', excludes: [], maxOnMs: MAX_ON_MS, ...BOTH_OFF, use: 'set' } as const;
+  output(drawn, { ...heater, ...low() }, `, limits: { maxOn: ${MAX_ON_MS / 1_000}s }`);
   output(drawn, { name: 'bell', line: 'gpiochip0:23', excludes: [], ...BOTH_OFF, use: 'toggled', ...low() });
   output(drawn, { name: 'flap', line: 'gpiochip0:24', excludes: [], ...BOTH_OFF, use: 'pulsed', ...low() });
   // What a killed life leaves on nobody switches off but for its mark.
@@ -222,9 +222,9 @@ function meterAndSiren(drawn: Drawn): void {
   const registers =
     'registers: { voltage: { table: input, address: 0, type: uint16 }, energy: { table: input, address: 6, type: uint32 }, power: { table: input, address: 60, type: uint16 }, flow: { table: input, address: 90, type: uint16 } }';
   sensor(drawn, 'meter', 10, `kind: modbus, ${connection}, unitId: 1, ${registers}`);
-  const limits = `limits: { maxOn: ${LONGEST_ON_MS / 1_000}s }, safe: { start: off, stop: off }`;
+  const limits = `limits: { maxOn: ${MAX_ON_MS / 1_000}s }, safe: { start: off, stop: off }`;
   drawn.actuators.push(`  - { name: siren, kind: modbus-write, ${connection}, unitId: 2, table: coil, address: 3, type: bool, ${limits} }`);
-  drawn.outputs.push({ name: 'siren', line: `${METER_PORT}:2/coil/3`, excludes: [], maxOnMs: LONGEST_ON_MS, ...BOTH_OFF, use: 'set' });
+  drawn.outputs.push({ name: 'siren', line: `${METER_PORT}:2/coil/3`, excludes: [], maxOnMs: MAX_ON_MS, ...BOTH_OFF, use: 'set' });
   drawn.parts.push(METER_PORT, `${METER_PORT}:1`, `${METER_PORT}:2`);
 }
 

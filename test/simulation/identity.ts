@@ -13,8 +13,8 @@ export class Identity {
   readonly #platform: LocalPlatform;
   /** When the device was deleted. */
   readonly removals: number[] = [];
-  /** When the card was taken from a board that had not come to its device yet. */
-  readonly earlyMoves: number[] = [];
+  /** When the card was taken from a board that had no credentials of its own in use: what waited on it is set aside, and stays there. */
+  readonly leftBehind: number[] = [];
   readonly #nowMs: () => number;
   /** What devices had that are no longer there. */
   readonly #former = new Map<string, Map<number, StoredValue>>();
@@ -84,7 +84,7 @@ export class Identity {
 
   moveCard(): void {
     this.excuse = 'the card was moved';
-    if (!this.#hasDevice) this.earlyMoves.push(this.#nowMs());
+    if (!this.#hasDevice) this.leftBehind.push(this.#nowMs());
     this.#boards += 1;
   }
 

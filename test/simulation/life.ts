@@ -1,14 +1,14 @@
 /** One life of the agent, from its start to its stop, its kill, or its own end. A killed one is dead: none of its ports answers any more. */
 
-import type { FileConfig } from '../../src/agent/config-file.ts';
 import type { Machine } from '../../src/agent/machine.ts';
 import { Agent } from '../../src/agent.ts';
+import type { FileConfig } from '../../src/config/config-file.ts';
 import type { ControlServerDeps } from '../../src/control-socket/control-server.ts';
 import { AgentError } from '../../src/errors.ts';
 import type { Files } from '../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import type { RunProgram } from '../../src/host/run-program.ts';
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import type { Operations } from '../../src/simulated-board/board-operations.ts';
 import type { BoardClock } from './board-clock.ts';
 import type { Boot } from './boot.ts';

@@ -12,19 +12,19 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Worlds last three hours at the mean. */
 const MEAN_HOURS = 3;
-const SHORTEST_HOURS = 0.5;
-const LONGEST_HOURS = 24;
+const MIN_HOURS = 0.5;
+const MAX_HOURS = 24;
 const DAY_HOURS = 24;
 /** Where everything may happen, the same thing seldom comes twice in a moment: most worlds have only a share of the kinds of troubles. */
 const SHARES_OF_KINDS = [1, 0.5, 0.25, 0.1] as const;
 
 /** What is drawn by itself comes in so many worlds, and so often at most. */
 const RARE_SHARE = 0.15;
-const RARE_MOST = 3;
+const RARE_MAX = 3;
 
 /** A first boot is short, so what may go wrong in it is drawn for it. */
 const FIRST_BOOT_MS = 2 * MINUTE_MS;
-const FIRST_BOOT_MOST = 4;
+const FIRST_BOOT_MAX = 4;
 const FIRST_BOOT_TROUBLES: readonly string[] = [
   'device made unheard',
   'device made unheard',
@@ -77,7 +77,7 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
   const isLong = options.long === true;
   const drawnHours = isLong
     ? chance.magnitude(14 * DAY_HOURS, 400 * DAY_HOURS)
-    : Math.min(LONGEST_HOURS, SHORTEST_HOURS - (MEAN_HOURS - SHORTEST_HOURS) * Math.log(1 - chance.random()));
+    : Math.min(MAX_HOURS, MIN_HOURS - (MEAN_HOURS - MIN_HOURS) * Math.log(1 - chance.random()));
   const drawnPerHour = isLong ? chance.magnitude(0.02, 0.5) : chance.magnitude(1, 20);
   const calmFromMs = (options.hours ?? drawnHours) * HOUR_MS;
   const share = chance.pick(SHARES_OF_KINDS);
@@ -116,7 +116,7 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
 function firstBoot(seed: number, { only, without }: PlanOptions): Planned[] {
   if (provisionsOf(seed) === 'not') return [];
   const chance = new Chance(`plan ${seed} first boot`);
-  return Array.from({ length: chance.between(0, FIRST_BOOT_MOST) }, (_, number) => ({
+  return Array.from({ length: chance.between(0, FIRST_BOOT_MAX) }, (_, number) => ({
     source: `first boot ${number}`,
     name: chance.pick(FIRST_BOOT_TROUBLES),
     // Half of them are there before it begins.
@@ -128,7 +128,7 @@ function firstBoot(seed: number, { only, without }: PlanOptions): Planned[] {
 function drawnAlone({ seed, calmFromMs }: Pick<Plan, 'seed' | 'calmFromMs'>, name: string, isSure: boolean): Planned[] {
   const chance = new Chance(`plan ${seed} ${name}`);
   const isThere = chance.happens(RARE_SHARE);
-  const count = isThere || isSure ? chance.between(1, RARE_MOST) : 0;
+  const count = isThere || isSure ? chance.between(1, RARE_MAX) : 0;
   return Array.from({ length: count }, (_, number) => ({
     source: `${name} ${number}`,
     name,

@@ -29,7 +29,7 @@ export class Rig {
     this.#site = site;
     this.#clock = clock;
     this.record = new BoardRecord({ clock });
-    this.#board = new SimulatedBoard(site.board, { clock, record: this.record });
+    this.#board = new SimulatedBoard(site.board, { clock, record: this.record, twins: site.twins });
     this.#operations = operationsOf(this.#board);
   }
 
@@ -47,7 +47,7 @@ export class Rig {
     this.#falls.push(nowMs);
     this.#board.close();
     this.#heal(this.#broken);
-    this.#board = new SimulatedBoard(this.#site.board, { clock: this.#clock, record: this.record });
+    this.#board = new SimulatedBoard(this.#site.board, { clock: this.#clock, record: this.record, twins: this.#site.twins });
     for (const { target, value } of this.#holds) this.#board.bench.hold(target, value);
     this.#operations = operationsOf(this.#board);
   }

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
 import type { AgentConfig } from '../../src/config/agent-config.ts';
 import { loadConfig } from '../../src/config/read-config.ts';
+import { definitionOf } from '../../src/sensors/kinds.ts';
+import { loadTwins } from '../../src/sensors/twins.ts';
 import { type BoardConfig, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
+import type { Twins } from '../../src/simulated-board/twin.ts';
 import { ATTACHED_TITLE } from './attached.ts';
 import { Chance } from './chance.ts';
 import { drawEquipment, type Equipment, type EquipmentOptions, type Output, SCANNER, slowed } from './equipment.ts';
@@ -20,6 +23,8 @@ export interface Site {
   readonly outputs: readonly Output[];
   readonly config: AgentConfig;
   readonly board: BoardConfig;
+  /** What stands on it in the sensors' places. */
+  readonly twins: Twins;
   /** Sensor and how often it is read. */
   readonly periods: ReadonlyMap<string, number>;
   /** The board's faults may hit these, beside its I2C buses and pins. */
@@ -60,7 +65,10 @@ ${actuators.join('\n')}
 ${rules.length === 0 ? '' : `rules:\n${rules.join('\n')}`}
 `;
   const config = await configFrom(yaml);
-  return { outputs, config, board: parseBoardConfig(slowed(boardForConfig(config))), periods, parts, provisions };
+  // In a world of virtual time nothing waits for a disk: what the agent loads when a configuration names it is loaded before.
+  await Promise.all(config.sensors.map(({ kind }) => definitionOf(kind).driver()));
+  const twins = await loadTwins();
+  return { outputs, config, board: parseBoardConfig(slowed(boardForConfig(config, twins))), twins, periods, parts, provisions };
 }
 
 function provisioning(provisions: 'once' | 'again'): string {

@@ -12,7 +12,7 @@ const WORLDS_EACH = 25;
  */
 const NODE_FLAGS = ['--min-semi-space-size=32', '--max-semi-space-size=32', '--stack-trace-limit=0'];
 /** A world that takes longer hangs, or goes in circles. */
-const LONGEST_MS = 15 * 60_000;
+const MAX_MS = 15 * 60_000;
 
 export interface Task {
   readonly seed: number;
@@ -77,7 +77,7 @@ function askWorker(child: ChildProcess, task: Task): Promise<{ readonly lived: L
       resolve({ lived: lived as Lived, died: false });
     };
     const onExit = (code: number | null): void => failed(`its process ended with ${code ?? 'a signal'}`);
-    const timer = setTimeout(() => failed(`it went on for ${LONGEST_MS / 60_000} min`), LONGEST_MS);
+    const timer = setTimeout(() => failed(`it went on for ${MAX_MS / 60_000} min`), MAX_MS);
     const finish = (): void => {
       clearTimeout(timer);
       child.off('message', onMessage).off('exit', onExit);

@@ -4,7 +4,7 @@
  */
 import type { AgentConfig } from '../../src/config/agent-config.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 import { AttachedDevice } from './attached.ts';
 import { BoardClock } from './board-clock.ts';

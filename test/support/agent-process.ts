@@ -1,10 +1,9 @@
-/** The agent and its commands as processes of their own, from the sources, over a folder of the test's. */
+/** The agent and its commands as processes of their own over a folder of the test's. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+import { AGENT_PROGRAM } from './agent-program.ts';
 
 export interface CommandOutcome {
   readonly exitCode: number | null;
@@ -45,7 +44,7 @@ export class AgentProcess {
   }
 
   start(environment: Readonly<Record<string, string>> = {}): void {
-    const child = spawn(process.execPath, [MAIN, 'run', '--config', this.configFile], {
+    const child = spawn(process.execPath, [AGENT_PROGRAM, 'run', '--config', this.configFile], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...environment },
     });
@@ -101,7 +100,7 @@ export class AgentProcess {
       readonly gid?: number;
     } = {},
   ): Promise<CommandOutcome> {
-    const child = spawn(process.execPath, [MAIN, ...words, ...(options.config === false ? [] : ['--config', this.configFile])], {
+    const child = spawn(process.execPath, [AGENT_PROGRAM, ...words, ...(options.config === false ? [] : ['--config', this.configFile])], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...options.environment },
       ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.gid ?? options.uid }),

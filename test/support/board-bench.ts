@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { boardPorts } from '../../src/hardware/board-client.ts';
 import { type Clock, systemClock } from '../../src/host/clock.ts';
+import { loadTwins } from '../../src/sensors/twins.ts';
 import { type BoardConfigInput, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
 import { BoardRecord, type RecordEntry } from '../../src/simulated-board/board-record.ts';
 import { BoardServer } from '../../src/simulated-board/board-server.ts';
@@ -26,8 +27,13 @@ export async function openBoardBench(config: (folder: string) => BoardConfigInpu
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-board-'));
   const socketPath = join(folder, 'board.sock');
   const recordPath = join(folder, 'record.jsonl');
+  const twins = await loadTwins();
   const start = async (): Promise<{ board: SimulatedBoard; server: BoardServer }> => {
-    const board = new SimulatedBoard(parseBoardConfig(config(folder)), { clock, record: new BoardRecord({ clock, path: recordPath }) });
+    const board = new SimulatedBoard(parseBoardConfig(config(folder)), {
+      clock,
+      record: new BoardRecord({ clock, path: recordPath }),
+      twins,
+    });
     return { board, server: await BoardServer.open(board, socketPath) };
   };
   let running = await start();

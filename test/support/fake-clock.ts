@@ -6,7 +6,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-const MOST_AT_ONCE = 10_000;
+const MAX_AT_ONCE = 10_000;
 
 export class FakeClock implements Clock {
   bootId: string;
@@ -78,7 +78,7 @@ export class FakeClock implements Clock {
   async advance(ms: number): Promise<void> {
     const untilMs = this.#monotonicMs + ms;
     for (let atOnce = 0; ; atOnce += 1) {
-      if (atOnce > MOST_AT_ONCE) throw new Error('timers that are due at once go on for ever');
+      if (atOnce > MAX_AT_ONCE) throw new Error('timers that are due at once go on for ever');
       await settle();
       const next = [...this.#timers].sort((a, b) => a.atMs - b.atMs)[0];
       if (next === undefined || next.atMs > untilMs) break;

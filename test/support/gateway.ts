@@ -32,7 +32,7 @@ export interface ReleaseManners {
   /** Does not become ready; systemd kills it after TimeoutStartSec= and starts it again. */
   readonly hangsAtStart?: true;
   readonly neverUploads?: true;
-  readonly ailment?: string;
+  readonly fault?: string;
 }
 
 export interface GatewayOptions {
@@ -278,7 +278,7 @@ export class Gateway {
     return {
       uploaded,
       reachable,
-      ...(manners.ailment === undefined ? {} : { ailment: manners.ailment }),
+      ...(manners.fault === undefined ? {} : { fault: manners.fault }),
     };
   }
 

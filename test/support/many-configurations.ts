@@ -2,9 +2,10 @@
  * Some hundred configurations, made of one that is good by one change each: values that fit and values that do not, in every section, and
  * faults of structure. The same at every run.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import { examples, exampleText } from '../../scripts/examples.ts';
 
 export interface OneConfiguration {
   readonly name: string;
@@ -323,19 +324,18 @@ export function manyConfigurations(folder: string): readonly OneConfiguration[] 
     return [...good.map((value, index) => one(value, true, index)), ...bad.map((value, index) => one(value, false, index))];
   });
   const damaged = Object.entries(DAMAGES).map(([name, damage]) => ({ name, text: damage(whole), isGood: false }));
-  return [{ name: 'the base', text: whole, isGood: true }, ...changed, ...damaged, ...examples()];
+  return [{ name: 'the base', text: whole, isGood: true }, ...changed, ...damaged, ...delivered()];
 }
 
 /** As they are delivered; what they take from the environment is for the reader to give. */
-function examples(): readonly OneConfiguration[] {
-  const files = [
-    'turnstone.example.yaml',
-    'provisioning.example.yaml',
-    ...readdirSync(join(CONFIG, 'examples')).map((name) => `examples/${name}`),
+function delivered(): readonly OneConfiguration[] {
+  const files = ['turnstone.example.yaml', 'provisioning.example.yaml'];
+  return [
+    ...files.map((name) => ({ name, text: readFileSync(join(CONFIG, name), 'utf8'), isGood: true })),
+    ...examples()
+      .filter(({ name }) => name.endsWith('.yaml') && !name.includes('module'))
+      .map((one) => ({ name: `examples/${one.name}`, text: exampleText(one), isGood: true })),
   ];
-  return files
-    .filter((name) => name.endsWith('.yaml') && !name.includes('module'))
-    .map((name) => ({ name, text: readFileSync(join(CONFIG, name), 'utf8'), isGood: true }));
 }
 
 function withValue(tree: Tree, [key = '', ...rest]: readonly string[], value: unknown): Tree {

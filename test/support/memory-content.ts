@@ -5,7 +5,7 @@
 
 /** Disks keep or lose whole sectors. */
 export const SECTOR_BYTES = 512;
-const LEAST_BYTES = 1_024;
+const MIN_BYTES = 1_024;
 const NOTHING = new Uint8Array(0);
 
 interface Write {
@@ -78,7 +78,7 @@ export class Content {
     if (bytes.length === 0) return;
     const end = position + bytes.length;
     if (end > this.#buffer.length) {
-      const larger = Buffer.alloc(Math.max(LEAST_BYTES, 2 * this.#buffer.length, end));
+      const larger = Buffer.alloc(Math.max(MIN_BYTES, 2 * this.#buffer.length, end));
       larger.set(this.current);
       this.#buffer = larger;
     }

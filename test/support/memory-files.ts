@@ -7,7 +7,7 @@ import type { FileFacts, Files, OpenFile, OpenMode, OpenOptions } from '../../sr
 import { Content } from './memory-content.ts';
 
 /** Nobody asks so much of a disk without letting anything else happen, unless it is for ever. */
-const MOST_IN_A_TURN = 50_000;
+const MAX_IN_A_TURN = 50_000;
 /** What was done to names since the last power cut; each becomes durable with a sync of the folder it stands in. */
 interface NameChange {
   readonly folders: readonly string[];
@@ -372,7 +372,7 @@ export class MemoryFiles implements Files {
         this.#inThisTurn = 0;
       });
     this.#inThisTurn += 1;
-    if (this.#inThisTurn > MOST_IN_A_TURN) throw new Error('the disk is asked for ever');
+    if (this.#inThisTurn > MAX_IN_A_TURN) throw new Error('the disk is asked for ever');
   }
 
   async #check(operation: Operation, path: string, span?: Span): Promise<void> {

@@ -6,13 +6,14 @@ import type { Clock } from '../../src/host/clock.ts';
 import { correctedClock } from '../../src/host/corrected-clock.ts';
 import type { Files } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
-import { BootTimes } from '../../src/outbox/boot-times.ts';
+import type { Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
+import type { OutboxSettings } from '../../src/outbox/delivery/outbox-settings.ts';
+import type { ResolvedEntry } from '../../src/outbox/format/entry-columns.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import type { Lane, OutboxBatch, ResolvedEntry } from '../../src/outbox/outbox-batch.ts';
 import type { OutboxDeps } from '../../src/outbox/outbox-parts.ts';
-import type { OutboxSettings } from '../../src/outbox/outbox-settings.ts';
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
-import { UnreadFiles } from '../../src/outbox/unread-files.ts';
+import { UnreadFiles } from '../../src/outbox/segments/small-file.ts';
+import { BootTimes } from '../../src/outbox/times/boot-times.ts';
 import { FakeClock } from './fake-clock.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from './outbox-settings.ts';
@@ -22,8 +23,8 @@ export const NO_LIMITS = { maxEntries: 1_000_000, maxBytes: 1 << 30 };
 export const LANES: readonly Lane[] = ['alarm', 'live', 'backlog'];
 
 /** Of 100 ms and of a real one each; nothing here takes so long, and on a disk in memory only the clock can be waited for. */
-const MOST_TURNS = 8_000;
-const MOST_TURNS_IN_MEMORY = 1_000;
+const MAX_TURNS = 8_000;
+const MAX_TURNS_IN_MEMORY = 1_000;
 
 /** A clock's synchronisation that a test decides about. */
 export class FakeTimeSync {
@@ -121,7 +122,7 @@ export class OutboxFixture {
       ended = true;
     };
     work.then(end, end);
-    const most = this.files instanceof MemoryFiles ? MOST_TURNS_IN_MEMORY : MOST_TURNS;
+    const most = this.files instanceof MemoryFiles ? MAX_TURNS_IN_MEMORY : MAX_TURNS;
     for (let turns = 0; !ended; turns += 1) {
       if (turns > most) throw new Error('it never ends');
       if (this.#disk.underWay === 0) await this.clock.advance(100);

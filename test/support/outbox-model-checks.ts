@@ -1,9 +1,10 @@
 /** What is held against the model while nothing has gone wrong: what the lanes give, what the status says, what can be read, and the ledger. */
 import type { JsonValue } from '../../src/host/json.ts';
 import { stringifyJson } from '../../src/host/json.ts';
+import type { BatchLimits, Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
+import type { ResolvedEntry } from '../../src/outbox/format/entry-columns.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
-import type { BatchLimits, Lane, OutboxBatch, ResolvedEntry } from '../../src/outbox/outbox-batch.ts';
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
 
 export interface KnownEntry {
   readonly entry: TelemetryEntry;

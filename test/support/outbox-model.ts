@@ -6,10 +6,10 @@
 import { systemCode } from '../../src/errors.ts';
 import { stringifyJson } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
+import type { Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
+import type { OutboxSettings } from '../../src/outbox/delivery/outbox-settings.ts';
+import type { TelemetryEntry, TelemetryValue } from '../../src/outbox/format/telemetry-entry.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import type { Lane, OutboxBatch } from '../../src/outbox/outbox-batch.ts';
-import type { OutboxSettings } from '../../src/outbox/outbox-settings.ts';
-import type { TelemetryEntry, TelemetryValue } from '../../src/outbox/telemetry-entry.ts';
 import { FakeClock } from './fake-clock.ts';
 import { type Faults, MemoryFiles } from './memory-files.ts';
 import { FakeTimeSync, NO_LIMITS } from './outbox-fixture.ts';

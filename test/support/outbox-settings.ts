@@ -1,5 +1,5 @@
 /** An outbox as a configuration that says nothing about it makes it. */
-import type { OutboxSettings } from '../../src/outbox/outbox-settings.ts';
+import type { OutboxSettings } from '../../src/outbox/delivery/outbox-settings.ts';
 
 const MB = 1_000_000;
 const HOUR_MS = 3_600_000;

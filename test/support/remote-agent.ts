@@ -8,17 +8,22 @@
 
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { ActuatorSide } from '../../src/agent/actuator-side.ts';
-import { AlertList } from '../../src/agent/alert-list.ts';
-import { RemoteSide } from '../../src/agent/remote-side.ts';
+import { Actuators } from '../../src/actuators/actuators.ts';
+import { DeviceAttributes } from '../../src/attributes/device-attributes.ts';
 import { configSchema } from '../../src/config/agent-config.ts';
 import { openPorts } from '../../src/hardware/open-ports.ts';
+import { AlertList } from '../../src/host/alert-list.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
+import { runTogether } from '../../src/host/run-together.ts';
+import type { OutboxStatus } from '../../src/outbox/outbox-status.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
+import { builtInMethods } from '../../src/rpc/built-in-methods.ts';
 import type { Checkpoint } from '../../src/rpc/rpc-executor.ts';
+import { RpcService } from '../../src/rpc/rpc-service.ts';
+import type { AgentStatus } from '../../src/status/agent-status.ts';
 
 export interface RemoteAgentOptions {
   readonly platformUrl: string;
@@ -64,36 +69,41 @@ const deviceApi = new HttpDeviceApi({ settings: { url: options.platformUrl }, to
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
-const side = await ActuatorSide.open(
+const actuators = await Actuators.open(
   { config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, alerts: new AlertList(log) },
   stop.signal,
 );
-const remote = await RemoteSide.open(
+const common = { config: () => config, deviceApi, clock, files: systemFiles, log };
+const rpc = await RpcService.open({
+  ...common,
+  methods: builtInMethods({
+    // Nothing of the agent but its actuators is asked for.
+    status: { status: () => ({}) as AgentStatus, diagnose: async () => ({ text: 'x'.repeat(200_000) }) },
+    sensors: { readNow: async () => [] },
+    outbox: { status: () => ({}) as OutboxStatus },
+    settings: { set: () => {} },
+    restarts: { restart: () => stop.abort(), reboot: () => stop.abort() },
+    actuators: actuators.control,
+    credentials: { token: { offerNext: async () => {} }, store: { saveProvisionSecret: async () => {} } },
+  }),
+  locked: () => actuators.lockout.locked,
+  onContact: () => actuators.control.contact.heard(),
+  checkpoint: (name) => {
+    if (Math.random() >= (options.killAt?.[name] ?? 0)) return;
+    writeSync(2, `${KILLED}${name}\n`);
+    process.kill(process.pid, 'SIGKILL');
+  },
+});
+const attributes = await DeviceAttributes.open(
   {
-    config: () => config,
-    ...{ deviceApi, side, clock, files: systemFiles, runProgram, log },
-    work: {
-      getStatus: () => ({ up: true }),
-      readSensor: async () => [],
-      outboxStatus: () => ({}),
-      setLogLevel: () => {},
-      restart: () => stop.abort(),
-      reboot: () => stop.abort(),
-      diagnose: () => ({ text: 'x'.repeat(200_000) }),
-    },
-    settings: () => [],
-    ...{ firmwareKeys: [], onFirmwareOffer: () => {}, identity: { run: randomUUID() }, changing: () => ({}) },
-    checkpoint: (name) => {
-      if (Math.random() >= (options.killAt?.[name] ?? 0)) return;
-      writeSync(2, `${KILLED}${name}\n`);
-      process.kill(process.pid, 'SIGKILL');
-    },
+    ...{ ...common, actuators, live: { settings: () => [] }, firmware: { keys: [], consider: () => {} } },
+    ...{ identity: { run: randomUUID() }, changing: () => ({}) },
   },
   stop.signal,
 );
 process.stdout.write('ready\n');
-await remote.run(stop.signal);
-await remote.close();
-await side.close();
+await runTogether([...attributes.loops(), (signal) => rpc.run(signal)], stop.signal);
+await Promise.all([rpc.close(), attributes.close()]);
+await actuators.close();
 await deviceApi.close();
 await ports.close();

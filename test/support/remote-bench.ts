@@ -8,6 +8,7 @@ import { build } from 'esbuild';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../../src/local-platform/local-platform.ts';
 import type { RecordEntry } from '../../src/simulated-board/board-record.ts';
+import { AGENT_PROGRAM } from './agent-program.ts';
 import type { RemoteAgentOptions } from './remote-agent.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -58,7 +59,7 @@ export class RemoteBench {
   /** Everything but the agent. */
   static async open(options: RemoteBenchOptions = {}): Promise<RemoteBench> {
     const folder = await mkdtemp(join(tmpdir(), 'turnstone-remote-'));
-    const platform = await LocalPlatform.start({ leastRpcTimeoutMs: 100, ...options.platform });
+    const platform = await LocalPlatform.start({ minRpcTimeoutMs: 100, ...options.platform });
     const { id: deviceId } = platform.ensureDevice('gateway', TOKEN);
     const config = join(folder, 'board.yaml');
     await writeFile(
@@ -66,7 +67,7 @@ export class RemoteBench {
       JSON.stringify({ version: 1, gpio: [{ chip: 'gpiochip0', label: 'simulated', lines: 64, names: {}, inputs: [] }] }),
     );
     const words = ['board', '--socket', join(folder, 'board.sock'), '--record', join(folder, 'record.jsonl'), '--config', config];
-    const board = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const board = spawn(process.execPath, [AGENT_PROGRAM, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
     await firstLine(board);
     const login = await fetch(`${platform.url}/api/auth/login`, {
       method: 'POST',
@@ -90,7 +91,7 @@ export class RemoteBench {
   /** The whole agent instead, as the service runs it. Resolves when it answers. */
   async startWholeAgent(config: JsonObject): Promise<void> {
     const file = await this.#writeConfig(config);
-    const started = this.#start([join(ROOT, 'src/main.ts'), 'run', '--config', file]);
+    const started = this.#start([AGENT_PROGRAM, 'run', '--config', file]);
     started.catch(() => {});
     const untilMs = performance.now() + READY_WITHIN_MS;
     while ((await this.rpc('getStatus', {}, 1_000)).status !== 200) {

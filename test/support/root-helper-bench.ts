@@ -19,7 +19,7 @@ export class RootHelperBench {
   /** What was asked of the machine, in order: `self-test 2.0.0`, `restart`, `reboot`. */
   readonly done: string[] = [];
   /** What the next self-test complains of. */
-  ailment: string | undefined;
+  fault: string | undefined;
   readonly deps: ReleaseSwapDeps = {
     files: this.files,
     paths: this.paths,
@@ -28,7 +28,7 @@ export class RootHelperBench {
     selfTest: async (folder, { withConfig }) => {
       this.done.push(`self-test ${withConfig ? 'with' : 'without'} configuration`);
       if (!this.disk.paths.includes(join(folder, 'turnstone'))) throw new Error('there is no program');
-      if (this.ailment !== undefined) throw new Error(this.ailment);
+      if (this.fault !== undefined) throw new Error(this.fault);
     },
     restartAgent: async () => void this.done.push('restart'),
     reboot: async () => void this.done.push('reboot'),

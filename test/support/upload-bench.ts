@@ -1,8 +1,8 @@
 /** An outbox on a disk in memory, an uploader, and a platform that answers as told. */
 import { expect } from 'vitest';
 import { silentLog } from '../../src/host/log.ts';
+import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
-import type { TelemetryEntry } from '../../src/outbox/telemetry-entry.ts';
 import type { TelemetryRows, UploadAnswer } from '../../src/platform/device-api.ts';
 import { DailyBudget } from '../../src/telemetry/daily-budget.ts';
 import { Uploader } from '../../src/telemetry/uploader.ts';
@@ -62,8 +62,8 @@ export class UploadBench {
     });
   }
 
-  static async open(): Promise<UploadBench> {
-    const fixture = await OutboxFixture.make({ commitAgeMs: 100 });
+  static async open(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Promise<UploadBench> {
+    const fixture = await OutboxFixture.make({ commitAgeMs: 100, ...settings });
     const files = new MemoryFiles();
     fixture.files = files;
     const bench = new UploadBench(fixture, await fixture.open(), files);

@@ -1,5 +1,6 @@
 /** Credentials, TLS and the status page: what is incomplete, and what anyone on the way could read. */
-import type { Check, Finding } from './draft.ts';
+import type { Finding } from '../fields/findings.ts';
+import type { Check } from './draft.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
@@ -59,14 +60,14 @@ export const checkProvisioning: Check = ({ sections: { provisioning } }) => {
 };
 
 /** Anyone on the network can open the page: a PIN that is guessed in a minute is none. */
-const SHORTEST_PIN = 4;
+const MIN_PIN_LENGTH = 4;
 
 export const checkStatusPage: Check = ({ sections: { status } }) => {
   if (status === undefined) return [];
   if (status.page === 'lan' && !isGiven(status, 'pin'))
     return [{ path: ['status', 'page'], problem: 'no PIN for', expected: 'pin or pinFile beside it' }];
-  return status.pin !== undefined && status.pin.reveal().length < SHORTEST_PIN
-    ? [{ path: ['status', 'pin'], problem: 'too short:', expected: `at least ${SHORTEST_PIN} characters` }]
+  return status.pin !== undefined && status.pin.reveal().length < MIN_PIN_LENGTH
+    ? [{ path: ['status', 'pin'], problem: 'too short:', expected: `at least ${MIN_PIN_LENGTH} characters` }]
     : [];
 };
 

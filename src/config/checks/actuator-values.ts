@@ -1,8 +1,9 @@
 /** Limits, safe states, rules and methods that ask an actuator for what it cannot do. */
 import type { ActuatorConfig, ActuatorValue } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
+import type { Finding } from '../fields/findings.ts';
 import { formatDuration } from '../quantity.ts';
-import type { Check, Finding } from './draft.ts';
+import type { Check } from './draft.ts';
 import { holdsModbus, modbusRange } from './modbus-range.ts';
 
 /** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */
@@ -13,7 +14,7 @@ export const checkLimits: Check = ({ actuators }) =>
   actuators.flatMap(({ config, path }) => [
     ...limitFaults(config, [...path, 'limits']),
     ...offFaults(config, [...path, 'limits', 'maxOn']),
-    ...safeValues(config).flatMap(({ value, at }) => misfit(config, value, [...path, ...at])),
+    ...safeValues(config).flatMap(({ value, at }) => mismatch(config, value, [...path, ...at])),
   ]);
 
 export const checkRuleValues: Check = ({ rules, actuators }) =>
@@ -34,8 +35,8 @@ export const checkRuleValues: Check = ({ rules, actuators }) =>
     if (actuator === undefined) return condition;
     return [
       ...condition,
-      ...misfit(actuator, config.set.value, [...path, 'set', 'value']),
-      ...(config.otherwise === undefined ? [] : misfit(actuator, config.otherwise, [...path, 'otherwise'])),
+      ...mismatch(actuator, config.set.value, [...path, 'set', 'value']),
+      ...(config.otherwise === undefined ? [] : mismatch(actuator, config.otherwise, [...path, 'otherwise'])),
     ];
   });
 
@@ -51,7 +52,7 @@ export const checkMethodValues: Check = ({ actuators, sections }) =>
     if (pulseMs !== undefined && value !== undefined)
       return [{ path: [...path, 'value'], atKey: true, problem: 'value beside pulse', value: '', expected: 'one of them' }];
     if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
-    return value === undefined ? [] : misfit(target, value, [...path, 'value']);
+    return value === undefined ? [] : mismatch(target, value, [...path, 'value']);
   });
 
 function pulseFaults(target: ActuatorConfig, pulseMs: number, path: ConfigPath): Finding[] {
@@ -129,7 +130,7 @@ function safeValues({ safe }: ActuatorConfig): readonly { readonly value: Actuat
   return safe.noContact === undefined ? simple : [...simple, { value: safe.noContact.value, at: ['safe', 'noContact', 'value'] }];
 }
 
-function misfit(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPath): Finding[] {
+function mismatch(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPath): Finding[] {
   const type = valueTypeOf(actuator);
   const { name, limits } = actuator;
   if (typeof value !== type)

@@ -4,9 +4,9 @@ import { checkLimits, checkMethodValues, checkRuleValues } from './actuator-valu
 import { checkDoubled } from './doubled.ts';
 import type { Check } from './draft.ts';
 import { checkSockets } from './folders.ts';
-import { checkFormats, checkRegisterLimits } from './formats.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './hardware.ts';
 import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkProducedKeys, checkRuleKeys } from './keys.ts';
+import { checkKinds } from './kinds.ts';
 import { checkNames, checkReferences } from './names.ts';
 import { checkFirmwareBounds, checkShapes } from './ranges.ts';
 import { checkRegisters, checkWrittenRegisters } from './registers.ts';
@@ -40,6 +40,7 @@ export const CHECKS: readonly Check[] = [
   checkDeliveryTimes,
   checkAlarms,
   checkAlarmTypes,
+  checkKinds,
   checkRegisters,
   checkWrittenRegisters,
   checkLimits,
@@ -47,8 +48,6 @@ export const CHECKS: readonly Check[] = [
   checkRuleValues,
   checkRuleTypes,
   checkMethodValues,
-  checkFormats,
-  checkRegisterLimits,
   checkPlaceholders,
   checkDeviceName,
   checkShapes,

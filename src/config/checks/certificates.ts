@@ -6,7 +6,8 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { readUserFile } from '../../host/durable-file.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { ConfigDraft, Finding } from './draft.ts';
+import type { Finding } from '../fields/findings.ts';
+import type { ConfigDraft } from './draft.ts';
 
 const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 

@@ -1,25 +1,18 @@
 /** What is named twice where once is all it can mean. */
 import type { SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
+import { doubled, type Finding, repeated } from '../fields/findings.ts';
 import { keyRulesOf, sensorKeys } from '../sensor-keys.ts';
-import { type Check, type Finding, repeated } from './draft.ts';
+import type { Check } from './draft.ts';
 
 export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
-  ...sensors.flatMap(({ config, path }) => [...sensorLists(config, path), ...renamesOfAll(config, path)]),
+  ...sensors.flatMap(({ config, path }) => [
+    ...doubled(config.window?.statistics ?? [], [...path, 'window', 'statistics']),
+    ...renamesOfAll(config, path),
+  ]),
   ...actuators.flatMap(({ config, path }) => doubled(config.interlocks, [...path, 'interlocks'])),
   ...handlerFaults(sections.firmware),
 ];
-
-function sensorLists(config: SensorConfig, path: ConfigPath): Finding[] {
-  const findings = doubled(config.window?.statistics ?? [], [...path, 'window', 'statistics']);
-  if (config.kind === 'host') {
-    findings.push(...doubled(config.groups, [...path, 'groups']));
-    findings.push(...doubled(config.disks, [...path, 'disks']));
-    findings.push(...doubled(config.interfaces ?? [], [...path, 'interfaces']));
-  }
-  if ('columns' in config && config.format === 'csv') findings.push(...doubled(config.columns ?? [], [...path, 'columns']));
-  return findings;
-}
 
 /** One name for every key of a sensor. */
 function renamesOfAll(config: SensorConfig, path: ConfigPath): Finding[] {
@@ -46,12 +39,4 @@ function handlerFaults(firmware: Parameters<Check>[0]['sections']['firmware']): 
     })),
     ...repeated(titles, () => ({ problem: 'two handlers of one title:', expected: 'a title of its own' })),
   ];
-}
-
-function doubled(names: readonly string[], path: ConfigPath): Finding[] {
-  const items = names.map((name, index) => ({ identity: name, item: name, path: [...path, index] }));
-  return repeated(
-    items.filter(({ identity }) => identity !== ''),
-    () => ({ problem: 'named twice:', expected: 'each once' }),
-  );
 }

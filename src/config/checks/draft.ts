@@ -1,12 +1,8 @@
 /** A configuration as far as it could be parsed: cross checks work on what is whole, so that one fault does not hide the others. */
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../agent-config.ts';
-import type { ConfigPath, PathFault } from '../config-fault.ts';
+import type { ConfigPath } from '../config-fault.ts';
+import type { Finding, Placed } from '../fields/findings.ts';
 import { platformKeysOf, sensorKeys } from '../sensor-keys.ts';
-
-export interface Placed<T> {
-  readonly config: T;
-  readonly path: ConfigPath;
-}
 
 export interface ConfigDraft {
   readonly sensors: readonly Placed<SensorConfig>[];
@@ -41,26 +37,4 @@ export function telemetryUses(sensors: readonly Placed<SensorConfig>[]): ConfigD
   return uses;
 }
 
-/** What a check finds; warnings do not stop the agent. */
-export interface Finding extends PathFault {
-  readonly warning?: boolean;
-}
-
 export type Check = (draft: ConfigDraft) => Finding[];
-
-/** One finding for every item whose identity another one had before. */
-export function repeated<T>(
-  items: readonly { readonly identity: string; readonly item: T; readonly path: ConfigPath }[],
-  describe: (
-    again: { readonly item: T; readonly path: ConfigPath },
-    first: { readonly item: T; readonly path: ConfigPath },
-  ) => Omit<Finding, 'path'>,
-): Finding[] {
-  const seen = new Map<string, { readonly item: T; readonly path: ConfigPath }>();
-  return items.flatMap((one) => {
-    const first = seen.get(one.identity);
-    if (first !== undefined) return [{ path: one.path, ...describe(one, first) }];
-    seen.set(one.identity, one);
-    return [];
-  });
-}

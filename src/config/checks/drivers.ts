@@ -3,11 +3,13 @@ import { extname } from 'node:path';
 import { systemClock } from '../../host/clock.ts';
 import { readUserFile } from '../../host/durable-file.ts';
 import { type ProgramOutcome, runProgram } from '../../host/run-program.ts';
-import type { ConfigDraft, Finding } from './draft.ts';
+import { definitionOf } from '../../sensors/kinds.ts';
+import type { Finding } from '../fields/findings.ts';
+import type { ConfigDraft } from './draft.ts';
 
 const DEADLINE_MS = 5_000;
 /** More than any driver that is read at all. */
-const MOST_BYTES = 2 * 2 ** 20;
+const MAX_BYTES = 2 * 2 ** 20;
 /** What Node does with types when it loads a file, which `--check` does not. */
 const STRIP_TYPES = "process.stdout.write(require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8')))";
 /** Parses many, and runs none. */
@@ -34,7 +36,7 @@ const faults = JSON.parse(require('node:fs').readFileSync(0, 'utf8')).map(({ tex
 });
 process.stdout.write(JSON.stringify(faults));`;
 /** Faults of more are told without their line. */
-const MOST_EXPLAINED = 4;
+const MAX_EXPLAINED = 4;
 const TYPED = new Set(['.ts', '.mts', '.cts']);
 /** Node decides by the name; of a plain name by the text itself. */
 const SYNTAXES: Readonly<Record<string, readonly Syntax[]>> = {
@@ -48,11 +50,14 @@ type Syntax = 'module' | 'commonjs';
 
 /** One finding for each sensor whose driver has a syntax error; none where that cannot be found out. */
 export async function checkDrivers({ sensors }: ConfigDraft): Promise<Finding[]> {
-  const modules = sensors.flatMap(({ config, path }) => (config.kind === 'module' ? [{ file: config.file, path }] : []));
+  const modules = sensors.flatMap(({ config, path }) => {
+    const file = definitionOf(config.kind).userCode?.(config);
+    return file === undefined ? [] : [{ file, path }];
+  });
   const files = [...new Set(modules.map(({ file }) => file))];
   const faults = await screen(files);
   // The one that tells the line takes processes for each driver, one after the other.
-  for (const file of [...faults.keys()].slice(0, MOST_EXPLAINED)) faults.set(file, (await syntaxFault(file)) ?? faults.get(file) ?? '');
+  for (const file of [...faults.keys()].slice(0, MAX_EXPLAINED)) faults.set(file, (await syntaxFault(file)) ?? faults.get(file) ?? '');
   return modules.flatMap(({ file, path }) => {
     const hint = faults.get(file);
     return hint === undefined
@@ -101,7 +106,7 @@ async function syntaxFault(file: string): Promise<string | undefined> {
 
 /** Undefined when it could not be run, or not to its end. */
 async function node(args: readonly string[], input: string | Uint8Array): Promise<ProgramOutcome | undefined> {
-  const program = { file: process.execPath, args, input, deadlineMs: DEADLINE_MS, mostOutputBytes: MOST_BYTES };
+  const program = { file: process.execPath, args, input, deadlineMs: DEADLINE_MS, maxOutputBytes: MAX_BYTES };
   const outcome = await runProgram(program, systemClock, new AbortController().signal).catch(() => undefined);
   return outcome?.cut === true ? undefined : outcome;
 }

@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { z } from 'zod';
 import { systemCode } from '../../errors.ts';
+import type { Finding } from '../fields/findings.ts';
 import { type Field, visitFields } from '../schema-walk.ts';
-import type { Finding } from './draft.ts';
 
 export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promise<Finding[]> {
   const named: Field[] = [];

@@ -1,7 +1,8 @@
 /** Folders and sockets of the agent's own: where they can never be, it must not be started again and again. */
 import { join } from 'node:path';
-import { LONGEST_SOCKET_PATH_BYTES, whyNoFolder } from '../../host/folder-place.ts';
-import type { Check, ConfigDraft, Finding } from './draft.ts';
+import { MAX_SOCKET_PATH_BYTES, whyNoFolder } from '../../host/folder-place.ts';
+import type { Finding } from '../fields/findings.ts';
+import type { Check, ConfigDraft } from './draft.ts';
 
 /** The longest name of what listens in the run folder. */
 const SOCKET_NAME = 'control.sock';
@@ -9,14 +10,14 @@ const SOCKET_NAME = 'control.sock';
 /** A path that bind(2) and connect(2) would refuse. */
 export const checkSockets: Check = ({ sections: { runFolder, hardware } }) => {
   const findings: Finding[] = [];
-  const room = LONGEST_SOCKET_PATH_BYTES - Buffer.byteLength(join('/', SOCKET_NAME));
-  if (runFolder !== undefined && Buffer.byteLength(join(runFolder, SOCKET_NAME)) > LONGEST_SOCKET_PATH_BYTES)
+  const room = MAX_SOCKET_PATH_BYTES - Buffer.byteLength(join('/', SOCKET_NAME));
+  if (runFolder !== undefined && Buffer.byteLength(join(runFolder, SOCKET_NAME)) > MAX_SOCKET_PATH_BYTES)
     findings.push({ path: ['runFolder'], problem: 'too long for the sockets in it:', expected: `at most ${room} bytes` });
-  if (hardware?.boardSocket !== undefined && Buffer.byteLength(hardware.boardSocket) > LONGEST_SOCKET_PATH_BYTES)
+  if (hardware?.boardSocket !== undefined && Buffer.byteLength(hardware.boardSocket) > MAX_SOCKET_PATH_BYTES)
     findings.push({
       path: ['hardware', 'boardSocket'],
       problem: 'too long for a socket:',
-      expected: `at most ${LONGEST_SOCKET_PATH_BYTES} bytes`,
+      expected: `at most ${MAX_SOCKET_PATH_BYTES} bytes`,
     });
   return findings;
 };

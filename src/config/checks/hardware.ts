@@ -1,9 +1,9 @@
 /** Hardware: no pin, address, port or channel is claimed twice. */
 import type { ActuatorConfig, GpioLineConfig, ModbusConnectionConfig, SensorConfig } from '../agent-config.ts';
 import { type ConfigPath, pathText } from '../config-fault.ts';
-import { lineLabel } from '../schema/lines-and-ports.ts';
+import { repeated } from '../fields/findings.ts';
+import { lineLabel } from '../fields/lines-and-ports.ts';
 import type { Check, ConfigDraft } from './draft.ts';
-import { repeated } from './draft.ts';
 
 interface Claim {
   readonly identity: string;
@@ -32,11 +32,6 @@ export const checkBuses: Check = (draft) => {
         ]
       : [],
   );
-  const oneWire = devices(draft).flatMap(({ config, path }) =>
-    config.kind === 'ds18b20' && config.id !== undefined ? [{ identity: config.id, item: config.id, path: [...path, 'id'] }] : [],
-  );
-  const thermometers = draft.sensors.flatMap(({ config, path }) => (config.kind === 'ds18b20' ? [{ id: config.id, path }] : []));
-  const anyOne = thermometers.length < 2 ? [] : thermometers.filter(({ id }) => id === undefined);
   const pwm = devices(draft).flatMap(({ config, path }) =>
     config.kind === 'pwm'
       ? [
@@ -50,8 +45,6 @@ export const checkBuses: Check = (draft) => {
   );
   return [
     ...twice(i2c, 'two sensors at one I2C address:', 'an address of its own'),
-    ...twice(oneWire, 'two sensors on one thermometer:', 'an id of its own'),
-    ...anyOne.map(({ path }) => ({ path: [...path, 'kind'], problem: 'no id, and several thermometers:', expected: 'id: beside it' })),
     ...twice(pwm, 'two actuators on one PWM channel:', 'a channel of its own'),
   ];
 };
@@ -59,7 +52,7 @@ export const checkBuses: Check = (draft) => {
 /** Modbus users share a port when they agree on how it speaks; nobody else shares one. */
 export const checkSerialPorts: Check = (draft) => {
   const users = devices(draft).flatMap(({ config, path }) => {
-    if (config.kind === 'modbus' || config.kind === 'modbus-write') {
+    if ('connection' in config) {
       return config.connection.transport === 'rtu'
         ? [{ port: config.connection.port, speaks: framing(config.connection), path: [...path, 'connection', 'port'] }]
         : [];

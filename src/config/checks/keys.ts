@@ -1,9 +1,11 @@
 /** Keys at the platform: each from one source, known to those who refer to it, and not both client and shared. */
+import { definitionOf } from '../../sensors/kinds.ts';
 import { type ConfigPath, pathText } from '../config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
+import type { Finding } from '../fields/findings.ts';
+import { repeated } from '../fields/findings.ts';
 import { keysForRules, sensorKeys } from '../sensor-keys.ts';
-import type { Check, Finding } from './draft.ts';
-import { repeated } from './draft.ts';
+import type { Check } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
 export const OWN_CLIENT_KEYS: readonly string[] = [
@@ -34,7 +36,7 @@ export const checkProducedKeys: Check = ({ telemetry, actuators }) => {
   const produced = [
     // What the machine shows of itself differs from machine to machine.
     ...telemetry
-      .filter(({ sensor }) => sensor.enabled && sensor.kind !== 'host')
+      .filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true)
       .map(({ key, path }) => ({ identity: key, item: key, path })),
     ...actuators.map(({ config, path }) => ({
       identity: config.stateKey,

@@ -1,22 +1,9 @@
-/** What a Modbus register can hold, and how many registers a value takes. */
+/** What a Modbus register can hold. */
 import type { ActuatorConfigOf } from '../agent-config.ts';
-import type { MODBUS_TYPES } from '../schema/lines-and-ports.ts';
+import type { MODBUS_TYPES } from '../fields/lines-and-ports.ts';
 
 type ModbusType = (typeof MODBUS_TYPES)[number];
 
-/** Registers are 16 bits wide (V1.1b3, section 4.3). */
-const WORDS: Readonly<Record<ModbusType, number>> = {
-  bool: 1,
-  uint16: 1,
-  int16: 1,
-  uint32: 2,
-  int32: 2,
-  uint64: 4,
-  int64: 4,
-  float32: 2,
-  float64: 4,
-  string: 1,
-};
 /** Of the whole numbers past 2^53 only those that are exact. */
 const RANGES: Readonly<Partial<Record<ModbusType, readonly [number, number]>>> = {
   uint16: [0, 0xffff],
@@ -27,20 +14,6 @@ const RANGES: Readonly<Partial<Record<ModbusType, readonly [number, number]>>> =
   int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
   float32: [-3.4028234663852886e38, 3.4028234663852886e38],
 };
-
-/** Addresses that a value takes, from its own on. */
-export function modbusWidth({
-  table,
-  type,
-  length,
-}: {
-  readonly table: string;
-  readonly type: ModbusType;
-  readonly length?: number | undefined;
-}): number {
-  if (table === 'coil' || table === 'discrete') return 1;
-  return type === 'string' ? (length ?? 1) : WORDS[type];
-}
 
 /** The values that an actuator's register can hold, after scale and offset; undefined when every number fits. */
 export function modbusRange({ type, scale, offset }: ActuatorConfigOf<'modbus-write'>): readonly [number, number] | undefined {

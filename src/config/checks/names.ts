@@ -1,11 +1,12 @@
 /** Names: each once, and every reference to one that exists. */
 
+import { BUILT_IN_METHODS } from '../../rpc/built-in-methods.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import { pathText } from '../config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
-import { BUILT_IN_METHODS } from '../schema/rpc.ts';
-import type { Check, Finding, Placed } from './draft.ts';
-import { repeated } from './draft.ts';
+import type { Finding, Placed } from '../fields/findings.ts';
+import { repeated } from '../fields/findings.ts';
+import type { Check } from './draft.ts';
 
 export const checkNames: Check = ({ sensors, actuators, rules }) =>
   [sensors, actuators, rules].flatMap((items: readonly Placed<{ readonly name: string }>[]) =>
@@ -58,7 +59,7 @@ function targetFaults(
   path: ConfigPath,
 ): Finding[] {
   const targets = (['actuator', 'sensor', 'command'] as const).filter((target) => method[target] !== undefined);
-  if ((BUILT_IN_METHODS as readonly string[]).includes(name)) {
+  if (BUILT_IN_METHODS.includes(name)) {
     return targets.map((target) => ({
       path: [...path, target],
       atKey: true,

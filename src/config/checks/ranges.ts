@@ -1,8 +1,9 @@
 /** Bounds that leave nothing between them. */
 import type { ValueShape } from '../../host/value-shape.ts';
 import type { ConfigPath } from '../config-fault.ts';
+import type { Finding } from '../fields/findings.ts';
 import { formatDuration, formatSize } from '../quantity.ts';
-import type { Check, Finding } from './draft.ts';
+import type { Check } from './draft.ts';
 
 /** Parameters that nobody could give. */
 export const checkShapes: Check = ({ sections }) =>
@@ -11,8 +12,8 @@ export const checkShapes: Check = ({ sections }) =>
     ...(allowed === undefined ? [] : shapeFaults(allowed, ['rpc', 'methods', name, 'allowed'])),
   ]);
 
-/** An hour less than the boot guard's own patience (MOST_TICKS in systemd/boot-guard), which no configuration changes. */
-const LONGEST_TRIAL_MS = 24 * 3_600_000;
+/** An hour less than the boot guard's own patience (MAX_TICKS in systemd/boot-guard), which no configuration changes. */
+const MAX_TRIAL_MS = 24 * 3_600_000;
 
 export const checkFirmwareBounds: Check = ({ sections: { firmware } }) => {
   if (firmware === undefined) return [];
@@ -35,11 +36,11 @@ export const checkFirmwareBounds: Check = ({ sections: { firmware } }) => {
     });
   // No faults: a release that refused what the one before took would be rolled back for it.
   for (const name of ['deadline', 'unreachableHold'] as const)
-    if (confirm[`${name}Ms`] > LONGEST_TRIAL_MS)
+    if (confirm[`${name}Ms`] > MAX_TRIAL_MS)
       findings.push({
         path: ['firmware', 'confirm', name],
         problem: 'the boot guard goes back after 25 hours all the same, not after',
-        expected: `at most ${formatDuration(LONGEST_TRIAL_MS)}`,
+        expected: `at most ${formatDuration(MAX_TRIAL_MS)}`,
         warning: true,
       });
   return findings;

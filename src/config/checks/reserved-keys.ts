@@ -1,7 +1,8 @@
 /** Keys that mean something already: to the platform, to live settings, or because the agent itself sends them. */
 import { configShape } from '../agent-config.ts';
 import { type ConfigPath, pathText } from '../config-fault.ts';
-import { type Check, type ConfigDraft, type Finding, type KeyUse, repeated } from './draft.ts';
+import { type Finding, repeated } from '../fields/findings.ts';
+import type { Check, ConfigDraft, KeyUse } from './draft.ts';
 import { OWN_CLIENT_KEYS } from './keys.ts';
 
 /** Offers and states of updates. */

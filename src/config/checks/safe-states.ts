@@ -1,7 +1,8 @@
 /** Safe states that are on although their interlocks cannot let them be: they would never be taken, and nobody would expect it. */
 import type { ActuatorConfig, ActuatorValue } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Check, Finding, Placed } from './draft.ts';
+import type { Finding, Placed } from '../fields/findings.ts';
+import type { Check } from './draft.ts';
 
 const OCCASIONS = ['start', 'stop', 'crash', 'noContact'] as const;
 type Occasion = (typeof OCCASIONS)[number];

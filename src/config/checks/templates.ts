@@ -1,7 +1,8 @@
 /** `{words}` that are replaced: in the device's name and in arguments of programs. One that nothing replaces ends what it stands in. */
 import type { ConfigPath } from '../config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
-import type { Check, Finding } from './draft.ts';
+import type { Finding } from '../fields/findings.ts';
+import type { Check } from './draft.ts';
 
 /** As host/argument-template.ts replaces them. */
 const PLACEHOLDER = /\{(\w+)\}/g;

@@ -1,7 +1,8 @@
 /** Alarms that contradict each other, or that nobody could tell apart. */
 import type { KeyRulesConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Check, Finding } from './draft.ts';
+import type { Finding } from '../fields/findings.ts';
+import type { Check } from './draft.ts';
 
 /** What `<key>_alarm` says when no alarm is on; telemetry/alarm-thresholds.ts. */
 const ALARM_CLEAR = 'ok';

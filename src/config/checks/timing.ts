@@ -1,9 +1,10 @@
 /** Times that contradict each other. */
-import type { SensorConfig, SensorConfigOf } from '../agent-config.ts';
+import { definitionOf } from '../../sensors/kinds.ts';
+import type { SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import { leastReadMs } from '../least-read.ts';
+import type { Finding } from '../fields/findings.ts';
 import { formatDuration } from '../quantity.ts';
-import type { Check, Finding } from './draft.ts';
+import type { Check } from './draft.ts';
 
 export const checkSensorTimes: Check = ({ sensors }) =>
   sensors.flatMap(({ config, path }) => {
@@ -17,7 +18,7 @@ export const checkSensorTimes: Check = ({ sensors }) =>
         problem: 'shorter than the period:',
         expected: `at least the period of ${period}`,
       });
-    findings.push(...(config.kind === 'gpio-frequency' ? gateFaults(config, path) : conversionFaults(config, path)));
+    findings.push(...conversionFaults(config, path));
     for (const [key, rules] of Object.entries(config.keys)) {
       const { minIntervalMs, maxIntervalMs } = rules;
       if (minIntervalMs !== undefined && maxIntervalMs !== undefined && minIntervalMs > maxIntervalMs)
@@ -30,20 +31,12 @@ export const checkSensorTimes: Check = ({ sensors }) =>
     return findings;
   });
 
-function gateFaults({ gateMs, periodMs, deadlineMs }: SensorConfigOf<'gpio-frequency'>, path: ConfigPath): Finding[] {
-  const gate = [...path, 'gate'];
-  if (gateMs >= periodMs)
-    return [{ path: gate, problem: 'not within the period:', expected: `less than the period of ${formatDuration(periodMs)}` }];
-  if (gateMs < deadlineMs) return [];
-  return [{ path: gate, problem: 'cut off by the deadline:', expected: `less than the deadline of ${formatDuration(deadlineMs)}` }];
-}
-
 /** A sensor that is never read to its end. */
 function conversionFaults(config: SensorConfig, path: ConfigPath): Finding[] {
-  const leastMs = leastReadMs(config);
-  const expected = `more than the ${Math.ceil(leastMs)} ms that its conversions take with these settings`;
-  if (leastMs >= config.periodMs) return [{ path: [...path, 'period'], problem: 'too short for one read:', expected }];
-  return leastMs >= config.deadlineMs ? [{ path: [...path, 'deadline'], problem: 'too short for one read:', expected }] : [];
+  const minMs = definitionOf(config.kind).minReadMs?.(config) ?? 0;
+  const expected = `more than the ${Math.ceil(minMs)} ms that its conversions take with these settings`;
+  if (minMs >= config.periodMs) return [{ path: [...path, 'period'], problem: 'too short for one read:', expected }];
+  return minMs >= config.deadlineMs ? [{ path: [...path, 'deadline'], problem: 'too short for one read:', expected }] : [];
 }
 
 export const checkActuatorTimes: Check = ({ actuators }) =>

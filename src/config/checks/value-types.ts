@@ -1,8 +1,11 @@
 /** Rules and alarms that wait for a value which their sensor never gives, as it is of another type. */
+
+import type { ValueType } from '../../sensors/definition.ts';
 import type { RuleConfig, SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import { typesForRules, type ValueType, valueTypeOf } from '../sensor-keys.ts';
-import type { Check, Finding } from './draft.ts';
+import type { Finding } from '../fields/findings.ts';
+import { typesForRules, valueTypeOf } from '../sensor-keys.ts';
+import type { Check } from './draft.ts';
 
 const IN_WORDS: Readonly<Record<ValueType, string>> = { boolean: 'true or false', number: 'a number', string: 'a text' };
 const EQUAL_TO: Readonly<Record<ValueType, string>> = { boolean: 'on or off', number: 'a number', string: 'a text' };

@@ -1,7 +1,20 @@
 /** Every kind of actuator: where it is, what it may never do, and what it does when nobody is in charge. */
 import { z } from 'zod';
-import { duration, frequency, list, name, onOff, pattern, platformKey, program, programArguments, section, text, whole } from './fields.ts';
-import { gpioLine, MODBUS_TYPES, modbusConnection, serialPortFields } from './lines-and-ports.ts';
+import { gpioLine, MODBUS_TYPES, modbusConnection, serialPortFields } from '../fields/lines-and-ports.ts';
+import {
+  duration,
+  frequency,
+  list,
+  name,
+  onOff,
+  pattern,
+  platformKey,
+  program,
+  programArguments,
+  section,
+  text,
+  whole,
+} from '../fields.ts';
 
 /** A relay that is held by a pulse is a relay that was forgotten. */
 const DEFAULT_MAX_PULSE = '1m';

@@ -1,6 +1,6 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
-import { duration, LIVE, name, onOff, section } from './fields.ts';
+import { duration, LIVE, name, onOff, section } from '../fields.ts';
 
 const ruleValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
 

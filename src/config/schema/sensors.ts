@@ -1,37 +1,34 @@
 /** Every kind of sensor, told apart by `kind`. */
 import { z } from 'zod';
-import { withDeadline } from './sensor-fields.ts';
-import { gpioCounter, gpioFrequency, gpioInput } from './sensors-gpio.ts';
-import { ads1115, bh1750, bme280, bmp280, i2cRegister, ina219, lm75, mcp9808, sht3x, tmp102 } from './sensors-i2c.ts';
-import { command, host, moduleSensor } from './sensors-other.ts';
-import { ds18b20, modbus, nmea, serialLine } from './sensors-serial.ts';
+import { definitionOf, SENSOR_KINDS } from '../../sensors/kinds.ts';
+import type { Deadline } from '../fields/sensor-fields.ts';
 
-export const sensorSchema = z
-  .discriminatedUnion('kind', [
-    gpioInput,
-    gpioCounter,
-    gpioFrequency,
-    bme280,
-    bmp280,
-    sht3x,
-    tmp102,
-    lm75,
-    mcp9808,
-    ads1115,
-    ina219,
-    bh1750,
-    i2cRegister,
-    ds18b20,
-    serialLine,
-    nmea,
-    modbus,
-    host,
-    command,
-    moduleSensor,
-  ])
-  .transform(withDeadline);
+/** A read that has not answered by then counts as failed: ten times the slowest conversion of any chip here (750 ms) would pile up. */
+const DEFAULT_DEADLINE_MS = 2_000;
+/** What a read takes beside the wait that its own options ask for. */
+const BESIDE_WAIT_MS = 1_000;
 
-export type SensorConfig = z.infer<typeof sensorSchema>;
+type SchemasOf<T extends readonly unknown[]> = { -readonly [I in keyof T]: T[I] extends { readonly schema: infer S } ? S : never };
+
+const anySensor = z.discriminatedUnion('kind', SENSOR_KINDS.map(({ schema }) => schema) as SchemasOf<typeof SENSOR_KINDS>);
+
+export const sensorSchema = anySensor.transform(withDeadline);
+
+export type SensorConfig = z.infer<typeof anySensor> & Deadline;
 export type SensorKind = SensorConfig['kind'];
 /** The configuration of one kind: `SensorConfigOf<'bme280'>`. */
 export type SensorConfigOf<K extends SensorKind> = Extract<SensorConfig, { readonly kind: K }>;
+
+/** The deadline that holds when none is given. */
+function withDeadline(sensor: z.infer<typeof anySensor>): SensorConfig {
+  const { deadlineMs } = sensor;
+  return followPeriod({ ...sensor, ...(deadlineMs === undefined ? {} : { givenDeadlineMs: deadlineMs }), deadlineMs: deadlineMs ?? 0 });
+}
+
+/** The same sensor, with a deadline that fits its period unless somebody chose one. */
+export function followPeriod(sensor: SensorConfig): SensorConfig {
+  const { minReadMs, waitMs } = definitionOf(sensor.kind);
+  const maxMs = Math.max(minReadMs?.(sensor) ?? 0, waitMs?.(sensor) ?? 0);
+  const usualMs = Math.min(Math.max(DEFAULT_DEADLINE_MS, maxMs + BESIDE_WAIT_MS), sensor.periodMs);
+  return { ...sensor, deadlineMs: sensor.givenDeadlineMs ?? usualMs };
+}

@@ -3,7 +3,7 @@ import { byId, el, setText } from '../shared/dom.js';
 import { counted, instant, plain } from '../shared/words.js';
 import { report, views } from './rest.js';
 
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 export async function prepareReports(path, currentDevice, attempt) {
   const all = await views(path);
@@ -30,7 +30,7 @@ async function run(path, all, deviceName) {
   const cell = (label, value) => (times.includes(label) ? instant(Number(value)) : plain(value));
   setText(
     byId('report-state'),
-    `${counted(dataTable.length, 'row')}${dataTable.length > MOST_ROWS ? `, the last ${MOST_ROWS} are shown` : ''}.`,
+    `${counted(dataTable.length, 'row')}${dataTable.length > MAX_ROWS ? `, the last ${MAX_ROWS} are shown` : ''}.`,
   );
   byId('report').replaceChildren(
     el(
@@ -40,7 +40,7 @@ async function run(path, all, deviceName) {
       el(
         'tbody',
         {},
-        ...dataTable.slice(-MOST_ROWS).map((row) => el('tr', {}, ...columnLabels.map((label) => el('td', {}, cell(label, row[label]))))),
+        ...dataTable.slice(-MAX_ROWS).map((row) => el('tr', {}, ...columnLabels.map((label) => el('td', {}, cell(label, row[label]))))),
       ),
     ),
   );

@@ -3,7 +3,7 @@ import { byId, el, keepList, setText } from '../shared/dom.js';
 import { instant, parse, plain } from '../shared/words.js';
 import { call, Refused, write } from './rest.js';
 
-const MOST_ANSWERS = 20;
+const MAX_ANSWERS = 20;
 const TIMEOUT_MS = 10_000;
 /** What a Turnstone agent knows; any other name can be typed. */
 const METHODS = {
@@ -77,7 +77,7 @@ async function send(deviceId, method, paramsText, isOneway) {
     el('span', { class: 'outcome quiet' }, 'waiting …'),
   );
   byId('rpc-answers').prepend(item);
-  while (byId('rpc-answers').children.length > MOST_ANSWERS) byId('rpc-answers').lastElementChild.remove();
+  while (byId('rpc-answers').children.length > MAX_ANSWERS) byId('rpc-answers').lastElementChild.remove();
   const say = (text, className) => {
     item.querySelector('.outcome').className = `outcome ${className}`;
     setText(item.querySelector('.outcome'), text);

@@ -3,7 +3,7 @@
 const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 100;
 const HEIGHT = 24;
-const MOST_POINTS = 150;
+const MAX_POINTS = 150;
 
 /** One key's recent points, oldest first. */
 export class Trace {
@@ -24,7 +24,7 @@ export class Trace {
     if (typeof number !== 'number' || !(ts > (this.times.at(-1) ?? 0) + 1)) return false;
     this.times.push(ts);
     this.values.push(number);
-    if (this.times.length > MOST_POINTS) {
+    if (this.times.length > MAX_POINTS) {
       this.times.shift();
       this.values.shift();
     }

@@ -2,7 +2,7 @@
 import { byId, el } from '../shared/dom.js';
 import { instant, plain } from '../shared/words.js';
 
-const MOST_LINES = 300;
+const MAX_LINES = 300;
 const LEVELS = ['debug', 'info', 'warn', 'error'];
 const waiting = [];
 
@@ -20,14 +20,14 @@ export function prepareLog() {
 export function addLines(lines) {
   if (byId('log-pause').getAttribute('aria-pressed') === 'true') {
     waiting.push(...lines);
-    waiting.splice(0, waiting.length - MOST_LINES);
+    waiting.splice(0, waiting.length - MAX_LINES);
     return;
   }
   const box = byId('log');
   const follows = box.scrollTop + box.clientHeight >= box.scrollHeight - 20;
   const list = byId('log-lines');
   list.append(...lines.map(makeLine));
-  while (list.children.length > MOST_LINES) list.firstElementChild.remove();
+  while (list.children.length > MAX_LINES) list.firstElementChild.remove();
   if (follows) box.scrollTop = box.scrollHeight;
 }
 

@@ -4,7 +4,7 @@
  */
 import { openStream } from './stream.js';
 
-const MOST_LINES = 200;
+const MAX_LINES = 200;
 const ports = new Set();
 let stream;
 let status;
@@ -12,7 +12,7 @@ let lines = [];
 
 function post(message) {
   if (message.kind === 'status') status = message;
-  if (message.kind === 'log') lines = [...lines, ...JSON.parse(message.data)].slice(-MOST_LINES);
+  if (message.kind === 'log') lines = [...lines, ...JSON.parse(message.data)].slice(-MAX_LINES);
   if (message.kind === 'lost') {
     status = undefined;
     lines = [];

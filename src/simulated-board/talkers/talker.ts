@@ -16,6 +16,8 @@ export interface Talker {
   close(): void;
 }
 
+const LINE_FEED = 0x0a;
+
 export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talker {
   switch (config.kind) {
     case 'lines':
@@ -31,14 +33,12 @@ export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talk
   }
 }
 
+/** Takes lines, and answers each. */
 function listener(reply: string | undefined, context: TalkerContext): Talker {
-  let rest = '';
   return {
     receive: (bytes) => {
       context.record.add('received', context.source, context.source, Buffer.from(bytes).toString('latin1'));
-      const lines = (rest + Buffer.from(bytes).toString('latin1')).split('\n');
-      rest = lines.pop() ?? '';
-      if (reply !== undefined) for (const _ of lines) context.send(Buffer.from(reply));
+      if (reply !== undefined) for (const byte of bytes) if (byte === LINE_FEED) context.send(Buffer.from(reply));
     },
     close: () => {},
   };

@@ -4,8 +4,10 @@ import type { ReadConfig } from '../../config/read-config.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Environment } from '../../host/environment.ts';
-import type { MachineFacts, MachineUser } from '../../host/machine-facts.ts';
+import type { FileFacts, MachineFacts, MachineUser } from '../../host/machine-facts.ts';
 import type { AgentStatus } from '../agent-status.ts';
+
+export const UNIT = 'turnstone.service';
 
 /** `unknown`: it could not be looked at, and that is no fault. */
 export type Verdict = 'good' | 'warning' | 'fault' | 'unknown';
@@ -53,11 +55,17 @@ export interface Check {
   readonly look: (patient: Patient, signal: AbortSignal) => Promise<Finding | undefined> | Finding | undefined;
 }
 
+export function check(id: string, title: string, look: Check['look']): Check {
+  return { id, title, look };
+}
+
 /** A check that makes sense only with a configuration that could be read. */
-export function withConfig(
-  look: (config: AgentConfig, patient: Patient, signal: AbortSignal) => Promise<Finding | undefined> | Finding | undefined,
-): Check['look'] {
-  return (patient, signal) => (patient.read.config === undefined ? undefined : look(patient.read.config, patient, signal));
+export function configCheck(
+  id: string,
+  title: string,
+  look: (config: AgentConfig, patient: Patient, signal: AbortSignal) => ReturnType<Check['look']>,
+): Check {
+  return check(id, title, (patient, signal) => patient.read.config && look(patient.read.config, patient, signal));
 }
 
 export function good(reason: string): Finding {
@@ -74,4 +82,11 @@ export function fault(reason: string, remedy: string): Finding {
 
 export function unknown(reason: string): Finding {
   return { verdict: 'unknown', reason };
+}
+
+/** Whether a user may do something with a file, by its permission bits; root may everything. */
+export function may(user: MachineUser | undefined, file: FileFacts, what: number): boolean {
+  if (user === undefined || user.uid === 0) return true;
+  const shift = user.uid === file.uid ? 6 : user.groupIds.includes(file.gid) ? 3 : 0;
+  return ((file.mode >> shift) & what) === what;
 }

@@ -1,12 +1,8 @@
 /** Looks at every thing that keeps a gateway from working. Changes nothing; a check that hangs is cut off and said to be unknown. */
 import { type ReadConfig, readConfig } from '../../config/read-config.ts';
 import { messageOf } from '../../errors.ts';
+import { CHECKS } from './all-checks.ts';
 import { type Check, type DoctorDeps, type Finding, type Patient, unknown, type Verdict } from './checkup.ts';
-import { CONFIG_CHECKS } from './config-checks.ts';
-import { HARDWARE_CHECKS } from './hardware-checks.ts';
-import { MACHINE_CHECKS } from './machine-checks.ts';
-import { NETWORK_CHECKS } from './network-checks.ts';
-import { SERVICE_CHECKS } from './service-checks.ts';
 
 export interface CheckedThing extends Finding {
   readonly id: string;
@@ -18,9 +14,6 @@ export interface DoctorReport {
   readonly verdict: Exclude<Verdict, 'unknown'>;
   readonly checks: readonly CheckedThing[];
 }
-
-/** In the order in which a person would look. */
-export const CHECKS: readonly Check[] = [...CONFIG_CHECKS, ...HARDWARE_CHECKS, ...NETWORK_CHECKS, ...MACHINE_CHECKS, ...SERVICE_CHECKS];
 
 /** A dead name server takes this long; a person waits no longer. */
 const CHECK_WITHIN_MS = 12_000;

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { Lane, OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
+import type { OutboxSettings } from '../../../src/outbox/delivery/outbox-settings.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
-import type { Lane, OutboxBatch } from '../../../src/outbox/outbox-batch.ts';
-import type { OutboxSettings } from '../../../src/outbox/outbox-settings.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 
 export const LANES: readonly Lane[] = ['alarm', 'live', 'backlog'];

@@ -1,8 +1,8 @@
 /** How payloads could lie in a block: JSON lines or columns per key, packed or not, and what each costs in bytes and in time per entry. */
 import { constants, zstdCompressSync } from 'node:zlib';
 import { systemClock } from '../../../src/host/clock.ts';
-import { type BlockEntries, PayloadEncoder } from '../../../src/outbox/block-payload.ts';
-import type { TelemetryEntry } from '../../../src/outbox/telemetry-entry.ts';
+import { type BlockEntries, PayloadEncoder } from '../../../src/outbox/format/block-payload.ts';
+import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
 import { Corpus } from '../corpus.ts';
 
 const ENTRIES = 30_000;

@@ -1,6 +1,5 @@
 /** Endpoints 8 to 10: claiming, provisioning and firmware. */
 import { createHash, randomBytes } from 'node:crypto';
-import { FormData, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
@@ -120,13 +119,13 @@ async function assign(id: string, name: string, image: Buffer): Promise<{ readon
   server.made('packages', packageId);
   const form = new FormData();
   form.append('file', new File([new Uint8Array(image)], 'image.bin'));
-  const upload = await request(`${server.url}/api/otaPackage/${packageId}?checksumAlgorithm=SHA256`, {
+  const upload = await fetch(`${server.url}/api/otaPackage/${packageId}?checksumAlgorithm=SHA256`, {
     method: 'POST',
     headers: { 'x-authorization': `Bearer ${server.token}` },
     body: form,
   });
-  expect(upload.statusCode).toBe(200);
-  await upload.body.dump();
+  expect(upload.status).toBe(200);
+  await upload.body?.cancel();
   const saved = await server.rest('POST', '/api/device', { ...device, firmwareId: { id: packageId, entityType: 'OTA_PACKAGE' } });
   expect(saved.status).toBe(200);
   expect(saved.body).toMatchObject({ id: { id } });

@@ -15,8 +15,8 @@ import { createInterface } from 'node:readline';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { OutboxSettings } from '../../../src/outbox/delivery/outbox-settings.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
-import type { OutboxSettings } from '../../../src/outbox/outbox-settings.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 import { numberedEntry, numberOf } from '../numbered-entries.ts';
 
@@ -34,7 +34,7 @@ export interface AppendRun {
 
 const LANES = ['alarm', 'live', 'backlog'] as const;
 const LIMITS = { maxEntries: 500, maxBytes: 65_536 };
-const MOST_ENTRIES_AT_ONCE = 20;
+const MAX_ENTRIES_AT_ONCE = 20;
 
 /** Small segments and quick commits, so that every kind of write happens often; the time of day counts as known. */
 export const SMALL_SEGMENTS: OutboxSettings = {
@@ -71,7 +71,7 @@ async function appendUntilCut({ folder, from, appends = Number.POSITIVE_INFINITY
   await tell('drained', []);
   let next = from;
   for (let append = 0; append < appends; append += 1) {
-    const count = 1 + ((append * 7) % MOST_ENTRIES_AT_ONCE);
+    const count = 1 + ((append * 7) % MAX_ENTRIES_AT_ONCE);
     const numbers = Array.from({ length: count }, (_, index) => next + index);
     next += count;
     const range = [numbers[0] ?? 0, numbers.at(-1) ?? 0];

@@ -19,7 +19,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an upload that an alarm overtook counts as delivered',
     file: 'telemetry/uploader.ts',
-    old: "if (answer.kind !== 'accepted') return 0;\n    await this.#deps.outbox.acknowledge(batch);",
+    old: 'if (!isOver) return 0;\n    await this.#deps.outbox.acknowledge(batch);',
     new: 'await this.#deps.outbox.acknowledge(batch);',
     needs: ['bad line', 'stop'],
   },
@@ -33,7 +33,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'an acknowledgement reaches what stands aside',
-    file: 'outbox/batch-reader.ts',
+    file: 'outbox/delivery/batch-reader.ts',
     old: 'ranges: isPartial ? aside.without([whole]) : [whole] }',
     new: 'ranges: [whole] }',
     needs: ['picky filter'],
@@ -47,7 +47,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'history that another process wrote is not looked for',
-    file: 'outbox/lanes.ts',
+    file: 'outbox/delivery/lanes.ts',
     old: 'const liveFrom = this.#recent[0]?.first ?? Number.POSITIVE_INFINITY;',
     new: 'const liveFrom = this.#recent[0]?.first ?? 0;',
     needs: ['no network', 'kill|power cut'],
@@ -89,7 +89,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'while the disk is short of space each commit costs a segment',
-    file: 'outbox/retention.ts',
+    file: 'outbox/delivery/retention.ts',
     old: 'return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY);',
     new: 'return this.#ceilingBytes === undefined ? most : 0;',
     needs: ['small outbox', 'disk full', 'no network'],
@@ -98,7 +98,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'what others take on the disk is made up for by what waits here',
-    file: 'outbox/retention.ts',
+    file: 'outbox/delivery/retention.ts',
     old: 'else this.#ceilingBytes ??= shelf.bytes;',
     new: 'else this.#ceilingBytes = Math.max(0, shelf.bytes - this.missingBytes);',
     needs: ['small outbox', 'disk full', 'no network'],
@@ -107,7 +107,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'age is told by the wall clock',
-    file: 'outbox/retention.ts',
+    file: 'outbox/delivery/retention.ts',
     old: '(moment) => moment !== undefined && boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,',
     new: '(moment) => moment !== undefined && this.#deps.clock.wallMs() - moment.ms - (boots.stretchAt(moment.bootId, moment.ms)?.offsetMs ?? 0) > ms,',
     needs: ['small outbox', 'no clock battery', 'no network', 'power cut'],
@@ -116,7 +116,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a segment that cannot be read is given up',
-    file: 'outbox/batch-reader.ts',
+    file: 'outbox/delivery/batch-reader.ts',
     old: "if (!hasCode(error, 'outbox/unreadable')) throw error;",
     new: "if (!hasCode(error, 'outbox/unreadable')) throw error;\n        for (const segment of this.#deps.shelf.segments) if (!this.#deps.shelf.isReadable(segment)) this.#deps.state.acknowledged.add(segment.firstSequence, segment.lastSequence);",
     needs: ['bad sectors', 'kill|power cut|power cut in a change'],
@@ -172,7 +172,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'what is thinned away is not counted',
-    file: 'outbox/retention.ts',
+    file: 'outbox/delivery/retention.ts',
     old: "state.count('thinned', removed);",
     new: '',
     needs: ['small outbox', 'disk full', 'no network', 'power cut|power cut in a change'],
@@ -181,7 +181,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     // Few of one key follow each other in a segment: halving them would take none away.
     name: 'alarms are thinned away before all else',
-    file: 'outbox/thinning.ts',
+    file: 'outbox/delivery/thinning.ts',
     old: 'const thinner = alarm ? entries : decimate(entries);',
     new: 'if (alarm) continue;\n      const thinner = decimate(entries);',
     needs: ['small outbox', 'disk full', 'no network', 'chip', 'warmth'],

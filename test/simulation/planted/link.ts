@@ -19,7 +19,7 @@ export const LINK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'each line of the log is told, however often the same comes',
     file: 'host/summed-log.ts',
-    old: 'if (paidAtMs - nowMs > MOST_AT_ONCE * ONE_EVERY_MS) {',
+    old: 'if (paidAtMs - nowMs > MAX_AT_ONCE * ONE_EVERY_MS) {',
     new: 'if (paidAtMs < nowMs) {',
     needs: ['read-only disk|hanging sync', 'stop'],
   },
@@ -33,8 +33,8 @@ export const LINK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'only short secrets are hidden',
     file: 'host/log.ts',
-    old: 'if (secret.length < SHORTEST_SECRET || this.#secrets.has(secret)) return;',
-    new: 'if (secret.length >= SHORTEST_SECRET || this.#secrets.has(secret)) return;',
+    old: 'if (secret.length < MIN_SECRET_LENGTH || this.#secrets.has(secret)) return;',
+    new: 'if (secret.length >= MIN_SECRET_LENGTH || this.#secrets.has(secret)) return;',
     needs: ['slip'],
   },
   {

@@ -26,7 +26,7 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the longest time on is forgotten',
     file: 'actuators/pin-record.ts',
-    old: 'this.#onSinceMs === undefined || longestOnMs === undefined ? undefined',
+    old: 'this.#onSinceMs === undefined || maxOnMs === undefined ? undefined',
     new: 'true ? undefined',
     needs: ['heater'],
   },
@@ -74,7 +74,7 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'the time of a pulse is taken for seconds',
-    file: 'rpc/actuator-methods.ts',
+    file: 'actuators/rpc-methods.ts',
     old: 'return stateAsJson(await actuators.pulse(name, { durationMs, by: ',
     new: 'return stateAsJson(await actuators.pulse(name, { durationMs: durationMs * 1_000, by: ',
     needs: ['pulse'],

@@ -30,9 +30,9 @@ function suspended(stroke: Stroke): void {
   world.timeline.after(ms, () => world.story.tell('the board goes on'));
 }
 
-function wrong(stroke: Stroke, words: string, byMs: number, longestMs: number): void {
+function wrong(stroke: Stroke, words: string, byMs: number, maxMs: number): void {
   const { world } = stroke;
-  lasting(stroke, words, longestMs, () => world.wall.setWrong({ byMs, isKnown: false }));
+  lasting(stroke, words, maxMs, () => world.wall.setWrong({ byMs, isKnown: false }));
 }
 
 /** A boot whose clock goes on where it stood, or begins in another year, until it is synchronised. */

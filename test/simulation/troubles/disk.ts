@@ -38,8 +38,8 @@ export const DISK_TROUBLES: readonly Trouble[] = [
 ];
 
 /** Lasting, and told to whoever judges what could be kept. */
-function troubling(stroke: Stroke, words: string, longestMs: number, begin: () => () => unknown): void {
-  lasting(stroke, words, longestMs, () => {
+function troubling(stroke: Stroke, words: string, maxMs: number, begin: () => () => unknown): void {
+  lasting(stroke, words, maxMs, () => {
     const over = stroke.world.diskTroubles.begin();
     const end = begin();
     return () => {
@@ -50,10 +50,10 @@ function troubling(stroke: Stroke, words: string, longestMs: number, begin: () =
 }
 
 /** Only what is on the card: the run folder is in memory. */
-function faulty(stroke: Stroke, words: string, longestMs: number, faults: Faults): void {
+function faulty(stroke: Stroke, words: string, maxMs: number, faults: Faults): void {
   const { fail, delay } = faults;
   const isOnCard = (path: string): boolean => path.startsWith(STATE_FOLDER) || STATE_FOLDER.startsWith(path);
-  troubling(stroke, words, longestMs, () =>
+  troubling(stroke, words, maxMs, () =>
     stroke.world.disk.addFaults({
       ...(fail === undefined ? {} : { fail: (operation, path, span) => (isOnCard(path) ? fail(operation, path, span) : undefined) }),
       ...(delay === undefined ? {} : { delay: (operation, path) => (isOnCard(path) ? delay(operation, path) : undefined) }),

@@ -95,9 +95,15 @@ function cardMoved(stroke: Stroke, done: () => void): void {
     return;
   }
   world.story.tell('the card is put into another board');
+  const movedAtMs = world.timeline.nowMs;
   world.identity.moveCard();
+  // The token had just been refused: what the former board had for the next one was only asked for, and nobody can keep that.
+  const givenUp = (): void => {
+    world.identity.leftBehind.push(movedAtMs);
+    done();
+  };
   world.timeline.after(within(stroke, chance.magnitude(MINUTE_MS, 20 * MINUTE_MS)), () =>
-    ask(world, { door: 'adoptIdentity', taken: done, givenUp: done }),
+    ask(world, { door: 'adoptIdentity', taken: done, givenUp }),
   );
 }
 

@@ -4,7 +4,7 @@ import type { Moment } from '../pins.ts';
 import { MINUTE_MS, SECOND_MS, type Stroke, type Trouble, within } from './stroke.ts';
 
 /** So many changes of the disk ahead a cut is placed at most: a minute's or two. */
-const MOST_CHANGES = 60;
+const MAX_CHANGES = 60;
 
 export const POWER_TROUBLES: readonly Trouble[] = [
   { name: 'kill', weight: 3, befall: ({ world }) => world.killAgent() },
@@ -24,7 +24,7 @@ function cut(stroke: Stroke): void {
 
 function atChange(stroke: Stroke, what: string, act: () => void): void {
   const { world, chance } = stroke;
-  const changes = Math.round(chance.magnitude(1, MOST_CHANGES));
+  const changes = Math.round(chance.magnitude(1, MAX_CHANGES));
   const at = chance.pick<CutAt>(['before', 'inside', 'after']);
   const cancel = world.disk.cutAt(changes, at, () => {
     world.story.tell(`${what} ${at} a change of the disk`);

@@ -21,10 +21,10 @@ export interface Trouble {
   readonly befall: (stroke: Stroke) => void;
 }
 
-/** Tells it, begins it, and ends it after a while, of half a second to `longestMs`; `begin` returns what ends it. */
-export function lasting(stroke: Stroke, words: string, longestMs: number, begin: () => () => unknown): void {
+/** Tells it, begins it, and ends it after a while, of half a second to `maxMs`; `begin` returns what ends it. */
+export function lasting(stroke: Stroke, words: string, maxMs: number, begin: () => () => unknown): void {
   const { world, chance } = stroke;
-  const ms = within(stroke, chance.magnitude(500, longestMs));
+  const ms = within(stroke, chance.magnitude(500, maxMs));
   world.story.tell(`${words}, for ${Math.round(ms / SECOND_MS)} s`);
   const end = begin();
   world.timeline.after(ms, () => {

@@ -1,8 +1,9 @@
 /** What lies on the card beside its queue: measured on a board that had no device yet when the card was taken from it, and kept for a person. */
-import { FORMER_QUEUE } from '../../../src/agent/former-queue.ts';
+
 import { stringifyJson } from '../../../src/host/json.ts';
-import { unpackBlock } from '../../../src/outbox/block-frame.ts';
-import { parseSegmentName, scanSegment } from '../../../src/outbox/segment-file.ts';
+import { unpackBlock } from '../../../src/outbox/format/block-frame.ts';
+import { parseSegmentName, scanSegment } from '../../../src/outbox/format/segment-file.ts';
+import { FORMER_QUEUE } from '../../../src/provisioning/former-queue.ts';
 import type { Durable } from '../durable.ts';
 import { STATE_FOLDER } from '../site.ts';
 import type { World } from '../world.ts';
@@ -17,7 +18,7 @@ export class SetAside {
   readonly #times = new Map<string, number[]>();
 
   constructor({ disk, identity }: World) {
-    this.#movedAtMs = identity.earlyMoves.at(-1) ?? Number.NEGATIVE_INFINITY;
+    this.#movedAtMs = Math.max(...identity.leftBehind);
     for (const path of disk.paths) {
       if (!path.startsWith(FOLDER) || parseSegmentName(path.slice(path.lastIndexOf('/') + 1)) === undefined) continue;
       const bytes = disk.contentOf(path);

@@ -132,38 +132,38 @@ describe('an actuator', () => {
   });
 
   it('stays on and off for its least times', async () => {
-    await open(relaySettings('relay', { limits: { leastOnMs: 10_000, leastOffMs: 60_000 } }));
+    await open(relaySettings('relay', { limits: { minOnMs: 10_000, minOffMs: 60_000 } }));
     expect(await set('relay', true)).toBe('moved');
     expect(await set('relay', true)).toBe('moved');
     await clock.advance(9_999);
-    expect(await set('relay', false)).toBe('actuators/least-on-time');
+    expect(await set('relay', false)).toBe('actuators/min-on');
     await clock.advance(1);
     expect(await set('relay', false)).toBe('moved');
     await clock.advance(59_000);
-    expect(await set('relay', true)).toBe('actuators/least-off-time');
+    expect(await set('relay', true)).toBe('actuators/min-off');
     await clock.advance(1_000);
     expect(await set('relay', true)).toBe('moved');
   });
 
   it('keeps its least times across a restart, and counts from the boot after a reboot', async () => {
-    const settings = relaySettings('relay', { limits: { leastOffMs: 60_000 } });
+    const settings = relaySettings('relay', { limits: { minOffMs: 60_000 } });
     await open(settings);
     await set('relay', true);
     await set('relay', false);
     await control.close();
     await clock.advance(30_000);
     await open(settings);
-    expect(await set('relay', true)).toBe('actuators/least-off-time');
+    expect(await set('relay', true)).toBe('actuators/min-off');
     await control.close();
     clock.reboot({ bootId: 'boot-2', monotonicMs: 5_000 });
     await open(settings);
-    expect(await set('relay', true)).toBe('actuators/least-off-time');
+    expect(await set('relay', true)).toBe('actuators/min-off');
     await clock.advance(55_000);
     expect(await set('relay', true)).toBe('moved');
   });
 
   it('is switched on so often an hour and no more, and off at any time', async () => {
-    await open(relaySettings('relay', { limits: { mostSwitchesPerHour: 2 } }));
+    await open(relaySettings('relay', { limits: { maxSwitchesPerHour: 2 } }));
     for (const value of [true, false, true, false]) expect(await set('relay', value)).toBe('moved');
     expect(await set('relay', true)).toBe('actuators/too-many-switches');
     expect(await set('relay', false)).toBe('moved');
@@ -172,7 +172,7 @@ describe('an actuator', () => {
   });
 
   it('counts an hour from the boot for what was switched on before it, through as many boots as come', async () => {
-    const settings = relaySettings('relay', { limits: { mostSwitchesPerHour: 2 } });
+    const settings = relaySettings('relay', { limits: { maxSwitchesPerHour: 2 } });
     await open(settings);
     for (const value of [true, false, true, false]) expect(await set('relay', value)).toBe('moved');
     for (const bootId of ['boot-2', 'boot-3']) {
@@ -186,13 +186,13 @@ describe('an actuator', () => {
   });
 
   it('is pulsed within its limits too', async () => {
-    await open(relaySettings('relay', { limits: { leastOffMs: 60_000, mostSwitchesPerHour: 2 } }));
+    await open(relaySettings('relay', { limits: { minOffMs: 60_000, maxSwitchesPerHour: 2 } }));
     const pulse = async (): Promise<unknown> => {
       const pulsing = codeOf(control.pulse('relay', { ...rpc, durationMs: 100 }, never));
       await clock.advance(100);
       return await pulsing;
     };
-    expect([await pulse(), await pulse()]).toEqual(['moved', 'actuators/least-off-time']);
+    expect([await pulse(), await pulse()]).toEqual(['moved', 'actuators/min-off']);
     await clock.advance(60_000);
     expect(await pulse()).toBe('moved');
     await clock.advance(60_000);
@@ -200,7 +200,7 @@ describe('an actuator', () => {
   });
 
   it('is switched off after its longest time on, whoever switched it on', async () => {
-    await open(relaySettings('relay', { limits: { longestOnMs: 5_000 } }));
+    await open(relaySettings('relay', { limits: { maxOnMs: 5_000 } }));
     await set('relay', true, 'local');
     await clock.advance(4_000);
     await set('relay', true);
@@ -251,7 +251,7 @@ describe('a pulse', () => {
   });
 
   it('is refused while it is on, when too long, and for what does not switch', async () => {
-    await open(relaySettings('relay', { limits: { longestPulseMs: 1_000 } }), relaySettings('dimmer', { valueType: 'number' }));
+    await open(relaySettings('relay', { limits: { maxPulseMs: 1_000 } }), relaySettings('dimmer', { valueType: 'number' }));
     const pulse = (name: string, durationMs: number): Promise<unknown> => codeOf(control.pulse(name, { durationMs, ...rpc }, never));
     expect([await pulse('relay', 1_001), await pulse('relay', 0), await pulse('relay', Number.NaN)]).toEqual(
       Array(3).fill('actuators/out-of-range'),
@@ -325,7 +325,7 @@ describe('a safe state', () => {
   it('is set at start, at stop and after silence, whatever the gates say', async () => {
     const safe = { start: true, stop: true, noContact: { afterMs: 60_000, value: false } };
     locked = true;
-    await open(relaySettings('relay', { safe, limits: { leastOnMs: 3_600_000 } }));
+    await open(relaySettings('relay', { safe, limits: { minOnMs: 3_600_000 } }));
     expect(relay().told).toEqual([true]);
     await clock.advance(50_000);
     control.contact.heard();
@@ -377,7 +377,7 @@ describe('a safe state', () => {
   });
 
   it('holds until a restoring that the limits forbid for now is allowed', async () => {
-    const settings = relaySettings('relay', { restore: true, safe: { start: false, stop: false }, limits: { leastOffMs: 60_000 } });
+    const settings = relaySettings('relay', { restore: true, safe: { start: false, stop: false }, limits: { minOffMs: 60_000 } });
     await open(settings);
     await set('relay', true);
     await control.close();

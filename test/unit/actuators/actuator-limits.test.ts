@@ -50,10 +50,10 @@ function asked({ limits, expected, changedAtMs, switchedOnAtMs = [], offDueMs }:
 }
 
 it('least times hold from the last switching, for whoever switches', () => {
-  const limits = { leastOnMs: 1_000, leastOffMs: 2_000 };
-  expect(asked({ limits, expected: true, changedAtMs: 9_999_001 }, false)).toBe('least-on-time retry');
+  const limits = { minOnMs: 1_000, minOffMs: 2_000 };
+  expect(asked({ limits, expected: true, changedAtMs: 9_999_001 }, false)).toBe('min-on retry');
   expect(asked({ limits, expected: true, changedAtMs: 9_999_000 }, false)).toBe('passes');
-  expect(asked({ limits, expected: false, changedAtMs: 9_998_001 }, true)).toBe('least-off-time retry');
+  expect(asked({ limits, expected: false, changedAtMs: 9_998_001 }, true)).toBe('min-off retry');
   expect(asked({ limits, expected: false, changedAtMs: 9_998_000 }, true)).toBe('passes');
   expect(asked({ limits, expected: true, changedAtMs: 9_999_999 }, true)).toBe('passes');
   expect(asked({ limits, expected: false, changedAtMs: 9_999_999 }, false)).toBe('passes');
@@ -63,14 +63,14 @@ it('least times hold from the last switching, for whoever switches', () => {
 });
 
 it('what is not known may always be switched off, and counts as switched when it was tried last', () => {
-  const limits = { leastOnMs: 1_000, leastOffMs: 2_000 };
+  const limits = { minOnMs: 1_000, minOffMs: 2_000 };
   expect(asked({ limits, changedAtMs: 9_999_999 }, false)).toBe('passes');
-  expect(asked({ limits, changedAtMs: 9_998_001 }, true)).toBe('least-off-time retry');
+  expect(asked({ limits, changedAtMs: 9_998_001 }, true)).toBe('min-off retry');
   expect(asked({ limits, changedAtMs: 9_998_000 }, true)).toBe('passes');
 });
 
 it('switching on is counted within the hour, switching off is not', () => {
-  const limits = { mostSwitchesPerHour: 2 };
+  const limits = { maxSwitchesPerHour: 2 };
   const recent = [10_000_000 - HOUR_MS + 1, 9_000_000];
   expect(asked({ limits, expected: false, switchedOnAtMs: recent }, true)).toBe('too-many-switches retry');
   expect(asked({ limits, expected: false, switchedOnAtMs: [10_000_000 - HOUR_MS, 9_000_000] }, true)).toBe('passes');
@@ -81,10 +81,10 @@ it('switching on is counted within the hour, switching off is not', () => {
 });
 
 it('what has had its longest time on is not told to be on again', () => {
-  const limits = { longestOnMs: 1_000 };
+  const limits = { maxOnMs: 1_000 };
   for (const expected of [true, false, undefined]) {
     const given = expected === undefined ? { limits } : { limits, expected };
-    expect(asked({ ...given, offDueMs: 10_000_000 }, true)).toBe('longest-on-time retry');
+    expect(asked({ ...given, offDueMs: 10_000_000 }, true)).toBe('max-on retry');
     expect(asked({ ...given, offDueMs: 10_000_001 }, true)).toBe('passes');
     expect(asked({ ...given, offDueMs: 9_000_000 }, false)).toBe('passes');
   }
@@ -92,10 +92,10 @@ it('what has had its longest time on is not told to be on again', () => {
 
 it('a pulse has a length, an actuator that switches, and begins at off', () => {
   const pulse = (durationMs: number, given: Partial<ActuatorSettings> = {}, expected?: ActuatorValue): unknown => {
-    return outcomeOf(() => checkPulse({ settings: relaySettings('a', given), value: expected, expected, pulse: undefined }, durationMs));
+    return outcomeOf(() => checkPulse({ settings: relaySettings('a', given), value: expected, expected, isInPulse: false }, durationMs));
   };
   expect([pulse(1), pulse(0.5), pulse(60_000), pulse(60_001), pulse(Number.NaN)]).toEqual(['passes', RANGE, 'passes', RANGE, RANGE]);
-  const limits = { leastOnMs: 100, longestPulseMs: 200 };
+  const limits = { minOnMs: 100, maxPulseMs: 200 };
   expect([99, 100, 200, 201].map((ms) => pulse(ms, { limits }))).toEqual([RANGE, 'passes', 'passes', RANGE]);
   expect([pulse(1, { valueType: 'number' }), pulse(1, { valueType: 'string' })]).toEqual(['no-pulse drop', 'no-pulse drop']);
   expect([pulse(1, {}, true), pulse(1, {}, false)]).toEqual(['already-on drop', 'passes']);

@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 
 it('a switching on that only its mark tells of counts for the limits, and one that both tell of counts once', async () => {
-  const limits = { mostSwitchesPerHour: 2, leastOffMs: 1, longestOnMs: 60_000 };
+  const limits = { maxSwitchesPerHour: 2, minOffMs: 1, maxOnMs: 60_000 };
   files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'EIO' } : undefined) };
   const before = pin({ limits });
   const claim = before.claim(true);
@@ -69,9 +69,9 @@ describe('a wish', () => {
     expect(memory.wishOf('pin')).toBeUndefined();
     for (const changes of [
       { restore: true },
-      { limits: { leastOnMs: 1 } },
-      { limits: { leastOffMs: 1 } },
-      { limits: { mostSwitchesPerHour: 1 } },
+      { limits: { minOnMs: 1 } },
+      { limits: { minOffMs: 1 } },
+      { limits: { maxSwitchesPerHour: 1 } },
     ]) {
       memory.wished(pin(changes), true);
       expect(memory.wishOf('pin')).toBe(true);
@@ -84,7 +84,7 @@ describe('a wish', () => {
   });
 
   it('comes back in the same boot with its times, and in another one as switched at its beginning', async () => {
-    const record = pin({ restore: true, limits: { leastOnMs: 1, mostSwitchesPerHour: 5 } });
+    const record = pin({ restore: true, limits: { minOnMs: 1, maxSwitchesPerHour: 5 } });
     const claim = record.claim(true);
     record.begin(claim);
     record.took(claim);
@@ -100,7 +100,7 @@ describe('a wish', () => {
   });
 
   it('stays as it was when the pin only switches', async () => {
-    const record = pin({ restore: true, limits: { leastOnMs: 1, mostSwitchesPerHour: 5 } });
+    const record = pin({ restore: true, limits: { minOnMs: 1, maxSwitchesPerHour: 5 } });
     memory.wished(record, false);
     const claim = record.claim(true);
     record.begin(claim);
@@ -195,7 +195,7 @@ describe('a mark', () => {
   });
 
   it('says whether it is a pulse that has to end', () => {
-    const record = pin({ limits: { longestOnMs: 1_000 } });
+    const record = pin({ limits: { maxOnMs: 1_000 } });
     const claim = record.claim(true, pulse);
     record.begin(claim);
     memory.mark(record);
@@ -211,7 +211,7 @@ describe('a mark', () => {
   });
 
   it('says whether it has been on, and no more often than that changes', async () => {
-    const record = pin({ limits: { longestOnMs: 1_000 } });
+    const record = pin({ limits: { maxOnMs: 1_000 } });
     const claim = record.claim(true);
     memory.mark(record);
     record.begin(claim);
@@ -240,7 +240,7 @@ describe('a mark', () => {
   });
 
   it('that a full folder took the name of is taken away again, or completed, as it would say pulse to the next process', () => {
-    const record = pin({ limits: { longestOnMs: 1_000 } });
+    const record = pin({ limits: { maxOnMs: 1_000 } });
     const full = { fail: (operation: string) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) };
     const refused = record.claim(true, pulse);
     files.faults = full;
@@ -276,7 +276,7 @@ describe('a mark', () => {
   });
 
   it('of an earlier process is known to the next, which takes it away', async () => {
-    const record = pin({ limits: { longestOnMs: 1_000 } });
+    const record = pin({ limits: { maxOnMs: 1_000 } });
     record.claim(true);
     memory.mark(record);
     await open();
@@ -284,7 +284,7 @@ describe('a mark', () => {
       { sinceMs: 10_000, pulse: false },
       undefined,
     ]);
-    memory.update(pin({ limits: { longestOnMs: 1_000 } }));
+    memory.update(pin({ limits: { maxOnMs: 1_000 } }));
     expect(markText()).toBeUndefined();
   });
 

@@ -100,7 +100,7 @@ describe('the settings of an actuator', () => {
     const relay = parse({ kind: 'gpio-output', line: 'GPIO17', maxPulse: '7s', restore: true, interlocks: ['two'], limits, safe });
     expect(actuatorSettings(relay)).toStrictEqual({
       ...{ name: 'one', valueType: 'boolean', neverWith: ['two'], restore: true, deadlineMs: 5_000, idempotent: true, ownSupply: false },
-      limits: { leastOnMs: 1_000, leastOffMs: 2_000, longestOnMs: 3_000, mostSwitchesPerHour: 4, longestPulseMs: 7_000 },
+      limits: { minOnMs: 1_000, minOffMs: 2_000, maxOnMs: 3_000, maxSwitchesPerHour: 4, maxPulseMs: 7_000 },
       safe: { start: false, stop: true, crash: false, noContact: { afterMs: 300_000, value: true } },
     });
     const { restore, safe: nothing, neverWith } = actuatorSettings(REGISTER);

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openCommand } from '../../../src/actuators/command.ts';
 import { openGpioOutput } from '../../../src/actuators/gpio-output.ts';
 import { openModbusWrite } from '../../../src/actuators/modbus-write.ts';
@@ -116,6 +116,7 @@ describe('a command actuator', () => {
 
   it('keeps the agent’s environment to itself', async () => {
     process.env.TURNSTONE_TEST_SECRET = 'hidden';
+    onTestFinished(() => void delete process.env.TURNSTONE_TEST_SECRET);
     const out = join(folder, 'out');
     await openCommand(config({ arguments: ['-c', `env > ${out}`] }), { clock: systemClock, runProgram }).write(true, never);
     expect(await readFile(out, 'utf8')).not.toContain('hidden');

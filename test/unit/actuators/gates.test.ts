@@ -82,14 +82,14 @@ it('an interlock holds both ways, for everyone, and against switching on only', 
 });
 
 it('a value and its times are looked at before all is claimed', () => {
-  pins(relaySettings('a', { limits: { leastOffMs: 1_000 } }));
+  pins(relaySettings('a', { limits: { minOffMs: 1_000 } }));
   const record = records[0] as PinRecord;
   expect([check('on', 'rpc'), gates.check(record, true, 'rpc')]).toEqual(['wrong-type drop', true]);
   const claim = record.claim(false);
   record.learn(true);
   record.begin(claim);
   record.took(claim);
-  expect([check(true, 'rpc'), permit(true, 'rpc')]).toEqual(['least-off-time retry', 'passes']);
+  expect([check(true, 'rpc'), permit(true, 'rpc')]).toEqual(['min-off retry', 'passes']);
   locked = true;
   expect(check(true, 'rpc')).toBe('locked-out hold');
 });

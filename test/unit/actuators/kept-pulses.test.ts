@@ -1,5 +1,6 @@
 /** A relay behind a bus stays on while the gateway has no power: what it was in the middle of is ended when the power is back. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-pulses.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { ActuatorBench, codeOf } from '../../support/actuator-bench.ts';
@@ -165,7 +166,7 @@ describe('whoever keeps what another has begun to keep', () => {
 });
 
 describe('what has a longest time on and a supply of its own', () => {
-  const HEATER = relaySettings('heater', { ownSupply: true, restore: true, limits: { longestOnMs: 3_600_000 } });
+  const HEATER = relaySettings('heater', { ownSupply: true, restore: true, limits: { maxOnMs: 3_600_000 } });
   const shown = (): unknown => bench.fake('heater').shown;
   const heated = async (settings = HEATER): Promise<void> => {
     await bench.open(settings);
@@ -209,7 +210,7 @@ describe('what has a longest time on and a supply of its own', () => {
   });
 
   it.each(['finds it on', 'finds it off'])('has not been switched for any limit where the boot %s', async (how) => {
-    const limits = { longestOnMs: 60_000, leastOffMs: 20_000, mostSwitchesPerHour: 1 };
+    const limits = { maxOnMs: 60_000, minOffMs: 20_000, maxSwitchesPerHour: 1 };
     const heater = relaySettings('heater', { ownSupply: true, limits });
     bench.fake('heater').shown = how === 'finds it on';
     await restarted(heater);
@@ -247,7 +248,7 @@ describe('what has a longest time on and a supply of its own', () => {
 });
 
 it('what falls with this board, or has no longest time on, is left as a boot finds it', async () => {
-  for (const changes of [{ ownSupply: false, limits: { longestOnMs: 3_600_000 } }, { ownSupply: true }]) {
+  for (const changes of [{ ownSupply: false, limits: { maxOnMs: 3_600_000 } }, { ownSupply: true }]) {
     bench = new ActuatorBench();
     bench.fake('relay').shown = true;
     await bench.open(relaySettings('relay', changes));
@@ -257,6 +258,22 @@ it('what falls with this board, or has no longest time on, is left as a boot fin
 });
 
 describe('a mark that a kill has left', () => {
+  let isMute: boolean;
+  beforeEach(() => {
+    isMute = false;
+  });
+  const answers = (): void => {
+    if (isMute) throw new Error('no answer');
+  };
+  const opened = async (settings: ActuatorSettings): Promise<void> => {
+    const opening = bench.open(settings);
+    await bench.clock.advance(10_000);
+    await opening;
+  };
+  const kinds = ['can', 'cannot'].flatMap((how) =>
+    [false, true].flatMap((ownSupply) => [{}, { maxOnMs: 7_200_000 }].map((limits) => ({ how, ownSupply, limits }))),
+  );
+
   it('is there until its output is off', async () => {
     const relay = relaySettings('relay');
     await inPulse(relay);
@@ -270,5 +287,103 @@ describe('a mark that a kill has left', () => {
     bench.fake('relay').beforeWrite = () => {};
     await bench.clock.advance(10_000);
     expect([bench.fake('relay').shown, bench.marks]).toEqual([false, []]);
+  });
+
+  it.each(kinds)('is there until its output is off, through as many starts as come before: %o', async ({ how, ...changes }) => {
+    const relay = relaySettings('relay', changes);
+    const fake = how === 'cannot' ? bench.deaf('relay') : bench.fake('relay');
+    fake.beforeWrite = answers;
+    if (how === 'can')
+      fake.read = async () => {
+        answers();
+        return fake.shown;
+      };
+    await opened(relay);
+    void bench.pulse('relay', 30_000);
+    await bench.clock.advance(10);
+    expect(fake.shown).toBe(true);
+    isMute = true;
+    for (const ending of ['kill', 'stop', 'kill', 'stop']) {
+      if (ending === 'stop') {
+        const closing = bench.control.close();
+        await bench.clock.advance(10_000);
+        await closing;
+      } else bench.clock.reboot({ bootId: 'boot-1', monotonicMs: bench.clock.monotonicMs() + 3_000 });
+      await opened(relay);
+      expect([fake.shown, bench.marks, bench.control.state('relay').desired]).toEqual([true, ['relay'], false]);
+      expect(bench.alarms.at(-1)).toEqual(['relay', expect.stringContaining('does not switch off')]);
+    }
+    isMute = false;
+    await bench.clock.advance(10_000);
+    expect([fake.shown, bench.marks, bench.alarms.at(-1)]).toEqual([false, [], ['relay', undefined]]);
+  });
+
+  const limited = { limits: { maxOnMs: 7_200_000 } };
+  const endings = [
+    ['a pulse', limited],
+    ['a pulse', {}],
+    ['a person', limited],
+    ['a person', {}],
+  ] as const;
+  it.each(endings)('is there where the end of %s was taken and did not move it, with %o', async (who, changes) => {
+    const relay = relaySettings('relay', changes);
+    await (who === 'a pulse' ? inPulse(relay) : opened(relay).then(() => bench.set('relay', true)));
+    const fake = bench.fake('relay');
+    fake.write = async () => {};
+    if (who === 'a person') expect(await bench.set('relay', false)).toBe('actuators/not-moved');
+    await bench.clock.advance(40_000);
+    expect([fake.shown, bench.alarms.length]).toEqual([true, 1]);
+    bench.clock.reboot({ bootId: 'boot-1', monotonicMs: bench.clock.monotonicMs() + 3_000 });
+    await opened(relay);
+    expect(bench.alarms.length).toBe(2);
+    Reflect.deleteProperty(fake, 'write');
+    await bench.clock.advance(10_000);
+    expect([fake.shown, bench.marks]).toEqual([false, []]);
+  });
+
+  it('lets no other pulse draw it out while nobody knows whether it is over', async () => {
+    bench.deaf('relay').beforeWrite = answers;
+    await inPulse(relaySettings('relay'));
+    isMute = true;
+    await opened(relaySettings('relay'));
+    expect(await bench.pulse('relay', 30_000)).toBe('actuators/already-on');
+    isMute = false;
+    await bench.clock.advance(10_000);
+    const next = bench.pulse('relay', 500);
+    await bench.clock.advance(1_000);
+    expect(await next).toBe('moved');
+  });
+
+  it('does not become that of a longest time on by being looked at, nor by an on that failed', async () => {
+    const relay = relaySettings('relay', { limits: { maxOnMs: 7_200_000 } });
+    await inPulse(relay);
+    const fake = bench.fake('relay');
+    let wasLeft = '';
+    fake.beforeWrite = () => {
+      wasLeft ||= bench.files.contentOf('/run/pulses/relay').toString();
+      throw new Error('no answer');
+    };
+    await opened(relay);
+    expect(wasLeft).toMatch(/"pulse":true/);
+    fake.read = async () => await Promise.reject(new Error('no answer'));
+    expect(await bench.set('relay', true)).toBe('no answer');
+    bench.clock.reboot({ bootId: 'boot-1', monotonicMs: bench.clock.monotonicMs() + 3_000 });
+    await opened(relay);
+    fake.beforeWrite = () => {};
+    await bench.clock.advance(10_000);
+    expect(fake.shown).toBe(false);
+  });
+
+  it('becomes that of a longest time on once somebody has switched the output on', async () => {
+    const relay = relaySettings('relay', { limits: { maxOnMs: 7_200_000 } });
+    await inPulse(relay);
+    bench.fake('relay').beforeWrite = answers;
+    isMute = true;
+    await opened(relay);
+    isMute = false;
+    expect(await bench.set('relay', true)).toBe('moved');
+    bench.clock.reboot({ bootId: 'boot-1', monotonicMs: bench.clock.monotonicMs() + 3_000 });
+    await opened(relay);
+    expect(bench.fake('relay').shown).toBe(true);
   });
 });

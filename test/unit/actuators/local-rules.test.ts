@@ -133,10 +133,10 @@ describe('a local rule', () => {
 
   it('tries again for as long as the condition holds when a gate is closed, and says so once', async () => {
     const rules = start(rule({ above: 40 }));
-    refusal = new AgentError('actuators/least-off-time', 'in 20 s', { recovery: 'retry' });
+    refusal = new AgentError('actuators/min-off', 'in 20 s', { recovery: 'retry' });
     await values(rules, 41);
     await clock.advance(6_000);
-    refusal = new AgentError('actuators/least-off-time', 'in 14 s', { recovery: 'retry' });
+    refusal = new AgentError('actuators/min-off', 'in 14 s', { recovery: 'retry' });
     await clock.advance(6_000);
     expect([told(), events]).toEqual([[], [{ rule: 'cooling', on: true, refusal: 'in 20 s' }]]);
     refusal = undefined;

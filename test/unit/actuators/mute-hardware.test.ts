@@ -50,8 +50,8 @@ beforeEach(async () => {
   bench.drivers.valve = valve;
 });
 
-async function open(longestOnMs?: number): Promise<void> {
-  await bench.open(relaySettings('valve', { deadlineMs: DEADLINE_MS, limits: longestOnMs === undefined ? {} : { longestOnMs } }));
+async function open(maxOnMs?: number): Promise<void> {
+  await bench.open(relaySettings('valve', { deadlineMs: DEADLINE_MS, limits: maxOnMs === undefined ? {} : { maxOnMs } }));
 }
 
 it('a pulse of which nothing is heard is ended when its switching-on has failed, whether or not the hardware can be asked', async () => {
@@ -192,6 +192,55 @@ it('off that was taken and not shown is not believed when it is taken late eithe
   [valve.moves, valve.answersWrites, valve.answersReads] = [true, true, true];
   await bench.clock.advance(10_000);
   expect([valve.shown, bench.alarms.at(-1)]).toEqual([false, ['valve', undefined]]);
+});
+
+it.each([true, false])('what is taken late is believed no sooner than it is shown, at %s', async (at) => {
+  await open();
+  await bench.set('valve', at);
+  [valve.moves, valve.answersWrites] = [false, false];
+  const moving = bench.set('valve', !at);
+  await bench.clock.advance(DEADLINE_MS);
+  expect(await moving).toBe('actuators/deadline-passed');
+  const alarms = bench.alarms.length;
+  for (let second = 0; second < 120; second += 1) {
+    await bench.clock.advance(1_000);
+    for (const answer of valve.late.splice(0)) answer();
+    await bench.clock.advance(0);
+    expect([undefined, at]).toContain(bench.control.state('valve').value);
+  }
+  expect([bench.control.state('valve').fault, bench.alarms.length]).toEqual([expect.stringMatching(/shows|did not answer/), alarms]);
+  expect(bench.alarms.at(-1)?.[1]).toEqual(at ? expect.stringContaining('does not switch off') : undefined);
+  [valve.moves, valve.answersWrites] = [true, true];
+  await bench.clock.advance(10_000);
+  expect([valve.shown, bench.alarms.at(-1)?.[1]]).toEqual([false, undefined]);
+});
+
+it('off that was taken late and not shown is not believed unread from then on', async () => {
+  await open();
+  await bench.set('valve', true);
+  [valve.moves, valve.answersWrites] = [false, false];
+  void bench.set('valve', false);
+  await bench.clock.advance(DEADLINE_MS + 10);
+  valve.late.at(-1)?.();
+  await bench.clock.advance(0);
+  expect(bench.control.state('valve')).toMatchObject({ value: true, fault: 'shows true, was set to false' });
+  [valve.answersWrites, valve.answersReads] = [true, false];
+  await bench.clock.advance(60_000);
+  expect([bench.control.state('valve').value, bench.alarms.length]).toEqual([undefined, 1]);
+});
+
+it('off of what moved by itself to what it was not told is not believed unread either', async () => {
+  bench.drivers.fan = valve;
+  await bench.open(relaySettings('fan', { valueType: 'number', deadlineMs: DEADLINE_MS }));
+  await bench.set('fan', 50);
+  valve.moves = false;
+  expect(await bench.set('fan', 80)).toBe('actuators/not-moved');
+  valve.shown = 40;
+  await bench.control.read('fan', new AbortController().signal);
+  valve.answersReads = false;
+  const off = bench.set('fan', 0);
+  await bench.clock.advance(DEADLINE_MS + 1_000);
+  expect([await off, bench.control.state('fan').value]).toEqual(['actuators/not-moved', undefined]);
 });
 
 it.each(['written', 'read'])('off that was taken and not shown is believed again once it is shown, when it is %s', async (when) => {

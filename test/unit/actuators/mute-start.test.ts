@@ -126,7 +126,7 @@ it('does not take over a pulse that waits for the card', async () => {
 });
 
 it('switches off after its longest time on what does not say what it shows', async () => {
-  const heater = relaySettings('heater', { deadlineMs: 600_000, limits: { longestOnMs: 60_000 } });
+  const heater = relaySettings('heater', { deadlineMs: 600_000, limits: { maxOnMs: 60_000 } });
   bench.drivers.heater = late.heater = new LateActuator();
   await bench.open(heater);
   await bench.set('heater', true);

@@ -1,14 +1,15 @@
 /** One pin's record by itself: what is known after each step of a write, since when it may be on, and when it has to be off. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
-import { type Claim, PinRecord, type Pulse } from '../../../src/actuators/pin-record.ts';
+import type { Claim, Pulse } from '../../../src/actuators/claim.ts';
+import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import type { OnMark } from '../../../src/actuators/pulse-marks.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 let clock: FakeClock;
 /** Every limit that asks for the past. */
-const EVERY = { leastOnMs: 1, leastOffMs: 1, mostSwitchesPerHour: 100 };
+const EVERY = { minOnMs: 1, minOffMs: 1, maxSwitchesPerHour: 100 };
 const NONE = { changedAtMs: undefined, switchedOnAtMs: [] };
 
 beforeEach(() => {
@@ -163,7 +164,7 @@ describe('what is wanted of a pin', () => {
 });
 
 describe('the time on of a pin', () => {
-  const limits = { limits: { longestOnMs: 10_000 } };
+  const limits = { limits: { maxOnMs: 10_000 } };
 
   it('is counted from when it first may have been on', async () => {
     const pin = off(limits);
@@ -204,6 +205,44 @@ describe('the time on of a pin', () => {
     pin.learn(false);
     pin.lose('no answer');
     expect([pin.wasOn, pin.mark]).toEqual([false, { sinceMs: 1_000, pulse: false }]);
+  });
+
+  it('leaves a mark of a pulse where an earlier process left one, until it is known to be off, or on as somebody wants it', () => {
+    for (const changes of [{}, limits]) {
+      const pin = record(changes, { sinceMs: 400, pulse: true });
+      const inPulse = { sinceMs: 400, pulse: true };
+      expect(pin.mark).toEqual(inPulse);
+      pin.learn(true);
+      expect(pin.mark).toEqual({ ...inPulse, wasOn: true });
+      const failed = pin.claim(true);
+      pin.want(true, 'rpc');
+      pin.begin(failed);
+      pin.lose('no answer', failed);
+      expect(pin.mark).toEqual({ ...inPulse, wasOn: true });
+      pin.learn(true);
+      expect(pin.mark?.pulse ?? false).toBe(false);
+      const ended = record(changes, { sinceMs: 400, pulse: true });
+      ended.learn(false);
+      ended.lose('no answer');
+      expect(ended.mark?.pulse ?? false).toBe(false);
+    }
+  });
+
+  it('leaves a mark that says to switch off while off is refused, and whether it has been on all the same', () => {
+    for (const [changes, wasOn] of [
+      [{}, {}],
+      [limits, { wasOn: true }],
+    ] as const) {
+      const pin = record(changes, { sinceMs: 400, pulse: false, ...wasOn });
+      pin.lose('no answer');
+      pin.want(false, 'rpc');
+      expect(pin.mark).toEqual({ sinceMs: 400, pulse: true, ...wasOn });
+      pin.want(true, 'rpc');
+      expect(pin.mark?.pulse ?? false).toBe(false);
+    }
+    const text = record({ valueType: 'string' });
+    text.want('', 'rpc');
+    expect([text.refusesOff, text.mark]).toEqual([true, undefined]);
   });
 
   it('leaves no mark where nobody has to switch off', () => {
@@ -341,13 +380,13 @@ describe('what a pin remembers of its switching', () => {
   it.each([
     [{}, { changedAtMs: undefined, switchedOnAtMs: [] }],
     [
-      { longestOnMs: 5_000, longestPulseMs: 1_000, min: 0 },
+      { maxOnMs: 5_000, maxPulseMs: 1_000, min: 0 },
       { changedAtMs: undefined, switchedOnAtMs: [] },
     ],
-    [{ leastOnMs: 1 }, { changedAtMs: 1_010, switchedOnAtMs: [] }],
-    [{ leastOffMs: 1 }, { changedAtMs: 1_010, switchedOnAtMs: [] }],
-    [{ mostSwitchesPerHour: 2 }, { changedAtMs: undefined, switchedOnAtMs: [1_006, 1_008] }],
-    [{ mostSwitchesPerHour: 5 }, { changedAtMs: undefined, switchedOnAtMs: [1_000, 1_002, 1_004, 1_006, 1_008] }],
+    [{ minOnMs: 1 }, { changedAtMs: 1_010, switchedOnAtMs: [] }],
+    [{ minOffMs: 1 }, { changedAtMs: 1_010, switchedOnAtMs: [] }],
+    [{ maxSwitchesPerHour: 2 }, { changedAtMs: undefined, switchedOnAtMs: [1_006, 1_008] }],
+    [{ maxSwitchesPerHour: 5 }, { changedAtMs: undefined, switchedOnAtMs: [1_000, 1_002, 1_004, 1_006, 1_008] }],
   ])('is no more than its limits %o ask for', async (limits, history) => {
     const pin = off({ limits });
     for (let time = 0; time < 10; time += 1) {

@@ -146,7 +146,7 @@ describe('switching off', () => {
   });
 
   it('passes lockout and a run folder that is stuck', async () => {
-    await bench.open(relaySettings('heater', { limits: { longestOnMs: MINUTE_MS } }));
+    await bench.open(relaySettings('heater', { limits: { maxOnMs: MINUTE_MS } }));
     await bench.set('heater', true);
     bench.locked = true;
     bench.files.faults = { delay: () => new Promise(() => {}) };
@@ -292,7 +292,7 @@ describe('hardware that could not be asked', () => {
 });
 
 describe('the longest time on', () => {
-  const settings = relaySettings('heater', { limits: { longestOnMs: MINUTE_MS } });
+  const settings = relaySettings('heater', { limits: { maxOnMs: MINUTE_MS } });
 
   it('ends also when switching off failed before', async () => {
     const heater = bench.deaf('heater');
@@ -401,7 +401,7 @@ describe('the longest time on', () => {
     await bench.set('heater', true);
     busy(heater, false);
     await bench.clock.advance(MINUTE_MS);
-    expect(await bench.set('heater', true)).toBe('actuators/longest-on-time');
+    expect(await bench.set('heater', true)).toBe('actuators/max-on');
     well(heater);
     await bench.clock.advance(2_000);
     expect(await bench.set('heater', true)).toBe('moved');
@@ -421,7 +421,7 @@ describe('the longest time on', () => {
     const { clock } = bench;
     const after = clock.after.bind(clock);
     clock.after = (ms, callback) => after(Math.min(ms, 2 ** 31 - 1), callback);
-    await bench.open({ ...settings, limits: { longestOnMs: 30 * DAY_MS } });
+    await bench.open({ ...settings, limits: { maxOnMs: 30 * DAY_MS } });
     await bench.set('heater', true);
     await clock.advance(30 * DAY_MS - 1);
     expect(bench.fake('heater').shown).toBe(true);
@@ -438,7 +438,7 @@ describe('the longest time on', () => {
 });
 
 describe('the mark', () => {
-  const limited = relaySettings('heater', { limits: { longestOnMs: MINUTE_MS } });
+  const limited = relaySettings('heater', { limits: { maxOnMs: MINUTE_MS } });
 
   it.each([
     ['of a pulse', relaySettings('heater'), () => bench.pulse('heater', 5_000)],
@@ -510,7 +510,7 @@ describe('two pulses', () => {
 
   it('end the longest time on when that is shorter', async () => {
     const valve = bench.fake('valve');
-    await bench.open(relaySettings('valve', { limits: { longestOnMs: 3_000, longestPulseMs: 10_000 } }));
+    await bench.open(relaySettings('valve', { limits: { maxOnMs: 3_000, maxPulseMs: 10_000 } }));
     await bench.pulse('valve', 10_000);
     await bench.clock.advance(3_000);
     expect([valve.shown, bench.control.state('valve').pulsing]).toEqual([false, false]);

@@ -11,7 +11,7 @@ import { pump, RuleBench, rule } from '../../support/rule-bench.ts';
 
 const MINUTE_MS = 60_000;
 const PERIOD_MS = 10_000;
-const LONGEST_ON_MS = 4 * MINUTE_MS;
+const MAX_ON_MS = 4 * MINUTE_MS;
 const SILENCE_MS = 2 * MINUTE_MS;
 const CALM_MS = 90_000;
 const RUNS = 1_000;
@@ -57,7 +57,7 @@ class Run {
 
   constructor({ valueOfB, otherwise, restores, isLimited, hasSilence, isAnswering }: World) {
     this.#rules = [rule('a', true, otherwise), rule('b', valueOfB, valueOfB ? otherwise : undefined)];
-    const limits = isLimited ? { longestOnMs: LONGEST_ON_MS } : {};
+    const limits = isLimited ? { maxOnMs: MAX_ON_MS } : {};
     const safe = hasSilence ? { noContact: { afterMs: SILENCE_MS, value: false } } : {};
     this.#settings = [pump({ limits, safe, restore: restores, neverWith: ['drain'] }), relaySettings('drain')];
     if (!isAnswering) (this.#world.bench.fake('pump') as { read: unknown }).read = undefined;
@@ -136,7 +136,7 @@ class Run {
     const mayBeOn = isOn || this.#world.bench.control.state('pump').value !== false;
     this.#mayBeOnSinceMs = mayBeOn ? (this.#mayBeOnSinceMs ?? nowMs - PERIOD_MS) : undefined;
     this.#wasOn = mayBeOn && (this.#wasOn || isOn);
-    if (!this.#wasOn || nowMs - (this.#mayBeOnSinceMs ?? nowMs) < LONGEST_ON_MS - MINUTE_MS) return;
+    if (!this.#wasOn || nowMs - (this.#mayBeOnSinceMs ?? nowMs) < MAX_ON_MS - MINUTE_MS) return;
     // The longest time on may have had a say as well.
     for (const one of this.#holding) if (one.rule.set.value === true && one.said !== false) one.said = 'open';
   }

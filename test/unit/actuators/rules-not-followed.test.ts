@@ -61,7 +61,7 @@ describe('over a relay that does not answer', () => {
   });
 
   it('the longest time on is no word against a rule that never had it on', async () => {
-    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS } });
+    const settings = pump({ limits: { maxOnMs: 10 * MINUTE_MS } });
     world.isMute = true;
     await world.open([frost], settings);
     await world.after({ frost: 90 }, 30 * MINUTE_MS);
@@ -79,7 +79,7 @@ describe('over a relay that does not answer', () => {
       await answers(value);
     };
     world.isMute = true;
-    await world.open([frost], pump({ limits: { longestOnMs: MINUTE_MS }, deadlineMs: 5_000 }));
+    await world.open([frost], pump({ limits: { maxOnMs: MINUTE_MS }, deadlineMs: 5_000 }));
     await world.after({ frost: 90 }, 30 * MINUTE_MS);
     world.isMute = false;
     expect(await world.after({ frost: 90 }, MINUTE_MS / 2)).toBe(true);
@@ -174,7 +174,7 @@ describe('after a restart', () => {
     'the longest time on of what %s be asked, ended while the agent was down, is a word against the rule',
     async (how) => {
       if (how === 'cannot') (world.bench.fake('pump') as { read: unknown }).read = undefined;
-      const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS }, ownSupply: true });
+      const settings = pump({ limits: { maxOnMs: 10 * MINUTE_MS }, ownSupply: true });
       await world.open([frost], settings);
       await world.after({ frost: 90 }, 8 * MINUTE_MS);
       await world.kill(5 * MINUTE_MS, [frost], settings);
@@ -184,7 +184,7 @@ describe('after a restart', () => {
   );
 
   it.each(['restart', 'kill'] as const)('that word outlives a %s before the next value of the rule’s sensor', async (how) => {
-    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS } });
+    const settings = pump({ limits: { maxOnMs: 10 * MINUTE_MS } });
     await world.open([frost], settings);
     await world.after({ frost: 90 }, 8 * MINUTE_MS);
     await world.kill(5 * MINUTE_MS, [frost], settings);
@@ -211,7 +211,7 @@ describe('after a restart', () => {
   });
 
   it('the longest time on of what was tried in vain before is none', async () => {
-    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS } });
+    const settings = pump({ limits: { maxOnMs: 10 * MINUTE_MS } });
     world.isMute = true;
     await world.open([frost], settings);
     await world.after({ frost: 90 }, 8 * MINUTE_MS);
@@ -221,7 +221,7 @@ describe('after a restart', () => {
   });
 
   it('what was on for nobody knows how long when the board begins is none', async () => {
-    const settings = pump({ limits: { longestOnMs: 10 * MINUTE_MS }, ownSupply: true });
+    const settings = pump({ limits: { maxOnMs: 10 * MINUTE_MS }, ownSupply: true });
     await world.open([frost], settings);
     await world.after({ frost: 90 });
     await world.rules.close();

@@ -66,7 +66,7 @@ const pressure = rule('pressure', false);
 describe('a rule that a gate refuses for now', () => {
   const refusals: Readonly<Record<string, { settings: ActuatorSettings[]; begin: () => Promise<unknown>; end: () => Promise<unknown> }>> = {
     'a least time off': {
-      settings: [pump({ limits: { leastOffMs: 5 * MINUTE_MS } })],
+      settings: [pump({ limits: { minOffMs: 5 * MINUTE_MS } })],
       begin: async () => [await bench.set('pump', true), await bench.set('pump', false)],
       end: () => bench.clock.advance(5 * MINUTE_MS),
     },
@@ -126,7 +126,7 @@ describe('a rule that a gate refuses for now', () => {
   });
 
   it('is not tried over what a person says meanwhile, and tells so', async () => {
-    await open([fill], pump({ limits: { leastOffMs: 5 * MINUTE_MS } }));
+    await open([fill], pump({ limits: { minOffMs: 5 * MINUTE_MS } }));
     await bench.set('pump', true);
     await bench.set('pump', false);
     await shown({ fill: 90 }, MINUTE_MS);
@@ -138,7 +138,7 @@ describe('a rule that a gate refuses for now', () => {
   });
 
   it('and whose end is, does not switch off over who switches on meanwhile, nor after a restart', async () => {
-    const settings = pump({ limits: { leastOnMs: 5 * MINUTE_MS } });
+    const settings = pump({ limits: { minOnMs: 5 * MINUTE_MS } });
     await open([fill], settings);
     await shown({ fill: 90 });
     await shown({ fill: 0 });
@@ -190,7 +190,7 @@ describe('what somebody has said since a rule began', () => {
   });
 
   it('is said by the longest time on too', async () => {
-    const settings = pump({ limits: { longestOnMs: MINUTE_MS } });
+    const settings = pump({ limits: { maxOnMs: MINUTE_MS } });
     await open([fill], settings);
     expect(await shown({ fill: 90 }, 2 * MINUTE_MS)).toBe(false);
     await restart([fill], settings);
@@ -376,7 +376,7 @@ describe('after a restart', () => {
   });
 
   it('the one whose end was still owed when it began again has begun last', async () => {
-    const settings = percent({ limits: { leastOnMs: 10 * MINUTE_MS } });
+    const settings = percent({ limits: { minOnMs: 10 * MINUTE_MS } });
     const configs = [rule('a', 20, 0), rule('b', 40)];
     await open(configs, settings);
     await shown({ a: 90 });

@@ -168,6 +168,18 @@ describe('in a silence of the platform', () => {
     expect(await shown({}, 1_000)).toBe(false);
   });
 
+  it('what a rule sees only a part of is held, and neither ends nor begins by it', async () => {
+    await open([rule('hot', true), rule('humid', true)], fan);
+    await shown({ hot: 50 });
+    for (let n = 0; n < 3 * SILENCE_MS; n += PERIOD_MS) {
+      for (const sensor of ['hot', 'humid']) rules.take(sensor, 'value', undefined);
+      expect(await shown({})).toBe(true);
+    }
+    rules.take('hot', 'value', 0);
+    rules.take('humid', 'value', undefined);
+    expect(await shown({})).toBe(false);
+  });
+
   it('what a rule sets only after the safe state is held as well, and gets it again when the rule leaves nothing for it', async () => {
     await open([without(rule('hot', true))], fan);
     await shown({ hot: 0 }, 2 * SILENCE_MS);

@@ -110,7 +110,7 @@ describe('what is restored', () => {
   const kept = relaySettings('kept', { restore: true, safe: { start: false } });
 
   it('is what was wished of what is to be restored, and nothing else that is remembered', async () => {
-    const settings = [kept, relaySettings('other', { limits: { leastOnMs: 1_000 }, safe: { start: false } })];
+    const settings = [kept, relaySettings('other', { limits: { minOnMs: 1_000 }, safe: { start: false } })];
     await bench.open(...settings);
     await bench.set('kept', true);
     await bench.clock.advance(100);
@@ -236,7 +236,7 @@ describe('a restart in a silence', () => {
 
   it.each([
     ['off', true, silent(false)],
-    ['off, and its times are remembered', true, { ...silent(false), limits: { leastOnMs: 1_000, mostSwitchesPerHour: 5 } }],
+    ['off, and its times are remembered', true, { ...silent(false), limits: { minOnMs: 1_000, maxSwitchesPerHour: 5 } }],
     ['on', false, silent(true)],
   ])('does not bring back what was wished before the silence has switched it %s', async (_what, wished, changes) => {
     await bench.open(relaySettings('heater', changes));
@@ -294,7 +294,7 @@ it('a restoring that a silence went before is not followed by the state for star
 describe('the state for a stop', () => {
   it('is what is declared; else off for what does not take it yet and for what nobody would end, and nothing else', async () => {
     await bench.open(
-      ...[relaySettings('declared', { safe: { stop: true } }), relaySettings('limited', { limits: { longestOnMs: 60_000 } })],
+      ...[relaySettings('declared', { safe: { stop: true } }), relaySettings('limited', { limits: { maxOnMs: 60_000 } })],
       ...[relaySettings('refusing'), relaySettings('plain'), relaySettings('pulsing')],
     );
     for (const name of ['limited', 'refusing', 'plain']) await bench.set(name, true);
@@ -376,7 +376,7 @@ it('safe states for stop switch off before they switch on', async () => {
 it('a restoring that a limit forbids for hours is said once', async () => {
   const settings = relaySettings('compressor', {
     restore: true,
-    limits: { leastOffMs: 3 * 3_600_000 },
+    limits: { minOffMs: 3 * 3_600_000 },
     safe: { start: false, stop: false },
   });
   await bench.open(settings);

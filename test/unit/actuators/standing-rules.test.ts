@@ -253,7 +253,7 @@ describe('a rule that was on before a restart', () => {
   it('still owes its end after a restart when a gate had refused it', async () => {
     await start(hot({ when: { hysteresis: 10 } }));
     await values(50);
-    refusal = new AgentError('actuators/least-on-time', 'in 20 s', { recovery: 'retry' });
+    refusal = new AgentError('actuators/min-on', 'in 20 s', { recovery: 'retry' });
     await values(10);
     await restart(hot({ when: { hysteresis: 10 } }));
     await values(25);
@@ -300,7 +300,7 @@ describe('a reload while a rule is on', () => {
   });
 
   it('takes the output back when the rule is taken out, and what was refused is tried again', async () => {
-    refusal = new AgentError('actuators/least-on-time', 'in 20 s', { recovery: 'retry' });
+    refusal = new AgentError('actuators/min-on', 'in 20 s', { recovery: 'retry' });
     rules.configure([]);
     await clock.advance(6_000);
     expect([outputs, events.slice(1)]).toEqual([{ pump: true }, [{ rule: 'r', on: false, refusal: 'in 20 s' }]]);
@@ -344,7 +344,7 @@ describe('a reload while a rule is on', () => {
   });
 
   it('lets the rule under its new name have the actuator, whatever is still owed under the old one', async () => {
-    refusal = new AgentError('actuators/least-on-time', 'in 20 s', { recovery: 'retry' });
+    refusal = new AgentError('actuators/min-on', 'in 20 s', { recovery: 'retry' });
     rules.configure([hot({ name: 'new' })]);
     await clock.advance(0);
     refusal = undefined;
@@ -356,7 +356,7 @@ describe('a reload while a rule is on', () => {
   });
 
   it('goes on taking back what it has left, while it sets something else', async () => {
-    refusal = new AgentError('actuators/least-on-time', 'in 20 s', { recovery: 'retry' });
+    refusal = new AgentError('actuators/min-on', 'in 20 s', { recovery: 'retry' });
     rules.configure([hot({ on: 'heater' })]);
     await clock.advance(1_000);
     await values(50);
@@ -377,7 +377,7 @@ describe('a reload while a rule is on', () => {
     outputs = {};
     await clock.advance(6_000);
     expect(outputs).toEqual({ pump: 70 });
-    refusal = new AgentError('actuators/least-on-time', 'in 20 s', { recovery: 'retry' });
+    refusal = new AgentError('actuators/min-on', 'in 20 s', { recovery: 'retry' });
     rules.configure([]);
     await clock.advance(1_000);
     expect(stored()).toMatchObject([{ rule: 'second', ended: true }]);

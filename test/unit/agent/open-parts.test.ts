@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ContactWatch } from '../../../src/actuators/no-contact.ts';
-import { type Held, type Machine, thisMachine } from '../../../src/agent/machine.ts';
+import { type Machine, thisMachine } from '../../../src/agent/machine.ts';
 import { Agent } from '../../../src/agent.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { type Clock, systemClock } from '../../../src/host/clock.ts';
 import type { Files } from '../../../src/host/files.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { Held } from '../../../src/host/state-lock.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { FewLines } from '../../support/few-lines.ts';
 

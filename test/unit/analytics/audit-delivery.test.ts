@@ -4,8 +4,8 @@ import { type AuditDeps, type AuditRequest, auditDelivery } from '../../../src/a
 import { canonical, withDigests } from '../../../src/analytics/entry-digest.ts';
 import { type JsonObject, type JsonValue, parseJson, parseJsonNumbers, stringifyJson } from '../../../src/host/json.ts';
 import { plainForm, savedValue, spelledNumber, strictForm } from '../../../src/local-platform/stored-value.ts';
-import { LedgerCells } from '../../../src/outbox/delivery-ledger.ts';
-import { EntryColumns } from '../../../src/outbox/outbox-batch.ts';
+import { LedgerCells } from '../../../src/outbox/delivery/delivery-ledger.ts';
+import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
 import { wireValue } from '../../../src/platform/wire-values.ts';
 
 const HOUR = 3_600_000;

@@ -33,7 +33,7 @@ class Platform {
   wakesAtOnce = false;
   refusedKey = '';
   /** Of data points in a second; nobody is told of it. */
-  mostPoints = Number.POSITIVE_INFINITY;
+  maxPoints = Number.POSITIVE_INFINITY;
   #points = { since: 0, taken: 0 };
   #wake: ((update: AttributeUpdate | 'cut') => void) | undefined;
 
@@ -82,7 +82,7 @@ class Platform {
     if (this.down) throw busy;
     if (clock.monotonicMs() - this.#points.since >= 1_000) this.#points = { since: clock.monotonicMs(), taken: 0 };
     this.#points.taken += Object.keys(attributes).length;
-    if (this.#points.taken > this.mostPoints) throw new PlatformError('busy', 'it answered 500', { status: 500 });
+    if (this.#points.taken > this.maxPoints) throw new PlatformError('busy', 'it answered 500', { status: 500 });
     if (Object.hasOwn(attributes, this.refusedKey)) throw refused;
     for (const [key, value] of Object.entries(attributes)) this.client[key] = value === '007' ? 7 : value;
   }
@@ -413,7 +413,7 @@ describe('client attributes', () => {
   });
 
   it('go in pieces to a platform that takes only so many at once', async () => {
-    platform.mostPoints = 20;
+    platform.maxPoints = 20;
     await start();
     client.report(Object.fromEntries(Array.from({ length: 200 }, (_none, at) => [`key${at}`, at])));
     await clock.advance(120_000);

@@ -8,7 +8,8 @@ import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/des
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
-import { actuatorTarget, type LiveSetting, type SharedTarget, settingTarget } from '../../../src/attributes/shared-target.ts';
+import { actuatorTarget, type SharedTarget, settingTarget } from '../../../src/attributes/shared-target.ts';
+import type { ChangeableSetting } from '../../../src/config/live-config.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
@@ -29,7 +30,7 @@ let shared: SharedAttributes;
 let periodS: JsonValue;
 let offers: JsonObject[];
 
-const period: LiveSetting = {
+const period: ChangeableSetting = {
   key: 'periodS',
   shape: { type: 'number', minimum: 1, maximum: 60 },
   apply: (value) => {
@@ -42,7 +43,7 @@ const period: LiveSetting = {
 let range: { min: number; max: number };
 let configuredMax: number;
 let changes: number;
-const limit = (key: 'rangeMin' | 'rangeMax', end: 'min' | 'max', configured: () => number): LiveSetting => ({
+const limit = (key: 'rangeMin' | 'rangeMax', end: 'min' | 'max', configured: () => number): ChangeableSetting => ({
   key,
   shape: {},
   apply: (value) => {
@@ -64,7 +65,7 @@ async function start(): Promise<void> {
     new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog }),
     clock,
   );
-  const settings = relaySettings('relay', { limits: { leastOffMs: 5_000 } });
+  const settings = relaySettings('relay', { limits: { minOffMs: 5_000 } });
   actuators = await ActuatorControl.open(
     {
       actuators: [{ settings, driver: relay }],

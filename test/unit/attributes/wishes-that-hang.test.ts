@@ -34,7 +34,7 @@ class World {
   #control!: ActuatorControl;
   #shared!: SharedAttributes;
 
-  async start(leastOffMs: number | undefined): Promise<void> {
+  async start(minOffMs: number | undefined): Promise<void> {
     const { clock, dimmer } = this;
     const files = new MemoryFiles();
     const broken = new AgentError('hardware/modbus-no-answer', 'silent', { recovery: 'retry' });
@@ -49,7 +49,7 @@ class World {
       new StateFile({ ...format, path, files, clock, log: silentLog });
     const desired = await DesiredStates.open(file('/state/actuators.json', DESIRED_STATES_FORMAT), clock);
     const pulseMarks = await PulseMarks.open('/state', silentLog, { files, bootId: clock.bootId });
-    const settings = relaySettings('dimmer', { valueType: 'number', limits: leastOffMs === undefined ? {} : { leastOffMs } });
+    const settings = relaySettings('dimmer', { valueType: 'number', limits: minOffMs === undefined ? {} : { minOffMs } });
     const actuators = [{ settings, driver: dimmer }];
     const memory = new ActuatorMemory({ desired, pulseMarks });
     this.#control = await ActuatorControl.open({ actuators, memory, locked: () => false, clock, log: silentLog }, never);
@@ -89,9 +89,9 @@ class World {
 
 it('the newest wish holds once the hardware answers, whatever it did in between', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 14 }), fc.constantFrom(undefined, 5_000), async (steps, leastOffMs) => {
+    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 14 }), fc.constantFrom(undefined, 5_000), async (steps, minOffMs) => {
       const world = new World();
-      await world.start(leastOffMs);
+      await world.start(minOffMs);
       for (const next of steps) await world.take(next);
       await world.calm();
       expect(world.dimmer.shown).toBe(world.wish ?? 0);

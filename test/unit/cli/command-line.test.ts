@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { commandNames, programFor, runCommandLine } from '../../../src/cli/program.ts';
@@ -53,5 +55,14 @@ describe('the command line', () => {
     expect((await run(words, fakeEdge({ isTerminal: true }))).out).toContain(colour);
     expect((await run(words, fakeEdge({ isTerminal: true, environment: { NO_COLOR: '1' } }))).out).not.toContain(colour);
     expect((await run(words, fakeEdge({ isTerminal: true, environment: { TERM: 'dumb' } }))).out).not.toContain(colour);
+  });
+
+  it('loads no code for help: declarations import what describes and parses, and nothing that works', () => {
+    const folder = join(import.meta.dirname, '../../../src/cli/commands');
+    const imported = readdirSync(folder).flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/^import (?!type)[^;]*from '([^']+)'/gm)].map(([, path]) => path),
+    );
+    const light = ['../command.ts', '../../config/default-places.ts', '../../host/json.ts', '../../local-platform/rate-limit.ts'];
+    expect(imported.filter((path) => !(path?.startsWith('./') || light.includes(path ?? '')))).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { loadConfig } from '../../../src/config/read-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { loadTwins } from '../../../src/sensors/twins.ts';
 import { type BoardConfigInput, parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
 import { BoardRecord } from '../../../src/simulated-board/board-record.ts';
 import { BoardServer } from '../../../src/simulated-board/board-server.ts';
@@ -41,7 +42,11 @@ let server: BoardServer;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-init-'));
-  board = new SimulatedBoard(parseBoardConfig(BOARD), { clock: systemClock, record: new BoardRecord({ clock: systemClock }) });
+  board = new SimulatedBoard(parseBoardConfig(BOARD), {
+    clock: systemClock,
+    record: new BoardRecord({ clock: systemClock }),
+    twins: await loadTwins(),
+  });
   server = await BoardServer.open(board, join(folder, 'board.sock'));
   await writeFile(join(folder, 'token'), 'fixture-token\n');
 });

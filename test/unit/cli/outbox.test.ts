@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, truncate, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { outboxDoors } from '../../../src/agent/outbox-doors.ts';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
@@ -11,8 +10,9 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { outboxCalls } from '../../../src/outbox/control-calls.ts';
+import type { EntryClass } from '../../../src/outbox/format/telemetry-entry.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
-import type { EntryClass } from '../../../src/outbox/telemetry-entry.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 import { FakeTimeSync, NO_LIMITS } from '../../support/outbox-fixture.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
@@ -89,7 +89,7 @@ async function agent(): Promise<Outbox> {
   const outbox = await openOutbox();
   closing.push(outbox);
   await fill(outbox);
-  const { methods, readMethods, readStreams } = outboxDoors(outbox);
+  const { methods, readMethods, readStreams } = outboxCalls(outbox);
   const status = { outboxStatus: () => outbox.status() as unknown as JsonValue, getStatus: () => ({ wallMs: NOON + 330_000 }) };
   closing.push(
     await ControlServer.open(

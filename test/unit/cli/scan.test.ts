@@ -7,6 +7,7 @@ import { runCommandLine } from '../../../src/cli/program.ts';
 import { scanI2cBus } from '../../../src/cli/scan-board.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { loadTwins } from '../../../src/sensors/twins.ts';
 import { parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
 import { BoardRecord } from '../../../src/simulated-board/board-record.ts';
 import { BoardServer } from '../../../src/simulated-board/board-server.ts';
@@ -33,7 +34,11 @@ let server: BoardServer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-scan-'));
   socket = join(folder, 'board.sock');
-  board = new SimulatedBoard(parseBoardConfig(BOARD), { clock: systemClock, record: new BoardRecord({ clock: systemClock }) });
+  board = new SimulatedBoard(parseBoardConfig(BOARD), {
+    clock: systemClock,
+    record: new BoardRecord({ clock: systemClock }),
+    twins: await loadTwins(),
+  });
   server = await BoardServer.open(board, socket);
 });
 afterAll(async () => {

@@ -1,7 +1,8 @@
 /** What check-config says of registers is what the drivers do. */
 import { describe, expect, it } from 'vitest';
-import { modbusRange, modbusWidth } from '../../../src/config/checks/modbus-range.ts';
-import { MODBUS_TYPES } from '../../../src/config/schema/lines-and-ports.ts';
+import { modbusRange } from '../../../src/config/checks/modbus-range.ts';
+import { MODBUS_TYPES } from '../../../src/config/fields/lines-and-ports.ts';
+import { modbusWidth } from '../../../src/config/fields/registers.ts';
 import { encodeModbus, registersOf } from '../../../src/hardware/modbus-values.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ControlClient } from '../../../src/control-socket/control-client.ts';
-import { LONGEST_ANSWER } from '../../../src/control-socket/control-protocol.ts';
+import { MAX_ANSWER_LENGTH } from '../../../src/control-socket/control-protocol.ts';
 import { ControlServer, type ControlServerDeps } from '../../../src/control-socket/control-server.ts';
-import { MOST_STREAMS } from '../../../src/control-socket/under-way.ts';
+import { MAX_STREAMS } from '../../../src/control-socket/under-way.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
@@ -253,8 +253,8 @@ describe('a stream that has much to tell', () => {
   it('hands over an answer as long as is promised, and says of a longer one that it is too long', async () => {
     await serve({ readMethods: { big: ({ bytes }) => 'x'.repeat(Number(bytes)), look: () => 'seen' } });
     const client = await connect('read');
-    expect(await client.request('big', { bytes: LONGEST_ANSWER - 1_000 })).toHaveLength(LONGEST_ANSWER - 1_000);
-    await expect(client.request('big', { bytes: LONGEST_ANSWER })).rejects.toMatchObject({ code: 'control-socket/too-long' });
+    expect(await client.request('big', { bytes: MAX_ANSWER_LENGTH - 1_000 })).toHaveLength(MAX_ANSWER_LENGTH - 1_000);
+    await expect(client.request('big', { bytes: MAX_ANSWER_LENGTH })).rejects.toMatchObject({ code: 'control-socket/too-long' });
     expect(await client.request('look')).toBe('seen');
   });
 
@@ -374,9 +374,9 @@ describe('a stream that has much to tell', () => {
       await begun.promise;
     };
     await follow('control');
-    for (let n = 0; n < MOST_STREAMS + 2; n += 1) await follow('read');
+    for (let n = 0; n < MAX_STREAMS + 2; n += 1) await follow('read');
     await expect.poll(() => outcomes).toEqual(['control-socket/lost', 'control-socket/lost']);
-    expect(atWork).toBe(MOST_STREAMS + 1);
+    expect(atWork).toBe(MAX_STREAMS + 1);
     expect(await (await connect('read')).request('look')).toBe('seen');
   });
 

@@ -41,7 +41,7 @@ describe('a release that is installed again', () => {
   });
 
   it('leaves nothing behind when it is refused', async () => {
-    bench.ailment = 'no';
+    bench.fault = 'no';
     await expect(bench.adopt({ release: '1.5.0' })).rejects.toThrow('no');
     expect(await bench.releases()).toEqual(['1.0.0']);
   });

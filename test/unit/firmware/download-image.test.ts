@@ -17,7 +17,7 @@ import { systemUpdateFiles } from '../../support/system-update-files.ts';
 
 const CHUNK = 1000;
 /** No download here needs nearly as many; one that never ends must not wait for a time limit to fail. */
-const MOST_REQUESTS = 1_000;
+const MAX_REQUESTS = 1_000;
 const image = randomBytes(10_500);
 let folder: string;
 let clock: SleepyClock;
@@ -94,7 +94,7 @@ async function download(
       settings: { chunkBytes: CHUNK, maxSizeBytes: 100_000, downloadDeadlineMs: 3_600_000, ...options.settings },
       getChunk: (chunk, size, signal) => {
         asked.push({ chunk, size });
-        if (asked.length > MOST_REQUESTS) endless.abort(new Error('it asks for ever'));
+        if (asked.length > MAX_REQUESTS) endless.abort(new Error('it asks for ever'));
         return getChunk(chunk, size, signal);
       },
       readOffer: options.readOffer ?? (() => Promise.reject(new Error('not asked for'))),

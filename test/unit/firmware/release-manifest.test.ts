@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSafePath, MOST_MANIFEST_BYTES, parseManifest } from '../../../src/firmware/release-manifest.ts';
+import { isSafePath, MAX_MANIFEST_BYTES, parseManifest } from '../../../src/firmware/release-manifest.ts';
 
 const file = (changes: object = {}) => ({ path: 'node', bytes: 3, sha256: 'a'.repeat(64), executable: true, ...changes });
 const manifest = (changes: object = {}) => ({
@@ -68,8 +68,8 @@ describe('a manifest', () => {
       const text = JSON.stringify(manifest({ more: '' }));
       return JSON.stringify(manifest({ more: 'x'.repeat(bytes - text.length) }));
     };
-    expect(parseManifest(filled(MOST_MANIFEST_BYTES)).release).toBe('2.0.0');
-    expect(() => parseManifest(filled(MOST_MANIFEST_BYTES + 1))).toThrow(expect.objectContaining({ code: 'json/too-large' }));
+    expect(parseManifest(filled(MAX_MANIFEST_BYTES)).release).toBe('2.0.0');
+    expect(() => parseManifest(filled(MAX_MANIFEST_BYTES + 1))).toThrow(expect.objectContaining({ code: 'json/too-large' }));
   });
 });
 

@@ -101,7 +101,7 @@ describe('a request for a new release', () => {
   });
 
   it("is refused with the words of the release's own self-test", async () => {
-    bench.ailment = 'it cannot open the outbox';
+    bench.fault = 'it cannot open the outbox';
     await bench.ask();
     expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { outcome: 'refused', reason: 'it cannot open the outbox' } });
     expect(bench.done).toEqual(['self-test with configuration']);
@@ -334,7 +334,7 @@ describe('a request for a new release', () => {
   });
 
   it('leaves nothing of a release that was refused', async () => {
-    bench.ailment = 'no';
+    bench.fault = 'no';
     await bench.ask();
     expect(bench.disk.paths.filter((path) => path.includes('.incoming'))).toEqual([]);
   });
@@ -579,7 +579,7 @@ describe('a release that a person installs', () => {
 
   it('is refused for another machine, and when its self-test complains', async () => {
     await expect(bench.adopt({ release: '2.0.0', arch: 'pdp11' })).rejects.toMatchObject({ code: 'firmware/other-machine' });
-    bench.ailment = 'no';
+    bench.fault = 'no';
     await expect(bench.adopt({ release: '2.0.0' })).rejects.toThrow('no');
     expect((await bench.seen()).current).toBe('1.0.0');
   });

@@ -47,7 +47,7 @@ describe('a release on trial', () => {
 
   it.each([
     ['no upload was acknowledged', { uploaded: false, reachable: true }],
-    ['something is wrong with it', { ...well, ailment: 'the outbox is ill' }],
+    ['something is wrong with it', { ...well, fault: 'the outbox is ill' }],
   ] as const)('begins that time anew whenever %s', async (_what, unwell: Vitals) => {
     watch();
     await pass(4);
@@ -79,8 +79,8 @@ describe('a release on trial', () => {
 
   it.each([
     ['no upload was acknowledged', { uploaded: false, reachable: true }, 'no upload was acknowledged within 60 minutes'],
-    ['of an ailment', { ...well, ailment: 'the outbox is ill' }, 'the outbox is ill within 60 minutes'],
-    ['of an ailment out of reach', { uploaded: false, reachable: false, ailment: 'no disk' }, 'no disk within 60 minutes'],
+    ['of an fault', { ...well, fault: 'the outbox is ill' }, 'the outbox is ill within 60 minutes'],
+    ['of an fault out of reach', { uploaded: false, reachable: false, fault: 'no disk' }, 'no disk within 60 minutes'],
   ] as const)('is unfit at its deadline because %s', async (_why, unwell: Vitals, reason) => {
     watch();
     await pass(60, unwell);
@@ -92,7 +92,7 @@ describe('a release on trial', () => {
   it('is unfit when it is well again and again, and never for long enough', async () => {
     watch();
     for (let turn = 0; turn < 15; turn += 1) {
-      await pass(3, { ...well, ailment: 'now and then' });
+      await pass(3, { ...well, fault: 'now and then' });
       await pass(1, well);
     }
     expect(ended).toBe('watches');

@@ -12,7 +12,13 @@ const NO_STATE = ['turnstone-release', 'turnstone/identity'];
 function formatsInSource(): Record<string, number> {
   const found: Record<string, number> = {};
   for (const path of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
-    if (!path.endsWith('.ts') || /^(local-platform|simulated-board)\//.test(path) || path === 'firmware/state-formats.ts') continue;
+    if (
+      !path.endsWith('.ts') ||
+      path.endsWith('.test.ts') ||
+      /^(local-platform|simulated-board)\//.test(path) ||
+      path === 'firmware/state-formats.ts'
+    )
+      continue;
     const text = readFileSync(join(SRC, path), 'utf8');
     for (const [, name] of text.matchAll(/(?:format: |FORMAT = )'(turnstone[/-][a-z-]+)'/g)) {
       const version = /(?:version: |VERSION(?:: \w+)? = )(\d+)/.exec(text)?.[1];

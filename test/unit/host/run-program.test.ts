@@ -23,11 +23,11 @@ describe('a program', () => {
   });
 
   it('has its output cut, however much it says', async () => {
-    const { stdout, cut } = await run(sh('yes | head -c 1000000', { mostOutputBytes: 100 }));
+    const { stdout, cut } = await run(sh('yes | head -c 1000000', { maxOutputBytes: 100 }));
     expect([stdout.length, cut]).toEqual([100, true]);
-    const last = await run(sh('seq 100000', { mostOutputBytes: 100, keeps: 'last' }));
+    const last = await run(sh('seq 100000', { maxOutputBytes: 100, keeps: 'last' }));
     expect([last.stdout.length, last.stdout.endsWith('\n99999\n100000\n'), last.cut]).toEqual([100, true, true]);
-    expect(await run(sh('echo all', { mostOutputBytes: 4, keeps: 'last' }))).toMatchObject({ stdout: 'all\n', cut: false });
+    expect(await run(sh('echo all', { maxOutputBytes: 4, keeps: 'last' }))).toMatchObject({ stdout: 'all\n', cut: false });
   });
 
   it('is ended at its deadline with all that it started', async () => {

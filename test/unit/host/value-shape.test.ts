@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
-import { misfitOf, shapeAsJson, type ValueShape } from '../../../src/host/value-shape.ts';
+import { mismatchOf, shapeAsJson, type ValueShape } from '../../../src/host/value-shape.ts';
 
 const shape: ValueShape = {
   type: 'object',
@@ -32,23 +32,23 @@ describe('a value shape', () => {
     [{ name: 'a', value: 1, mode: 'off' }, 'value.mode is "off", expected one of ["auto",{"fixed":1}]'],
     [[], 'value is [], expected object'],
     [null, 'value is null, expected object'],
-  ])('judges value %#', (value, misfit) => {
-    expect(misfitOf(shape, value)).toBe(misfit);
+  ])('judges value %#', (value, mismatch) => {
+    expect(mismatchOf(shape, value)).toBe(mismatch);
   });
 
   it('knows only an object’s own keys', () => {
     for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
       const value = JSON.parse(`{"name":"a","value":1,"${key}":{"name":"b"}}`) as JsonValue;
-      expect(misfitOf(shape, value)).toBe(`value.${key} is not known`);
-      expect(misfitOf({ type: 'object', required: [key] }, {})).toBe(`value.${key} is missing`);
+      expect(mismatchOf(shape, value)).toBe(`value.${key} is not known`);
+      expect(mismatchOf({ type: 'object', required: [key] }, {})).toBe(`value.${key} is missing`);
     }
   });
 
   it('says something about every value, throws at none, and stays short', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const misfit = misfitOf(shape, value as JsonValue);
-        expect(misfit === undefined || misfit.length < 400).toBe(true);
+        const mismatch = mismatchOf(shape, value as JsonValue);
+        expect(mismatch === undefined || mismatch.length < 400).toBe(true);
       }),
       { numRuns: 2_000 },
     );

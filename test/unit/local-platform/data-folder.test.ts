@@ -1,7 +1,7 @@
 import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FormData, request } from 'undici';
+import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { stringifyJson } from '../../../src/host/json.ts';
@@ -143,13 +143,13 @@ describe('the data folder', () => {
     const made = await send('/api/otaPackage', { title: 'agent', version: '2', type: 'FIRMWARE' });
     const form = new FormData();
     form.append('file', new File([new Uint8Array(image)], 'agent.bin'));
-    const filled = await request(`${platform.url}/api/otaPackage/${made.id.id}?checksumAlgorithm=MD5`, {
+    const filled = await fetch(`${platform.url}/api/otaPackage/${made.id.id}?checksumAlgorithm=MD5`, {
       method: 'POST',
       headers,
       body: form,
     });
-    expect(filled.statusCode).toBe(200);
-    await filled.body.dump();
+    expect(filled.status).toBe(200);
+    await filled.body?.cancel();
     await send('/api/device', { id: { id }, name: 'gateway', firmwareId: made.id });
     await platform.close();
 

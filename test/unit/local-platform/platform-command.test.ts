@@ -3,37 +3,35 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addPlatformCommand } from '../../../src/cli/platform.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { type FakeEdge, fakeEdge } from '../../support/fake-edge.ts';
 
 let folder: string;
-let stop: AbortController;
-let printed: string;
+let edge: FakeEdge;
+/** What it printed first. */
+let printed: PromiseWithResolvers<string>;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-command-'));
-  stop = new AbortController();
-  printed = '';
 });
 afterEach(async () => {
-  stop.abort();
+  edge.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
-function run(...flags: string[]): Promise<unknown> {
-  const program = new Command().exitOverride();
-  const write = (text: string): void => {
-    printed += text;
-  };
-  addPlatformCommand(program, { stdout: { write, isTerminal: false, columns: 80, drained: async () => {} }, signal: stop.signal });
-  return program.parseAsync(['platform', '--port', '0', '--json', ...flags], { from: 'user' });
+function run(...flags: string[]): Promise<number> {
+  const fake = fakeEdge();
+  printed = Promise.withResolvers();
+  edge = { ...fake, stdout: { ...fake.stdout, write: (text) => printed.resolve(text) } };
+  return runCommandLine(['platform', '--port', '0', '--json', ...flags], { edge, version: () => '' });
 }
 
 async function addresses(): Promise<{ readonly url: string; readonly tlsUrl?: string }> {
-  await expect.poll(() => printed).toMatch(/\n$/);
-  return JSON.parse(printed) as { readonly url: string; readonly tlsUrl?: string };
+  const line = await printed.promise;
+  expect(line).toMatch(/\n$/);
+  return JSON.parse(line) as { readonly url: string; readonly tlsUrl?: string };
 }
 
 describe('the platform command', () => {
@@ -47,7 +45,7 @@ describe('the platform command', () => {
       expect(answer.statusCode).toBe(200);
       await answer.body.dump();
     }
-    stop.abort();
+    edge.stop();
     await done;
     await expect(request(`${url}/api/v1/the-token/telemetry`, { method: 'POST', body: '{"a":1}' })).rejects.toThrow();
     await dispatcher.close();
@@ -55,14 +53,12 @@ describe('the platform command', () => {
 
   it('keeps its data in the folder', async () => {
     for (const expected of [undefined, 1]) {
-      stop = new AbortController();
-      printed = '';
       const done = run('--data', join(folder, 'data'), '--device', 'gw=the-token');
       const { url } = await addresses();
       const found = await request(`${url}/api/v1/the-token/attributes`);
       expect(((await found.body.json()) as { readonly client?: { readonly a?: number } }).client?.a).toBe(expected);
       await (await request(`${url}/api/v1/the-token/attributes`, { method: 'POST', body: '{"a":1}' })).body.dump();
-      stop.abort();
+      edge.stop();
       await done;
     }
   });
@@ -71,10 +67,8 @@ describe('the platform command', () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { readonly port: number };
-    await expect(run('--port', String(port))).rejects.toMatchObject({
-      exitCode: 1,
-      message: expect.stringMatching(/taken; choose another/),
-    });
+    expect(await run('--port', String(port))).toBe(1);
+    expect(edge.err()).toMatch(/^turnstone: [^\n]*taken; choose another[^\n]*\n$/);
     server.close();
   });
 });

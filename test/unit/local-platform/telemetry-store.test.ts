@@ -16,7 +16,7 @@ describe('the telemetry store', () => {
     });
     fc.assert(
       fc.property(fc.array(point), fc.array(range, { maxLength: 3 }), (points, ranges) => {
-        const store = new TelemetryStore({ mostPointsPerKey: 1000 });
+        const store = new TelemetryStore({ maxPointsPerKey: 1000 });
         const model = new Map<number, number>();
         for (const { ts, value } of points) {
           store.save('d', ts, { k: value });
@@ -34,7 +34,7 @@ describe('the telemetry store', () => {
   });
 
   it('loses its oldest points when a key is full', () => {
-    const store = new TelemetryStore({ mostPointsPerKey: 100 });
+    const store = new TelemetryStore({ maxPointsPerKey: 100 });
     for (let ts = 0; ts < 250; ts += 1) store.save('d', ts, { k: ts });
     expect(store.count('d', 'k')).toBeLessThanOrEqual(100);
     expect(store.count('d', 'k')).toBeGreaterThan(85);
@@ -43,7 +43,7 @@ describe('the telemetry store', () => {
   });
 
   it('gives up what is taken out behind its back', () => {
-    const store = new TelemetryStore({ mostPointsPerKey: 100 });
+    const store = new TelemetryStore({ maxPointsPerKey: 100 });
     for (const ts of [1, 2, 3]) store.save('d', ts, { k: ts });
     expect(store.remove('d', 'k', 2, 4)).toBe(2);
     expect(store.latest('d', 'k')).toEqual({ ts: 1, value: 1 });
@@ -51,7 +51,7 @@ describe('the telemetry store', () => {
   });
 
   it('keeps devices apart and forgets a deleted one', () => {
-    const store = new TelemetryStore({ mostPointsPerKey: 100 });
+    const store = new TelemetryStore({ maxPointsPerKey: 100 });
     store.save('a', 1, { k: 1 });
     store.save('b', 1, { k: 2 });
     store.forget('a');

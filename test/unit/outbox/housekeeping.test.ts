@@ -1,7 +1,7 @@
 /** When the outbox writes down what was delivered, what a crash between two writes costs, and that nothing goes on behind a closed one. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
 import type { Outbox } from '../../../src/outbox/outbox.ts';
-import type { OutboxBatch } from '../../../src/outbox/outbox-batch.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { LANES, NO_LIMITS, OutboxFixture } from '../../support/outbox-fixture.ts';
 

@@ -51,6 +51,36 @@ describe('the status', () => {
     expect(outbox.status().lanes).toEqual({ alarm: 1, live: 0, backlog: 3 });
   });
 
+  it('counts what waits of what was delivered in part and then thinned, before a restart and after it', async () => {
+    await make({ maxBytes: 60_000 });
+    let outbox = await fixture.open();
+    let from = 0;
+    const add = async (): Promise<void> => {
+      await fixture.commit(outbox, fixture.noise(100, from));
+      from += 100;
+    };
+    for (let block = 0; block < 60; block += 1) await add();
+    await fixture.clock.advance(120_000);
+    let delivered = 0;
+    while (delivered < 5_200) {
+      const batch = await outbox.peek('backlog', { maxEntries: 100, maxBytes: 1 << 20 });
+      if (batch === undefined) throw new Error('nothing is left');
+      await outbox.acknowledge(batch);
+      delivered += batch.entries.length;
+    }
+    for (let block = 0; block < 80; block += 1) {
+      await add();
+      const { heldEntries, thinned, dropped } = outbox.status();
+      // What it says of its losses it has added itself.
+      expect(heldEntries + thinned + dropped + delivered - from).toBe(0);
+    }
+    const { heldEntries, thinned } = outbox.status();
+    expect(thinned).toBeGreaterThan(0);
+    await fixture.until(outbox.close());
+    outbox = await fixture.open();
+    expect(outbox.status()).toMatchObject({ heldEntries, thinned });
+  });
+
   it('counts what is delivered no more, but its space while it is kept', async () => {
     await make();
     const outbox = await fixture.open();

@@ -28,7 +28,7 @@ const turns = async (many: number): Promise<void> => {
 it('are no more than a few ahead of who takes them, and all of them come', async () => {
   const { body, given } = counted();
   let taken = 0;
-  for await (const piece of piecesOf(body, { clock: new FakeClock(), longestMs: 60_000 })) {
+  for await (const piece of piecesOf(body, { clock: new FakeClock(), maxMs: 60_000 })) {
     expect(piece).toHaveLength(PIECE.length);
     taken += 1;
     if (taken <= 3) await turns(50);
@@ -39,6 +39,6 @@ it('are no more than a few ahead of who takes them, and all of them come', async
 
 it('end the body when their taker does', async () => {
   const { body } = counted();
-  for await (const _piece of piecesOf(body, { clock: new FakeClock(), longestMs: 60_000 })) break;
+  for await (const _piece of piecesOf(body, { clock: new FakeClock(), maxMs: 60_000 })) break;
   expect(body.destroyed).toBe(true);
 });

@@ -110,6 +110,7 @@ describe('size', () => {
   ])('ends %s long before its deadline', async (_what, head, more) => {
     let sent = 0;
     const server = createTcpServer((socket) => {
+      open.push({ close: () => socket.destroy() });
       const pump = (): void => {
         while (!socket.destroyed && socket.write(more)) sent += more.length;
       };
@@ -136,6 +137,7 @@ describe('size', () => {
 
   it('survives bytes that are no HTTP at all', async () => {
     const server = createTcpServer((socket) => {
+      open.push({ close: () => socket.destroy() });
       socket.on('error', () => {});
       socket.end('SSH-2.0-OpenSSH_9.2\r\n');
     });

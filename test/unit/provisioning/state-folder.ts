@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Alerts } from '../../../src/host/alert-list.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { Alerts } from '../../../src/provisioning/alerts.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

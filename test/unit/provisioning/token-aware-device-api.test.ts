@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { DeviceApi, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { credentialMethods } from '../../../src/provisioning/credential-methods.ts';
+import { CREDENTIAL_METHODS } from '../../../src/provisioning/rpc-methods.ts';
 import { TokenAwareDeviceApi } from '../../../src/provisioning/token-aware-device-api.ts';
 import { tokenWorks } from '../../../src/provisioning/token-check.ts';
+import { methodsOn } from '../../../src/rpc/rpc-method.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 import { openStore, stateFolder } from './state-folder.ts';
 
@@ -174,7 +175,7 @@ describe('the methods that replace secrets', () => {
     const offered: string[] = [];
     const folder = await stateFolder();
     const store = await openStore(folder);
-    const methods = credentialMethods({ token: () => ({ offerNext: async (token) => void offered.push(token) }), store });
+    const methods = methodsOn(CREDENTIAL_METHODS, { token: { offerNext: async (token) => void offered.push(token) }, store });
     const run = async (name: string, params: Record<string, string>) =>
       methods.find((method) => method.name === name)?.run(params, { note: undefined, signal });
     expect(await run('setNextAccessToken', { accessToken: 'next-token' })).toEqual({ ready: true });

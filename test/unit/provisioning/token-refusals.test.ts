@@ -1,11 +1,12 @@
 /** When a refused token is given up, what an accepted one forgets, when an offered one is tried, and the RPC methods that offer. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { misfitOf } from '../../../src/host/value-shape.ts';
-import { credentialMethods } from '../../../src/provisioning/credential-methods.ts';
+import { mismatchOf } from '../../../src/host/value-shape.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { DeviceToken } from '../../../src/provisioning/device-token.ts';
+import { CREDENTIAL_METHODS } from '../../../src/provisioning/rpc-methods.ts';
+import { methodsOn } from '../../../src/rpc/rpc-method.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
@@ -300,13 +301,13 @@ it('an offered token that does not work is tried once an hour in the end', async
 
 describe('the RPC methods for secrets', () => {
   const offered: string[] = [];
-  const token = () => ({ offerNext: async (next: string) => void offered.push(next) });
+  const token = { offerNext: async (next: string) => void offered.push(next) };
   const fits = (name: string, params: object): boolean => {
-    const method = credentialMethods({ token, store }).find((one) => one.name === name);
-    return method !== undefined && misfitOf(method.params, params as never, 'params') === undefined;
+    const method = methodsOn(CREDENTIAL_METHODS, { token, store }).find((one) => one.name === name);
+    return method !== undefined && mismatchOf(method.params, params as never, 'params') === undefined;
   };
   const run = (name: string, params: object): unknown => {
-    const method = credentialMethods({ token, store }).find((one) => one.name === name);
+    const method = methodsOn(CREDENTIAL_METHODS, { token, store }).find((one) => one.name === name);
     return method?.run(params as never, { note: undefined, signal: never });
   };
 
@@ -338,7 +339,7 @@ describe('the RPC methods for secrets', () => {
     expect(await run('setNextAccessToken', { accessToken: 'next-token' })).toEqual({ ready: true });
     expect(await run('setProvisioningSecret', { deviceKey: 'k', deviceSecret: 's' })).toEqual({ ready: true });
     expect([offered, secrets]).toEqual([['next-token'], [{ deviceKey: 'k', deviceSecret: 's' }]]);
-    expect(credentialMethods({ token, store }).map(({ effect, moves, deadlineMs }) => [effect, moves, deadlineMs])).toEqual([
+    expect(methodsOn(CREDENTIAL_METHODS, { token, store }).map(({ effect, moves, deadlineMs }) => [effect, moves, deadlineMs])).toEqual([
       ['set', false, 10_000],
       ['set', false, 10_000],
     ]);

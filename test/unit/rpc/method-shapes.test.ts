@@ -1,15 +1,19 @@
 /** What methods take and do, exactly: what `listMethods` tells is what is checked, and programs and sensors do what is declared. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods, stateAsJson } from '../../../src/actuators/rpc-methods.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
+import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
+import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { type ActuatorDoor, actuatorMethods, stateAsJson } from '../../../src/rpc/actuator-methods.ts';
-import { builtInMethods } from '../../../src/rpc/built-in-methods.ts';
-import { declaredMethods, methodLeaves } from '../../../src/rpc/declared-methods.ts';
+import { OUTBOX_METHODS } from '../../../src/outbox/rpc-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
-import type { MethodLeave, RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { methodLeaves, programMethods } from '../../../src/rpc/program-methods.ts';
+import { type MethodPermission, methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
+import { STATUS_METHODS } from '../../../src/status/rpc-methods.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -19,18 +23,18 @@ const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enable
 const QUIET = { desired: undefined, value: undefined, by: undefined, pulsing: false, fault: undefined } as const;
 
 /** Actuators that take what they are given, and say what was asked of them. */
-class Door implements Pick<ActuatorDoor, 'set' | 'pulse' | 'read' | 'settings'> {
+class Door implements Pick<ActuatorCalls, 'set' | 'pulse' | 'read' | 'settings'> {
   asked: unknown[] = [];
-  set: ActuatorDoor['set'] = async (name, value, { by }) => {
+  set: ActuatorCalls['set'] = async (name, value, { by }) => {
     this.asked.push(['set', name, value, by]);
     return { ...QUIET, name, value: typeof value === 'number' ? value : undefined };
   };
-  pulse: ActuatorDoor['pulse'] = async (name, { durationMs, by }) => {
+  pulse: ActuatorCalls['pulse'] = async (name, { durationMs, by }) => {
     this.asked.push(['pulse', name, durationMs, by]);
     return { ...QUIET, name, value: false };
   };
-  read: ActuatorDoor['read'] = async (name) => ({ ...QUIET, name, pulsing: true, fault: 'gone' });
-  settings: ActuatorDoor['settings'] = (name) =>
+  read: ActuatorCalls['read'] = async (name) => ({ ...QUIET, name, pulsing: true, fault: 'gone' });
+  settings: ActuatorCalls['settings'] = (name) =>
     relaySettings(name, { valueType: name === 'dim' ? 'number' : 'boolean', limits: { min: 1, max: 9 } });
 }
 
@@ -44,24 +48,22 @@ beforeEach(() => {
 });
 
 // The methods under test use no more of it than the class above has.
-const actuators = (): ActuatorDoor => door as unknown as ActuatorDoor;
-const builtIn = (): readonly RpcMethod[] =>
-  builtInMethods({
-    getStatus: () => ({ a: 1 }),
-    readSensor: async (name) => [{ key: name, value: 1 }],
-    outboxStatus: () => ({ b: 2 }),
-    diagnose: () => ({ c: 3 }),
-    setLogLevel: (level) => ends.push(level),
-    restart: () => ends.push('restart'),
-    reboot: () => ends.push('reboot'),
-  });
-const declared = (
-  configs: Record<string, RpcMethodConfig>,
-  readSensor = async (name: string): Promise<JsonValue> => ({ name }),
-): readonly RpcMethod[] => declaredMethods(configs, { actuators: actuators(), readSensor, clock: systemClock, runProgram });
-const tableOf = (methods: readonly RpcMethod[], leaves: Record<string, MethodLeave> = {}): MethodTable =>
+const actuators = (): ActuatorCalls => door as unknown as ActuatorCalls;
+const builtIn = (): readonly RpcMethod[] => [
+  ...methodsOn(STATUS_METHODS, { status: () => ({ a: 1 }) as never, diagnose: async () => ({ c: 3 }) }),
+  ...methodsOn(SENSOR_METHODS, { readNow: async (name) => [{ key: name, value: 1 }] }),
+  ...methodsOn(OUTBOX_METHODS, { status: () => ({ b: 2 }) as never }),
+  ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
+  ...methodsOn(RESTART_METHODS, { restart: () => ends.push('restart'), reboot: () => ends.push('reboot') }),
+];
+const declared = (configs: Record<string, RpcMethodConfig>, readNow: ReadNow['readNow'] = async () => []): readonly RpcMethod[] => [
+  ...declaredActuatorMethods(configs, actuators()),
+  ...declaredSensorMethods(configs, { readNow }),
+  ...programMethods(configs, { clock: systemClock, runProgram }),
+];
+const tableOf = (methods: readonly RpcMethod[], leaves: Record<string, MethodPermission> = {}): MethodTable =>
   new MethodTable({ clock, methods, leaves, locked: () => false });
-async function listed(methods: readonly RpcMethod[], leaves: Record<string, MethodLeave> = {}): Promise<Record<string, JsonValue>[]> {
+async function listed(methods: readonly RpcMethod[], leaves: Record<string, MethodPermission> = {}): Promise<Record<string, JsonValue>[]> {
   const list = await tableOf(methods, leaves).admit('listMethods', {}).run({}, { note: undefined, signal: never });
   return (list as Record<string, JsonValue>[]).map(({ description, ...rest }) => {
     expect(String(description).length).toBeGreaterThan(8);
@@ -82,11 +84,11 @@ describe('what is told of a method', () => {
     const nothing = { description: 'nothing' };
     const durationMs = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
     const level = { type: 'string', enum: ['debug', 'info', 'warn', 'error'] };
-    expect(await listed([...builtIn(), ...actuatorMethods(actuators())])).toEqual([
+    expect(await listed([...builtIn(), ...methodsOn(ACTUATOR_METHODS, actuators())])).toEqual([
       { name: 'getStatus', params: nothing, deadlineMs: 8_000, moves: false },
+      { name: 'diagnose', params: nothing, deadlineMs: 8_000, moves: false },
       { name: 'readSensor', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
       { name: 'outboxStatus', params: nothing, deadlineMs: 8_000, moves: false },
-      { name: 'diagnose', params: nothing, deadlineMs: 8_000, moves: false },
       { name: 'setLogLevel', params: { ...shut, properties: { level }, required: ['level'] }, deadlineMs: 8_000, moves: false },
       { name: 'restart', params: nothing, deadlineMs: 8_000, moves: true },
       { name: 'reboot', params: nothing, deadlineMs: 8_000, moves: true },
@@ -172,9 +174,9 @@ describe('a built-in method', () => {
   it('is a read, a set or a movement', () => {
     expect(builtIn().map(({ name, effect }) => [name, effect])).toEqual([
       ['getStatus', 'read'],
+      ['diagnose', 'read'],
       ['readSensor', 'read'],
       ['outboxStatus', 'read'],
-      ['diagnose', 'read'],
       ['setLogLevel', 'set'],
       ['restart', 'move'],
       ['reboot', 'move'],
@@ -205,11 +207,11 @@ describe('a declared method', () => {
 
   it('reads its sensor, and passes the end of its time on', async () => {
     let seen: AbortSignal | undefined;
-    const readSensor = async (name: string, signal?: AbortSignal): Promise<JsonValue> => {
+    const readNow: ReadNow['readNow'] = async (name, signal) => {
       seen = signal;
-      return { name };
+      return [{ key: name, value: 2 }];
     };
-    expect(await call(declared({ roof: config({ sensor: 'roof' }) }, readSensor), 'roof', null)).toEqual({ name: 'roof' });
+    expect(await call(declared({ roof: config({ sensor: 'roof' }) }, readNow), 'roof', null)).toEqual([{ key: 'roof', value: 2 }]);
     expect(seen).toBe(never);
   });
 

@@ -6,17 +6,19 @@ import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
+import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods } from '../../../src/actuators/rpc-methods.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
+import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
+import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
-import { type ActuatorDoor, actuatorMethods } from '../../../src/rpc/actuator-methods.ts';
-import { builtInMethods } from '../../../src/rpc/built-in-methods.ts';
-import { declaredMethods, methodLeaves } from '../../../src/rpc/declared-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
-import type { RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { methodLeaves, programMethods } from '../../../src/rpc/program-methods.ts';
+import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
@@ -65,7 +67,7 @@ async function call(methods: readonly RpcMethod[], name: string, params: JsonVal
 
 describe('methods of actuators', () => {
   it('are absolute where setting twice is setting once, and movements where it is not', () => {
-    const methods = actuatorMethods(control);
+    const methods = methodsOn(ACTUATOR_METHODS, control);
     expect(effectOf(method(methods, 'setActuator'), { name: 'relay', value: true })).toBe('set');
     expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: 'x' })).toBe('move');
     expect(effectOf(method(methods, 'getActuator'), { name: 'relay' })).toBe('read');
@@ -73,7 +75,7 @@ describe('methods of actuators', () => {
   });
 
   it('set, read, pulse and toggle', async () => {
-    const methods = actuatorMethods(control);
+    const methods = methodsOn(ACTUATOR_METHODS, control);
     expect(await call(methods, 'setActuator', { name: 'dimmer', value: 30 })).toEqual({ name: 'dimmer', value: 30, by: 'rpc' });
     dimmer.shown = 31;
     expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({ value: 31 });
@@ -85,7 +87,7 @@ describe('methods of actuators', () => {
   });
 
   it('refuse before anything is written down', () => {
-    const methods = actuatorMethods(control);
+    const methods = methodsOn(ACTUATOR_METHODS, control);
     const prepare = (name: string, params: JsonValue) => (): unknown => method(methods, name).prepare?.(params);
     expect(prepare('setActuator', { name: 'dimmer', value: 101 })).toThrow('dimmer takes 0 to 100');
     expect(prepare('setActuator', { name: 'none', value: 1 })).toThrow('there is no actuator none');
@@ -94,7 +96,7 @@ describe('methods of actuators', () => {
   });
 
   it('can tell after a crash whether a toggle had happened, by what the hardware showed at start', async () => {
-    const toggle = method(actuatorMethods(control), 'toggle');
+    const toggle = method(methodsOn(ACTUATOR_METHODS, control), 'toggle');
     expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
     expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toEqual({
       ...{ name: 'relay', value: false, interrupted: true, moved: false },
@@ -108,14 +110,14 @@ describe('methods of actuators', () => {
       foundAtStart: () => undefined,
       settings: control.settings.bind(control),
     } as unknown as ActuatorControl;
-    expect(await method(actuatorMethods(unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' })).toBeUndefined();
+    expect(await method(methodsOn(ACTUATOR_METHODS, unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' })).toBeUndefined();
   });
 
   it.each([
     ['a state for a crash', { safe: { crash: false } }, {}, [undefined, true]],
     ['a state for a crash that is on', { safe: { crash: true } }, {}, [false, undefined]],
     ['a state for a stop', { safe: { stop: false } }, {}, [undefined, true]],
-    ['a longest time on', { limits: { longestOnMs: 60_000 } }, {}, [undefined, true]],
+    ['a longest time on', { limits: { maxOnMs: 60_000 } }, {}, [undefined, true]],
     ['a mark that it is to be switched off', {}, { marked: true }, [undefined, true]],
     ['none of it', { safe: { start: false, noContact: { afterMs: 60_000, value: false } } }, {}, [false, true]],
   ])('cannot tell it where the stop hook may have set what was found: with %s', async (_what, changes, marked, moved) => {
@@ -124,14 +126,14 @@ describe('methods of actuators', () => {
         foundAtStart: () => found,
         settings: () => relaySettings('relay', changes),
         state: () => ({ name: 'relay', value: found, desired: undefined, by: undefined, pulsing: false, fault: undefined }),
-      } as Partial<ActuatorDoor> as ActuatorDoor;
-      return method(actuatorMethods(door), 'toggle').recover?.({ from: !found, to: true, ...marked }, { name: 'relay' });
+      } as Partial<ActuatorCalls> as ActuatorCalls;
+      return method(methodsOn(ACTUATOR_METHODS, door), 'toggle').recover?.({ from: !found, to: true, ...marked }, { name: 'relay' });
     });
     expect(told.map((one) => (one as { moved?: boolean } | undefined)?.moved)).toEqual(moved);
   });
 
   it('notes of a toggle that the output was to be switched off at any rate', async () => {
-    const toggle = method(actuatorMethods(control), 'toggle');
+    const toggle = method(methodsOn(ACTUATOR_METHODS, control), 'toggle');
     await control.set('relay', false, { by: 'rpc' }, never);
     expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
     const pulse = control.pulse('relay', { durationMs: 30_000, by: 'rpc' }, never);
@@ -149,18 +151,15 @@ describe('methods of actuators', () => {
 
 describe('built-in methods', () => {
   it('end the process only after the reply', async () => {
-    const methods = builtInMethods({
-      getStatus: () => ({ up: true }),
-      readSensor: async (name) => [
-        { key: 'temperature', value: 21, unit: '°C', takenAtMs: 5 },
-        { key: name, value: 2n ** 60n },
-      ],
-      outboxStatus: () => ({}),
-      setLogLevel: (level) => ends.push(level),
-      restart: () => ends.push('restart'),
-      reboot: () => ends.push('reboot'),
-      diagnose: () => ({}),
-    });
+    const readNow: ReadNow['readNow'] = async (name) => [
+      { key: 'temperature', value: 21, unit: '°C', takenAtMs: 5 },
+      { key: name, value: 2n ** 60n },
+    ];
+    const methods = [
+      ...methodsOn(SENSOR_METHODS, { readNow }),
+      ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
+      ...methodsOn(RESTART_METHODS, { restart: () => ends.push('restart'), reboot: () => ends.push('reboot') }),
+    ];
     for (const name of ['restart', 'reboot']) {
       expect(await call(methods, name, {})).toEqual({ accepted: true });
       expect(effectOf(method(methods, name), {})).toBe('move');
@@ -178,8 +177,10 @@ describe('built-in methods', () => {
 
 describe('declared methods', () => {
   const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
-  const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] =>
-    declaredMethods(configs, { actuators: control, readSensor: async (name) => ({ name }), clock, runProgram });
+  const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] => [
+    ...declaredActuatorMethods(configs, control),
+    ...programMethods(configs, { clock, runProgram }),
+  ];
 
   it('take what their actuator takes, bare or as {value}, and tell its shape', async () => {
     const methods = declare({ dim: config({ actuator: 'dimmer' }), off: config({ actuator: 'dimmer', value: 0 }) });
@@ -209,12 +210,17 @@ describe('declared methods', () => {
   it('give only leave when they name a built-in one', () => {
     const configs = { pulse: config({ enabled: false, mostPerMinute: 3 }) };
     expect(declare(configs)).toEqual([]);
-    const table = new MethodTable({ clock, methods: actuatorMethods(control), leaves: methodLeaves(configs), locked: () => false });
+    const table = new MethodTable({
+      clock,
+      methods: methodsOn(ACTUATOR_METHODS, control),
+      leaves: methodLeaves(configs),
+      locked: () => false,
+    });
     expect(() => table.admit('pulse', { name: 'relay', durationMs: 5 })).toThrow('switched off in the configuration');
   });
 
   it('switch off without waiting for a journal or a lockout, whatever the actuator', () => {
-    const methods = [...actuatorMethods(control), ...declare({ stop: config({ actuator: 'dimmer', value: 0 }) })];
+    const methods = [...methodsOn(ACTUATOR_METHODS, control), ...declare({ stop: config({ actuator: 'dimmer', value: 0 }) })];
     expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: '' })).toBe('set');
     const table = new MethodTable({ clock, methods, leaves: {}, locked: () => true });
     for (const [name, value] of [
@@ -234,15 +240,15 @@ describe('declared methods', () => {
   });
 
   it('toggle to off under lockout, and not to on', async () => {
-    const table = new MethodTable({ clock, methods: actuatorMethods(control), leaves: {}, locked: () => true });
+    const table = new MethodTable({ clock, methods: methodsOn(ACTUATOR_METHODS, control), leaves: {}, locked: () => true });
     expect(() => table.admit('toggle', { name: 'relay' })).toThrow('the machine is locked out');
     await control.set('relay', true, { by: 'local' }, never);
     expect(table.admit('toggle', { name: 'relay' }).name).toBe('toggle');
-    expect(await call(actuatorMethods(control), 'toggle', { name: 'relay' })).toMatchObject({ value: false });
+    expect(await call(methodsOn(ACTUATOR_METHODS, control), 'toggle', { name: 'relay' })).toMatchObject({ value: false });
   });
 
   it('may not take a built-in name for something else', () => {
-    const methods = [...actuatorMethods(control), ...declare({ pulse: config({ actuator: 'relay' }) })];
+    const methods = [...methodsOn(ACTUATOR_METHODS, control), ...declare({ pulse: config({ actuator: 'relay' }) })];
     expect(() => new MethodTable({ clock, methods, leaves: {}, locked: () => false })).toThrow('is there twice');
   });
 });

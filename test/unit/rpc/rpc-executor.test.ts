@@ -5,7 +5,7 @@ import { silentLog } from '../../../src/host/log.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { type Checkpoint, type RpcAnswer, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
-import type { MethodLeave, RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import type { MethodPermission, RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 
@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 let clock: FakeClock;
 let storage: MemoryJournalStorage;
 let moved: number;
-let leaves: Record<string, MethodLeave>;
+let leaves: Record<string, MethodPermission>;
 let locked: boolean;
 let extra: RpcMethod[];
 let dieAt: Checkpoint | undefined;

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/host/json.ts';
 import {
   errorReply,
   isOutcomeUnknown,
-  LARGEST_REPLY_BYTES,
+  MAX_REPLY_BYTES,
   outcomeUnknownReply,
   replyOfError,
   resultReply,
@@ -16,7 +16,7 @@ const ofBytes = (bytes: number): string => 'x'.repeat(bytes - '{"result":""}'.le
 describe('a reply', () => {
   it('goes out as it is up to the most that the platform takes', () => {
     const whole = resultReply(ofBytes(65_536));
-    expect([LARGEST_REPLY_BYTES, bytesOf(whole), whole]).toEqual([65_536, 65_536, { result: ofBytes(65_536) }]);
+    expect([MAX_REPLY_BYTES, bytesOf(whole), whole]).toEqual([65_536, 65_536, { result: ofBytes(65_536) }]);
   });
 
   it.each([

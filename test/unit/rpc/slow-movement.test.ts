@@ -1,14 +1,14 @@
 /** An actuator whose own time-out is longer than a caller waits, and what is asked for behind it. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ACTUATOR_METHODS } from '../../../src/actuators/rpc-methods.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcRequest } from '../../../src/platform/device-api.ts';
-import { actuatorMethods } from '../../../src/rpc/actuator-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
 import { runRpcLoop } from '../../../src/rpc/rpc-loop.ts';
-import type { RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { ActuatorBench, SlowActuator } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
@@ -47,7 +47,12 @@ async function soon<T>(work: Promise<T>): Promise<T> {
 async function start(): Promise<void> {
   const { clock } = bench;
   const journal = await RpcJournal.open({ storage, clock, log: silentLog });
-  const methods = new MethodTable({ clock, leaves: {}, locked: () => false, methods: [...actuatorMethods(bench.control), program] });
+  const methods = new MethodTable({
+    clock,
+    leaves: {},
+    locked: () => false,
+    methods: [...methodsOn(ACTUATOR_METHODS, bench.control), program],
+  });
   executor = new RpcExecutor({ journal, methods, clock, log: silentLog });
 }
 

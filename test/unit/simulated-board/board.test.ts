@@ -1,7 +1,8 @@
 import { createConnection } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { loadTwins } from '../../../src/sensors/twins.ts';
 import { parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
-import { SAMPLE_BOARD } from '../../../src/simulated-board/sample-board.ts';
+import { sampleBoard } from '../../../src/simulated-board/sample-board.ts';
 import { type SignalConfig, signalOf } from '../../../src/simulated-board/signals.ts';
 import { type BoardBench, openBoardBench, until } from '../../support/board-bench.ts';
 
@@ -126,9 +127,9 @@ describe('the board', () => {
     expect(await bench.ports.oneWire.readSlave('28-00000a1b2c3d', signal)).toMatch(/crc=[0-9a-f]{2} YES\n.*t=21562\n$/);
   });
 
-  it('says everything that is wrong with its configuration', () => {
+  it('says everything that is wrong with its configuration', async () => {
     expect(() => parseBoardConfig({ version: 2, gpio: [{ lines: 0 }] })).toThrow(/version: .*gpio\.0\.lines: /);
-    expect(parseBoardConfig(SAMPLE_BOARD).i2c[0]?.chips).toHaveLength(9);
+    expect(parseBoardConfig(sampleBoard(await loadTwins())).i2c[0]?.chips).toHaveLength(9);
   });
 });
 

@@ -5,7 +5,6 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiSettings } from '../../../src/agent/platform-settings.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
@@ -13,12 +12,14 @@ import { MachineFacts, type UnitFacts } from '../../../src/host/machine-facts.ts
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { apiSettings } from '../../../src/platform/platform-settings.ts';
 import { tokenWorks } from '../../../src/provisioning/token-check.ts';
 import type { AgentStatus } from '../../../src/status/agent-status.ts';
+import { CHECKS } from '../../../src/status/doctor/all-checks.ts';
 import type { DoctorDeps } from '../../../src/status/doctor/checkup.ts';
-import { CHECKS, runDoctor } from '../../../src/status/doctor/doctor.ts';
+import { runDoctor } from '../../../src/status/doctor/doctor.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { openFirmwareSide, walkThrough } from '../../support/firmware-side-bench.ts';
+import { openFirmwareUpdates, walkThrough } from '../../support/firmware-updates-bench.ts';
 
 /** A gateway on which nothing is wrong, made of real files and a real local platform; each test plants one fault. */
 interface Gateway {
@@ -582,7 +583,7 @@ const PLANTED: readonly Planted[] = [
     check: 'firmware',
     plant: async () => {
       const clock = new FakeClock();
-      const side = await openFirmwareSide({}, { clock });
+      const side = await openFirmwareUpdates({}, { clock });
       await walkThrough(side, clock, [{ fw_title: 'toaster', fw_version: '1.3.0', fw_checksum: 'ab' }]);
       agent({ firmware: side.summary() });
     },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { MOST_STREAMS } from '../../../src/status/event-streams.ts';
+import { MAX_STREAMS } from '../../../src/status/event-streams.ts';
 import type { StatusServerSettings } from '../../../src/status/status-server.ts';
 import { StatusBench } from '../../support/status-bench.ts';
 
@@ -194,8 +194,8 @@ describe('StatusServer', () => {
 
   it('takes as many streams as it can feed, and says so to the next', async () => {
     const ask = await open();
-    const streams = await Promise.all(Array.from({ length: MOST_STREAMS }, () => ask('/api/events')));
-    expect(streams.map(({ status }) => status)).toEqual(Array(MOST_STREAMS).fill(200));
+    const streams = await Promise.all(Array.from({ length: MAX_STREAMS }, () => ask('/api/events')));
+    expect(streams.map(({ status }) => status)).toEqual(Array(MAX_STREAMS).fill(200));
     const refused = await ask('/api/events');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
     await Promise.all(streams.map(({ body }) => body?.cancel()));

@@ -1,7 +1,8 @@
 /** What each answer to a post says about the size of posts and about single entries. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { EntryColumns, type OutboxBatch, type ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
+import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns, type ResolvedEntry } from '../../../src/outbox/format/entry-columns.ts';
 import type { UploadAnswer } from '../../../src/platform/device-api.ts';
 import { BatchDelivery } from '../../../src/telemetry/batch-delivery.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -60,6 +61,16 @@ it('an entry that made way is held as a suspect alone once it was refused', asyn
   expect([delivery.unanswered, delivery.suspects]).toEqual([1, 0]);
   await post(batch(1), { kind: 'refused', status: 400, text: 'bad' });
   expect([delivery.unanswered, delivery.suspects]).toEqual([0, 1]);
+});
+
+it('nothing is posted of a batch without entries, and no suspect is judged by it', async () => {
+  for (let contact = 0; contact < 4; contact += 1) {
+    await post(batch(1), { kind: 'refused', status: 400, text: 'no' });
+    for (let times = 0; times < 3; times += 1) expect(await delivery.deliver(batch(0), never)).toEqual({ kind: 'kept' });
+    expect(await delivery.dueSuspect({ nothingElse: false })).toBeUndefined();
+    await clock.advance(700_000);
+  }
+  expect([rejected, delivery.suspects, [...aside]]).toEqual([[], 1, [1]]);
 });
 
 describe('the next post has half', () => {

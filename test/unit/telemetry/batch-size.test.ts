@@ -1,6 +1,7 @@
 /** How much goes into a post, by what became of those before it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EntryColumns, type OutboxBatch } from '../../../src/outbox/outbox-batch.ts';
+import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
 import { BatchSize } from '../../../src/telemetry/batch-size.ts';
 
 const CONFIGURED = { maxEntries: 2_000, maxBytes: 256_000 };
@@ -90,6 +91,11 @@ describe('a batch', () => {
     };
     const part = size.partOf(given);
     expect([part.entries.sequences, part.ranges]).toEqual([[1, 1], [[1, 1]]]);
+  });
+
+  it('is as it is when nothing is in it', () => {
+    size.shrink(batch(1, 2));
+    expect(size.partOf(batch(1, 0)).entries.length).toBe(0);
   });
 });
 

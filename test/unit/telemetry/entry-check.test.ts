@@ -1,7 +1,7 @@
 /** Entries before they are written down: nothing goes in that the platform would lose without a word. */
 import { describe, expect, it } from 'vitest';
 import type { Log } from '../../../src/host/log.ts';
-import type { TelemetryEntry } from '../../../src/outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
 import { sendableKey } from '../../../src/platform/wire-values.ts';
 import { EntryCheck } from '../../../src/telemetry/entry-check.ts';
 

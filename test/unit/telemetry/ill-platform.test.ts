@@ -12,6 +12,8 @@ const CUT: UploadAnswer = { kind: 'busy', text: 'no answer', cut: true };
 let gateway: UploadBench;
 afterEach(() => gateway.close());
 
+const ACCEPTED_BUT_ONE = (rows: TelemetryRows): UploadAnswer => (has(rows, 'bad') ? REFUSED : ACCEPTED);
+
 const has = (rows: TelemetryRows, start: string): boolean => rows.keys.some((key) => key.startsWith(start));
 const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_none, at) => `${name}${at}`);
 
@@ -239,6 +241,43 @@ describe('an entry at which no answer comes in time', () => {
     await gateway.fixture.until(gateway.uploader.drain(new AbortController().signal));
     expect(gateway.posts).toHaveLength(12);
   });
+});
+
+describe('a history that was thinned', () => {
+  it.each([
+    ['refuses everything', () => REFUSED],
+    ['gives no answer in time', () => CUT],
+    ['refuses one key', ACCEPTED_BUT_ONE],
+  ])(
+    'meets a platform that %s: no post is empty, nobody is said to have taken one, and each entry is accounted for',
+    async (_name, answer) => {
+      gateway = await UploadBench.open({ maxBytes: 60_000 });
+      gateway.answer = () => CUT;
+      let appended = 0;
+      for (; gateway.outbox.status().thinned < 200; appended += 13) {
+        const { fixture } = gateway;
+        const key = appended % 91 === 39 ? 'bad' : 'k';
+        const readings = Array.from({ length: 12 }, (_none, at) => fixture.entry(`${key}${at % 2}`, 1e6 * at + appended));
+        await fixture.commit(gateway.outbox, readings);
+        await fixture.commit(gateway.outbox, [fixture.entry('alarm', `a${appended}${Math.sin(appended)}`, { class: 'alarm' })]);
+      }
+      const own = (keys: readonly string[]): number => keys.filter((key) => !key.startsWith('outbox')).length;
+      // Until little is left small posts pass.
+      gateway.answer = (rows) => (rows.keys.length > 8 ? CUT : ACCEPTED);
+      for (let second = 0; second < 3_600 && gateway.outbox.status().heldEntries > 150; second += 1)
+        await gateway.fixture.clock.advance(1_000);
+      const taken = gateway.taken.length;
+      gateway.answer = answer;
+      await gateway.minutes(180, []);
+      expect(Math.min(...gateway.posts.map(({ keys }) => keys.length))).toBeGreaterThan(0);
+      if (answer !== ACCEPTED_BUT_ONE) expect(gateway.taken.length).toBe(taken);
+      gateway.answer = () => ACCEPTED;
+      await gateway.minutes(30, []);
+      const { heldEntries, thinned, dropped, rejected, damaged } = gateway.outbox.status();
+      expect([heldEntries, dropped, damaged]).toEqual([0, 0, 0]);
+      expect(own(gateway.taken) + thinned + rejected).toBe(appended);
+    },
+  );
 });
 
 describe('a platform that is ill', () => {

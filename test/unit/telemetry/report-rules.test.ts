@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
-import type { TelemetryEntry } from '../../../src/outbox/telemetry-entry.ts';
+import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
+import type { Sample } from '../../../src/sensors/sensor.ts';
 import { type KeyRules, ReportRules } from '../../../src/telemetry/report-rules.ts';
 import type { StateOwner } from '../../../src/telemetry/standing-states.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -237,15 +238,15 @@ describe('report rules', () => {
     expect(entries.map((entry) => entry.class)).toEqual(['regular', 'regular', 'alarm', 'alarm', 'alarm', 'alarm']);
   });
 
-  it('report the sum of a part of a window, and hold it against no limit', () => {
+  it('report the sum of a part of a window, hold it against no limit, and show it as a part', () => {
     const reported: (readonly [string, JsonValue])[] = [];
-    const observed: JsonValue[] = [];
+    const observed: unknown[] = [];
     const clock = new FakeClock({ monotonicMs: 0 });
     const rules = new ReportRules({
       clock,
       rulesFor: () => ({ alarms: [{ below: 100 }] }),
       report: (entries) => void reported.push(...entries.map(({ key, value }) => [key, value] as const)),
-      observe: (_sensor, _key, value) => void observed.push(value),
+      observe: ({ value, isPart }) => void observed.push([value, isPart]),
     });
     const sample = { sensor: 'meter', key: 'flow_sum', bootId: clock.bootId, monotonicMs: 0 };
     rules.take([{ ...sample, value: 25, isPart: true }]);
@@ -256,7 +257,10 @@ describe('report rules', () => {
         ['flow_sum', 300],
         ['flow_sum_alarm', 'ok'],
       ],
-      [300],
+      [
+        [25, true],
+        [300, undefined],
+      ],
     ]);
   });
 
@@ -318,7 +322,7 @@ describe('report rules', () => {
     const rules = { rename: 'warmth', scale: 2, deadband: 5 };
     for (const report of [true, false]) {
       const clock = new FakeClock();
-      const observe = (...all: unknown[]): void => void seen.push(all);
+      const observe = ({ sensor, key, value }: Sample): void => void seen.push([sensor, key, value]);
       const reportRules = new ReportRules({ clock, rulesFor: () => ({ ...rules, report }), report: () => {}, observe });
       for (const value of [10, 11]) reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs: 0 }]);
     }

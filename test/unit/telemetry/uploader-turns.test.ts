@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Log } from '../../../src/host/log.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { type BatchLimits, EntryColumns, type Lane, type OutboxBatch, type ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
+import type { BatchLimits, Lane, OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns, type ResolvedEntry } from '../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../../src/telemetry/uploader.ts';
@@ -13,7 +14,7 @@ const BUSY: UploadAnswer = { kind: 'busy', status: 503, text: '' };
 const REFUSED: UploadAnswer = { kind: 'refused', status: 400, text: 'no' };
 const UNAUTHORISED: UploadAnswer = { kind: 'unauthorised', status: 401, text: '' };
 /** No test here needs as many; an uploader that asks for ever is to be seen to. */
-const MOST_LOOKS = 300;
+const MAX_LOOKS = 300;
 
 let clock: FakeClock;
 let lanes: Record<Lane, ResolvedEntry[][]>;
@@ -25,6 +26,7 @@ let prepared: string[];
 let counted: number[];
 let settings: UploadSettings;
 let spent: boolean;
+let rejects: boolean;
 let answer: (keys: readonly string[]) => UploadAnswer;
 let listeners: Set<() => void>;
 let uploader: Uploader;
@@ -47,6 +49,7 @@ beforeEach(() => {
   [asideSequences, looks, posts, told, prepared, counted] = [[], [], [], [], [], []];
   settings = { maxBatchBytes: 50_000, maxBatchEntries: 70, intervalMs: 0 };
   spent = false;
+  rejects = false;
   answer = () => ACCEPTED;
   listeners = new Set();
   const tell =
@@ -67,7 +70,7 @@ beforeEach(() => {
     outbox: {
       peek: async (lane, limits, beyond) => {
         looks.push({ lane, limits });
-        if (looks.length > MOST_LOOKS) throw new Error('it looks for ever');
+        if (looks.length > MAX_LOOKS) throw new Error('it looks for ever');
         const own = lanes[lane].find((entries) => !isAside(entries) && entries[0]?.sequence !== beyond?.entries.sequences[0]);
         return own === undefined ? undefined : batchOf(lane, own);
       },
@@ -83,7 +86,7 @@ beforeEach(() => {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
-      reject: async () => expect.fail('nothing is rejected here'),
+      reject: async () => (rejects ? undefined : expect.fail('nothing is rejected here')),
       aside: {
         add: (sequence) => void asideSequences.push(sequence),
         putBack: (sequence) => {
@@ -153,6 +156,20 @@ describe('a turn', () => {
     await uploader.drain(signal);
     expect(uploader.state).toEqual({ state: 'idle', failures: 0, acknowledgedEntries: 3, lastAcknowledgedAtMs: clock.monotonicMs() });
     expect(counted).toEqual([2, 1]);
+  });
+
+  it('in which nothing could be sent is no contact: it ends no failure, and is not counted as sent', async () => {
+    rejects = true;
+    lanes.live.push([entry(1)], [entry(2)]);
+    answer = (keys) => (keys.includes('k2') ? { kind: 'refused', status: 0, text: 'no', unsendable: [{ row: 0, reason: 'no' }] } : BUSY);
+    await uploader.uploadNextBatch(signal);
+    const { failures, reason } = uploader.state;
+    lanes.live.shift();
+    expect(await uploader.uploadNextBatch(signal)).toBe(0);
+    expect([posts, lanes.live, counted]).toEqual([['k1', 'k2'], [], []]);
+    expect(uploader.state).toMatchObject({ state: 'backing-off', failures, reason, acknowledgedEntries: 0 });
+    expect(uploader.state.lastAcknowledgedAtMs).toBeUndefined();
+    expect(told.filter((line) => line.startsWith('info'))).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { EntryColumns, type Lane, type ResolvedEntry } from '../../../src/outbox/outbox-batch.ts';
+import type { Lane } from '../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns, type ResolvedEntry } from '../../../src/outbox/format/entry-columns.ts';
 import type { UploadAnswer } from '../../../src/platform/device-api.ts';
 import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../../src/telemetry/uploader.ts';

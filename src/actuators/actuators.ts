@@ -1,0 +1,131 @@
+/**
+ * Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network.
+ */
+
+import { join } from 'node:path';
+import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/agent-config.ts';
+import { rulesUntilRestart } from '../config/rules-until-restart.ts';
+import type { Ports } from '../hardware/ports.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { StateFile, type StateFileDeps } from '../host/state-file.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import type { ActuatorState } from './actuator.ts';
+import { ActuatorControl } from './actuator-control.ts';
+import { ActuatorMemory } from './actuator-memory.ts';
+import { actuatorSettings } from './actuator-settings.ts';
+import { DESIRED_STATES_FORMAT, DesiredStates } from './desired-states.ts';
+import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
+import { LocalRules } from './local-rules.ts';
+import { Lockout } from './lockout.ts';
+import { reopeningDriver } from './open-driver.ts';
+import { PulseMarks } from './pulse-marks.ts';
+import type { RuleEvent } from './rule-movements.ts';
+import type { RuleInForce } from './rule-state.ts';
+import { STANDING_RULES_FORMAT, StandingRules } from './standing-rules.ts';
+
+export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'> {
+  readonly config: AgentConfig;
+  readonly ports: Ports;
+  readonly log: Log;
+  readonly onRuleEvent: (event: RuleEvent) => void;
+  readonly alerts: Alerts;
+}
+
+/** For what is on a disk that may hang, and for a line. */
+const CLOSE_WITHIN_MS = 2_000;
+
+export class Actuators {
+  readonly lockout: Lockout;
+  readonly control: ActuatorControl;
+  readonly rules: LocalRules;
+  /** Those that were opened; what a changed configuration adds waits for a restart. */
+  readonly configs: readonly ActuatorConfig[];
+  readonly #clock: Clock;
+  #ruleConfigs: readonly RuleConfig[];
+  readonly #looking: Promise<void>;
+  readonly #stop = new AbortController();
+
+  private constructor(parts: Pick<Actuators, 'lockout' | 'control' | 'rules' | 'configs'>, config: AgentConfig, clock: Clock) {
+    this.#clock = clock;
+    this.#ruleConfigs = config.rules;
+    this.lockout = parts.lockout;
+    this.control = parts.control;
+    this.rules = parts.rules;
+    this.configs = parts.configs;
+    this.#looking = this.lockout.run(this.#stop.signal);
+  }
+
+  /** Resolves when the states for start are set, or hardware that is not there has been reported. */
+  static async open(deps: ActuatorsDeps, signal: AbortSignal): Promise<Actuators> {
+    const { config, ports, clock, files, runProgram, log } = deps;
+    const configs = config.actuators.filter(({ enabled }) => enabled);
+    const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, files, log }, signal);
+    const inState = (name: string, format: Pick<StateFileDeps, 'format' | 'version'>): StateFileDeps => {
+      const [path, behindMark] = [join(config.stateFolder, name), join(config.runFolder, 'behind', name)];
+      return { ...format, path, behindMark, files, clock, log };
+    };
+    // What is behind on the card names too many, and none too few.
+    const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);
+    // Side by side: a disk that hangs holds the states for the start up once.
+    const [desired, keptPulses, pulseMarks] = await Promise.all([
+      DesiredStates.open(new StateFile(inState('actuators.json', DESIRED_STATES_FORMAT)), clock),
+      KeptPulses.open(new StateFile(pulses), clock),
+      PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
+    ]);
+    const control = await ActuatorControl.open(
+      {
+        actuators: configs.map((each) => ({
+          settings: actuatorSettings(each),
+          driver: reopeningDriver(each, { ports, clock, runProgram }),
+        })),
+        memory: new ActuatorMemory({ desired, keptPulses, pulseMarks }),
+        locked: () => lockout.locked,
+        clock,
+        log,
+        onAlarm: (name, message) =>
+          message === undefined ? deps.alerts.clear(`actuator ${name}`) : deps.alerts.raise(`actuator ${name}`, message),
+      },
+      signal,
+    );
+    const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)));
+    const told = { actuators: control, contact: control.contact, onEvent: deps.onRuleEvent };
+    const rules = new LocalRules({ rules: rulesInForce(config), standing, ...told, clock, log });
+    return new Actuators({ lockout, control, rules, configs }, config, clock);
+  }
+
+  /** What each actuator shows, with its kind. */
+  states(): readonly (ActuatorState & { readonly kind: string })[] {
+    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind }));
+  }
+
+  /** Takes up changed rules; changed actuators wait for a restart, and rules on them do with them. */
+  configure(config: AgentConfig): void {
+    this.#ruleConfigs = rulesUntilRestart({ opened: this.configs, rules: this.#ruleConfigs }, config);
+    this.rules.configure(rulesInForce({ rules: this.#ruleConfigs, sensors: config.sensors }));
+  }
+
+  /** Rules end first, so that nothing moves against the states for stop. Bounded in time, and idempotent. */
+  async close(): Promise<void> {
+    const rulesClosed = this.rules.close();
+    await this.control.close();
+    this.#stop.abort();
+    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, rulesClosed]));
+  }
+}
+
+/** One whose sensor is switched off would never end: it counts as taken out. */
+function rulesInForce({ rules, sensors }: Pick<AgentConfig, 'rules' | 'sensors'>): readonly RuleInForce[] {
+  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, nextWithinMs(sensor)]));
+  return rules.flatMap((rule) => {
+    const withinMs = sampled.get(rule.when.sensor);
+    return withinMs === undefined ? [] : [{ ...rule, nextWithinMs: withinMs }];
+  });
+}
+
+/** A window is over with the first reading after its end. */
+function nextWithinMs({ periodMs, deadlineMs, window }: SensorConfig): number {
+  return periodMs + deadlineMs + (window?.lengthMs ?? 0);
+}

@@ -1,0 +1,176 @@
+/** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
+
+import type { RpcMethodConfig } from '../config/agent-config.ts';
+import { AgentError } from '../errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import type { ValueShape } from '../host/value-shape.ts';
+import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
+import type { ActuatorSettings, ActuatorState } from './actuator.ts';
+import type { ActuatorControl } from './actuator-control.ts';
+
+export type ActuatorCalls = Pick<
+  ActuatorControl,
+  'set' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'read' | 'settings' | 'foundAtStart'
+>;
+
+type MethodBody = Omit<RpcMethod, 'name'>;
+
+/** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
+const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
+
+const NAME: ValueShape = { type: 'string', maxLength: 64, description: 'the actuator, as the configuration calls it' };
+const VALUE: ValueShape = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
+const DURATION: ValueShape = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
+
+export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
+  setActuator: (actuators) =>
+    setMethod(actuators, {
+      description: 'Sets an actuator to a value and gives the state read back.',
+      params: objectOf({ name: NAME, value: VALUE }),
+      target: (params) => ({ name: textOf(params, 'name'), value: memberOf(params, 'value') }),
+    }),
+  getActuator: (actuators) => ({
+    ...QUESTION,
+    description: 'The state of an actuator, read from the hardware where it can be asked.',
+    params: objectOf({ name: NAME }),
+    run: async (params, { signal }) => stateAsJson(await actuators.read(textOf(params, 'name'), signal)),
+  }),
+  pulse: (actuators) =>
+    pulseMethod(actuators, {
+      description: 'Switches an actuator on for a time, once.',
+      params: objectOf({ name: NAME, durationMs: DURATION }),
+      target: (params) => ({ name: textOf(params, 'name'), durationMs: Number(memberOf(params, 'durationMs')) }),
+    }),
+  toggle: (actuators) => toggleMethod(actuators),
+};
+
+/** Those entries of the configuration that are methods of their own for one actuator. */
+export function declaredActuatorMethods(
+  configs: Readonly<Record<string, RpcMethodConfig>>,
+  actuators: ActuatorCalls,
+): readonly RpcMethod[] {
+  return Object.entries(configs).flatMap(([name, config]) =>
+    config.actuator === undefined ? [] : [{ name, ...declaredMethod(config, config.actuator, actuators) }],
+  );
+}
+
+function declaredMethod(config: RpcMethodConfig, name: string, actuators: ActuatorCalls): MethodBody {
+  const { pulseMs: durationMs, value } = config;
+  if (durationMs !== undefined) {
+    const { description = `Switches ${name} on for ${durationMs} ms, once.`, params = {} } = config;
+    return pulseMethod(actuators, { description, params, target: () => ({ name, durationMs }) });
+  }
+  const description = config.description ?? `Sets ${name}${value === undefined ? '' : ` to ${String(value)}`}.`;
+  const params = config.params ?? (value === undefined ? shapeOfValue(actuators.settings(name)) : {});
+  return setMethod(actuators, { description, params, target: (given) => ({ name, value: value ?? bareValue(given) }) });
+}
+
+/** What the actuator takes, by itself or as `{value}`. */
+function shapeOfValue({ valueType, limits: { min, max } }: ActuatorSettings): ValueShape {
+  const range = { ...(min === undefined ? {} : { minimum: min }), ...(max === undefined ? {} : { maximum: max }) };
+  return { type: [valueType, 'object'], ...range, properties: { value: { type: valueType, ...range } } };
+}
+
+/** Dashboards send a bare value; scripts send `{value}`. */
+function bareValue(params: JsonValue): JsonValue {
+  return isJsonObject(params) ? memberOf(params, 'value') : params;
+}
+
+/** What differs between methods of one sort: where the target is taken from. */
+interface MethodForm<Target> {
+  readonly description: string;
+  readonly params: ValueShape;
+  readonly target: (params: JsonValue) => Target;
+}
+
+function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly value: JsonValue }>): MethodBody {
+  const { target, ...named } = form;
+  const isOff = (params: JsonValue): boolean => {
+    const { value } = target(params);
+    return value === false || value === 0 || value === '';
+  };
+  return {
+    ...named,
+    // Off twice is off: it waits for no journal, and no lockout holds it up.
+    effect: (params) => (isOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
+    moves: (params) => !isOff(params),
+    ...MOVEMENT,
+    prepare: (params) => {
+      const { name, value } = target(params);
+      actuators.check(name, value, 'rpc');
+      return undefined;
+    },
+    run: async (params, { signal }) => {
+      const { name, value } = target(params);
+      return stateAsJson(await actuators.set(name, value, { by: 'rpc' }, signal));
+    },
+  };
+}
+
+function pulseMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly durationMs: number }>): MethodBody {
+  const { target, ...named } = form;
+  return {
+    ...named,
+    effect: 'move',
+    moves: true,
+    ...MOVEMENT,
+    prepare: (params) => {
+      const { name, durationMs } = target(params);
+      actuators.checkPulse(name, durationMs, 'rpc');
+      return undefined;
+    },
+    run: async (params, { signal }) => {
+      const { name, durationMs } = target(params);
+      return stateAsJson(await actuators.pulse(name, { durationMs, by: 'rpc' }, signal));
+    },
+  };
+}
+
+/**
+ * A toggle notes what it was and what it will be: after a crash the hardware itself can tell which of the two came true, but for what the stop
+ * hook may have set meanwhile. Without the note it does nothing, not even off: asked once more, it would switch on.
+ */
+function toggleMethod(actuators: ActuatorCalls): MethodBody {
+  return {
+    description: 'Switches an actuator on when it is off, and off when it is on.',
+    params: objectOf({ name: NAME }),
+    effect: 'move',
+    moves: (params) => actuators.state(textOf(params, 'name')).value !== true,
+    ...MOVEMENT,
+    prepare: (params) => {
+      const name = textOf(params, 'name');
+      const { value, desired, pulsing } = actuators.state(name);
+      if (typeof value !== 'boolean')
+        throw new AgentError('rpc/cannot-toggle', `${name} is neither on nor off, or its state is not known`, { recovery: 'drop' });
+      actuators.check(name, !value, 'rpc');
+      // It is on, and was to be switched off whatever happens.
+      const isMarked = value && (pulsing || desired === false);
+      return { from: value, to: !value, ...(isMarked ? { marked: true } : {}) };
+    },
+    run: async (params, { note, signal }) =>
+      stateAsJson(await actuators.set(textOf(params, 'name'), note?.to === true, { by: 'rpc' }, signal)),
+    recover: (note, params) => {
+      const found = actuators.foundAtStart(textOf(params, 'name'));
+      if (typeof found !== 'boolean' || typeof note.to !== 'boolean') return undefined;
+      if (setByHook(actuators.settings(textOf(params, 'name')), note).includes(found)) return undefined;
+      // Its safe state for the start may have been set since.
+      return { ...stateAsJson(actuators.state(textOf(params, 'name'))), interrupted: true, moved: found === note.to };
+    },
+  };
+}
+
+/** What the stop hook sets after whatever end: what is declared, and off for what was left to be switched off. */
+function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readonly unknown[] {
+  return [safe.stop, safe.crash, ...(limits.maxOnMs !== undefined || note.marked === true ? [false] : [])];
+}
+
+export function stateAsJson(state: ActuatorState): JsonObject {
+  const { name, value, by, pulsing, fault } = state;
+  return {
+    name,
+    value: value ?? null,
+    ...(by === undefined ? {} : { by }),
+    ...(pulsing ? { pulsing } : {}),
+    ...(fault === undefined ? {} : { fault }),
+  };
+}

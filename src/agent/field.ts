@@ -1,0 +1,118 @@
+/** The side of the agent that faces the field: ports, the sampler over the sensors, everything that moves. */
+import { isDeepStrictEqual } from 'node:util';
+import { Actuators } from '../actuators/actuators.ts';
+import type { RuleEvent } from '../actuators/rule-movements.ts';
+import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
+import type { Ports } from '../hardware/ports.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
+import { samplerEntry } from '../sensors/create-sensor.ts';
+import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
+import type { Sample } from '../sensors/sensor.ts';
+import type { ClientRpc, LeftTotals } from '../sensors/sensor-deps.ts';
+import type { SensorState } from '../sensors/sensor-state.ts';
+import type { Machine } from './machine.ts';
+
+export interface FieldDeps {
+  readonly config: AgentConfig;
+  readonly machine: Pick<Machine, 'clock' | 'files' | 'openPorts' | 'runProgram' | 'openHostMetrics'>;
+  readonly log: Log;
+  readonly onSamples: (samples: readonly Sample[]) => void;
+  /** For drivers of a user's own. */
+  readonly clientRpc: ClientRpc;
+  /** Under which name the platform keeps a sensor's key. */
+  readonly keyOf: (key: string) => string;
+  /** What a sensor does, in words, and whether it fails. */
+  readonly reportSensor: (sensor: string, state: string, isFailing: boolean) => void;
+  /** Entries about what moved. */
+  readonly report: (entries: readonly TelemetryEntry[]) => void;
+  readonly alerts: Alerts;
+}
+
+const CLOSE_PORTS_WITHIN_MS = 2_000;
+
+export class Field {
+  readonly ports: Ports;
+  readonly sampler: Sampler;
+  readonly actuators: Actuators;
+  readonly #deps: FieldDeps;
+  readonly #leftTotals: LeftTotals = new Map();
+  #config: AgentConfig;
+
+  private constructor(deps: FieldDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
+    this.#deps = deps;
+    this.#config = deps.config;
+    this.ports = parts.ports;
+    this.actuators = parts.actuators;
+    const { log, onSamples } = deps;
+    const { clock } = deps.machine;
+    this.sampler = new Sampler(
+      { clock, log, onSamples, onStateChange: (state, error) => this.#reportState(state, error?.message) },
+      this.#entries(deps.config),
+    );
+  }
+
+  /** Sets the actuators' safe states for start; hardware that is not there is reported later, not fatal. */
+  static async open(deps: FieldDeps, signal: AbortSignal): Promise<Field> {
+    const { config, log, report, alerts } = deps;
+    const { clock, files, openPorts, runProgram } = deps.machine;
+    const ports = openPorts({ clock, hardware: config.hardware });
+    const onRuleEvent = (event: RuleEvent): void => report([ruleEntry(event, clock)]);
+    const actuators = await Actuators.open({ config, ports, clock, files, runProgram, log, onRuleEvent, alerts }, signal);
+    return new Field(deps, { ports, actuators });
+  }
+
+  /** Takes up changed sensors and rules; what did not change goes on without a gap. */
+  async configure(config: AgentConfig): Promise<void> {
+    const before = this.#config;
+    this.#config = config;
+    // What sensors that go have still to say belongs to the rules before.
+    const begun = this.sampler.configure(this.#entries(config));
+    // A rule is not to fire from what another sensor of the same name has shown.
+    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorLost(sensor.name);
+    this.actuators.configure(config);
+    await begun;
+  }
+
+  /** Sets the safe states for stop, at once; ends sampling beside it, in which a driver may hang; closes the ports. Bounded in time. */
+  async close(): Promise<void> {
+    await Promise.all([this.actuators.close(), this.sampler.close()]);
+    await endedWithin(this.#deps.machine.clock, CLOSE_PORTS_WITHIN_MS, this.ports.close());
+  }
+
+  #entries(config: AgentConfig): SamplerEntry[] {
+    const { log, clientRpc, keyOf } = this.#deps;
+    const { clock, files, runProgram, openHostMetrics } = this.#deps.machine;
+    const machine = { clock, files, runProgram, openHostMetrics };
+    const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder, leftTotals: this.#leftTotals };
+    return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps, config));
+  }
+
+  #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
+    const isWhole = state !== 'failing' && refused.length === 0;
+    // What waits for a value to hold cannot hold on a sensor that is silent.
+    if (state === 'failing') this.actuators.rules.sensorLost(name);
+    const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
+    const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;
+    this.#deps.reportSensor(name, value, !isWhole);
+  }
+}
+
+function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {
+  return !sensors.some((other) => other.name === sensor.name && isDeepStrictEqual(other, sensor));
+}
+
+/** What a local rule did is telemetry: `rule_<name>`. */
+function ruleEntry(event: RuleEvent, clock: Clock): TelemetryEntry {
+  return {
+    device: 'self',
+    key: `rule_${event.rule}`,
+    value: { ...event },
+    bootId: clock.bootId,
+    monotonicMs: clock.monotonicMs(),
+    class: 'alarm',
+  };
+}

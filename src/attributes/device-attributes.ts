@@ -1,0 +1,155 @@
+/**
+ * Client and shared attributes as a whole, over the platform client that they are given: what the device says of itself, and what the
+ * platform wishes of it.
+ */
+import { join } from 'node:path';
+import type { Actuators } from '../actuators/actuators.ts';
+import type { AgentConfig } from '../config/agent-config.ts';
+import type { LiveConfig } from '../config/live-config.ts';
+import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import type { BoardIdentity } from '../host/identity.ts';
+import type { JsonObject } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { StateFile } from '../host/state-file.ts';
+import { agentVersion } from '../host/version.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
+import { runAttributeLoop } from './attribute-loop.ts';
+import { ClientAttributes } from './client-attributes.ts';
+import { SharedAttributes } from './shared-attributes.ts';
+import { actuatorTarget, type SharedTarget, settingTarget } from './shared-target.ts';
+
+export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  readonly config: () => AgentConfig;
+  readonly deviceApi: DeviceApi;
+  /** What is moved. */
+  readonly actuators: Pick<Actuators, 'control' | 'configs'>;
+  readonly log: Log;
+  /** Asked each time: a changed configuration brings other settings. */
+  readonly live: Pick<LiveConfig, 'settings'>;
+  /** Offers of updates are shared attributes. */
+  readonly firmware: Pick<FirmwareUpdates, 'keys' | 'consider'>;
+  /** Who the device is: model, serial, version, boot id, addresses, the configuration's hash. */
+  readonly identity: JsonObject;
+  /** What of that changes by itself: addresses. Looked at now and then. */
+  readonly changing: () => JsonObject;
+}
+
+/** A lease or a modem may give another address at any time; a dashboard may wait this long for it. */
+const LOOK_AT_IDENTITY_MS = 60_000;
+
+export class DeviceAttributes {
+  readonly client: ClientAttributes;
+  readonly shared: SharedAttributes;
+  readonly #deps: DeviceAttributesDeps;
+  readonly #applied: AppliedValues;
+
+  private constructor(deps: DeviceAttributesDeps, parts: Pick<DeviceAttributes, 'client' | 'shared'>, applied: AppliedValues) {
+    this.#deps = deps;
+    this.client = parts.client;
+    this.shared = parts.shared;
+    this.#applied = applied;
+  }
+
+  /** Settings that were shared before hold once this resolves. */
+  static async open(deps: DeviceAttributesDeps, signal: AbortSignal): Promise<DeviceAttributes> {
+    const { config, files, clock, log, actuators, firmware } = deps;
+    const { stateFolder, runFolder } = config();
+    const name = 'shared-attributes.json';
+    const applied = await AppliedValues.open(
+      new StateFile({
+        ...{ ...APPLIED_VALUES_FORMAT, files, clock, log },
+        ...{ path: join(stateFolder, name), behindMark: join(runFolder, 'behind', name) },
+      }),
+    );
+    const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
+    // Not while a value is being applied: what it changes shows itself a moment later.
+    const onChange = (): void => queueMicrotask(() => client.report({ ...settingValues(deps), sharedRefused: opened?.refusals ?? {} }));
+    const targets = (): readonly SharedTarget[] => targetsOf(deps);
+    const offers = { firmwareKeys: firmware.keys, onFirmwareOffer: (wishes: JsonObject) => firmware.consider(wishes) };
+    let opened: SharedAttributes | undefined;
+    const shared = await SharedAttributes.open({ targets, applied, ...offers, onChange, log }, signal);
+    opened = shared;
+    client.report({
+      ...deps.identity,
+      ...config().attributes.client,
+      ...actuatorValues(deps),
+      ...settingValues(deps),
+      sharedRefused: shared.refusals,
+    });
+    actuators.control.onState(() => client.report(actuatorValues(deps)));
+    return new DeviceAttributes(deps, { client, shared }, applied);
+  }
+
+  /** What speaks with the platform until the signal aborts: no kind of poll may ever stand twice. */
+  loops(): readonly ((signal: AbortSignal) => Promise<void>)[] {
+    const { config, deviceApi, clock, log, actuators } = this.#deps;
+    const { platform, attributes } = config();
+    const { contact } = actuators.control;
+    const loop = {
+      ...{ deviceApi, clock, log, shared: this.shared, client: this.client, pollTimeoutMs: platform.pollTimeoutMs },
+      reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
+      readBackPeriodMs: attributes.readBackPeriodMs,
+      onContact: () => contact.heard(),
+      onQuiet: (ask: () => void) => contact.onQuiet(ask),
+    };
+    return [(signal) => this.client.run(signal), (signal) => runAttributeLoop(loop, signal), (signal) => this.#watchIdentity(signal)];
+  }
+
+  /** The configuration in force is another: its settings and its hash are told. */
+  configurationChanged(configHash: string): void {
+    this.client.report({ configHash, ...settingValues(this.#deps) });
+  }
+
+  /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
+  async close(): Promise<void> {
+    await this.#applied.close();
+  }
+
+  async #watchIdentity(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.client.report(this.#deps.changing());
+      await this.#deps.clock.sleep(LOOK_AT_IDENTITY_MS, signal);
+    }
+  }
+}
+
+function targetsOf({ config, actuators, live }: DeviceAttributesDeps): readonly SharedTarget[] {
+  const { attributes } = config();
+  return [
+    ...actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control)),
+    ...(attributes.liveSettings ? live.settings().map(settingTarget) : []),
+  ];
+}
+
+/** What the hardware shows, and why it does not show what was wished. An attribute cannot be taken back, so what is not known is said in a word. */
+function actuatorValues({ actuators }: DeviceAttributesDeps): JsonObject {
+  const states = actuators.configs.map(({ name, stateKey }) => ({ stateKey, ...actuators.control.state(name) }));
+  return {
+    ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
+    actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
+  };
+}
+
+function settingValues({ live }: DeviceAttributesDeps): JsonObject {
+  return Object.fromEntries(live.settings().map(({ key, effective }) => [`${key}.effective`, effective()]));
+}
+
+/** Who the device is. */
+export async function identityAttributes(
+  { hostname, serial, mac }: BoardIdentity,
+  { clock, boardModel, networkAddresses }: Pick<HostMachine, 'clock' | 'boardModel' | 'networkAddresses'>,
+  configHash: string,
+): Promise<JsonObject> {
+  return {
+    model: (await boardModel()) ?? 'unknown',
+    version: agentVersion(),
+    bootId: clock.bootId,
+    configHash,
+    hostname,
+    addresses: networkAddresses(),
+    ...(serial === undefined ? {} : { serial }),
+    ...(mac === undefined ? {} : { mac }),
+  };
+}

@@ -1,0 +1,96 @@
+/** The one way of a command to what an agent knows and does: by its control socket, or, where none runs, from its files by the same calls. */
+import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
+import { peekFolders } from '../config/peek-folders.ts';
+import { ControlClient } from '../control-socket/control-client.ts';
+import type { ControlCalls } from '../control-socket/control-connection.ts';
+import { hasCode } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import type { JsonObject } from '../host/json.ts';
+import type { AgentStatus } from '../status/agent-status.ts';
+import type { Edge } from './edge.ts';
+import { CommandError, EXIT } from './exit-code.ts';
+
+export interface AgentFlags {
+  readonly runFolder?: string | undefined;
+  readonly config?: string | undefined;
+}
+
+/** `T` of an answer or event is what this release's agent sends: connecting refuses one whose calls mean something else. */
+export interface AgentCalls {
+  /** Whether an agent answers: only that sends anything, and takes changes up by itself. */
+  readonly isRunning: boolean;
+  ask<T>(method: string, params?: JsonObject, options?: AskOptions): Promise<T>;
+  /** Calls back with one event after the other until the stream ends, or the signal aborts. */
+  subscribe<T>(method: string, params: JsonObject, onEvent: (event: T) => void | Promise<void>, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface AskOptions {
+  readonly deadlineMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What serves the calls where no agent runs, and keeps one from starting while it is open. */
+export interface AgentFiles extends ControlCalls {
+  close(): Promise<void>;
+}
+
+/** @throws CommandError with exit code 69 or 77; without `openFiles` where no agent runs, too. */
+export async function reachAgent(
+  flags: AgentFlags,
+  edge: Edge,
+  openFiles?: (configFile: string, edge: Edge) => Promise<AgentFiles>,
+): Promise<AgentCalls> {
+  const folder = flags.runFolder ?? (await peekFolders(flags.config, edge.environment)).runFolder;
+  try {
+    return overSocket(await ControlClient.connect({ folder, interrupted: edge.signal }));
+  } catch (error) {
+    if (hasCode(error, 'control-socket/no-permission')) throw new CommandError(error.message, { exitCode: EXIT.noPermission });
+    if (!hasCode(error, 'control-socket/not-running')) throw error;
+    if (openFiles !== undefined) return overFiles(await openFiles(flags.config ?? DEFAULT_CONFIG_FILE, edge), edge.signal);
+    const nextStep = 'start it (systemctl start turnstone), or name its --run-folder';
+    throw new CommandError(`no agent answers in ${folder}`, { exitCode: EXIT.notRunning, nextStep, cause: error });
+  }
+}
+
+/** One answer of the agent in a run folder. @throws AgentError as `ControlClient`. */
+export async function askAgent<T>(folder: string, method: string): Promise<T> {
+  const agent = overSocket(await ControlClient.connect({ folder }));
+  return agent.ask<T>(method).finally(agent.close);
+}
+
+/** UTC epoch ms by what the agent believes, which may be the platform's dates where this machine's clock is wrong. */
+export async function agentWallMs(agent: AgentCalls): Promise<number> {
+  const status = agent.isRunning ? await agent.ask<Partial<AgentStatus>>('getStatus') : undefined;
+  return status?.wallMs ?? systemClock.wallMs();
+}
+
+function overSocket(client: ControlClient): AgentCalls {
+  return {
+    isRunning: true,
+    ask: async (method, params, options) => (await client.request(method, params, options)) as never,
+    subscribe: async (method, params, onEvent, signal) => {
+      let taking: Promise<void> = Promise.resolve();
+      await client.subscribe(method, params, (event) => (taking = taking.then(() => onEvent(event as never))), signal);
+      await taking;
+    },
+    close: () => client.close(),
+  };
+}
+
+function overFiles({ methods, readMethods, readStreams = {}, close }: AgentFiles, interrupted: AbortSignal): AgentCalls {
+  const served = <S>(table: Readonly<Record<string, S>>, name: string): S => {
+    const one = table[name];
+    if (one === undefined) throw new CommandError(`nobody knows ${name}`);
+    return one;
+  };
+  return {
+    isRunning: false,
+    ask: async (method, params = {}, { deadlineMs } = {}) => {
+      const signal = deadlineMs === undefined ? interrupted : AbortSignal.any([interrupted, AbortSignal.timeout(deadlineMs)]);
+      return (await served({ ...methods, ...readMethods }, method)(params, signal)) as never;
+    },
+    subscribe: (method, params, onEvent, signal) => served(readStreams, method)(params, async (event) => onEvent(event as never), signal),
+    close,
+  };
+}

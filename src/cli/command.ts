@@ -1,0 +1,129 @@
+/**
+ * How a command is declared: one object in a file of its own, from which its help, its parsing and its call are made. A declaration
+ * imports nothing that works: `run` brings the code when the command is called.
+ */
+import { InvalidArgumentError } from 'commander';
+import { parseDuration } from '../config/quantity.ts';
+import type { AgentCalls, AgentFiles, AgentFlags } from './agent-calls.ts';
+import type { Edge } from './edge.ts';
+import type { Printer } from './printer.ts';
+
+/** An option or argument; `T` is what the code gets. Without `value` an option is a switch. */
+export interface Parameter<T = unknown> {
+  readonly says: string;
+  /** As help writes it: `<file>`. */
+  readonly value?: string;
+  readonly parse?: (text: string) => unknown;
+  readonly byDefault?: T;
+  readonly choices?: readonly string[];
+  /** `--no-name`: true unless it is said. */
+  readonly isNegation?: boolean;
+  readonly isRepeatable?: boolean;
+  readonly isRequired?: boolean;
+  readonly isHidden?: boolean;
+}
+
+/** By which every command that asks the agent finds it. */
+export const AGENT_OPTIONS = {
+  runFolder: valued('<folder>', 'run folder of the agent (default: /run/turnstone, or what --config says)'),
+  config: valued('<file>', 'configuration of the agent, to find its run folder'),
+};
+
+/** By name: `tlsPort` is `--tls-port`. */
+export type Parameters = Readonly<Record<string, Parameter>>;
+export type Values<P extends Parameters> = { readonly [name in keyof P]: P[name] extends Parameter<infer T> ? T : never };
+
+/** One call of a command. */
+export interface Call<O extends Parameters = Parameters, A extends Parameters = Parameters> {
+  readonly flags: Values<O> & AgentFlags;
+  readonly args: Values<A>;
+  readonly edge: Edge;
+  readonly print: Printer;
+  /** The running agent, or its files where the command takes them; closed when the command ends. @throws CommandError with exit code 69 or 77. */
+  agent(): Promise<AgentCalls>;
+}
+
+export interface Command<O extends Parameters = Parameters, A extends Parameters = Parameters> {
+  readonly name: string;
+  readonly says: string;
+  readonly arguments?: A;
+  readonly options?: O;
+  readonly examples?: readonly string[];
+  /** Stands below the examples. */
+  readonly notes?: string;
+  /** Those that this command gives a meaning of its own. */
+  readonly exitCodes?: string;
+  readonly isHidden?: boolean;
+  /** `needed`, or what opens the files that serve an agent's calls where none runs. Subcommands that say nothing take their group's. */
+  readonly agent?: 'none' | 'needed' | ((configFile: string, edge: Edge) => Promise<AgentFiles>);
+  readonly subcommands?: readonly Command[];
+  /** What is called when none of the subcommands is named. */
+  readonly defaultSubcommand?: string;
+  run?(call: Call<O, A>): Promise<void>;
+}
+
+/** Checks that the code takes what the declaration gives. */
+export function command<O extends Parameters, A extends Parameters>(name: string, declared: Omit<Command<O, A>, 'name'>): Command {
+  return { name, ...declared };
+}
+
+export function toggle(says: string): Parameter<boolean | undefined> {
+  return { says };
+}
+
+export function negation(says: string): Parameter<boolean> {
+  return { says, isNegation: true };
+}
+
+export function argument(says: string, more?: { readonly byDefault: string }): Parameter<string>;
+export function argument<T>(says: string, more: { readonly parse: (text: string) => T; readonly byDefault?: T }): Parameter<T>;
+export function argument(says: string, more: Partial<Parameter> = {}): Parameter {
+  return { says, ...more };
+}
+
+/** An option with a value. */
+export function valued(value: string, says: string): Parameter<string | undefined>;
+export function valued(
+  value: string,
+  says: string,
+  more: { readonly isRequired: true } | { readonly byDefault: string },
+): Parameter<string>;
+export function valued<T>(value: string, says: string, more: { readonly parse: (text: string) => T; readonly byDefault: T }): Parameter<T>;
+export function valued<T>(value: string, says: string, more: { readonly parse: (text: string) => T }): Parameter<T | undefined>;
+export function valued(value: string, says: string, more: Partial<Parameter> = {}): Parameter {
+  return { value, says, ...more };
+}
+
+export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C> {
+  return { value, says, choices, byDefault };
+}
+
+/** May be given any number of times. */
+export function list<T = string>(value: string, says: string, parse?: (text: string) => T): Parameter<readonly T[] | undefined> {
+  return { value, says, isRepeatable: true, ...(parse === undefined ? {} : { parse }) };
+}
+
+/** Takes what `read` understands, and otherwise says what can be written. */
+export function taking<T>(says: string, read: (text: string) => T | undefined): (text: string) => T {
+  return (text) => {
+    try {
+      const value = read(text);
+      if (value !== undefined) return value;
+    } catch {
+      // Not understood either.
+    }
+    throw new InvalidArgumentError(says);
+  };
+}
+
+export function wholeNumber(says: string, min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return taking(says, (text) => (/^\d+$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined));
+}
+
+/** In ms. */
+export function duration(says: string, minMs: number): (text: string) => number {
+  return taking(says, (text) => {
+    const ms = parseDuration(text);
+    return ms !== undefined && ms >= minMs ? ms : undefined;
+  });
+}

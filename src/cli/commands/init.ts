@@ -1,0 +1,38 @@
+/** `turnstone init`: a few questions, or flags; a look at the buses; a configuration that passes check-config. */
+import { DEFAULT_CONFIG_FILE } from '../../config/default-places.ts';
+import { type Call, command, negation, toggle, valued } from '../command.ts';
+
+const OPTIONS = {
+  yes: toggle('ask nothing: flags and defaults decide'),
+  url: valued('<url>', 'address of the platform'),
+  accessTokenFile: valued('<file>', 'the device’s access token, in a file'),
+  accessTokenEnv: valued('<name>', 'the device’s access token, in an environment variable of the service'),
+  provisionKeyFile: valued('<file>', 'the device profile’s provision key, in a file'),
+  provisionSecretFile: valued('<file>', 'the device profile’s provision secret, in a file'),
+  name: valued('<template>', 'device name for provisioning, from {serial}, {mac}, {machineId}, {hostname}'),
+  caFile: valued('<file>', 'certificate authority of the platform'),
+  stateFolder: valued('<folder>', 'where everything that must survive is kept'),
+  runFolder: valued('<folder>', 'where control sockets are'),
+  simulate: valued('<socket>', 'look at a simulated board, and use it'),
+  scan: negation('do not look at the buses'),
+  out: valued('<file>', 'the file to write', { byDefault: DEFAULT_CONFIG_FILE }),
+  force: toggle('overwrite it'),
+  json: toggle('print what was found and written as JSON'),
+};
+export type InitCall = Call<typeof OPTIONS>;
+
+export const INIT = command('init', {
+  says: 'write a first configuration: asks a few questions and looks at the buses',
+  options: OPTIONS,
+  examples: [
+    'turnstone init',
+    'turnstone init --yes --url https://iot.example.org --provision-key-file key --provision-secret-file secret',
+    'turnstone init --yes --url https://iot.example.org --access-token-file /etc/turnstone/token --out gateway.yaml',
+  ],
+  notes: `\
+Secrets are never arguments: they come from a prompt, a file or an environment variable.
+
+To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders and bus switches have none and take the
+register’s number for a setting: where one of them drives something, say --no-scan, and look with turnstone scan i2c --addresses-only.`,
+  run: async (call) => (await import('../init.ts')).initialise(call),
+});

@@ -1,0 +1,101 @@
+/** `turnstone outbox`: what waits for the platform, how long it can go on waiting, and what the platform did not take. */
+import { type Call, choice, command, duration, list, toggle, valued, wholeNumber } from '../command.ts';
+
+const JSON_OPTIONS = { json: toggle('print as JSON') };
+const ENTRY_OPTIONS = {
+  key: list('<key>', 'only this key (repeatable)'),
+  from: valued('<time>', 'beginning of the range: ISO time, date or milliseconds'),
+  to: valued('<time>', 'end of the range'),
+  last: valued('<duration>', 'the range up to now'),
+  all: toggle('also what was delivered and is still kept'),
+};
+const LIST_OPTIONS = {
+  ...ENTRY_OPTIONS,
+  limit: valued('<number>', 'at most so many, the newest', {
+    parse: wholeNumber('a whole number from 1 to 999999', 1, 999_999),
+    byDefault: 50,
+  }),
+  ...JSON_OPTIONS,
+};
+const EXPORT_OPTIONS = { ...ENTRY_OPTIONS, format: choice('<format>', 'of the lines', ['jsonl', 'csv'], 'jsonl') };
+const DRAIN_OPTIONS = {
+  within: valued('<duration>', 'how long to wait', { parse: duration('a duration such as 30s or 10m', 1), byDefault: 5 * 60_000 }),
+  json: toggle('print the end as JSON'),
+};
+const REJECTED_OPTIONS = {
+  resend: toggle('put it back into the outbox'),
+  sequence: list('<number>', 'only this entry (repeatable)', wholeNumber('a number, as turnstone outbox rejected shows it', 0)),
+  ...JSON_OPTIONS,
+};
+export type EntriesCall = Call<typeof ENTRY_OPTIONS>;
+export type ListCall = Call<typeof LIST_OPTIONS>;
+export type ExportCall = Call<typeof EXPORT_OPTIONS>;
+export type VerifyCall = Call<typeof JSON_OPTIONS>;
+export type DrainCall = Call<typeof DRAIN_OPTIONS>;
+export type RejectedCall = Call<typeof REJECTED_OPTIONS>;
+
+const SUBCOMMANDS = [
+  command('status', {
+    says: 'how much is held, since when, and how many hours still fit',
+    options: JSON_OPTIONS,
+    examples: ['turnstone outbox status', 'turnstone outbox status --json'],
+    run: async (call) => (await import('../outbox.ts')).showOutbox(call),
+  }),
+  command('list', {
+    says: 'list entries, newest last',
+    options: LIST_OPTIONS,
+    examples: [
+      'turnstone outbox list',
+      'turnstone outbox list --key temperature --key humidity --last 1h --limit 100',
+      'turnstone outbox list --all --from 2026-05-01 --to 2026-05-02',
+    ],
+    run: async (call) => (await import('../outbox-entries.ts')).listEntries(call),
+  }),
+  command('export', {
+    says: 'write entries to stdout, as JSON lines or CSV',
+    options: EXPORT_OPTIONS,
+    examples: ['turnstone outbox export > waiting.jsonl', 'turnstone outbox export --all --format csv --last 24h > day.csv'],
+    run: async (call) => (await import('../outbox-entries.ts')).exportEntries(call),
+  }),
+  command('verify', {
+    says: 'read every block on the disk and say what is whole',
+    options: JSON_OPTIONS,
+    examples: ['turnstone outbox verify', 'turnstone outbox verify --json'],
+    exitCodes: '0 every block is whole, 1 something is damaged or was set aside',
+    run: async (call) => (await import('../outbox-work.ts')).verify(call),
+  }),
+  command('drain', {
+    says: 'wait until everything that is held has arrived',
+    agent: 'needed',
+    options: DRAIN_OPTIONS,
+    examples: ['turnstone outbox drain', 'turnstone outbox drain --within 10m'],
+    exitCodes: '0 everything has arrived, 1 something still waits',
+    run: async (call) => (await import('../outbox-work.ts')).drain(call),
+  }),
+  command('rejected', {
+    says: 'what the platform refused, with its answers',
+    options: REJECTED_OPTIONS,
+    examples: [
+      'turnstone outbox rejected',
+      'turnstone outbox rejected --resend',
+      'turnstone outbox rejected --resend --sequence 1204 --sequence 1207',
+    ],
+    run: async (call) => (await import('../outbox-work.ts')).rejected(call),
+  }),
+];
+
+export const OUTBOX = command('outbox', {
+  says: 'show, list, export, verify and drain what waits for the platform',
+  agent: async (configFile, edge) => (await import('../outbox-files.ts')).openOutboxFiles(configFile, edge),
+  subcommands: SUBCOMMANDS,
+  defaultSubcommand: 'status',
+  examples: [
+    'turnstone outbox',
+    'turnstone outbox list --key temperature --last 1h',
+    'turnstone outbox export --format csv > readings.csv',
+    'turnstone outbox verify',
+    'turnstone outbox drain',
+    'turnstone outbox rejected --resend',
+  ],
+  notes: 'A running agent is asked; when none runs, the files are opened, but nothing is sent.',
+});

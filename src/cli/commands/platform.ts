@@ -1,0 +1,42 @@
+/** `turnstone platform`: the small local platform, for benches, demos and tests, until Ctrl-C. */
+import { windowsOf } from '../../local-platform/rate-limit.ts';
+import { type Call, command, list, taking, toggle, valued, wholeNumber } from '../command.ts';
+
+const port = wholeNumber('a port is a whole number from 0 to 65535', 0, 65_535);
+const milliseconds = wholeNumber('milliseconds are a whole number above 0', 1);
+const count = wholeNumber('a whole number from 0', 0);
+const windows = taking('windows are like 100:1,3000:60', (text) => (windowsOf(text).length > 0 ? text : undefined));
+
+const OPTIONS = {
+  port: valued('<number>', 'HTTP port; 0 takes any free one', { parse: port, byDefault: 8080 }),
+  host: valued('<address>', 'address to listen on', { byDefault: '127.0.0.1' }),
+  tlsPort: valued('<number>', 'HTTPS port, with a certificate made at start; 0 takes any free one', { parse: port }),
+  tlsCertificateFile: valued('<file>', 'where to write that certificate, for clients to trust'),
+  claimDurationMs: valued('<number>', 'how long a claim stays open when the device does not say (default: 86400000)', {
+    parse: milliseconds,
+  }),
+  messageLimit: valued('<windows>', 'messages a device may send, like 100:1,3000:60: 100 in 1 s and 3000 in 60 s', { parse: windows }),
+  dataPointLimit: valued('<windows>', 'values a device may send in telemetry and attributes, likewise', { parse: windows }),
+  storeDelayMs: valued('<number>', 'how long after its answer what a device sent is stored (default: at once)', { parse: milliseconds }),
+  legacyProvisioning: toggle('provision as a server that knows only the contract: it makes every token itself'),
+  wholeFileFirmware: toggle('serve firmware as a server that knows only the contract: whole files, no fw_size'),
+  pointsPerKey: valued('<number>', 'past this many points a key loses its oldest (default: 1000000)', { parse: count }),
+  reportThreads: valued('<number>', 'reports that run at a time (SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE; default: 4)', { parse: count }),
+  reportQueue: valued('<number>', 'reports that may wait (SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY; default: 10)', { parse: count }),
+  data: valued('<folder>', 'keep everything in this folder; without it, in memory'),
+  device: list('<name=token>', 'make a device with this access token (repeatable)'),
+  json: toggle('print the addresses as one line of JSON'),
+};
+export type PlatformCall = Call<typeof OPTIONS>;
+
+export const PLATFORM = command('platform', {
+  says: 'serve a small local platform: device API and the REST part that tests and people need',
+  options: OPTIONS,
+  examples: [
+    'turnstone platform',
+    'turnstone platform --port 8080 --data ./platform-data',
+    'turnstone platform --device gateway=my-access-token',
+  ],
+  notes: 'People log in as tenant@thingsboard.org with the password "tenant".',
+  run: async (call) => (await import('../platform.ts')).runPlatform(call),
+});

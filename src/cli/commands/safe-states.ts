@@ -1,0 +1,18 @@
+/** `turnstone safe-states`: what systemd's stop hook calls after the agent has ended, in a process of its own. */
+import { DEFAULT_CONFIG_FILE } from '../../config/default-places.ts';
+import { type Call, choice, command, valued } from '../command.ts';
+
+const OPTIONS = {
+  config: valued('<file>', 'configuration of the agent', { byDefault: DEFAULT_CONFIG_FILE }),
+  event: choice('<event>', 'which of the declared states', ['stop', 'crash'], 'crash'),
+};
+export type SafeStatesCall = Call<typeof OPTIONS>;
+
+export const SAFE_STATES = command('safe-states', {
+  says: 'set the safe states that the configuration declares for a stop or a crash, and switch off what the agent left to be, without an agent',
+  options: OPTIONS,
+  examples: ['turnstone safe-states --event crash'],
+  notes: 'Opens the hardware itself, so no agent may run: beside one that does it sets nothing.',
+  exitCodes: '0 all were set, 1 some were not',
+  run: async (call) => (await import('../safe-states.ts')).applySafeStates(call),
+});

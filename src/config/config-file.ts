@@ -1,0 +1,191 @@
+/**
+ * The configuration's file: read at the start, again when somebody asks for it, and, where it names files that are not there, every now and
+ * then until they are. What needs such a file waits for it alone: without its token or certificates the platform is not spoken to.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Environment } from '../host/environment.ts';
+import type { AgentLog } from '../host/log.ts';
+import { oneAtATime } from '../host/one-at-a-time.ts';
+import type { AgentConfig } from './agent-config.ts';
+import { changedSections, configHash, secretsOf } from './config-diff.ts';
+import { ConfigError, type ConfigFault } from './config-fault.ts';
+import { LiveConfig } from './live-config.ts';
+import type { loadConfigToRun } from './read-config.ts';
+import { rulesUntilRestart } from './rules-until-restart.ts';
+
+export interface ConfigPlace {
+  readonly configFile: string;
+  readonly environment: Environment;
+  /** A simulated board's socket, in place of the hardware that the configuration names. */
+  readonly boardSocket?: string;
+  readonly machine: { readonly loadConfig: typeof loadConfigToRun };
+}
+
+/** As the file says it, and what it names that is not there. */
+export interface FileConfig {
+  readonly config: AgentConfig;
+  readonly missing: readonly ConfigFault[];
+}
+
+export interface ConfigFileDeps {
+  readonly place: ConfigPlace;
+  readonly clock: Clock;
+  readonly log: AgentLog;
+  readonly alerts: Alerts;
+  /** What a configuration needs of the program before it is in force; never rejects. */
+  readonly prepare: (config: AgentConfig) => Promise<void>;
+}
+
+export interface ReadAgain {
+  readonly changed: readonly string[];
+  readonly needRestart: readonly string[];
+}
+
+type Section = keyof AgentConfig;
+
+/** What is taken up while the agent runs, but for rules whose actuators are not; the rest needs a restart, and a reload says so. */
+const RELOADABLE: ReadonlySet<Section> = new Set(['log', 'sensors', 'rules', 'upload', 'shutdown']);
+const ALERT = 'missing-files';
+/** A mount or a credential comes soon after the boot, or when somebody brings it. */
+const LOOK_AGAIN = { firstMs: 2_000, maxMs: 60_000 };
+
+export class ConfigFile {
+  /** What is in force, with what shared attributes changed. */
+  readonly live: LiveConfig;
+  readonly #deps: ConfigFileDeps;
+  #startedWith: AgentConfig;
+  #read: AgentConfig;
+  /** Those that go until a restart. */
+  #rules: AgentConfig['rules'];
+  #missing: readonly ConfigFault[] = [];
+  /** Of those who wait for what is missing. */
+  #found = Promise.withResolvers<void>();
+  /** One after the other, so that the file read last is the one in force. */
+  readonly readAgain = oneAtATime(() => this.#readAgain());
+  readonly #lookAgain = oneAtATime(() => this.#fillIn());
+
+  constructor(deps: ConfigFileDeps, first: FileConfig) {
+    this.#deps = deps;
+    this.#startedWith = first.config;
+    this.#read = first.config;
+    this.#rules = first.config.rules;
+    this.live = new LiveConfig(first.config);
+    this.#hideSecrets(first.config);
+    this.#noteMissing(first.missing);
+  }
+
+  /** @throws ConfigError (stop). */
+  static async read({ configFile, environment, boardSocket, machine }: ConfigPlace): Promise<FileConfig> {
+    const { config, missing } = await machine.loadConfig(configFile, { environment });
+    if (boardSocket === undefined) return { config, missing };
+    return { config: { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } }, missing };
+  }
+
+  get hash(): string {
+    return configHash(this.#read);
+  }
+
+  /** Resolves when nothing that these sections name is missing, or when `signal` aborts. */
+  async untilThere(sections: readonly Section[], signal: AbortSignal): Promise<void> {
+    const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    while (!signal.aborted && this.#missingSections().some((section) => sections.includes(section)))
+      await Promise.race([this.#found.promise, ended]);
+  }
+
+  /** Looks again until nothing is missing, or `signal` aborts. */
+  async lookForMissing(signal: AbortSignal): Promise<void> {
+    const backoff = new Backoff(LOOK_AGAIN, this.#deps.clock);
+    while (this.#missing.length > 0 && !signal.aborted) {
+      await this.#deps.clock.sleep(backoff.nextMs(), signal);
+      if (!signal.aborted) await this.#lookAgain();
+    }
+  }
+
+  async #readAgain(): Promise<ReadAgain> {
+    const { place, log, alerts, prepare } = this.#deps;
+    const { config, missing } = await ConfigFile.read(place);
+    await prepare(config);
+    const awaited = this.#missingSections();
+    // What was there and is gone changes nothing, as any other fault.
+    if (sectionsOf(missing).some((section) => !awaited.includes(section))) throw new ConfigError(place.configFile, missing);
+    this.#hideSecrets(config);
+    const changed = changedSections(this.#read, config);
+    this.#startedWith = withSections(this.#startedWith, config, awaited);
+    // Against what runs, not against the file before: a change that is taken back needs no restart.
+    const changedSince = changedSections(this.#startedWith, config).filter((section) => !RELOADABLE.has(section));
+    this.#takeUp(config, missing);
+    const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules) ? changedSince : [...changedSince, 'rules'];
+    if (needRestart.length === 0) alerts.clear('restart');
+    else alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
+    log.info({ changed, needRestart }, 'the configuration was read again');
+    return { changed, needRestart };
+  }
+
+  /** Takes nothing but what was missing: somebody may be in the middle of changing the rest. */
+  async #fillIn(): Promise<void> {
+    const { place, log, prepare } = this.#deps;
+    try {
+      const { config, missing } = await ConfigFile.read(place);
+      await prepare(config);
+      const awaited = this.#missingSections();
+      const still = missing.filter((fault) => awaited.includes(sectionOf(fault)));
+      // The same ones, perhaps for other reasons.
+      if (isDeepStrictEqual(pathsOf(still), pathsOf(this.#missing))) return this.#noteMissing(still);
+      this.#hideSecrets(config);
+      // A driver's file is its sensor's own concern, which is tried again by itself.
+      const taken = awaited.filter((section) => !RELOADABLE.has(section));
+      this.#startedWith = withSections(this.#startedWith, config, taken);
+      this.#takeUp(withSections(this.#read, config, taken), still);
+    } catch (error) {
+      log.debug({ error: messageOf(error) }, 'the configuration cannot be read now');
+    }
+  }
+
+  #takeUp(config: AgentConfig, missing: readonly ConfigFault[]): void {
+    this.#read = config;
+    const opened = this.#startedWith.actuators.filter(({ enabled }) => enabled);
+    this.#rules = rulesUntilRestart({ opened, rules: this.#rules }, config);
+    this.live.replace(config);
+    this.#noteMissing(missing);
+  }
+
+  #noteMissing(missing: readonly ConfigFault[]): void {
+    const { alerts } = this.#deps;
+    this.#missing = missing;
+    const named = missing.map(({ path, problem, value = '' }) => `${path}: ${problem} ${value}`.trimEnd());
+    if (missing.length === 0) alerts.clear(ALERT);
+    else alerts.raise(ALERT, `what the configuration names is not there, or no good, and is looked for again: ${named.join('; ')}`);
+    this.#found.resolve();
+    this.#found = Promise.withResolvers<void>();
+  }
+
+  #missingSections(): readonly Section[] {
+    return sectionsOf(this.#missing);
+  }
+
+  #hideSecrets(config: AgentConfig): void {
+    for (const secret of secretsOf(config)) this.#deps.log.hide(secret.reveal());
+  }
+}
+
+function pathsOf(faults: readonly ConfigFault[]): string[] {
+  return faults.map(({ path }) => path);
+}
+
+function sectionsOf(missing: readonly ConfigFault[]): readonly Section[] {
+  return missing.map(sectionOf);
+}
+
+/** `platform` of `platform.caFile`. */
+function sectionOf({ path }: ConfigFault): Section {
+  // Only what the schema knows is looked for.
+  return (/^\w*/.exec(path)?.[0] ?? '') as Section;
+}
+
+function withSections(config: AgentConfig, other: AgentConfig, sections: readonly Section[]): AgentConfig {
+  return { ...config, ...Object.fromEntries(sections.map((section) => [section, other[section]])) };
+}

@@ -1,0 +1,39 @@
+/** Report rules of one key of a sensor: conversion, what is worth sending, alarms. Field names agree with telemetry/report-rules.ts. */
+import { z } from 'zod';
+import { duration, LIVE, list, platformKey, section, table, whole } from '../fields.ts';
+
+const alarm = section({
+  /** Raised when the value is greater than this, in the key's unit after scaling. */
+  above: z.number().optional(),
+  below: z.number().optional(),
+  /** How far the value must come back before the alarm clears. */
+  hysteresis: z.number().min(0).default(0),
+  name: z.string().min(1).max(255).optional(),
+});
+
+const keyRules = section({
+  /** The key at the platform, instead of the driver's own. */
+  rename: platformKey().optional(),
+  /** What the value is measured in, for people; the value is not converted by it. */
+  unit: z.string().max(32).optional(),
+  scale: z.number().optional(),
+  offset: z.number().optional(),
+  /** Decimal places. */
+  round: whole(0, 15).optional(),
+  /** A smaller change than this is not reported. */
+  deadband: z.number().min(0).meta(LIVE).optional(),
+  /** The same, in percent of the last reported value. */
+  deadbandPercent: z.number().min(0).max(1_000).meta(LIVE).optional(),
+  /** Least time between two reports. */
+  minInterval: duration({ max: '7d' }).meta(LIVE).optional(),
+  /** Heartbeat: the value is reported after this long even when it has not changed. */
+  maxInterval: duration({ min: '100ms', max: '7d' }).meta(LIVE).optional(),
+  alarms: list(alarm, { max: 16 }).optional(),
+  /** `false` leaves the key out. */
+  report: z.boolean().default(true),
+});
+
+/** By the driver's own key; `*` holds for every key that is not listed. */
+export const keyRulesTable = () => table(z.string().min(1).max(255), keyRules).default({});
+
+export type KeyRulesConfig = z.infer<typeof keyRules>;

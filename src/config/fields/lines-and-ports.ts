@@ -1,0 +1,81 @@
+/** Where hardware is: GPIO lines, I2C addresses, serial ports, Modbus connections. Shared by sensors and actuators. */
+import { z } from 'zod';
+import { duration, filePath, section, text, whole } from '../fields.ts';
+
+/** The longest wait for one answer on a serial line or Modbus connection: ten times the slowest meter seen. */
+const DEFAULT_RESPONSE_TIMEOUT = '1s';
+/** Modbus RTU's usual speed when a meter leaves the works. */
+const DEFAULT_BAUD_RATE = 9600;
+/** Registered port of Modbus TCP. */
+const MODBUS_TCP_PORT = 502;
+
+/** A GPIO line as technicians name it: `GPIO17`, `17` (both BCM), a line name, or `{chip, offset}`. */
+const lineInput = z.union([
+  z.strictObject({
+    /** Kernel name (`gpiochip0`) or label (`pinctrl-bcm2711`). */
+    chip: z.string().min(1),
+    offset: whole(0, 1023),
+  }),
+  whole(0, 1023),
+  text(/^\S{1,64}$/, 'a line name such as GPIO17, or {chip: gpiochip0, offset: 17}'),
+]);
+
+/** A line by chip and offset, or by its name (which includes `GPIO17`, the BCM number on a Raspberry Pi); hardware's LineReference. */
+export type GpioLineConfig = string | { readonly chip: string; readonly offset: number };
+
+export const gpioLine = () => lineInput.transform((line): GpioLineConfig => (typeof line === 'number' ? `GPIO${line}` : line));
+
+/** A line as people read it, and as it is compared: `gpiochip0:17`, `GPIO17`. */
+export function lineLabel(line: GpioLineConfig): string {
+  return typeof line === 'string' ? line : `${line.chip}:${line.offset}`;
+}
+
+/** Fields of a sensor that reads one GPIO line. */
+export const gpioInputFields = {
+  line: gpioLine(),
+  activeLow: z.boolean().default(false),
+  /** Sysfs cannot set it: there `as-is` is the only choice that works. */
+  bias: z.enum(['as-is', 'disabled', 'pull-up', 'pull-down']).default('as-is'),
+  /** A change shorter than this is contact bounce. */
+  debounce: duration({ max: '10s' }).prefault('0s'),
+};
+
+/** Addresses below 0x03 and above 0x77 are reserved (I2C specification UM10204, section 3.1.12). */
+const i2cAddress = (min = 0x03, max = 0x77) => whole(min, max).meta({ expected: `an address from ${hex(min)} to ${hex(max)}` });
+
+const hex = (address: number): string => `0x${address.toString(16).padStart(2, '0')}`;
+
+export const i2cFields = (addresses: { readonly default?: number; readonly min?: number; readonly max?: number }) => ({
+  /** N of /dev/i2c-N. */
+  bus: whole(0, 255).default(1),
+  address: i2cAddress(addresses.min, addresses.max).prefault(addresses.default ?? 0x03),
+});
+
+export const serialPortFields = {
+  /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order. */
+  port: filePath(),
+  baudRate: whole(50, 4_000_000).default(DEFAULT_BAUD_RATE),
+  dataBits: z.literal([5, 6, 7, 8]).default(8),
+  parity: z.enum(['none', 'even', 'odd']).default('none'),
+  stopBits: z.literal([1, 2]).default(1),
+};
+
+export const modbusConnection = () =>
+  z.discriminatedUnion('transport', [
+    section({
+      transport: z.literal('rtu'),
+      ...serialPortFields,
+      responseTimeout: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
+    }),
+    section({
+      transport: z.literal('tcp'),
+      host: z.string().min(1),
+      port: whole(1, 65_535).default(MODBUS_TCP_PORT),
+      responseTimeout: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
+    }),
+  ]);
+
+/** How a number lies in one or several 16-bit Modbus registers. */
+export const MODBUS_TYPES = ['bool', 'uint16', 'int16', 'uint32', 'int32', 'uint64', 'int64', 'float32', 'float64', 'string'] as const;
+
+export type ModbusConnectionConfig = z.infer<ReturnType<typeof modbusConnection>>;

@@ -1,0 +1,94 @@
+/** Registers of units and chips: what the number in one means, and what cannot be said of it. */
+import { z } from 'zod';
+import type { ConfigPath } from '../config-fault.ts';
+import type { Finding } from './findings.ts';
+import type { MODBUS_TYPES, ModbusConnectionConfig } from './lines-and-ports.ts';
+
+const ADDRESSES = 65_536;
+/** Registers are 16 bits wide (V1.1b3, section 4.3). */
+const WORDS: Readonly<Record<(typeof MODBUS_TYPES)[number], number>> = {
+  bool: 1,
+  uint16: 1,
+  int16: 1,
+  uint32: 2,
+  int32: 2,
+  uint64: 4,
+  int64: 4,
+  float32: 2,
+  float64: 4,
+  string: 1,
+};
+
+interface Converted {
+  readonly scale?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+interface Place {
+  readonly table: string;
+  readonly type: (typeof MODBUS_TYPES)[number];
+  readonly length?: number | undefined;
+}
+
+/** What the number in a register means, of a chip or over Modbus. */
+export const registerMeaning = {
+  scale: z.number().default(1),
+  offset: z.number().default(0),
+  unit: z.string().max(32).optional(),
+  /** The raw number that says that there is no value, such as 0x8000; -1 is a number of ones. It is left out alone. */
+  noValue: z
+    .number()
+    .multipleOf(1)
+    .min(-(2 ** 63))
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional(),
+  /** A value outside is reported as a fault, and left out alone. */
+  min: z.number().optional(),
+  max: z.number().optional(),
+};
+
+/** Addresses that a value takes, from its own on. */
+export function modbusWidth({ table, type, length }: Place): number {
+  if (table === 'coil' || table === 'discrete') return 1;
+  return type === 'string' ? (length ?? 1) : WORDS[type];
+}
+
+/** Unit 0 on a serial line is everyone, and nobody answers (Modbus over serial line V1.02, section 2.1). */
+export function unitFaults(
+  { unitId, connection }: { readonly unitId: number; readonly connection: ModbusConnectionConfig },
+  path: ConfigPath,
+): Finding[] {
+  if (unitId !== 0 || connection.transport !== 'rtu') return [];
+  return [{ path: [...path, 'unitId'], problem: 'every unit on the line, of which none answers:', expected: 'a unit from 1 to 247' }];
+}
+
+export function endFaults(register: Place & { readonly address: number }, path: ConfigPath): Finding[] {
+  const width = modbusWidth(register);
+  if (register.address + width <= ADDRESSES) return [];
+  return [{ path: [...path, 'address'], problem: `${width} registers reach past the last one:`, expected: `at most ${ADDRESSES - width}` }];
+}
+
+export function scaleFaults({ scale }: Converted, path: ConfigPath): Finding[] {
+  return scale === 0 ? [{ path: [...path, 'scale'], problem: 'makes every value the same:', expected: 'another number than 0' }] : [];
+}
+
+/** Limits that leave a register nothing to give. */
+export function limitFaults(
+  { min, max }: { readonly min?: number | undefined; readonly max?: number | undefined },
+  path: ConfigPath,
+): Finding[] {
+  return min !== undefined && max !== undefined && min > max
+    ? [{ path: [...path, 'min'], problem: 'above max:', expected: `at most ${max}` }]
+    : [];
+}
+
+export function noConversion({ scale = 1, offset = 0 }: Converted, path: ConfigPath, type: string): Finding[] {
+  const given = [...(scale === 1 || scale === 0 ? [] : ['scale']), ...(offset === 0 ? [] : ['offset'])];
+  return given.map((option) => ({
+    path: [...path, option],
+    atKey: true,
+    problem: `${option} has no effect`,
+    value: '',
+    expected: `a type of number instead of ${type}`,
+  }));
+}

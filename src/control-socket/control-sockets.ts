@@ -1,0 +1,53 @@
+/** The agent's two local sockets, with what its rooms answer on them. */
+import { hasCode, messageOf } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { Held } from '../host/state-lock.ts';
+import type { ControlCalls } from './control-connection.ts';
+import type { ControlServerDeps } from './control-server.ts';
+
+export interface ControlSocketsDeps {
+  readonly runFolder: string;
+  readonly machine: Pick<HostMachine, 'clock' | 'files'> & {
+    readonly listen: (deps: ControlServerDeps, signal: AbortSignal) => Promise<Held>;
+  };
+  readonly log: Log;
+  readonly alerts: Alerts;
+  readonly calls: readonly ControlCalls[];
+}
+
+const ALERT = 'control-socket';
+const LISTEN_AGAIN_MS = 30_000;
+
+/** A run folder that is full or cannot be written is no reason not to measure: the sockets come when it can. @throws AgentError (stop). */
+export async function openControlSockets(deps: ControlSocketsDeps, signal: AbortSignal): Promise<Held> {
+  const { runFolder, machine, log, alerts, calls } = deps;
+  const { clock, files } = machine;
+  const all = <Kind extends keyof ControlCalls>(kind: Kind): NonNullable<ControlCalls[Kind]> =>
+    Object.assign({}, ...calls.map((each) => each[kind]));
+  const answers = { methods: all('methods'), readMethods: all('readMethods'), readStreams: all('readStreams') };
+  let held: Held | undefined;
+  let cancelTry = (): void => {};
+  let isClosed = false;
+  const open = async (): Promise<void> => {
+    try {
+      const opened = await machine.listen({ folder: runFolder, clock, files, log, ...answers }, signal);
+      alerts.clear(ALERT);
+      held = opened;
+      if (isClosed) await opened.close();
+    } catch (error) {
+      if (!hasCode(error, 'control-socket/cannot-listen')) throw error;
+      alerts.raise(ALERT, `commands on this machine do not reach the agent: ${messageOf(error)}`);
+      if (!isClosed) cancelTry = clock.after(LISTEN_AGAIN_MS, () => void open().catch(() => {}));
+    }
+  };
+  await open();
+  return {
+    close: async () => {
+      isClosed = true;
+      cancelTry();
+      await held?.close();
+    },
+  };
+}

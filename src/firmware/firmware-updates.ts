@@ -1,0 +1,242 @@
+/**
+ * Updates of the agent itself, and of what is attached to it, joined to the rest: offers come from the shared attributes, reports go to the
+ * outbox, a trial is judged by the uploads of this process and by what the platform answers to a question of its own.
+ */
+import { basename, dirname, join } from 'node:path';
+import type { AgentConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
+import type { ControlCalls } from '../control-socket/control-connection.ts';
+import { AgentError, hasCode, messageOf } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import type { Clock } from '../host/clock.ts';
+import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { textIn } from '../host/request-params.ts';
+import type { RunProgram } from '../host/run-program.ts';
+import { runTogether } from '../host/run-together.ts';
+import { agentVersion } from '../host/version.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import type { FirmwareSummary } from '../status/agent-status.ts';
+import type { GetUrl } from './download-deps.ts';
+import { offerKeys, type PackageKind } from './firmware-offer.ts';
+import { FirmwareUpdater } from './firmware-updater.ts';
+import type { ReleasePaths } from './guard-state.ts';
+import { requestReboot } from './swap-request.ts';
+import { updateFiles } from './update-files.ts';
+import type { AttachedImage, Vitals } from './updater-deps.ts';
+import { lastFailure, type UpdaterStatus } from './updater-status.ts';
+
+export interface FirmwareUpdatesDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  readonly config: AgentConfig;
+  /** For what writes an image to an attached device. */
+  readonly runProgram: RunProgram;
+  /** Names an update, or a request to the root helper, like no other. */
+  readonly newId: () => string;
+  readonly log: Log;
+  readonly deviceApi: DeviceApi;
+  readonly getUrl: GetUrl;
+  /** Resolves when the entries are durable. */
+  readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
+  /** Whether an upload of this process was acknowledged. */
+  readonly uploaded: () => boolean;
+  /** What is wrong on this side of the network; undefined when all is well. */
+  readonly fault: () => string | undefined;
+  /** Stops the agent in good order; the service manager starts `current`. */
+  readonly restart: () => void;
+  /** Whether someone works on the machine. */
+  readonly locked: () => boolean;
+  readonly alerts: Alerts;
+}
+
+const PROBE_EVERY_MS = 60_000;
+/** Two probes may be lost on a bad line. */
+const CONTACT_COUNTS_MS = 3 * PROBE_EVERY_MS;
+const KINDS: readonly PackageKind[] = ['firmware', 'software'];
+
+export class FirmwareUpdates {
+  readonly #deps: FirmwareUpdatesDeps;
+  readonly #paths: ReleasePaths;
+  readonly #updaters: Readonly<Record<PackageKind, FirmwareUpdater>>;
+  #lastContactMs = Number.NEGATIVE_INFINITY;
+
+  private constructor(deps: FirmwareUpdatesDeps, paths: ReleasePaths, updaters: Record<PackageKind, FirmwareUpdater>) {
+    this.#deps = deps;
+    this.#paths = paths;
+    this.#updaters = updaters;
+  }
+
+  /** Reads where the last run left off; where that cannot be read the agent lives without updates until it can. */
+  static async open(deps: FirmwareUpdatesDeps): Promise<FirmwareUpdates> {
+    const { installFolder, guardFolder } = deps.config.firmware;
+    const paths = { home: installFolder, guard: guardFolder, firmware: join(deps.config.stateFolder, 'firmware') };
+    // The vitals that the updaters are given are this object's, which does not exist yet.
+    let side: FirmwareUpdates | undefined;
+    const open = (kind: PackageKind) => openUpdater(kind, deps, paths, () => side?.vitals() ?? { uploaded: false, reachable: false });
+    side = new FirmwareUpdates(deps, paths, { firmware: await open('firmware'), software: await open('software') });
+    return side;
+  }
+
+  /** The shared attributes that are to be asked for. */
+  get keys(): readonly string[] {
+    return this.#deps.config.firmware.enabled ? KINDS.flatMap(offerKeys) : [];
+  }
+
+  status(): UpdaterStatus {
+    return this.#updaters.firmware.status;
+  }
+
+  /** For the status page and `turnstone status`. */
+  summary(): FirmwareSummary {
+    const { reported, update, offered, receivedBytes, sizeBytes, fault, waits } = this.status();
+    const error = fault ?? waits ?? update?.reason;
+    const failed = KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
+    return {
+      title: this.#deps.config.firmware.title,
+      version: agentVersion(),
+      ...(reported === undefined ? {} : { state: reported }),
+      ...(offered === undefined || offered.settled ? {} : { offered: `${offered.title} ${offered.version}` }),
+      ...(receivedBytes === undefined || sizeBytes === undefined ? {} : { progressPercent: (100 * receivedBytes) / sizeBytes }),
+      ...(error === undefined ? {} : { error }),
+      ...(failed.length === 0 ? {} : { failed }),
+    };
+  }
+
+  /** Takes note of the shared attributes as they were read. */
+  consider(shared: JsonObject): void {
+    for (const kind of KINDS) this.#updaters[kind].considerOffer(shared);
+  }
+
+  /** Walks both kinds of update until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (!this.#deps.config.firmware.enabled) return this.#deps.clock.sleep(2 ** 31 - 1, signal);
+    const updaters = KINDS.map((kind) => (either: AbortSignal) => this.#updaters[kind].run(either));
+    await runTogether([(either) => this.#probe(either), ...updaters], signal);
+  }
+
+  /** Asks root for a reboot. */
+  reboot(): void {
+    const { files, newId, log } = this.#deps;
+    requestReboot({ files: updateFiles(files), paths: this.#paths, newId }).catch((error: unknown) =>
+      log.error({ error: messageOf(error) }, 'the reboot could not be asked for'),
+    );
+  }
+
+  vitals(): Vitals {
+    const fault = this.#deps.fault();
+    const uploaded = this.#deps.uploaded();
+    const reachable = this.#deps.clock.monotonicMs() - this.#lastContactMs < CONTACT_COUNTS_MS;
+    return { uploaded, reachable, ...(fault === undefined ? {} : { fault }) };
+  }
+
+  /** What the command line can ask of updates of the agent itself. */
+  calls(): ControlCalls {
+    const { firmware } = this.#updaters;
+    const status = (): JsonObject => jsonOf(this.status());
+    const expectEnabled = (): void => {
+      if (!this.#deps.config.firmware.enabled)
+        throw new AgentError('firmware/disabled', 'updates are switched off (firmware.enabled: false)', { recovery: 'drop' });
+    };
+    return {
+      readMethods: { firmwareStatus: status, firmwareInbox: () => ({ folder: this.#paths.firmware }) },
+      methods: {
+        firmwareCheck: async (_params, signal) => {
+          expectEnabled();
+          await firmware.check(signal);
+          return status();
+        },
+        firmwareInstall: async (params, signal) => {
+          expectEnabled();
+          await firmware.begin({ kind: 'file', path: textIn(params, 'path') }, signal);
+          return status();
+        },
+        firmwareRollback: async ({ version }, signal) => {
+          expectEnabled();
+          const to = typeof version === 'string' ? version : await this.#releaseBefore();
+          await firmware.begin({ kind: 'back', version: to }, signal);
+          return { version: to };
+        },
+      },
+    };
+  }
+
+  /** The release that ran before this one. @throws AgentError `firmware/no-release` (drop). */
+  async #releaseBefore(): Promise<string> {
+    const ran = (await updateFiles(this.#deps.files).read(join(this.#paths.guard, 'history')))?.toString('utf8').split('\n') ?? [];
+    const kept = await updateFiles(this.#deps.files).list(join(this.#paths.home, 'releases'));
+    const before = ran.find((version) => version !== runningRelease(this.#paths.home) && kept.includes(version));
+    if (before === undefined) throw new AgentError('firmware/no-release', 'no older release is kept here', { recovery: 'drop' });
+    return before;
+  }
+
+  /** Whether the platform answers is asked on its own account during a trial: a release whose uploader is broken must not hide behind it. */
+  async #probe(signal: AbortSignal): Promise<void> {
+    const { clock, deviceApi } = this.#deps;
+    while (!signal.aborted) {
+      if (this.#updaters.firmware.status.state === 'trial') {
+        try {
+          await deviceApi.getAttributes({ sharedKeys: ['fw_title'] }, signal);
+          this.#lastContactMs = clock.monotonicMs();
+        } catch (error) {
+          if (hasCode(error, 'platform/unauthorised') || hasCode(error, 'platform/refused')) this.#lastContactMs = clock.monotonicMs();
+        }
+      }
+      await clock.sleep(PROBE_EVERY_MS, signal);
+    }
+  }
+}
+
+/** The folder name of the release that this process was started from; a checkout has none. */
+function runningRelease(home: string): string {
+  const folder = import.meta.dirname;
+  return dirname(folder) === join(home, 'releases') ? basename(folder) : agentVersion();
+}
+
+function openUpdater(kind: PackageKind, deps: FirmwareUpdatesDeps, paths: ReleasePaths, vitals: () => Vitals): Promise<FirmwareUpdater> {
+  const { clock, log, deviceApi, getUrl, config } = deps;
+  return FirmwareUpdater.open({
+    kind,
+    config: config.firmware,
+    files: updateFiles(deps.files),
+    paths,
+    clock,
+    log,
+    arch: process.arch,
+    runningVersion: runningRelease(paths.home),
+    deviceApi,
+    getUrl,
+    report: (values) => deps.append(entriesOf(values, clock)),
+    vitals,
+    requestRestart: (reason) => {
+      log.info({ reason }, 'restarting');
+      deps.restart();
+    },
+    runHandler: (handler, image, signal) => runHandler(handler, image, deps, signal),
+    newId: deps.newId,
+    locked: deps.locked,
+    onWait: (why) => (why === undefined ? deps.alerts.clear(`${kind} update`) : deps.alerts.raise(`${kind} update`, why)),
+  });
+}
+
+/** As alarms: they are durable at once, where a regular entry waits for its block and every state of an update would wait with it. */
+function entriesOf(values: Readonly<Record<string, JsonValue>>, clock: Clock): TelemetryEntry[] {
+  const { bootId } = clock;
+  const monotonicMs = clock.monotonicMs();
+  return Object.entries(values).map(([key, value]) => ({ device: 'self', key, value, bootId, monotonicMs, class: 'alarm' }));
+}
+
+/** The fixed command of an attached device. @throws AgentError `firmware/handler-failed` (drop) with what it said last. */
+async function runHandler(
+  handler: FirmwareHandlerConfig,
+  image: AttachedImage,
+  { clock, runProgram }: Pick<FirmwareUpdatesDeps, 'clock' | 'runProgram'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const words: Readonly<Record<string, string>> = { '{file}': image.file, '{title}': image.title, '{version}': image.version };
+  const args = handler.arguments.map((argument) => argument.replace(/\{(file|title|version)\}/g, (word) => words[word] ?? word));
+  const outcome = await runProgram({ file: handler.program, args, deadlineMs: handler.timeoutMs }, clock, signal);
+  if (outcome.exitCode === 0) return;
+  const said = outcome.stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
+  const ended = outcome.exitCode === undefined ? `was ended by ${outcome.endedBySignal}` : `ended with ${outcome.exitCode}`;
+  throw new AgentError('firmware/handler-failed', `${basename(handler.program)} ${ended}: ${said}`, { recovery: 'drop' });
+}

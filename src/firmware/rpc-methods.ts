@@ -1,0 +1,15 @@
+/** What begins the process or the machine anew. Safe states move on the way down and up, so lockout holds these back too. */
+import { type MethodsOn, QUESTION } from '../rpc/rpc-method.ts';
+
+export interface Restarts {
+  /** Begins an orderly end of the process, which systemd starts again. */
+  readonly restart: () => void;
+  readonly reboot: () => void;
+}
+
+const END = { ...QUESTION, effect: 'move', moves: true, run: () => ({ accepted: true }) } as const;
+
+export const RESTART_METHODS: MethodsOn<Restarts> = {
+  restart: ({ restart }) => ({ ...END, description: 'Restarts the agent once the reply is sent.', afterReply: restart }),
+  reboot: ({ reboot }) => ({ ...END, description: 'Reboots the machine once the reply is sent.', afterReply: reboot }),
+};

@@ -1,0 +1,39 @@
+/** What a person must know of, by name, for the log, the status and `doctor`. Lives as long as the process; what still holds is raised again at the next start. */
+import type { Log } from './log.ts';
+
+/** For who raises them: each by name, standing until it is cleared. */
+export interface Alerts {
+  /** Raising again replaces the message. */
+  raise(name: string, message: string): void;
+  /** Does nothing when it is not raised. */
+  clear(name: string): void;
+}
+
+export class AlertList implements Alerts {
+  readonly #log: Log;
+  readonly #alerts = new Map<string, string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Raising the same message again says nothing new. */
+  raise(name: string, message: string): void {
+    if (this.#alerts.get(name) === message) return;
+    this.#alerts.set(name, message);
+    this.#log.error({ alert: name }, message);
+  }
+
+  /** Does nothing when it is not raised. */
+  clear(name: string): void {
+    if (this.#alerts.delete(name)) this.#log.info({ alert: name }, 'the alert is over');
+  }
+
+  isRaised(name: string): boolean {
+    return this.#alerts.has(name);
+  }
+
+  list(): readonly string[] {
+    return [...this.#alerts.values()];
+  }
+}

@@ -1,0 +1,47 @@
+/** What the operating system gives, each thing through one port, so that a world made for a test can be all of it. */
+import { boardModel, networkAddresses } from './board-model.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { type Files, systemFiles } from './files.ts';
+import { HostMetrics, type HostMetricsOptions, type HostMetricsSource } from './host-metrics.ts';
+import { type BoardIdentity, type IdentitySources, readIdentity } from './identity.ts';
+import type { LogSink } from './log.ts';
+import { type ProcessUsage, processUsage } from './process-usage.ts';
+import { type RandomBytes, systemRandomBytes } from './random.ts';
+import { type RunProgram, runProgram } from './run-program.ts';
+import { type Held, StateLock } from './state-lock.ts';
+import { askSystemTime } from './time-sync.ts';
+
+export interface HostMachine {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly randomBytes: RandomBytes;
+  readonly runProgram: RunProgram;
+  readonly readIdentity: (sources: IdentitySources) => Promise<BoardIdentity>;
+  readonly boardModel: typeof boardModel;
+  readonly networkAddresses: typeof networkAddresses;
+  /** What the operating system shows of the machine's load. */
+  readonly openHostMetrics: (options: HostMetricsOptions) => HostMetricsSource;
+  /** What this process takes of it. */
+  readonly usage: () => ProcessUsage;
+  /** Whether the operating system calls its clock synchronised. */
+  readonly askSystemTime: () => Promise<boolean>;
+  /** One agent at a time in a state folder. @throws AgentError (stop). */
+  readonly takeLock: (folder: string) => Promise<Held>;
+  /** Default stdout. */
+  readonly logSink?: LogSink;
+}
+
+/** The one that this process runs on. */
+export const thisHost: HostMachine = {
+  clock: systemClock,
+  files: systemFiles,
+  randomBytes: systemRandomBytes,
+  runProgram,
+  readIdentity,
+  boardModel,
+  networkAddresses,
+  openHostMetrics: (options) => new HostMetrics(options),
+  usage: processUsage,
+  askSystemTime,
+  takeLock: (folder) => StateLock.take(folder),
+};

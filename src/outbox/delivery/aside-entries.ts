@@ -1,0 +1,62 @@
+/**
+ * Entries that wait by themselves, out of the lanes' sight: those that the platform refuses while it takes others. This is kept in memory
+ * only. In their segments they are undelivered like any other, so that a restart puts them back into their lanes, and age and bound take them
+ * with the rest.
+ */
+
+import type { BatchReader } from './batch-reader.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
+import type { LaneReading } from './lane-reading.ts';
+import type { OutboxBatch } from './outbox-batch.ts';
+
+interface AsideDeps extends Pick<DeliveryParts, 'aside' | 'state'> {
+  readonly batches: BatchReader;
+  readonly reading: Pick<LaneReading, 'inTime'>;
+  /** Takes an entry for good, undelivered and counted. */
+  readonly drop: (sequence: number) => void;
+}
+
+export class AsideEntries {
+  readonly #deps: AsideDeps;
+  /** What was read last when nobody waited for it any more. */
+  #late: { readonly sequence: number; readonly batch: Awaited<ReturnType<BatchReader['only']>> } | undefined;
+
+  constructor(deps: AsideDeps) {
+    this.#deps = deps;
+  }
+
+  /** No lane gives this entry until it is put back. */
+  add(sequence: number): void {
+    this.#deps.aside.add(sequence, sequence);
+  }
+
+  /** What was not acknowledged meanwhile waits in its lane again. */
+  putBack(sequence: number): void {
+    this.#deps.aside.remove(sequence, sequence);
+  }
+
+  /**
+   * One entry to be sent by itself; undefined when it has been delivered, dropped or damaged. Else it is to be asked for again:
+   * `unreadable` while its segment is left alone after a fault, `not-now` when the disk does not answer in time, for this one or any other.
+   */
+  async peek(sequence: number): Promise<OutboxBatch | 'unreadable' | 'not-now' | undefined> {
+    const { batches, reading, state } = this.#deps;
+    const late = this.#late;
+    if (late?.sequence === sequence) {
+      this.#late = undefined;
+      return state.acknowledged.has(sequence) ? undefined : late.batch;
+    }
+    return reading.inTime(
+      () => batches.only(sequence),
+      (batch) => {
+        this.#late = { sequence, batch };
+      },
+    );
+  }
+
+  /** The entry goes undelivered, and is counted as dropped. */
+  giveUp(sequence: number): void {
+    if (this.#deps.state.acknowledged.has(sequence)) this.putBack(sequence);
+    else this.#deps.drop(sequence);
+  }
+}

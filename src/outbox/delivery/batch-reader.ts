@@ -1,0 +1,157 @@
+/** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
+import { hasCode } from '../../errors.ts';
+import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
+import { EntryColumns } from '../format/entry-columns.ts';
+import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
+import { canGiveOut, freezeEntries } from '../times/entry-resolver.ts';
+import { loseBlock } from './damage.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
+import type { Lanes } from './lanes.ts';
+import type { BatchLimits, Lane, OutboxBatch } from './outbox-batch.ts';
+import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
+
+/** Alarms do not wait longer for a disk that hangs. */
+const SAVE_WITHIN_MS = 2_000;
+
+interface BatchReaderDeps extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' | 'state' | 'aside' | 'boots' | 'order'> {
+  readonly lanes: Lanes;
+}
+
+interface Part {
+  readonly entries: EntryColumns;
+  readonly first: number;
+  readonly ranges: readonly SequenceRange[];
+}
+
+export class BatchReader {
+  readonly #deps: BatchReaderDeps;
+
+  constructor(deps: BatchReaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** The next batch of a lane; what turns out to be damaged is counted, what cannot be read is tried later, and both are passed over. */
+  async next(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    for (;;) {
+      try {
+        return await this.#next(lane, limits, beyond);
+      } catch (error) {
+        // The segment at fault is out of the lanes' sight now, so this ends.
+        if (!hasCode(error, 'outbox/unreadable')) throw error;
+      }
+    }
+  }
+
+  /** One entry with its mark, whether it stands aside or not; undefined when it was delivered, dropped or damaged. */
+  async only(sequence: number): Promise<OutboxBatch | 'unreadable' | undefined> {
+    const { shelf, state } = this.#deps;
+    const segment = shelf.segmentAtOrAfter(sequence);
+    if (segment === undefined || state.acknowledged.has(sequence)) return undefined;
+    if (!shelf.isReadable(segment)) return 'unreadable';
+    try {
+      return await this.#onlyOf(segment, sequence);
+    } catch (error) {
+      if (hasCode(error, 'outbox/unreadable')) return 'unreadable';
+      throw error;
+    }
+  }
+
+  async #onlyOf(segment: Segment, sequence: number): Promise<OutboxBatch | undefined> {
+    const { shelf, boots } = this.#deps;
+    const info = (await shelf.blocksOf(segment)).find(
+      ({ firstSequence, lastSequence }) => firstSequence <= sequence && sequence <= lastSequence,
+    );
+    if (info === undefined) return undefined;
+    const [columns] = await shelf.read([{ segment, info }]);
+    if (columns === undefined) return undefined;
+    const all = freezeEntries(boots, info, columns);
+    const entries = all.where((row) => all.sequences[row] === sequence);
+    await this.#keepTimes();
+    if (entries.length === 0) return undefined;
+    return { lane: info.alarm ? 'alarm' : 'backlog', entries, ranges: [[sequence, sequence]], bytes: entries.jsonBytes() };
+  }
+
+  /** The first of some blocks in memory that still waits, not for its time, and is not on its way: `beyond`. */
+  async unwritten(blocks: readonly FramedBlock[], beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    const { state, boots, aside } = this.#deps;
+    const onTheirWay = new SequenceRanges(beyond?.ranges ?? []);
+    for (const { bytes, info } of blocks) {
+      const { firstSequence, lastSequence } = info;
+      if (state.acknowledged.coversWith(aside, firstSequence, lastSequence) || !canGiveOut(boots, info)) continue;
+      if (onTheirWay.coversWith(aside, firstSequence, lastSequence)) continue;
+      const all = freezeEntries(boots, info, unpackBlock(bytes, 0, info));
+      const isWaiting = (sequence: number): boolean => !state.acknowledged.has(sequence) && !aside.has(sequence);
+      const entries = all.where((row) => isWaiting(all.sequences[row] as number));
+      if (entries.length === 0) continue;
+      await this.#keepTimes();
+      return { lane: 'alarm', entries, ranges: aside.without([[firstSequence, lastSequence]]), bytes: entries.jsonBytes() };
+    }
+    return undefined;
+  }
+
+  async #next(lane: Lane, limits: BatchLimits, beyond: OutboxBatch | undefined): Promise<OutboxBatch | undefined> {
+    for (;;) {
+      const placed = await this.#deps.lanes.select(lane, limits.maxEntries, beyond?.ranges);
+      if (placed.length === 0) return undefined;
+      // By bytes, too, what the lane would give first stays.
+      const newestFirst = lane !== 'alarm' && this.#deps.order === 'newest-first';
+      const { parts, bytes } = await this.#read(placed, limits.maxBytes, newestFirst);
+      await this.#keepTimes();
+      if (parts.length === 0) continue;
+      parts.sort((a, b) => a.first - b.first);
+      return {
+        lane,
+        entries: EntryColumns.joined(parts.map(({ entries }) => entries)),
+        ranges: parts.flatMap(({ ranges }) => ranges),
+        bytes,
+      };
+    }
+  }
+
+  async #read(placed: readonly PlacedBlock[], maxBytes: number, newestFirst: boolean): Promise<{ parts: Part[]; bytes: number }> {
+    const { shelf, state, boots, aside } = this.#deps;
+    const { acknowledged } = state;
+    const read = await shelf.read(placed);
+    const parts: Part[] = [];
+    let bytes = 0;
+    for (let step = 0; step < placed.length; step += 1) {
+      const at = newestFirst ? placed.length - 1 - step : step;
+      const block = placed[at] as PlacedBlock;
+      const { firstSequence, lastSequence } = block.info;
+      const columns = read[at];
+      if (columns === undefined) {
+        loseBlock(state, block.info);
+        continue;
+      }
+      const all = freezeEntries(boots, block.info, columns);
+      const isPartial = acknowledged.touches(firstSequence, lastSequence) || aside.touches(firstSequence, lastSequence);
+      const whole: SequenceRange = [firstSequence, lastSequence];
+      const isWaiting = (sequence: number): boolean => !acknowledged.has(sequence) && !aside.has(sequence);
+      const entries = isPartial ? all.where((row) => isWaiting(all.sequences[row] as number)) : all;
+      if (entries.length === 0) {
+        // Nothing waits but what stands aside; the gaps alone would make it look as if something did, again and again.
+        state.settleGaps(aside.without([whole]));
+        continue;
+      }
+      const size = entries.jsonBytes();
+      if (parts.length > 0 && bytes + size > maxBytes) break;
+      bytes += size;
+      // An acknowledgement must not reach what stands aside.
+      parts.push({ entries, first: firstSequence, ranges: isPartial ? aside.without([whole]) : [whole] });
+    }
+    return { parts, bytes };
+  }
+
+  /**
+   * Offsets that this batch froze must survive a power cut, or a retry would carry other times. On a disk that takes nothing, or hangs,
+   * delivery still goes on.
+   */
+  async #keepTimes(): Promise<void> {
+    const { boots, clock, log } = this.#deps;
+    if (!boots.dirty) return;
+    const saved = boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
+    const waiting = new AbortController();
+    await Promise.race([saved, clock.sleep(SAVE_WITHIN_MS, waiting.signal)]);
+    waiting.abort();
+  }
+}

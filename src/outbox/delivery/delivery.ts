@@ -1,0 +1,173 @@
+/**
+ * All that one platform device has of its own: which ranges it has received, the lanes over what it has not, the ledger, what it
+ * refused, what waits aside, and its share of the disk. The segments and the times of boots are shared and handed in. Nothing is kept
+ * outside of the object, so there can be several of them, each with a folder for its small files.
+ */
+import type { FramedBlock } from '../format/block-frame.ts';
+import type { ResolvedEntry } from '../format/entry-columns.ts';
+import { AsideEntries } from './aside-entries.ts';
+import { BatchReader } from './batch-reader.ts';
+import type { LedgerCell } from './delivery-ledger.ts';
+import type { DeliveryParts, SharedParts } from './delivery-parts.ts';
+import type { DeliveryState } from './delivery-state.ts';
+import { LaneReading, type LaneReadingDeps } from './lane-reading.ts';
+import { Lanes } from './lanes.ts';
+import { LedgerFile, type LedgerQuery } from './ledger-file.ts';
+import type { OutboxBatch } from './outbox-batch.ts';
+import { type EntryQuery, readEntries } from './outbox-reading.ts';
+import { RejectedFile } from './rejected-file.ts';
+import { type ResendQuery, resendDelivered } from './resend.ts';
+import { Retention } from './retention.ts';
+import { SequenceRanges } from './sequence-ranges.ts';
+
+export interface DeliveryDeps
+  extends SharedParts,
+    Pick<DeliveryParts, 'state' | 'settings'>,
+    Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
+  readonly ledger: LedgerFile;
+  /** Told that the delivery state changed, by so many entries. */
+  readonly onChanged: (entries: number) => void;
+}
+
+/** Shares of `maxBytes`; with what is set aside they are less than the sixteenth that retention leaves. */
+const LEDGER_FILE_SHARE = 1 / 512;
+const REJECTED_FILE_SHARE = 1 / 256;
+const MAX_SMALL_FILE_BYTES = 1_000_000;
+/** The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them. */
+const FLUSH_AFTER_MS = 3_600_000;
+const MAX_CELLS = 256;
+/** When the disk takes the delivery state but not the ledger, all of these are written again each time: some 100 bytes a cell. */
+const MAX_UNFLUSHED_CELLS = 1_024;
+
+export class Delivery {
+  readonly state: DeliveryState;
+  readonly aside: AsideEntries;
+  readonly lanes: Lanes;
+  readonly reading: LaneReading;
+  readonly retention: Retention;
+  readonly #deps: DeliveryDeps;
+  readonly #rejected: RejectedFile;
+  /** Entries that wait aside; in memory only. */
+  readonly #aside = new SequenceRanges();
+  #flushedMs: number;
+
+  constructor(deps: DeliveryDeps) {
+    const { state, settings, clock } = deps;
+    this.#deps = deps;
+    this.state = state;
+    this.#flushedMs = clock.monotonicMs();
+    const { order, commitAgeMs } = settings;
+    const parts: DeliveryParts = { ...deps, aside: this.#aside, acknowledged: state.acknowledged, order, commitAgeMs };
+    this.lanes = new Lanes(parts);
+    const batches = new BatchReader({ ...parts, lanes: this.lanes });
+    this.reading = new LaneReading({ ...deps, batches, lanes: this.lanes });
+    this.aside = new AsideEntries({ ...parts, batches, reading: this.reading, drop: (sequence) => this.#settle(sequence, 'dropped') });
+    this.retention = new Retention(parts);
+    this.#rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
+  }
+
+  /** The ledger's files, without what the delivery state does not know of; one that cannot be opened is used as it is. */
+  static async openLedger(
+    { files, folder, log }: Pick<DeliveryDeps, 'files' | 'folder' | 'log'>,
+    maxBytes: number,
+    flush: number,
+  ): Promise<LedgerFile> {
+    const ledger = new LedgerFile({ files, folder, maxBytes: smallFileBytes(maxBytes, LEDGER_FILE_SHARE) });
+    await ledger.open(flush).catch((error: unknown) => log.warn({ err: error }, 'outbox ledger cannot be opened'));
+    return ledger;
+  }
+
+  /** Blocks became durable. */
+  committed(blocks: readonly FramedBlock[]): void {
+    this.lanes.committed(blocks.map(({ info }) => info));
+    this.reading.committed(blocks);
+  }
+
+  /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
+  acknowledge({ entries, ranges }: OutboxBatch): void {
+    const { acknowledged, cells } = this.state;
+    for (let row = 0; row < entries.length; row += 1)
+      if (!entries.isMark(row) && !acknowledged.has(entries.sequences[row] as number)) cells.add(entries, row);
+    for (const [first, last] of ranges) {
+      acknowledged.add(first, last);
+      this.#aside.remove(first, last);
+    }
+  }
+
+  /** As `Outbox.reject`. */
+  async reject(entry: ResolvedEntry, answer: string): Promise<void> {
+    const { acknowledged } = this.state;
+    if (acknowledged.has(entry.sequence)) return;
+    await this.#rejected.add(entry, answer, this.#deps.clock.wallMs());
+    // The entry may have been sent again while the disk hung.
+    if (acknowledged.has(entry.sequence)) await this.#rejected.forget([entry]);
+    else this.#settle(entry.sequence, 'rejected');
+  }
+
+  /** What the platform refused. */
+  get rejected(): Pick<RejectedFile, 'list' | 'forget'> {
+    return this.#rejected;
+  }
+
+  count(counter: 'dropped' | 'rejected', count: number): void {
+    this.state.count(counter, count);
+    this.#deps.onChanged(count);
+  }
+
+  /** As `Outbox.read`. */
+  read(query: EntryQuery, signal: AbortSignal): AsyncIterable<ResolvedEntry> {
+    return readEntries(this.#deps, query, signal);
+  }
+
+  /** As `Outbox.resend`. */
+  async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
+    const count = await resendDelivered({ ...this.#deps, rejected: this.#rejected }, query, signal);
+    this.#deps.onChanged(count);
+    return count;
+  }
+
+  /** What was delivered, per key and hour. */
+  async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
+    return (await this.#deps.ledger.read(query, this.state.cells)).list();
+  }
+
+  /** Writes the delivery state, and first the ledger's cells when they are due. Never rejects. */
+  async save(): Promise<void> {
+    await this.#flushLedger();
+    await this.state.save().catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, 'delivery state cannot be written; some entries may be sent again after a crash');
+    });
+  }
+
+  /** What the ledger does not take stays in the delivery state, as far as that can carry it. */
+  async #flushLedger(): Promise<void> {
+    const { state } = this;
+    const { ledger, clock, log } = this.#deps;
+    const isDue = state.cells.size > MAX_CELLS || (state.cells.size > 0 && clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
+    if (!isDue) return;
+    try {
+      // The lines first: a state that knows of a flush must find its lines.
+      await ledger.add(state.flush + 1, state.cells.list());
+    } catch (error) {
+      const forgotten = state.cells.forgetOldest(MAX_UNFLUSHED_CELLS);
+      log.warn({ err: error, forgotten }, 'ledger of what was delivered cannot be written');
+      return;
+    }
+    state.flush += 1;
+    state.cells.clear();
+    state.touch();
+    this.#flushedMs = clock.monotonicMs();
+  }
+
+  /** An entry that will not be delivered. */
+  #settle(sequence: number, counter: 'dropped' | 'rejected'): void {
+    this.state.acknowledged.add(sequence, sequence);
+    this.state.noteUndelivered(sequence);
+    this.#aside.remove(sequence, sequence);
+    this.count(counter, 1);
+  }
+}
+
+function smallFileBytes(maxBytes: number, share: number): number {
+  return Math.min(MAX_SMALL_FILE_BYTES, maxBytes * share);
+}

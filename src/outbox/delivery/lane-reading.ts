@@ -1,0 +1,102 @@
+/**
+ * Reads the next batch of a lane, and waits for the disk only for a limited time. A read that hangs holds up every other read: the caller then gets
+ * nothing, and the batch when it asks again. Meanwhile alarms come from memory: those that the disk has not taken, and the newest that it has.
+ */
+import { endedWithin } from '../../host/within-ms.ts';
+import type { FramedBlock } from '../format/block-frame.ts';
+import type { BatchReader } from './batch-reader.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
+import type { Lanes } from './lanes.ts';
+import type { BatchLimits, Lane, OutboxBatch } from './outbox-batch.ts';
+
+export interface LaneReadingDeps extends Pick<DeliveryParts, 'clock' | 'reading' | 'state'> {
+  readonly lanes: Lanes;
+  readonly batches: BatchReader;
+  /** Blocks of alarms that a disk which is stuck, or fails, does not take. */
+  readonly stuckAlarms: () => readonly FramedBlock[];
+  /** Told when a read that nobody waited for any more has ended. */
+  readonly onLate: () => void;
+}
+
+/** Longer than what a read may itself wait for a disk that does not write. */
+const READ_WITHIN_MS = 3_000;
+/** Alarms that the disk took are kept in memory, too, until they arrived: the newest, up to so many blocks and bytes. */
+const MAX_BLOCKS = 64;
+const MAX_BYTES = 256 * 1024;
+
+export class LaneReading {
+  readonly #deps: LaneReadingDeps;
+  #hanging = 0;
+  /** By lane, what was read too late; undefined: nothing was found. Kept for each lane, so that a slow one does not hold up the others again. */
+  readonly #late = new Map<Lane, OutboxBatch | undefined>();
+  #alarms: readonly FramedBlock[] = [];
+
+  constructor(deps: LaneReadingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Blocks became durable. */
+  committed(blocks: readonly FramedBlock[]): void {
+    const { acknowledged } = this.#deps.state;
+    const alarms = [...this.#alarms, ...blocks].filter(
+      ({ info }) => info.alarm && !acknowledged.covers(info.firstSequence, info.lastSequence),
+    );
+    // That nothing was there says nothing of what has come.
+    if (blocks.some(({ info }) => info.alarm) && this.#late.get('alarm') === undefined) this.#late.delete('alarm');
+    let bytes = 0;
+    const newest = alarms.toReversed().findIndex((block, at) => {
+      bytes += block.bytes.length;
+      return at >= MAX_BLOCKS || bytes > MAX_BYTES;
+    });
+    this.#alarms = newest === -1 ? alarms : alarms.slice(alarms.length - newest);
+  }
+
+  /** Whether a look takes longer than anybody waited for. */
+  get isStillLooking(): boolean {
+    return this.#hanging > 0;
+  }
+
+  /** As `Outbox.peek`; undefined, too, while the disk does not answer. */
+  async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    const { batches, lanes, stuckAlarms } = this.#deps;
+    const stuck = lane === 'alarm' ? await batches.unwritten(stuckAlarms(), beyond) : undefined;
+    if (stuck !== undefined || !lanes.mayHold(lane)) return stuck;
+    const late = this.#late.get(lane);
+    const wasLate = this.#late.delete(lane);
+    if (wasLate && (late === undefined || this.#isWaiting(late))) return late;
+    const found = await this.inTime(
+      () => batches.next(lane, limits, beyond),
+      (late) => this.#late.set(lane, late),
+    );
+    const batch = found === 'not-now' ? undefined : found;
+    return batch === undefined && lane === 'alarm' && this.#hanging > 0 ? batches.unwritten(this.#alarms, beyond) : batch;
+  }
+
+  /** The outcome of a read in its turn, or that it takes too long. `whenLate` gets what nobody waited for, undefined for a fault. */
+  async inTime<T>(read: () => Promise<T | undefined>, whenLate: (found: T | undefined) => void): Promise<T | 'not-now' | undefined> {
+    // It would only stand behind the one that hangs.
+    if (this.#hanging > 0) return 'not-now';
+    const { clock, reading, onLate } = this.#deps;
+    let isOver = false;
+    let isLate = false;
+    const work = reading.run(read);
+    // A fault that comes late is met again.
+    const end = (found?: T): void => {
+      isOver = true;
+      if (!isLate) return;
+      this.#hanging -= 1;
+      whenLate(found);
+      onLate();
+    };
+    work.then(end, () => end());
+    await endedWithin(clock, READ_WITHIN_MS, work);
+    if (isOver) return work;
+    isLate = true;
+    this.#hanging += 1;
+    return 'not-now';
+  }
+
+  #isWaiting({ ranges }: OutboxBatch): boolean {
+    return ranges.some(([first, last]) => !this.#deps.state.acknowledged.covers(first, last));
+  }
+}

@@ -1,0 +1,116 @@
+/** The ledger on disk: lines of flushed cells, in files that are begun anew at a bound; the oldest go. */
+
+import { readWhole } from '../../host/durable-file.ts';
+import { type LineFileDeps, SMALL_FILE, writeLines } from '../segments/small-file.ts';
+import { type LedgerCell, LedgerCells, ledgerLines, parseLedgerLine } from './delivery-ledger.ts';
+
+const NAME = /^ledger-(\d{10})\.jsonl$/;
+const HEADER = `${JSON.stringify({ format: 'turnstone-outbox-ledger', version: 1 })}\n`;
+const KEPT_FILES = 8;
+
+export interface LedgerQuery {
+  readonly key?: string;
+  /** UTC epoch ms: hours that end after `fromMs` and begin before `toMs`. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+export class LedgerFile {
+  readonly #deps: LineFileDeps;
+  /** What a flush that failed may have left behind the lines that count; nobody reads it, and the next one begins there. */
+  #failed: { readonly name: string; readonly size: number } | undefined;
+  /** Counts the begins and ends of flushes. */
+  #changes = 0;
+
+  constructor(deps: LineFileDeps) {
+    this.#deps = deps;
+  }
+
+  /** Cuts off lines of flushes that the delivery state does not know: what they counted will be delivered, and counted, again. */
+  async open(lastFlush: number): Promise<void> {
+    const names = await this.#names();
+    const newest = names.at(-1);
+    if (newest === undefined) return;
+    const path = `${this.#deps.folder}/${newest}`;
+    const text = (await readWhole(this.#deps.files, path, SMALL_FILE))?.toString('latin1') ?? '';
+    let keep = 0;
+    for (const line of text.split('\n')) {
+      const parsed = parseLedgerLine(line);
+      if (parsed !== undefined && parsed.flush > lastFlush) break;
+      keep += line.length + 1;
+    }
+    if (keep >= text.length) return;
+    const file = await this.#deps.files.open(path, 'update');
+    await file.truncate(keep).finally(() => file.close());
+  }
+
+  /** Adds one flush; durable when it resolves. */
+  async add(flush: number, cells: readonly LedgerCell[]): Promise<void> {
+    const names = await this.#names();
+    const failed = this.#failed;
+    const { name, size } = failed ?? (await this.#end(names, flush));
+    const isNew = size === 0;
+    this.#failed = { name, size };
+    this.#changes += 1;
+    await writeLines(this.#deps, { name, header: HEADER, lines: ledgerLines(flush, cells), at: size, cut: failed !== undefined });
+    this.#failed = undefined;
+    this.#changes += 1;
+    if (!isNew) return;
+    for (const old of names.slice(0, Math.max(0, names.length + 1 - KEPT_FILES)))
+      await this.#deps.files.unlink(`${this.#deps.folder}/${old}`);
+  }
+
+  /**
+   * All cells that match, with those that no flush has taken yet. Nothing is kept from being written meanwhile: what is read in the middle of a
+   * flush is read again.
+   */
+  async read(query: LedgerQuery, unflushed: LedgerCells): Promise<LedgerCells> {
+    for (;;) {
+      const changes = this.#changes;
+      const cells = await this.#readOnce(query);
+      if (changes !== this.#changes) continue;
+      for (const cell of unflushed.list()) if (matches(cell, query)) cells.merge(cell);
+      return cells;
+    }
+  }
+
+  async #readOnce(query: LedgerQuery): Promise<LedgerCells> {
+    const cells = new LedgerCells();
+    for (const name of await this.#names()) {
+      const bytes = await readWhole(this.#deps.files, `${this.#deps.folder}/${name}`, SMALL_FILE);
+      const whole = this.#failed?.name === name ? bytes?.subarray(0, this.#failed.size) : bytes;
+      let ofFlush = new Map<string, LedgerCell>();
+      let last: number | undefined;
+      for (const line of (whole?.toString() ?? '').split('\n')) {
+        const { flush, cell } = parseLedgerLine(line) ?? {};
+        if (cell === undefined || !matches(cell, query)) continue;
+        if (flush !== last) {
+          for (const one of ofFlush.values()) cells.merge(one);
+          ofFlush = new Map();
+          last = flush;
+        }
+        // A flush names a cell once; earlier releases wrote it again behind a try that had failed.
+        ofFlush.set(`${cell.hourMs}\0${cell.device}\0${cell.key}`, cell);
+      }
+      for (const one of ofFlush.values()) cells.merge(one);
+    }
+    return cells;
+  }
+
+  /** Where the next flush goes. */
+  async #end(names: readonly string[], flush: number): Promise<{ readonly name: string; readonly size: number }> {
+    const another = `ledger-${String(flush).padStart(10, '0')}.jsonl`;
+    const name = names.at(-1) ?? another;
+    const size = (await this.#deps.files.facts(`${this.#deps.folder}/${name}`))?.bytes ?? 0;
+    return size > this.#deps.maxBytes ? { name: another, size: 0 } : { name, size };
+  }
+
+  async #names(): Promise<string[]> {
+    return (await this.#deps.files.list(this.#deps.folder)).filter((name) => NAME.test(name)).sort();
+  }
+}
+
+function matches(cell: LedgerCell, { key, fromMs, toMs }: LedgerQuery): boolean {
+  if (key !== undefined && cell.key !== key) return false;
+  return cell.hourMs + 3_600_000 > (fromMs ?? Number.NEGATIVE_INFINITY) && cell.hourMs < (toMs ?? Number.POSITIVE_INFINITY);
+}

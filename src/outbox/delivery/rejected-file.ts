@@ -1,0 +1,105 @@
+/** Entries that the platform refuses one by one, with its answer, for a person to see and to send again. JSON lines, two files in turns. */
+import type { Clock } from '../../host/clock.ts';
+import { GROUP_MODE, readWhole, writeDurably } from '../../host/durable-file.ts';
+import { undefinedWhenMissing } from '../../host/files.ts';
+import { isJsonObject, OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
+import type { ResolvedEntry } from '../format/entry-columns.ts';
+import type { TelemetryEntry } from '../format/telemetry-entry.ts';
+import { SerialQueue } from '../segments/serial-queue.ts';
+import { type LineFileDeps, SMALL_FILE, writeLines } from '../segments/small-file.ts';
+
+export interface RejectedEntry extends ResolvedEntry {
+  /** What the platform said, cut to a sane length. */
+  readonly answer: string;
+  /** UTC epoch ms of the refusal, by the clock as it was. */
+  readonly atMs: number;
+}
+
+const NAME = 'rejected.jsonl';
+const OLD_NAME = 'rejected.old.jsonl';
+const HEADER = `${JSON.stringify({ format: 'turnstone-outbox-rejected', version: 1 })}\n`;
+const MAX_ANSWER_LENGTH = 500;
+
+export class RejectedFile {
+  readonly #deps: LineFileDeps;
+  /** Changes of the two; commits do not wait for them. */
+  readonly #changes = new SerialQueue();
+
+  constructor(deps: LineFileDeps) {
+    this.#deps = deps;
+  }
+
+  /** Durable when it resolves. */
+  add(entry: ResolvedEntry, answer: string, atMs: number): Promise<void> {
+    return this.#changes.run(() => this.#add(entry, answer, atMs));
+  }
+
+  /** All that are kept, oldest first; torn lines are left out, and one that was added again after a fault is there once. */
+  async list(): Promise<RejectedEntry[]> {
+    const entries = new Map<string, RejectedEntry>();
+    for (const name of [OLD_NAME, NAME]) {
+      const bytes = await readWhole(this.#deps.files, `${this.#deps.folder}/${name}`, SMALL_FILE);
+      for (const line of bytes === undefined ? [] : bytes.toString().split('\n')) {
+        const entry = parseRejected(line);
+        if (entry !== undefined) entries.set(`${entry.sequence} ${entry.ts}`, entry);
+      }
+    }
+    return [...entries.values()];
+  }
+
+  /** Keeps all but these. */
+  forget(sent: readonly ResolvedEntry[]): Promise<void> {
+    return this.#changes.run(() => this.#forget(sent));
+  }
+
+  async #add(entry: ResolvedEntry, answer: string, atMs: number): Promise<void> {
+    const line = `${stringifyJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;
+    const path = `${this.#deps.folder}/${NAME}`;
+    let size = await this.#size(path);
+    if (size + line.length > this.#deps.maxBytes && size > 0) {
+      await this.#deps.files.rename(path, `${this.#deps.folder}/${OLD_NAME}`);
+      size = 0;
+    }
+    await writeLines(this.#deps, { name: NAME, header: HEADER, lines: line, at: size, cut: false });
+  }
+
+  async #forget(sent: readonly ResolvedEntry[]): Promise<void> {
+    const sequences = new Set(sent.map(({ sequence }) => sequence));
+    const kept = (await this.list()).filter(({ sequence }) => !sequences.has(sequence));
+    const lines = kept.map((entry) => `${stringifyJson(entry)}\n`);
+    await writeDurably(this.#deps.files, `${this.#deps.folder}/${NAME}`, HEADER + lines.join(''), { mode: GROUP_MODE });
+    await this.#deps.files.unlink(`${this.#deps.folder}/${OLD_NAME}`).catch(undefinedWhenMissing);
+  }
+
+  async #size(path: string): Promise<number> {
+    return (await this.#deps.files.facts(path))?.bytes ?? 0;
+  }
+}
+
+/** Rejected entries to be appended again, with the times they had. */
+export function asAppended(entries: readonly RejectedEntry[], clock: Clock): TelemetryEntry[] {
+  const taken = { bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
+  return entries.map(({ device, key, value, ts, class: own }) => ({
+    device,
+    key,
+    value,
+    ...taken,
+    takenAtMs: ts,
+    isAgain: true,
+    class: own,
+  }));
+}
+
+function parseRejected(line: string): RejectedEntry | undefined {
+  try {
+    const entry = parseJson(line, OWN_JSON);
+    return isRejected(entry) ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By what a line of anything else does not have. */
+function isRejected(entry: unknown): entry is RejectedEntry {
+  return isJsonObject(entry) && typeof entry.key === 'string' && typeof entry.sequence === 'number';
+}

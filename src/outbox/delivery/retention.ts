@@ -1,0 +1,233 @@
+/**
+ * What stays and what gives way. Delivered segments stay for a while; entries past their age go. When there is no room for the next commit,
+ * delivered segments go first, then the oldest are thinned, then dropped. Every entry that goes undelivered is counted.
+ *
+ * It survives a disk that does not come back from a read: no commit waits for it, and segments then go without being read. It survives a disk
+ * that others fill, which cannot be mended from here: while it is short of space the outbox stays as large as it was when that began. What is new
+ * takes the place of the oldest, byte for byte, and what others write costs no entry of ours.
+ */
+import { isOpenEnded } from '../format/segment-file.ts';
+import { FreeSpace } from '../segments/free-space.ts';
+import type { Segment } from '../segments/segment-shelf.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
+import { contentOf, heldIn } from './segment-count.ts';
+import { type ThinningDeps, thinSegment } from './thinning.ts';
+
+type RetentionDeps = Pick<DeliveryParts, 'clock' | 'log' | 'boots' | 'settings' | 'setAside' | keyof ThinningDeps>;
+
+/** `refusable`: the room is for new entries that can be refused instead. `unread`: nothing may be read to make it. */
+type GivingWay = Record<'refusable' | 'unread', boolean>;
+
+/** A sixteenth is left for the ledger, the rejected, what is set aside and the small files. */
+const SEGMENTS_SHARE = 15 / 16;
+/** With `drop-newest` the remaining sixteenth is for alarms; when they fill it, too, the oldest entries give way to them. */
+const REGULAR_SHARE = 15 / 16;
+/** After so many halvings one sample in 32 is left; thinner than that is noise. */
+const MAX_THINNINGS = 5;
+/** So many are tried, because one that cannot be read must not make others be dropped that can be thinned. */
+const TRIED_AT_ONCE = 3;
+/** What thinning must save to be worth another rewrite. */
+const WORTHWHILE_SAVING = 0.1;
+
+export class Retention {
+  readonly #deps: RetentionDeps;
+  readonly #free: FreeSpace;
+  /** While space is short: what the segments took when that began. */
+  #ceilingBytes: number | undefined;
+  /** What the segments took after the oldest gave way to alarms. Regular entries do not grow beyond it until something is delivered. */
+  #leftBytes = Number.POSITIVE_INFINITY;
+  /** The segment whose thinner copy is being written; on a slow disk that takes long. */
+  #rewriting: Segment | undefined;
+  /** Why the disk refused the last commit: it is full, or the quota of this user is. */
+  #refusedBy: 'ENOSPC' | 'EDQUOT' | undefined;
+
+  constructor(deps: RetentionDeps) {
+    this.#deps = deps;
+    this.#free = new FreeSpace(deps);
+  }
+
+  /** What the disk had left when last asked. */
+  get freeBytes(): number {
+    return this.#free.bytes;
+  }
+
+  /** What the segments may take for what is regular. */
+  get budgetBytes(): number {
+    const { maxBytes, whenFull } = this.#deps.settings;
+    return Math.floor(maxBytes * SEGMENTS_SHARE * (whenFull === 'drop-newest' ? REGULAR_SHARE : 1));
+  }
+
+  /** By how much the disk has less free space than it is to have; 0 when all is well. */
+  get missingBytes(): number {
+    return Math.max(0, this.#deps.settings.minFreeBytes - this.freeBytes);
+  }
+
+  /** Removes delivered segments that were kept for long enough, and all that is too old. One that cannot be unlinked does not keep the others. */
+  async expire(): Promise<void> {
+    const { settings } = this.#deps;
+    const delivered = this.#delivered();
+    let retained = delivered.reduce((sum, segment) => sum + segment.bytes, 0);
+    for (const segment of delivered) {
+      const tooMuch = retained > settings.retainBytes;
+      if (!tooMuch && !this.#isOlder(segment, settings.retainForMs)) continue;
+      retained -= segment.bytes;
+      await this.#remove(segment);
+    }
+    for (const segment of this.#sealed())
+      if (this.#isOlder(segment, settings.maxAgeMs)) await this.#drop(segment, { reason: 'age', unread: false });
+  }
+
+  /**
+   * Makes room for a commit that lets the files grow by so much; false when it is the newest that must give way, which no alarm does.
+   * Nobody reads segments that go, unless a read hangs.
+   */
+  async makeRoom(growth: number, { alarms }: { readonly alarms: boolean }): Promise<boolean> {
+    await this.#free.refresh();
+    const { shelf, settings, reading } = this.#deps;
+    const isFull = this.#refusedBy === 'EDQUOT' || (this.#refusedBy === 'ENOSPC' && this.freeBytes < growth);
+    if (this.missingBytes === 0 && !isFull) this.#ceilingBytes = undefined;
+    else this.#ceilingBytes ??= shelf.bytes;
+    if (this.missingBytes > 0) await reading.soon(() => this.#giveBack());
+    const refusable = settings.whenFull === 'drop-newest' && !alarms;
+    // Space that was taken for alarms is not for others.
+    if ((growth === 0 && !refusable) || shelf.bytes + growth <= this.#maxBytes(refusable)) return true;
+    const hasRoom = await reading.soon((late) => this.#makeRoom(growth, { refusable, unread: false }, late));
+    return hasRoom === 'late' ? this.#makeRoom(growth, { refusable, unread: true }) : hasRoom;
+  }
+
+  /** The disk took no more: lets go of all that was delivered, and, while that does not help, of what the next commit needs. */
+  async onRefused(code: 'ENOSPC' | 'EDQUOT'): Promise<void> {
+    this.#refusedBy = code;
+    this.#free.forget();
+    await this.#deps.reading.soon(async () => {
+      for (const segment of this.#delivered()) await this.#letGo(segment);
+    });
+  }
+
+  /** The disk took a commit. */
+  onTaken(): void {
+    this.#refusedBy = undefined;
+  }
+
+  /** What the segments may take now. */
+  #maxBytes(refusable: boolean): number {
+    const most = refusable ? Math.min(this.budgetBytes, this.#leftBytes) : this.#deps.settings.maxBytes * SEGMENTS_SHARE;
+    return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Delivered segments are a convenience: they go as far as others lack their space. */
+  async #giveBack(): Promise<void> {
+    let missing = this.missingBytes;
+    for (const segment of this.#delivered()) {
+      if (missing <= 0) break;
+      const { bytes } = this.#deps.shelf;
+      await this.#letGo(segment);
+      missing -= bytes - this.#deps.shelf.bytes;
+    }
+  }
+
+  /** Removes a delivered segment for others' sake: its space is not taken again. */
+  async #letGo(segment: Segment): Promise<void> {
+    if (!(await this.#remove(segment))) return;
+    if (this.#ceilingBytes !== undefined) this.#ceilingBytes -= segment.bytes;
+    this.#free.forget();
+  }
+
+  /** Once it is late somebody else makes the room: nothing more goes here. */
+  async #makeRoom(growth: number, how: GivingWay, late?: AbortSignal): Promise<boolean> {
+    const { shelf } = this.#deps;
+    let gave = true;
+    while (gave && late?.aborted !== true && shelf.bytes + growth > this.#maxBytes(how.refusable)) gave = await this.#giveWay(how, late);
+    return gave || !how.refusable;
+  }
+
+  /** Frees some space; false when nothing may or can go. */
+  async #giveWay({ refusable, unread }: GivingWay, late?: AbortSignal): Promise<boolean> {
+    const { settings, shelf } = this.#deps;
+    const isDone = (segment: Segment): boolean => late?.aborted === true || !shelf.segments.includes(segment);
+    for (const segment of this.#delivered()) if ((await this.#remove(segment)) || isDone(segment)) return true;
+    if (refusable) return false;
+    const sealed = this.#sealed();
+    if (settings.whenFull === 'thin' && !unread && (await this.#thin(sealed, late))) return true;
+    for (const segment of sealed) if ((await this.#drop(segment, { reason: 'full', unread }, late)) || isDone(segment)) return true;
+    return false;
+  }
+
+  /** Thins the least thinned of the older half, the oldest first; false when all of it is as thin as can be, or cannot be rewritten. */
+  async #thin(sealed: readonly Segment[], late?: AbortSignal): Promise<boolean> {
+    const older = sealed.slice(0, Math.ceil(sealed.length / 2)).filter(({ thinned }) => thinned < MAX_THINNINGS);
+    for (const segment of older.sort((a, b) => a.thinned - b.thinned).slice(0, TRIED_AT_ONCE))
+      if ((await this.#thinOne(segment)) || late?.aborted === true) return true;
+    return false;
+  }
+
+  async #thinOne(segment: Segment): Promise<boolean> {
+    const { state, log } = this.#deps;
+    this.#rewriting = segment;
+    try {
+      const { removed, bytesBefore, bytesAfter } = await thinSegment(this.#deps, segment);
+      state.count('thinned', removed);
+      log.warn({ segment: segment.name, removed, bytesBefore, bytesAfter }, 'outbox has no room: oldest entries thinned');
+      // What does not shrink (alarms, few samples) is not tried again.
+      if (bytesBefore - bytesAfter < bytesBefore * WORTHWHILE_SAVING) segment.thinned = MAX_THINNINGS;
+      return true;
+    } catch (error) {
+      log.warn({ segment: segment.name, err: error }, 'outbox segment cannot be thinned');
+      return false;
+    } finally {
+      this.#rewriting = undefined;
+    }
+  }
+
+  /** False when it is not needed any more, or its file cannot be taken off the disk: then nothing changed. What arrives until then does not count. */
+  async #drop(segment: Segment, how: { readonly reason: 'age' | 'full'; readonly unread: boolean }, late?: AbortSignal): Promise<boolean> {
+    const { shelf, state, log } = this.#deps;
+    const { acknowledged } = state;
+    const { blocks, sequences } = await contentOf(shelf, segment, { acknowledged, unread: how.unread });
+    if (late?.aborted === true || !(await this.#remove(segment))) return false;
+    const entries = heldIn(segment, blocks, acknowledged, sequences);
+    if (how.reason === 'full') this.#leftBytes = shelf.bytes;
+    acknowledged.add(segment.firstSequence, segment.lastSequence);
+    state.count('dropped', entries);
+    const atLeast = blocks === undefined && isOpenEnded(segment) ? ', at least so many: its end was never read' : '';
+    if (entries > 0) log.warn({ segment: segment.name, entries, reason: how.reason }, `outbox entries dropped undelivered${atLeast}`);
+    return true;
+  }
+
+  /** Takes a segment off the disk, or out of the way where damage in it was never read; false when that cannot be done now, or others did. */
+  async #remove(segment: Segment): Promise<boolean> {
+    const { shelf, state, setAside, log } = this.#deps;
+    await state.settle();
+    if (!shelf.segments.includes(segment)) return false;
+    try {
+      if (segment.damagedBytes > 0) await setAside(segment.name);
+      if (!(await shelf.remove(segment))) return false;
+      this.#leftBytes = Number.POSITIVE_INFINITY;
+      return true;
+    } catch (error) {
+      log.warn({ segment: segment.name, err: error }, 'outbox segment cannot be removed');
+      return false;
+    }
+  }
+
+  #sealed(): Segment[] {
+    const { active, segments } = this.#deps.shelf;
+    return segments.filter((segment) => segment !== active && segment !== this.#rewriting);
+  }
+
+  #delivered(): Segment[] {
+    const { state } = this.#deps;
+    return this.#sealed().filter(({ firstSequence, lastSequence }) => state.acknowledged.covers(firstSequence, lastSequence));
+  }
+
+  /** Whether all in it was certainly taken longer ago than that: by time that ran, never by what a clock says. */
+  #isOlder(segment: Segment, ms: number): boolean {
+    const { boots, shelf } = this.#deps;
+    const later = shelf.segments.slice(shelf.segments.indexOf(segment) + 1);
+    // Of a boot that is forgotten, the next one that is not says how long ago it was at least.
+    const next = later.find(({ first }) => first !== undefined && boots.isKnown(first.bootId))?.first;
+    return [segment.last, next].some(
+      (moment) => moment !== undefined && boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,
+    );
+  }
+}

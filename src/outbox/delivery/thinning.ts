@@ -1,0 +1,191 @@
+/**
+ * Decimates a segment: of each key every second sample stays, and of each stretch the first, last, least and greatest, so that a long
+ * outage keeps a coarse history. The thinner copy is written beside the segment, synced, and renamed over it.
+ */
+
+import type { JsonValue } from '../../host/json.ts';
+import { type BlockInfo, frameBlock } from '../format/block-frame.ts';
+import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
+import { SEGMENT_HEADER_BYTES, segmentHeader } from '../format/segment-file.ts';
+import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
+import { loseBlock } from './damage.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
+import type { SequenceRanges } from './sequence-ranges.ts';
+
+/** Entries decimated together: a few hundred of each key, and a bounded part of memory. */
+const STRETCH_ENTRIES = 4_000;
+
+/** It writes in a turn to read. */
+export type ThinningDeps = Pick<DeliveryParts, 'files' | 'folder' | 'shelf' | 'state' | 'reading'>;
+
+export interface Thinned {
+  /** Entries that were taken away. */
+  readonly removed: number;
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+}
+
+interface Written {
+  readonly had: number;
+  readonly kept: number;
+  /** No longer whole. */
+  readonly lost: readonly BlockInfo[];
+  /** Whole, and nothing waits in them. */
+  readonly done: readonly BlockInfo[];
+  readonly bytesAfter: number;
+}
+
+/** Rewrites one segment that nothing is written to any more. Entries that were delivered go too, alarms stay whole. */
+export async function thinSegment(deps: ThinningDeps, segment: Segment): Promise<Thinned> {
+  const { files, folder, shelf, state, reading } = deps;
+  const path = `${folder}/${segment.name}`;
+  const bytesBefore = segment.bytes;
+  try {
+    const { had, kept, lost, done, bytesAfter } = await writeThinner(deps, segment, `${path}.tmp`);
+    // Before their blocks are gone.
+    state.settleGaps(done.map(({ firstSequence, lastSequence }) => [firstSequence, lastSequence]));
+    await state.settle();
+    await files.rename(`${path}.tmp`, path);
+    reading.advanced();
+    // From here on the file is another: what is known of it must be, too, whatever else fails.
+    segment.bytes = bytesAfter;
+    segment.count = kept;
+    segment.thinned += 1;
+    delete segment.unreadable;
+    // Blocks that are no longer whole went with the rewriting.
+    for (const info of lost) loseBlock(state, info);
+    shelf.refresh(segment);
+    // Should a power cut bring the thicker one back, nothing is lost by it.
+    await files.syncFolder(folder).catch(() => {});
+    return { removed: had - kept, bytesBefore, bytesAfter };
+  } catch (error) {
+    await files.unlink(`${path}.tmp`).catch(() => {});
+    throw error;
+  }
+}
+
+async function writeThinner({ files, shelf, state, reading }: ThinningDeps, segment: Segment, path: string): Promise<Written> {
+  const { acknowledged } = state;
+  const encoder = new PayloadEncoder();
+  const blocks = (await shelf.blocksOf(segment)).filter((info) => !acknowledged.covers(info.firstSequence, info.lastSequence));
+  let at = SEGMENT_HEADER_BYTES;
+  let kept = 0;
+  let had = 0;
+  const lost: BlockInfo[] = [];
+  const done: BlockInfo[] = [];
+  const target = await files.open(path, 'replace');
+  try {
+    for (const stretch of stretches(blocks.map((info) => ({ segment, info })))) {
+      const read = await shelf.read(stretch);
+      read.forEach((one, row) => {
+        if (one === undefined) lost.push((stretch[row] as PlacedBlock).info);
+      });
+      const entries = waiting(stretch, read, acknowledged);
+      had += entries.keys.length;
+      const { alarm, bootId, firstSequence } = (stretch[0] as PlacedBlock).info;
+      const thinner = alarm ? entries : decimate(entries);
+      if (thinner.keys.length === 0) {
+        done.push(...stretch.flatMap(({ info }, row) => (read[row] === undefined ? [] : [info])));
+        continue;
+      }
+      kept += thinner.keys.length;
+      const lastSequence = (stretch.at(-1) as PlacedBlock).info.lastSequence;
+      const { bytes } = frameBlock(encoder, thinner, { alarm, bootId, firstSequence, lastSequence });
+      await target.write(bytes, at);
+      reading.advanced();
+      at += bytes.length;
+    }
+    await target.write(segmentHeader(segment.thinned + 1, kept), 0);
+    reading.advanced();
+    await target.datasync();
+    reading.advanced();
+  } finally {
+    await target.close();
+  }
+  return { had, kept, lost, done, bytesAfter: at };
+}
+
+/** Every second sample of each key, and its first, last, least and greatest. */
+export function decimate(entries: BlockEntries): BlockEntries {
+  const rows = new Map<string, number[]>();
+  entries.keys.forEach((key, row) => {
+    const name = `${entries.devices[row]}\0${key}`;
+    const own = rows.get(name);
+    if (own === undefined) rows.set(name, [row]);
+    else own.push(row);
+  });
+  const kept = new Set<number>();
+  for (const own of rows.values()) {
+    let least = own[0] as number;
+    let greatest = least;
+    own.forEach((row, at) => {
+      if (at % 2 === 0 || at === own.length - 1) kept.add(row);
+      if (isLess(entries.values[row], entries.values[least])) least = row;
+      if (isLess(entries.values[greatest], entries.values[row])) greatest = row;
+    });
+    kept.add(least).add(greatest);
+  }
+  const pick = <T>(column: readonly T[]): T[] => column.filter((_value, row) => kept.has(row));
+  return {
+    devices: pick(entries.devices),
+    keys: pick(entries.keys),
+    values: pick(entries.values),
+    monotonicMs: pick(entries.monotonicMs),
+    ...(entries.takenAtMs === undefined ? {} : { takenAtMs: pick(entries.takenAtMs) }),
+    ...(entries.sequences === undefined ? {} : { sequences: pick(entries.sequences) }),
+  };
+}
+
+function isLess(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  return typeof a === 'number' && typeof b === 'number' && a < b;
+}
+
+/** Neighbouring blocks that may become one. */
+function* stretches(blocks: readonly PlacedBlock[]): Generator<PlacedBlock[]> {
+  let stretch: PlacedBlock[] = [];
+  let count = 0;
+  for (const placed of blocks) {
+    const [first] = stretch;
+    if (first !== undefined && (!isAlike(first, placed) || count + placed.info.count > STRETCH_ENTRIES)) {
+      yield stretch;
+      stretch = [];
+      count = 0;
+    }
+    stretch.push(placed);
+    count += placed.info.count;
+  }
+  if (stretch.length > 0) yield stretch;
+}
+
+function isAlike({ info: a }: PlacedBlock, { info: b }: PlacedBlock): boolean {
+  return a.alarm === b.alarm && a.ownTime === b.ownTime && a.bootId === b.bootId;
+}
+
+/** What is not delivered yet, as one block. */
+function waiting(
+  stretch: readonly PlacedBlock[],
+  read: readonly (BlockEntries | undefined)[],
+  acknowledged: SequenceRanges,
+): Required<Omit<BlockEntries, 'takenAtMs'>> & Pick<BlockEntries, 'takenAtMs'> {
+  const devices: string[] = [];
+  const keys: string[] = [];
+  const values: JsonValue[] = [];
+  const monotonicMs: number[] = [];
+  const takenAtMs: number[] = [];
+  const sequences: number[] = [];
+  read.forEach((entries, at) => {
+    if (entries === undefined) return;
+    const { firstSequence } = (stretch[at] as PlacedBlock).info;
+    entries.keys.forEach((key, row) => {
+      const sequence = entries.sequences?.[row] ?? firstSequence + row;
+      if (acknowledged.has(sequence)) return;
+      devices.push(entries.devices[row] as string);
+      keys.push(key);
+      values.push(entries.values[row] as JsonValue);
+      monotonicMs.push(entries.monotonicMs[row] as number);
+      if (entries.takenAtMs !== undefined) takenAtMs.push(entries.takenAtMs[row] as number);
+      sequences.push(sequence);
+    });
+  });
+  return { devices, keys, values, monotonicMs, sequences, ...(takenAtMs.length === 0 ? {} : { takenAtMs }) };
+}

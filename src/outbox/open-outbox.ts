@@ -1,0 +1,42 @@
+/** Opens the outbox of a running agent, which does not wait for its disk. */
+import { join } from 'node:path';
+import type { OutboxConfig } from '../config/agent-config.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { OutboxSettings } from './delivery/outbox-settings.ts';
+import { Outbox } from './outbox.ts';
+import { PatientOutbox } from './patient-outbox.ts';
+import { UnreadFiles } from './segments/small-file.ts';
+import { BootTimes, type TimeSource } from './times/boot-times.ts';
+
+export interface OpenOutboxDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  readonly stateFolder: string;
+  readonly config: OutboxConfig;
+  readonly log: Log;
+  readonly timeSync: TimeSource;
+  /** Resolves when what lies there is this agent's alone. @throws what keeps it from being so. */
+  readonly expectFolder: () => Promise<void>;
+}
+
+/** Resolves when it was tried once. Never rejects. */
+export function openOutbox(deps: OpenOutboxDeps, signal: AbortSignal): Promise<PatientOutbox> {
+  const { config, clock, files, log, timeSync, expectFolder } = deps;
+  const { memoryEntries, timeUncertain } = config;
+  const shared = { folder: outboxFolder(deps.stateFolder), clock, files, log, timeSync, unread: new UnreadFiles(clock) };
+  const watch = BootTimes.watching({ ...shared, timeUncertain });
+  return PatientOutbox.open({
+    ...{ clock, log, timeSync, memoryEntries, watch },
+    open: async () => {
+      await expectFolder();
+      return Outbox.open({ ...shared, watch, settings: outboxSettings(config) }, signal);
+    },
+  });
+}
+
+export function outboxFolder(stateFolder: string): string {
+  return join(stateFolder, 'outbox');
+}
+
+export function outboxSettings({ retain, ...settings }: OutboxConfig): OutboxSettings {
+  return { ...settings, retainForMs: retain.forMs, retainBytes: retain.bytes };
+}

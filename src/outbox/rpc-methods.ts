@@ -1,0 +1,12 @@
+/** What can be asked from afar of what waits for delivery. */
+import { jsonOf } from '../host/json.ts';
+import { type MethodsOn, QUESTION } from '../rpc/rpc-method.ts';
+import type { Outbox } from './outbox.ts';
+
+export const OUTBOX_METHODS: MethodsOn<Pick<Outbox, 'status'>> = {
+  outboxStatus: (outbox) => ({
+    ...QUESTION,
+    description: 'What waits to be sent, and how much room is left.',
+    run: () => jsonOf(outbox.status()),
+  }),
+};

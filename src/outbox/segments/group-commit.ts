@@ -1,0 +1,248 @@
+/**
+ * Many appends, one sync. Entries wait in memory until their block closes (age, count, bytes, an alarm, the first of a start),
+ * and each `append` resolves when its block is synced. While the disk fails, what waits is a bounded ring: sampling goes
+ * on, the oldest regular entries give way, and the same commit is tried again until the disk takes it.
+ */
+import { AgentError, messageOf, systemCode } from '../../errors.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Log } from '../../host/log.ts';
+import type { FramedBlock } from '../format/block-frame.ts';
+import type { TelemetryEntry } from '../format/telemetry-entry.ts';
+import { closedError, MEMORY_RING_BYTES, settle, type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
+
+export interface GroupCommitDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Makes blocks of at most `largest` entries. */
+  readonly builder: { build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] };
+  readonly commitAgeMs: number;
+  readonly commitEntries: number;
+  /** What may wait while the disk fails, in entries. */
+  readonly memoryEntries: number;
+  /** Makes blocks durable, but those that give way, which it resolves to; rejects when the disk takes none. `isOldest`: nothing before them waits. */
+  readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<readonly FramedBlock[]>;
+  readonly onCommitted: (blocks: readonly FramedBlock[]) => void;
+  /** Entries that gave way in memory, and the blocks of those that were in blocks already. */
+  readonly onDropped: (count: number, blocks: readonly FramedBlock[]) => void;
+}
+
+interface Commit {
+  readonly blocks: readonly FramedBlock[];
+  readonly appends: readonly WaitingAppend[];
+  readonly bytes: number;
+  readonly packedAtMs: number;
+  isWriting: boolean;
+}
+
+/** A block closes at this size, so that a commit stays a few pages. */
+const COMMIT_BYTES = 64 * 1024;
+/** Syncs of neighbouring commits run into each other in the device; a third would only take a thread from everyone else. */
+const COMMITS_IN_FLIGHT = 2;
+/** Those, and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
+const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
+/**
+ * A block closes a little before its age is up: the sync takes time, too. It also keeps two commits of 5 s within one of ext4's own
+ * journal's, which are 5 s apart, too: measured, that is a fifth less for the disk.
+ */
+const CLOSING_SHARE = 0.96;
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+/** A disk that has not taken a commit for so long may never do so; alarms do not wait for that, but for so many that have not arrived. */
+const STUCK_AFTER_MS = 5_000;
+const MAX_PACKED = 64;
+
+export class GroupCommit {
+  readonly #deps: GroupCommitDeps;
+  readonly #waiting = new WaitingAppends();
+  #packed: Commit[] = [];
+  #packedBytes = 0;
+  #due = true;
+  #cancelTimer: (() => void) | undefined;
+  #inFlight = 0;
+  /** A write failed, and the next try waits for its time. */
+  #isRetrying = false;
+  #retryMs = FIRST_RETRY_MS;
+  #watchers: (() => void)[] = [];
+  #fault: { readonly code: string; readonly sinceMonotonicMs: number } | undefined;
+  readonly #closing = new AbortController();
+  commitAgeMs: number;
+
+  constructor(deps: GroupCommitDeps) {
+    this.#deps = deps;
+    this.commitAgeMs = deps.commitAgeMs;
+  }
+
+  /** Why nothing can be written, and since when; undefined while all is well. */
+  get fault(): { readonly code: string; readonly sinceMonotonicMs: number } | undefined {
+    return this.#fault;
+  }
+
+  get waitingEntries(): number {
+    return this.#waiting.entries + this.#packed.reduce((sum, commit) => sum + countOf(commit.blocks), 0);
+  }
+
+  get waitingBytes(): number {
+    return this.#waiting.bytes + this.#packedBytes;
+  }
+
+  append(entries: readonly TelemetryEntry[]): Promise<void> {
+    if (entries.length === 0) return Promise.resolve();
+    if (this.#closing.signal.aborted) return Promise.reject(closedError());
+    return new Promise((resolve, reject) => {
+      const alarm = this.#waiting.add(entries, resolve, reject);
+      if (alarm || this.#waiting.entries >= this.#deps.commitEntries || this.#waiting.bytes >= COMMIT_BYTES) this.#due = true;
+      this.#boundMemory();
+      if (this.#due) this.#pump();
+      else
+        this.#cancelTimer ??= this.#deps.clock.after(this.commitAgeMs * CLOSING_SHARE, () => {
+          this.#due = true;
+          this.#pump();
+        });
+    });
+  }
+
+  /** Blocks of alarms that a disk which is stuck, or fails, does not take. */
+  stuckAlarms(): readonly FramedBlock[] {
+    const [oldest] = this.#packed;
+    if (oldest === undefined || this.#deps.clock.monotonicMs() - oldest.packedAtMs < STUCK_AFTER_MS) return [];
+    if (this.#packed.length < MAX_PACKED) this.#pack(this.#waiting.takeAlarms());
+    return this.#packed.flatMap(({ blocks }) => blocks.filter(({ info }) => info.alarm));
+  }
+
+  /** What has arrived without the disk needs it no more. */
+  arrived(hasArrived: (first: number, last: number) => boolean): void {
+    for (const commit of this.#packed) {
+      if (commit.isWriting || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence))) continue;
+      this.#unpack(commit);
+      for (const append of commit.appends) append.resolve();
+    }
+    for (const wake of this.#watchers.splice(0)) wake();
+  }
+
+  /** Closes the open block now; resolves when nothing waits any more: on a failing disk, perhaps never. */
+  async flush(): Promise<void> {
+    while (this.waitingEntries > 0 && !this.#closing.signal.aborted) {
+      this.#due = true;
+      this.#pump();
+      await this.#nextSettled();
+    }
+  }
+
+  /** Tries once more to commit all; what the disk does not take within the deadline is refused to its appenders. */
+  async close(deadlineMs: number): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const deadline = new AbortController();
+    const ended = this.#deps.clock.sleep(deadlineMs, deadline.signal).then(() => true);
+    this.#isRetrying = false;
+    let isOver = false;
+    // With a fault, too, it is tried: the disk may be back, and nobody has asked it since.
+    for (let tries = 0; this.waitingEntries > 0 && !isOver && (this.#fault === undefined || tries === 0); tries += 1) {
+      this.#due = true;
+      this.#pump();
+      isOver = await Promise.race([ended, this.#nextSettled().then(() => false)]);
+    }
+    deadline.abort();
+    this.#closing.abort();
+    this.#cancelTimer?.();
+    for (const append of [...this.#packed.flatMap((commit) => commit.appends), ...this.#waiting.takeAll()]) append.reject(closedError());
+    this.#packed = [];
+  }
+
+  #nextSettled(): Promise<void> {
+    return new Promise((resolve) => this.#watchers.push(resolve));
+  }
+
+  /** Packs what is due, as far ahead as makes sense, and begins to write what is packed. */
+  #pump(): void {
+    if (this.#due && this.#waiting.entries > 0 && this.#packed.length < PACKED_COMMITS) {
+      this.#pack(this.#waiting.takeAll());
+      this.#due = false;
+      this.#cancelTimer?.();
+      this.#cancelTimer = undefined;
+    }
+    if (this.#isRetrying) return;
+    for (const commit of this.#packed) {
+      if (this.#inFlight >= COMMITS_IN_FLIGHT) return;
+      if (commit.isWriting) continue;
+      this.#inFlight += 1;
+      commit.isWriting = true;
+      this.#deps.write(commit.blocks, commit === this.#packed[0]).then(
+        (refused) => this.#onWritten(commit, refused),
+        (error: unknown) => this.#onFailed(commit, error),
+      );
+    }
+  }
+
+  #pack(appends: readonly WaitingAppend[]): void {
+    if (appends.length === 0) return;
+    const bytes = appends.reduce((sum, append) => sum + append.bytes, 0);
+    const entries = appends.map((append) => append.entries);
+    const blocks = this.#deps.builder.build(entries, this.#deps.commitEntries);
+    this.#packed.push({ blocks, appends, bytes, packedAtMs: this.#deps.clock.monotonicMs(), isWriting: false });
+    this.#packedBytes += bytes;
+  }
+
+  #onWritten(commit: Commit, refused: readonly FramedBlock[]): void {
+    this.#unpack(commit);
+    const written = commit.blocks.filter((block) => !refused.includes(block));
+    if (written.length > 0) {
+      if (this.#fault !== undefined) this.#deps.log.info({ code: this.#fault.code }, 'outbox can write again');
+      this.#fault = undefined;
+      this.#retryMs = FIRST_RETRY_MS;
+      this.#deps.onCommitted(written);
+    }
+    if (refused.length > 0) this.#deps.onDropped(countOf(refused), refused);
+    for (const append of commit.appends) settle(append, { isFull: refused.length > 0 });
+    this.#settled();
+  }
+
+  /** The commits stay packed, with the sequences they have, and go again together when all that was in flight has ended. */
+  #onFailed(commit: Commit, error: unknown): void {
+    commit.isWriting = false;
+    if (!this.#isRetrying) {
+      this.#isRetrying = true;
+      this.#onFault(error);
+    }
+    this.#settled();
+  }
+
+  #unpack(commit: Commit): void {
+    this.#packed = this.#packed.filter((other) => other !== commit);
+    this.#packedBytes -= commit.bytes;
+  }
+
+  /** A write has ended, one way or the other. */
+  #settled(): void {
+    this.#inFlight -= 1;
+    for (const wake of this.#watchers.splice(0)) wake();
+    if (this.#isRetrying && this.#inFlight === 0 && !this.#closing.signal.aborted) void this.#retryLater();
+    else this.#pump();
+  }
+
+  async #retryLater(): Promise<void> {
+    await this.#deps.clock.sleep(this.#retryMs, this.#closing.signal);
+    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+    this.#isRetrying = false;
+    this.#pump();
+  }
+
+  #onFault(error: unknown): void {
+    const code = systemCode(error instanceof AgentError ? error.cause : error) ?? 'unknown';
+    if (this.#fault?.code !== code) this.#deps.log.error({ code, reason: messageOf(error) }, 'outbox cannot write; entries wait in memory');
+    this.#fault = { code, sinceMonotonicMs: this.#fault?.sinceMonotonicMs ?? this.#deps.clock.monotonicMs() };
+  }
+
+  #boundMemory(): void {
+    let dropped = 0;
+    while (this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries) {
+      const gone = this.#waiting.dropOldest();
+      if (gone === 0) break;
+      dropped += gone;
+    }
+    if (dropped > 0) this.#deps.onDropped(dropped, []);
+  }
+}
+
+function countOf(blocks: readonly FramedBlock[]): number {
+  return blocks.reduce((sum, block) => sum + block.info.count, 0);
+}

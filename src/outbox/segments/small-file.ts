@@ -1,0 +1,102 @@
+/**
+ * Small files, which are read whole. The outbox can live without each of them: one that is no file is set aside, and so is one that the disk has
+ * not given for a while, over all tries to open the outbox; not before, because minutes later a disk may give what it refuses now.
+ */
+import type { AgentError } from '../../errors.ts';
+import type { Clock } from '../../host/clock.ts';
+import { readWhole } from '../../host/durable-file.ts';
+import { type Files, isLost } from '../../host/files.ts';
+
+/** Lists that grow with the outbox, far below what memory would notice. */
+export const SMALL_FILE = { limitBytes: 16 * 1024 * 1024 } as const;
+/** A sector may read well at the second try. */
+const TRIES = 3;
+
+/** What stands still meanwhile is all delivery, and memory takes what is measured. */
+const GIVEN_UP_AFTER_MS = 10 * 60_000;
+
+export interface SmallFileDeps {
+  readonly files: Files;
+  readonly folder: string;
+  readonly unread: UnreadFiles;
+}
+
+/**
+ * The content; undefined when there is none, or no more.
+ * @throws AgentError `host/read-failed` when it may be read another time: the disk does not give it yet, or too many files are open.
+ */
+export async function readSmallFile(
+  { files, folder, unread }: SmallFileDeps,
+  name: string,
+  setAside: (name: string) => Promise<unknown>,
+): Promise<Buffer | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const bytes = await readWhole(files, `${folder}/${name}`, SMALL_FILE);
+      unread.wasRead(name);
+      return bytes;
+    } catch (error) {
+      // `readWhole` throws nothing else.
+      const { cause, recovery } = error as AgentError;
+      const isRefused = isLost(cause);
+      if (isRefused && tries < TRIES) continue;
+      if (isRefused ? !unread.wasRefused(name) : recovery !== 'drop') throw error;
+      await setAside(name);
+      return undefined;
+    }
+  }
+}
+
+/** Since when files are not read. */
+export class UnreadFiles {
+  readonly #clock: Clock;
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  wasRead(name: string): void {
+    this.#sinceMs.delete(name);
+  }
+
+  /** It could not be read now. Returns whether it is given up. */
+  wasRefused(name: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const sinceMs = this.#sinceMs.get(name) ?? nowMs;
+    this.#sinceMs.set(name, sinceMs);
+    return nowMs - sinceMs >= GIVEN_UP_AFTER_MS;
+  }
+}
+
+export interface LineFileDeps {
+  readonly files: Files;
+  readonly folder: string;
+  /** Of each of its files. */
+  readonly maxBytes: number;
+}
+
+/**
+ * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins anew,
+ * with its header; elsewhere with a line feed, because a line that a crash cut off must not swallow the first of these.
+ */
+export async function writeLines(
+  { files, folder }: Pick<LineFileDeps, 'files' | 'folder'>,
+  {
+    name,
+    header,
+    lines,
+    at,
+    cut,
+  }: { readonly name: string; readonly header: string; readonly lines: string; readonly at: number; readonly cut: boolean },
+): Promise<void> {
+  const file = await files.open(`${folder}/${name}`, at === 0 ? 'replace' : 'update');
+  try {
+    if (cut) await file.truncate(at);
+    await file.write(Buffer.from(at === 0 ? header + lines : `\n${lines}`), at);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  if (at === 0) await files.syncFolder(folder);
+}

@@ -1,0 +1,103 @@
+/** Turns appended entries into framed blocks: gives sequences, spaces instants, and keeps apart what a lane or a clock must tell apart. */
+import type { FramedBlock } from '../format/block-frame.ts';
+import { frameBlock } from '../format/block-frame.ts';
+import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
+import type { TelemetryEntry } from '../format/telemetry-entry.ts';
+import type { BootTimes } from './boot-times.ts';
+import { EntrySpacing } from './entry-spacing.ts';
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+interface Group {
+  readonly alarm: boolean;
+  readonly bootId: string;
+  readonly ownTime: boolean;
+  readonly entries: Writable<Required<Omit<BlockEntries, 'sequences'>>>;
+}
+
+/** Farther from 1970 than this no date of the platform goes (JavaScript's own limit), and a double still tells ms apart. */
+const LAST_DATE_MS = 8.64e15;
+
+type Times = Pick<BootTimes, 'refresh' | 'stretchAt' | 'hold'>;
+
+export class BlockBuilder {
+  readonly #encoder = new PayloadEncoder();
+  readonly #boots: Times | undefined;
+  /** Instants of keys that are taken; what an earlier process wrote is to be told. */
+  readonly spacing: EntrySpacing;
+  #nextSequence: number;
+
+  constructor(nextSequence: number, boots?: Times) {
+    this.#nextSequence = nextSequence;
+    this.#boots = boots;
+    this.spacing = new EntrySpacing(boots);
+  }
+
+  get nextSequence(): number {
+    return this.#nextSequence;
+  }
+
+  /** Blocks of at most `largest` entries; regular ones first, in the order of appending. */
+  build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] {
+    const groups: Group[] = [];
+    let current: Group | undefined;
+    let bootId: string | undefined;
+    this.#boots?.refresh();
+    for (const entries of appended) {
+      for (const entry of entries) {
+        if (entry.bootId !== bootId) this.spacing.begin(entry.bootId);
+        bootId = entry.bootId;
+        const ownTime = hasOwnTime(entry);
+        const alarm = entry.class === 'alarm';
+        if (current === undefined || !fits(current, entry, alarm, ownTime) || current.entries.keys.length >= largest) {
+          current = groups.find((group) => fits(group, entry, alarm, ownTime) && group.entries.keys.length < largest);
+          if (current === undefined) {
+            current = emptyGroup(entry, alarm, ownTime);
+            groups.push(current);
+          }
+        }
+        this.#put(current, entry, ownTime);
+      }
+    }
+    return groups.sort((a, b) => Number(a.alarm) - Number(b.alarm)).map((group) => this.#frame(group));
+  }
+
+  #put({ entries }: Group, entry: TelemetryEntry, ownTime: boolean): void {
+    entries.devices.push(entry.device);
+    entries.keys.push(entry.key);
+    entries.values.push(entry.value);
+    const name = nameOf(entry.device, entry.key);
+    const monotonicMs = Math.floor(entry.monotonicMs);
+    if (ownTime) {
+      entries.monotonicMs.push(monotonicMs);
+      const takenAtMs = Math.floor(entry.takenAtMs as number);
+      entries.takenAtMs.push(entry.isAgain === true ? takenAtMs : this.spacing.placeOwn(name, takenAtMs));
+    } else entries.monotonicMs.push(this.spacing.place(name, monotonicMs));
+  }
+
+  #frame(group: Group): FramedBlock {
+    const { takenAtMs, ...rest } = group.entries;
+    const firstSequence = this.#nextSequence;
+    this.#nextSequence += rest.keys.length;
+    const { alarm, bootId } = group;
+    const framed = frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, { alarm, bootId, firstSequence });
+    // By the times that it has now its entries were told apart.
+    if (!group.ownTime) this.#boots?.hold(bootId, framed.info.lastMs);
+    return framed;
+  }
+}
+
+export function nameOf(device: string, key: string): string {
+  return device === 'self' ? key : `${device}\0${key}`;
+}
+
+function hasOwnTime({ takenAtMs }: TelemetryEntry): boolean {
+  return takenAtMs !== undefined && Math.abs(takenAtMs) <= LAST_DATE_MS;
+}
+
+function fits(group: Group, entry: TelemetryEntry, alarm: boolean, ownTime: boolean): boolean {
+  return group.alarm === alarm && group.ownTime === ownTime && group.bootId === entry.bootId;
+}
+
+function emptyGroup({ bootId }: TelemetryEntry, alarm: boolean, ownTime: boolean): Group {
+  return { alarm, bootId, ownTime, entries: { devices: [], keys: [], values: [], monotonicMs: [], takenAtMs: [] } };
+}

@@ -1,0 +1,54 @@
+/** The configuration's platform section, with its files read, as the platform client wants it. */
+
+import type { PlatformConfig } from '../config/agent-config.ts';
+import { AgentError, messageOf } from '../errors.ts';
+import { readWhole } from '../host/durable-file.ts';
+import type { Files } from '../host/files.ts';
+import type { ExternalFileSettings } from './external-file.ts';
+import type { HttpDeviceApiDeps } from './http-device-api.ts';
+import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
+
+export type ApiSettings = Required<Pick<HttpDeviceApiDeps, 'settings' | 'codec'>>;
+
+/** @throws AgentError `agent/unreadable-file` (retry) for a certificate or key that cannot be read. */
+export async function apiSettings(platform: PlatformConfig, files: Files): Promise<ApiSettings> {
+  const { url, connectTimeoutMs, requestTimeoutMs, proxy, caFile, clientCertificateFile, clientKeyFile } = platform;
+  const [ca, clientCertificate, clientKey, codec] = await Promise.all([
+    read(files, caFile),
+    read(files, clientCertificateFile),
+    read(files, clientKeyFile),
+    payloadCodec(platform.codec),
+  ]);
+  const settings = {
+    url,
+    connectTimeoutMs,
+    requestTimeoutMs,
+    ...(ca === undefined ? {} : { ca }),
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    ...(clientKey === undefined ? {} : { clientKey }),
+    ...(proxy === undefined ? {} : { proxy: proxy.reveal() }),
+  };
+  return { settings, codec };
+}
+
+/** For a file that the platform points to: it may lie on the platform's own server, or behind the same private authority. @throws as `apiSettings`. */
+export async function externalFileSettings({ proxy, caFile }: PlatformConfig, files: Files): Promise<Omit<ExternalFileSettings, 'clock'>> {
+  const ca = await read(files, caFile);
+  return { ...(ca === undefined ? {} : { ca }), ...(proxy === undefined ? {} : { proxy: proxy.reveal() }) };
+}
+
+/** CBOR's library is loaded only when it is chosen. */
+async function payloadCodec(name: PlatformConfig['codec']): Promise<PayloadCodec> {
+  return name === 'cbor' ? (await import('./cbor-codec.ts')).cborCodec() : jsonCodec;
+}
+
+async function read(files: Files, path: string | undefined): Promise<Buffer | undefined> {
+  if (path === undefined) return undefined;
+  const unreadable = (why: string, cause?: unknown): AgentError =>
+    new AgentError('agent/unreadable-file', why, { recovery: 'retry', ...(cause === undefined ? {} : { cause }) });
+  const content = await readWhole(files, path, { follow: true }).catch((cause: unknown) => {
+    throw unreadable(messageOf(cause), cause);
+  });
+  if (content === undefined) throw unreadable(`cannot read ${path}: ENOENT`);
+  return content;
+}

@@ -1,0 +1,34 @@
+/** What the command line can ask of this device's identity, and of the platform, through the running agent. */
+import type { ControlCalls } from '../control-socket/control-connection.ts';
+import type { AgentLog } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { textIn } from '../host/request-params.ts';
+import { identityRequests } from './identity-requests.ts';
+import type { PlatformConnection } from './platform-connection.ts';
+
+export interface PlatformCallsDeps {
+  readonly platform: PlatformConnection;
+  readonly stateFolder: string;
+  readonly machine: Pick<HostMachine, 'clock' | 'files' | 'randomBytes'>;
+  readonly log: AgentLog;
+  /** Ends the agent; the service manager starts it again, with the changed identity. */
+  readonly restart: () => void;
+}
+
+/** The answer is to be on its way before the agent stops. */
+const RESTART_AFTER_MS = 500;
+
+export function platformCalls({ platform, stateFolder, machine, log, restart }: PlatformCallsDeps): ControlCalls {
+  const { clock, files, randomBytes } = machine;
+  const { store, place, board } = platform;
+  const identity = identityRequests({
+    ...{ store, place, board, stateFolder, clock, files, randomBytes },
+    hide: (secret) => log.hide(secret),
+    deviceApi: () => (platform.credentials === undefined ? undefined : platform.deviceApi),
+    offerNext: (accessToken) => platform.token.offerNext(accessToken),
+    takeUp: () => void clock.after(RESTART_AFTER_MS, restart),
+  });
+  const clientRpc: NonNullable<ControlCalls['methods']>[string] = (params, signal) =>
+    platform.deviceApi.clientRpc(textIn(params, 'method'), params.params ?? {}, signal);
+  return { methods: { ...identity, clientRpc } };
+}

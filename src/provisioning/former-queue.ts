@@ -1,0 +1,63 @@
+/**
+ * What waits for delivery as the device that this board was before: set aside whole, before the outbox is opened, so that it never goes out as
+ * the device that it is now. It stays for a person to look at until the next one takes its place.
+ */
+import { join } from 'node:path';
+import { hasCode } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import { removeTreeDurably } from '../host/durable-file.ts';
+import type { Files } from '../host/files.ts';
+import type { Log } from '../host/log.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import type { CredentialsStore } from './credentials-store.ts';
+
+export interface FormerQueueDeps {
+  readonly stateFolder: string;
+  readonly files: Files;
+  readonly store: Pick<CredentialsStore, 'setsQueueAside' | 'queueIsAside'>;
+  readonly log: Log;
+}
+
+export const FORMER_QUEUE = 'outbox-of-former-device';
+
+/** So long memory takes what is measured; after it a power cut would cost more than what may have to be set aside along with the rest. */
+const KNOWN_WITHIN_MS = 60_000;
+
+export interface QueueOwnerDeps {
+  readonly store: Pick<CredentialsStore, 'read'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Whose the queue is only the credentials say: the outbox is not opened before they were read, or could not be for a minute from now on. What is
+ * measured after that is kept in it, and nothing is sent while it is not known. The returned function throws `host/read-failed` (retry).
+ */
+export function queueOwnerWithin({ store, clock, log }: QueueOwnerDeps): () => Promise<void> {
+  const untilMs = clock.monotonicMs() + KNOWN_WITHIN_MS;
+  return async () => {
+    let fault: unknown = 'no answer';
+    const reading = store.read().then(
+      () => (fault = undefined),
+      (error: unknown) => (fault = error),
+    );
+    await endedWithin(clock, Math.max(0, untilMs - clock.monotonicMs()), reading);
+    if (fault === undefined) return;
+    if (hasCode(fault, 'host/read-failed') && clock.monotonicMs() < untilMs) throw fault;
+    log.warn({}, 'the outbox is opened before the credentials could be read; nothing is sent until they are');
+  };
+}
+
+/** Does nothing where nothing is to be set aside; may be cut short at any step, and is then done by the next. @throws what the disk says. */
+export async function setFormerQueueAside({ stateFolder, files, store, log }: FormerQueueDeps): Promise<void> {
+  if (!store.setsQueueAside) return;
+  const [outbox, former] = [join(stateFolder, 'outbox'), join(stateFolder, FORMER_QUEUE)];
+  // Where it is gone it lies aside already: nobody makes it anew before the mark is taken away.
+  if ((await files.facts(outbox)) !== undefined) {
+    await removeTreeDurably(files, former);
+    await files.rename(outbox, former);
+    await files.syncFolder(stateFolder);
+    log.warn({ folder: former }, 'what waited for delivery as another device is set aside');
+  }
+  await store.queueIsAside();
+}

@@ -1,0 +1,150 @@
+/**
+ * What people ask about this device's identity, by command or through the running agent: claim it, look at it, move it, rotate its secrets.
+ * One place for both, so that a command does the same with and without an agent.
+ */
+
+import { AgentError } from '../errors.ts';
+import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import { fingerprintOf } from './access-token.ts';
+import { type ClaimRequest, claimDevice } from './claim-device.ts';
+import { type CredentialsPlace, MAX_SECRET_LENGTH } from './credentials-record.ts';
+import type { CredentialsStore } from './credentials-store.ts';
+import { adoptIdentity, packIdentity, unpackIdentity } from './move-identity.ts';
+
+export interface IdentityRequestsDeps extends Pick<HostMachine, 'clock' | 'files' | 'randomBytes'> {
+  readonly store: CredentialsStore;
+  readonly place: CredentialsPlace;
+  readonly board: BoardIdentity;
+  readonly stateFolder: string;
+  readonly hide: (secret: string) => void;
+  /** Undefined while there are no credentials. */
+  readonly deviceApi: () => Pick<DeviceApi, 'claim'> | undefined;
+  /** Puts the next token beside the present one. */
+  readonly offerNext: (accessToken: string) => Promise<void>;
+  /** Has a changed identity taken up: the running agent restarts; without one nothing is to be done. */
+  readonly takeUp: () => void;
+}
+
+/** A request by name, its parameters and answer as JSON: the same over the control socket and in the command itself. */
+export type IdentityRequests = Readonly<Record<string, (params: JsonObject, signal: AbortSignal) => Promise<JsonValue>>>;
+
+export function identityRequests(deps: IdentityRequestsDeps): IdentityRequests {
+  const requests = Object.entries(requestsOf(deps)).map(([name, answer]): [string, IdentityRequests[string]] => [
+    name,
+    async (params, signal) => {
+      // What cannot be read now is not nothing.
+      await deps.store.read();
+      return answer(params, signal);
+    },
+  ]);
+  return Object.fromEntries(requests);
+}
+
+function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
+  const { store, place, board, clock, randomBytes, takeUp } = deps;
+  const moves = { store, board, place };
+  return {
+    showIdentity: async () => show(deps),
+    claim: async (params, signal) => {
+      const deviceApi = deps.deviceApi();
+      if (deviceApi === undefined) throw noCredentials('this device has no credentials yet, so nobody can claim it');
+      const name = store.record(place)?.deviceName;
+      const claim = await claimDevice(
+        { ...deps, deviceApi, ...(name === undefined ? {} : { deviceName: name }) },
+        claimRequest(params),
+        signal,
+      );
+      return { ...claim };
+    },
+    exportIdentity: async (params) => ({
+      text: await packIdentity({ store, place, randomBytes }, textIn(params, 'passphrase'), clock.wallMs()),
+    }),
+    importIdentity: async (params) => {
+      refuseWhereConfigured(place);
+      const text = textIn(params, 'text');
+      const passphrase = textIn(params, 'passphrase');
+      const moved = await unpackIdentity(moves, { text, passphrase, replace: params.replace === true });
+      takeUp();
+      return { ...moved };
+    },
+    adoptIdentity: async () => {
+      await adoptIdentity(moves);
+      takeUp();
+      return {};
+    },
+    forgetIdentity: async () => {
+      refuseWhereConfigured(place);
+      // What a copied card brought along its own board delivers.
+      await store.forget({ setsQueueAside: isOtherBoard(store.record(place)?.board ?? {}, board) });
+      takeUp();
+      return {};
+    },
+    setNextAccessToken: async (params) => {
+      await deps.offerNext(textIn(params, 'accessToken'));
+      return {};
+    },
+    setProvisioningSecret: async (params) => {
+      await store.saveProvisionSecret({ deviceKey: secretIn(params, 'deviceKey'), deviceSecret: secretIn(params, 'deviceSecret') });
+      return {};
+    },
+  };
+}
+
+/** It would seem to have been done, and change nothing. */
+function refuseWhereConfigured(place: CredentialsPlace): void {
+  if (place === 'own') return;
+  throw new AgentError(
+    'provisioning/token-configured',
+    'the access token stands in the configuration (platform.accessToken), which goes before any other identity: take it out there, restart ' +
+      'the agent, and ask again',
+    { recovery: 'drop' },
+  );
+}
+
+/** Everything that is no secret. */
+function show({ store, place, board }: IdentityRequestsDeps): JsonObject {
+  const record = store.record(place);
+  const credentials: JsonObject =
+    record === undefined
+      ? { phase: 'none' }
+      : {
+          phase: record.phase,
+          source: record.source,
+          tokenFingerprint: fingerprintOf(record.accessToken),
+          generation: record.generation,
+          board: { ...record.board },
+          rotationUnderWay: record.nextToken !== undefined,
+          replaced: record.replacedBy !== undefined,
+          ...(record.deviceName === undefined ? {} : { deviceName: record.deviceName }),
+        };
+  return { board: { ...board }, credentials, provisioningSecretRotated: store.provisionSecret !== undefined };
+}
+
+function claimRequest({ secretKey, durationMs }: JsonObject): ClaimRequest {
+  return {
+    ...(typeof secretKey === 'string' ? { secretKey } : {}),
+    ...(typeof durationMs === 'number' ? { durationMs } : {}),
+  };
+}
+
+function textIn(params: JsonObject, name: string): string {
+  const value = params[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new AgentError('provisioning/bad-request', `${name} is needed, as text`, { recovery: 'drop' });
+}
+
+/** In a file that was named by mistake there may be anything. */
+function secretIn(params: JsonObject, name: string): string {
+  const secret = textIn(params, name);
+  if (secret.length <= MAX_SECRET_LENGTH) return secret;
+  throw new AgentError('provisioning/bad-request', `${name} has ${secret.length} characters, at most ${MAX_SECRET_LENGTH} are taken`, {
+    recovery: 'drop',
+  });
+}
+
+function noCredentials(message: string): AgentError {
+  return new AgentError('provisioning/no-credentials', message, { recovery: 'hold' });
+}

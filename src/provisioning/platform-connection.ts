@@ -1,0 +1,248 @@
+/**
+ * Everything that needs the platform: credentials first, however long they take, then the loops that speak to it. The agent
+ * measures and keeps from its first second, whatever becomes of this.
+ */
+import type { AgentConfig } from '../config/agent-config.ts';
+import { AgentError, messageOf } from '../errors.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { BoardIdentity } from '../host/identity.ts';
+import type { AgentLog } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { runTogether } from '../host/run-together.ts';
+import { endedWithin } from '../host/within-ms.ts';
+import type { Connect } from '../platform/connections.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import { HostPace } from '../platform/host-pace.ts';
+import { HttpDeviceApi } from '../platform/http-device-api.ts';
+import { type ApiSettings, apiSettings } from '../platform/platform-settings.ts';
+import { provisionDevice } from '../platform/provision-device.ts';
+import type { CredentialsPlace } from './credentials-record.ts';
+import { CredentialsStore } from './credentials-store.ts';
+import { credentialsSettings, type DeviceCredentials, leaveOtherBoard, obtainCredentials } from './obtain-credentials.ts';
+import { IdentityOwnership } from './ownership.ts';
+import { TokenAwareDeviceApi } from './token-aware-device-api.ts';
+import { tokenWorks } from './token-check.ts';
+
+export interface PlatformConnectionDeps {
+  /** What holds when it is asked for; once connected nothing of it is taken up any more. */
+  readonly config: () => AgentConfig;
+  readonly machine: Pick<HostMachine, 'clock' | 'files' | 'readIdentity' | 'randomBytes'> & { readonly connect: Connect };
+  readonly log: AgentLog;
+  readonly alerts: Alerts;
+  /** Told the platform's own time. */
+  readonly onPlatformDate: (platformMs: number, tookMs: number) => void;
+  /** Told while the queue has to be set aside before anything may be sent, which is done before it is opened. */
+  readonly onQueueOfAnother: () => unknown;
+}
+
+/** A start does without credentials that a disk does not give in this time. */
+const READ_WITHIN_MS = 5_000;
+/** What stands between this device and its credentials may pass: a full disk, a folder of another user. */
+const CONNECT_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
+const CONNECT_ALERT = 'credentials';
+
+export class PlatformConnection {
+  /** What this board is. */
+  readonly board: BoardIdentity;
+  readonly #deps: PlatformConnectionDeps;
+  readonly #store: CredentialsStore;
+  /** Until its certificates are read, one that nobody is let through to. */
+  #http: HttpDeviceApi;
+  #settings: ApiSettings | undefined;
+  #config: AgentConfig;
+  /** A token that is tried out is asked about at the same host. */
+  readonly #pace: HostPace;
+  /** Refuses every call until `connect` has resolved. */
+  readonly deviceApi: DeviceApi;
+  /** For the question that all others wait for. */
+  readonly #askingApi: DeviceApi;
+  #credentials: DeviceCredentials | undefined;
+  #ownership: IdentityOwnership | undefined;
+
+  private constructor(deps: PlatformConnectionDeps, store: CredentialsStore, board: BoardIdentity) {
+    this.#deps = deps;
+    this.board = board;
+    this.#store = store;
+    this.#config = deps.config();
+    const token = (): DeviceCredentials['token'] | undefined => this.#credentials?.token;
+    this.#pace = new HostPace(deps.machine);
+    this.#http = this.#open({ settings: { url: this.#config.platform.url } });
+    const tokenInUse = {
+      get accessToken() {
+        return token()?.accessToken ?? '';
+      },
+      noteAccepted: (used: string) => token()?.noteAccepted(used),
+      noteRefused: async (used: string, signal: AbortSignal) => (await token()?.noteRefused(used, signal)) ?? false,
+    };
+    const http = (): HttpDeviceApi => this.#http;
+    const aware = (held: () => string | undefined): DeviceApi =>
+      new TokenAwareDeviceApi({
+        get deviceApi() {
+          return http();
+        },
+        token: tokenInUse,
+        held,
+      });
+    this.deviceApi = aware(() => this.#held());
+    // A refused token may be one that was replaced: which board is the device is asked with whichever is right.
+    this.#askingApi = aware(() => undefined);
+  }
+
+  /** Reads the kept credentials; connects to nothing. */
+  static async open(deps: PlatformConnectionDeps): Promise<PlatformConnection> {
+    const { log, alerts } = deps;
+    const config = deps.config();
+    const { clock, files, readIdentity } = deps.machine;
+    const store = new CredentialsStore({ stateFolder: config.stateFolder, files, clock, log, alerts, hide: (secret) => log.hide(secret) });
+    // What cannot be read now is read again when it is needed: measuring does not wait for it.
+    let why: string | undefined = 'the disk does not answer';
+    const reading = store.read().then(
+      () => (why = undefined),
+      (error: unknown) => (why = messageOf(error)),
+    );
+    await endedWithin(clock, READ_WITHIN_MS, reading);
+    if (why !== undefined) alerts.raise(CONNECT_ALERT, `nothing is sent: ${why}`);
+    return new PlatformConnection(deps, store, await readIdentity({ runFolder: config.runFolder }));
+  }
+
+  /** Before the outbox is opened. @throws AgentError `host/write-failed` (retry). */
+  async leaveOtherBoard(): Promise<void> {
+    const { alerts, config } = this.#deps;
+    await leaveOtherBoard({ settings: credentialsSettings(config()), store: this.#store, board: this.board, alerts });
+  }
+
+  /** Bytes over the wire since start. */
+  get traffic(): HttpDeviceApi['traffic'] {
+    return this.#http.traffic;
+  }
+
+  /** Entries that were accepted under another key than they were kept under, since start. */
+  get renamedEntries(): number {
+    return this.#http.renamedEntries;
+  }
+
+  /** As the platform calls this device; empty while that is not known. */
+  get deviceName(): string {
+    return this.#credentials?.deviceName ?? '';
+  }
+
+  get store(): CredentialsStore {
+    return this.#store;
+  }
+
+  /** Whose credentials are used: a token of the configuration goes before the board's own. */
+  get place(): CredentialsPlace {
+    return this.#config.platform.accessToken === undefined ? 'own' : 'configured';
+  }
+
+  /** @throws AgentError `provisioning/no-credentials` (hold) while there is none. */
+  get token(): DeviceCredentials['token'] {
+    if (this.#credentials !== undefined) return this.#credentials.token;
+    throw new AgentError('provisioning/no-credentials', 'there are no credentials yet', { recovery: 'hold' });
+  }
+
+  /** The credentials, once there are any. */
+  get credentials(): DeviceCredentials | undefined {
+    return this.#credentials;
+  }
+
+  /**
+   * Resolves once this device may use the way to the platform, or when `signal` aborts; waits for a network, a disk, a person or a claim as
+   * long as it takes, with an alert that says what for. Never rejects.
+   */
+  async connect(signal: AbortSignal): Promise<void> {
+    const { alerts } = this.#deps;
+    const { clock } = this.#deps.machine;
+    const backoff = new Backoff(CONNECT_BACKOFF, clock);
+    this.#config = this.#deps.config();
+    while (!signal.aborted) {
+      try {
+        await this.#connect(signal);
+        alerts.clear(CONNECT_ALERT);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        alerts.raise(CONNECT_ALERT, `nothing is sent: ${messageOf(error)}`);
+        await clock.sleep(backoff.nextMs(), signal);
+      }
+    }
+  }
+
+  async #connect(signal: AbortSignal): Promise<void> {
+    const { log, alerts } = this.#deps;
+    const { clock, connect } = this.#deps.machine;
+    const { board } = this;
+    const config = this.#config;
+    await this.#store.read();
+    await this.leaveOtherBoard();
+    // The outbox was opened before these could be read, or is not open yet.
+    if (this.#store.setsQueueAside) {
+      this.#deps.onQueueOfAnother();
+      const reason = 'what waits was measured as another device, and was not set aside yet; a restart does it';
+      throw new AgentError('agent/queue-of-another', reason, { recovery: 'hold' });
+    }
+    const settings = await this.#equip();
+    const open = (accessToken: string): HttpDeviceApi =>
+      new HttpDeviceApi({ ...settings, clock, connect, pace: this.#pace, token: () => accessToken });
+    const credentials = await obtainCredentials(
+      {
+        settings: credentialsSettings(config),
+        store: this.#store,
+        provision: (request, requestSignal) => provisionDevice(request, { settings: settings.settings, clock, connect }, requestSignal),
+        tokenWorks: (token, probeSignal) => tokenWorks(open, token, probeSignal),
+        clock,
+        randomBytes: this.#deps.machine.randomBytes,
+        log,
+        alerts,
+        hide: (secret) => log.hide(secret),
+        board,
+      },
+      signal,
+    );
+    log.hide(credentials.token.accessToken);
+    const common = { store: this.#store, place: this.place, board, clock, log, alerts };
+    // Both at once: with credentials and without ownership everything would be let through.
+    this.#ownership = new IdentityOwnership({ ...common, deviceApi: this.#askingApi });
+    this.#credentials = credentials;
+    await this.#ownership.settle(signal);
+  }
+
+  /** Changes over to a new token when the platform has, and notices when another board is this device; runs as long as the agent does. */
+  async watchCredentials(signal: AbortSignal): Promise<void> {
+    await runTogether(
+      [
+        async (either) => this.#credentials?.token.run(either),
+        async (either) => this.#ownership?.run(either),
+        (either) => this.#store.keepWhole(either),
+      ],
+      signal,
+    );
+  }
+
+  /** Ends every connection. Idempotent. */
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  /** Once, with the certificates. @throws AgentError `agent/unreadable-file` (retry). */
+  async #equip(): Promise<ApiSettings> {
+    if (this.#settings !== undefined) return this.#settings;
+    const settings = await apiSettings(this.#config.platform, this.#deps.machine.files);
+    this.#settings = settings;
+    this.#http = this.#open(settings);
+    return settings;
+  }
+
+  #open(settings: Pick<ApiSettings, 'settings'>): HttpDeviceApi {
+    const { machine, onPlatformDate } = this.#deps;
+    const { clock, connect } = machine;
+    const token = (): string => this.#credentials?.token.accessToken ?? '';
+    return new HttpDeviceApi({ ...settings, clock, connect, pace: this.#pace, onPlatformDate, token });
+  }
+
+  #held(): string | undefined {
+    if (this.#credentials === undefined) return 'this device has no credentials yet';
+    return this.#credentials.held ?? this.#ownership?.held;
+  }
+}

@@ -1,0 +1,58 @@
+/** Server-side RPC as a whole: its journal, which is open before the first poll, its methods, and the loop that answers. */
+import { join } from 'node:path';
+import type { AgentConfig } from '../config/agent-config.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import { JournalFile } from './journal-storage.ts';
+import { MethodTable } from './method-table.ts';
+import { methodLeaves } from './program-methods.ts';
+import { RpcExecutor, type RpcExecutorDeps } from './rpc-executor.ts';
+import { RpcJournal } from './rpc-journal.ts';
+import { runRpcLoop } from './rpc-loop.ts';
+import type { RpcMethod } from './rpc-method.ts';
+
+export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  readonly config: () => AgentConfig;
+  readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc'>;
+  readonly log: Log;
+  readonly methods: readonly RpcMethod[];
+  /** Whether someone works on the machine. */
+  readonly locked: () => boolean;
+  /** The platform has sent a request. */
+  readonly onContact: () => void;
+  /** Only tests listen. */
+  readonly checkpoint?: RpcExecutorDeps['checkpoint'];
+}
+
+export class RpcService {
+  readonly #deps: RpcServiceDeps;
+  readonly #journal: RpcJournal;
+  readonly #executor: RpcExecutor;
+
+  private constructor(deps: RpcServiceDeps, journal: RpcJournal) {
+    const { config, clock, log, locked, checkpoint } = deps;
+    this.#deps = deps;
+    this.#journal = journal;
+    const methods = new MethodTable({ clock, methods: deps.methods, leaves: methodLeaves(config().rpc.methods), locked });
+    this.#executor = new RpcExecutor({ journal, methods, clock, log, ...(checkpoint === undefined ? {} : { checkpoint }) });
+  }
+
+  /** @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */
+  static async open(deps: RpcServiceDeps): Promise<RpcService> {
+    const { config, clock, files, log } = deps;
+    const storage = new JournalFile(files, join(config().stateFolder, 'rpc.journal'));
+    return new RpcService(deps, await RpcJournal.open({ storage, clock, log }));
+  }
+
+  /** Answers the platform until the signal aborts; at once over where the configuration wants no RPC. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { rpc, platform } = this.#deps.config();
+    if (rpc.enabled) await runRpcLoop({ ...this.#deps, executor: this.#executor, pollTimeoutMs: platform.pollTimeoutMs }, signal);
+  }
+
+  /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */
+  async close(): Promise<void> {
+    await this.#journal.close();
+  }
+}

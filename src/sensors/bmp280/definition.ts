@@ -1,0 +1,16 @@
+/** BMP280: a BME280 without humidity. Keys `temperature` (°C), `pressure` (hPa). */
+import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { boschFields, boschMs, boschScan, UNITS } from '../families/bosch/definition.ts';
+
+const schema = sensorSection('bmp280', boschFields);
+
+export type Bmp280Config = ConfigOf<typeof schema>;
+
+export const bmp280 = defineSensor({
+  schema,
+  driver: () => import('./driver.ts'),
+  twin: () => import('./twin.ts'),
+  units: { temperature: UNITS.temperature, pressure: UNITS.pressure },
+  minReadMs: ({ oversampling }) => boschMs(oversampling, false),
+  scan: boschScan('bmp280'),
+});

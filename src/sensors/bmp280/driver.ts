@@ -1,0 +1,2 @@
+/** The BMP280 is read as its family is. */
+export { openBosch as open } from '../families/bosch/driver.ts';

@@ -1,0 +1,43 @@
+/** A program whose output is the reading: started directly, never through a shell, bounded in time and output. */
+import { excerpt, lineParser } from '../families/lines/line-format.ts';
+import { type Outcome, sorted } from '../outcome.ts';
+import type { Refusal, Sensor } from '../sensor.ts';
+import type { SensorDeps } from '../sensor-deps.ts';
+import { sensorFault } from '../sensor-fault.ts';
+import type { CommandConfig } from './definition.ts';
+
+export async function open(config: CommandConfig, { clock, runProgram }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
+  const { name, program, environment, deadlineMs, maxOutputBytes, format } = config;
+  const parse = lineParser(config);
+  let refused: readonly Refusal[] = [];
+  return {
+    name,
+    read: async (signal) => {
+      const run = { file: program, args: config.arguments, environment, deadlineMs, maxOutputBytes: maxOutputBytes };
+      const { exitCode, stdout, stderr, cut } = await runProgram(run, clock, signal);
+      if (exitCode !== 0) throw sensorFault('command-failed', `${program} ended with ${exitCode ?? 'a signal'}: ${excerpt(stderr)}`);
+      if (cut) throw sensorFault('bad-reading', `${program} printed more than ${maxOutputBytes} bytes`);
+      const given = sorted(parseOutput(stdout, format, parse));
+      refused = given.refused;
+      return given.readings;
+    },
+    refused: () => refused,
+    close: async () => {},
+  };
+}
+
+/** JSON may span lines; of anything else each line is read, and a key that comes again takes the later value. @throws AgentError `sensors/bad-line` (retry). */
+function parseOutput(text: string, format: CommandConfig['format'], parse: (line: string) => readonly Outcome[]): readonly Outcome[] {
+  const lines = format === 'json' ? [text] : text.split('\n').filter((line) => line.trim() !== '');
+  const outcomes = new Map<string, Outcome>();
+  let fault: unknown;
+  for (const line of lines) {
+    try {
+      for (const outcome of parse(line)) outcomes.set(outcome.key, outcome);
+    } catch (error) {
+      fault = error; // headings and remarks between the values are usual
+    }
+  }
+  if (outcomes.size === 0) throw fault ?? sensorFault('bad-line', 'the program printed nothing');
+  return [...outcomes.values()];
+}

@@ -1,0 +1,8 @@
+/** What a simulated board has on its one-wire bus: a thermometer of that id. */
+import { TEMPERATURE } from '../../simulated-board/room-signals.ts';
+import type { Twin } from '../../simulated-board/twin.ts';
+import type { Ds18b20Config } from './definition.ts';
+
+const FIRST = '28-000000000001';
+
+export const twin: Twin = { fitting: ({ id = FIRST }: Ds18b20Config) => ({ oneWire: { id, signal: TEMPERATURE } }) };

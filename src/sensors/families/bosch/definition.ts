@@ -1,0 +1,40 @@
+/** What the definitions of Bosch's BME280 and BMP280 share: addresses, options, the time of a measurement, the identity register. */
+import { z } from 'zod';
+import { i2cFields } from '../../../config/fields/lines-and-ports.ts';
+import { section } from '../../../config/fields.ts';
+import type { ChipScan } from '../../definition.ts';
+import { addresses } from '../../definition.ts';
+
+const oversampling = () => z.literal([1, 2, 4, 8, 16]).default(1);
+
+export const boschFields = {
+  ...i2cFields({ default: 0x76, min: 0x76, max: 0x77 }),
+  oversampling: section({ temperature: oversampling(), pressure: oversampling(), humidity: oversampling() }).prefault({}),
+  filter: z.literal([0, 2, 4, 8, 16]).default(0),
+};
+
+/** What `id` holds (BST-BME280-DS001 5.4.1, BST-BMP280-DS001 4.3.1), and so what stands there where another of the two was expected. */
+export const CHIP_ID = { bme280: 0x60, bmp280: 0x58 } as const;
+const ID_REGISTER = 0xd0;
+
+export const UNITS = { temperature: '°C', pressure: 'hPa', humidity: '%' } as const;
+
+interface Oversampling {
+  readonly temperature: number;
+  readonly pressure: number;
+  readonly humidity: number;
+}
+
+/** At most (DS002, appendix B, section 9.1). */
+export function boschMs({ temperature, pressure, humidity }: Oversampling, hasHumidity: boolean): number {
+  return 1.25 + 2.3 * temperature + 2.3 * pressure + 0.575 + (hasHumidity ? 2.3 * humidity + 0.575 : 0);
+}
+
+export function boschScan(kind: keyof typeof CHIP_ID): ChipScan {
+  return {
+    addresses: addresses(0x76, 0x77),
+    isCertain: true,
+    turn: 1,
+    looksLike: async (bus, address, signal) => (await bus.readRegisters(address, ID_REGISTER, 1, signal))[0] === CHIP_ID[kind],
+  };
+}

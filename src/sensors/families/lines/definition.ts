@@ -1,0 +1,57 @@
+/** What sensors share that give text, a line from a port or the output of a program: how it becomes keys and values. */
+import { z } from 'zod';
+import type { ConfigPath } from '../../../config/config-fault.ts';
+import { doubled, type Finding } from '../../../config/fields/findings.ts';
+import { list, pattern, platformKey } from '../../../config/fields.ts';
+import type { ValueType } from '../../definition.ts';
+
+export const lineFormatFields = {
+  format: z.enum(['json', 'csv', 'regex', 'number']).default('json'),
+  /** For `csv`: the key of each column, in order; an empty name skips one. */
+  columns: list(z.string().max(255)).optional(),
+  separator: z.string().length(1).default(','),
+  /** For `regex`: named groups are keys. */
+  pattern: pattern().optional(),
+  /** For `number`: the key. */
+  key: platformKey().default('value'),
+};
+
+export interface LineFormat {
+  readonly format: 'json' | 'csv' | 'regex' | 'number';
+  readonly columns?: readonly string[];
+  readonly separator: string;
+  readonly pattern?: string;
+  readonly key: string;
+}
+
+/** What JavaScript takes for the beginning of a named group, whatever the letters; what is escaped begins none. */
+const NAMED_GROUP = /\\.|\(\?<([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)>/gu;
+
+/** Of a kind with these fields. */
+export const LINE_KEYS = { keys: lineKeys, valueType: lineType, faults: lineFormatFaults } as const;
+
+function lineKeys({ format, key, columns, pattern: expression }: LineFormat): readonly string[] | undefined {
+  if (format === 'number') return [key];
+  if (format === 'csv') return columns && [...new Set(columns.filter((column) => column !== ''))];
+  return format === 'regex' && expression !== undefined ? namedGroups(expression) : undefined;
+}
+
+function lineType({ format }: LineFormat): ValueType | undefined {
+  return format === 'number' ? 'number' : undefined;
+}
+
+function lineFormatFaults({ format, columns, pattern: expression }: LineFormat, path: ConfigPath): Finding[] {
+  if (format === 'csv')
+    return columns === undefined
+      ? [{ path: [...path, 'format'], problem: 'no columns for', expected: 'columns: with the key of each column' }]
+      : doubled(columns, [...path, 'columns']);
+  if (format !== 'regex') return [];
+  if (expression === undefined) return [{ path: [...path, 'format'], problem: 'no pattern for', expected: 'pattern: with named groups' }];
+  if (namedGroups(expression).length > 0) return [];
+  return [{ path: [...path, 'pattern'], problem: 'no named group in', expected: 'named groups such as (?<temperature>[-0-9.]+)' }];
+}
+
+/** The names of a pattern's named groups. */
+function namedGroups(expression: string): readonly string[] {
+  return [...expression.matchAll(NAMED_GROUP)].flatMap(([, name]) => name ?? []);
+}

@@ -1,0 +1,113 @@
+/**
+ * How one line of text becomes keys and values: JSON, CSV columns, a regular expression with named groups, or one number. Shared by serial
+ * lines and commands. `nan` and `inf`, as programs print them, are the source's own word for none: such a value is left out alone.
+ */
+import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
+import { type Outcome, outcomeOf } from '../../outcome.ts';
+import { sensorFault } from '../../sensor-fault.ts';
+import { type CsvField, csvFields } from './csv-fields.ts';
+import type { LineFormat } from './definition.ts';
+
+/** A sensor's JSON is flat; deeper than this is noise or malice. */
+const DEEPEST_JSON = 8;
+const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
+const LINE_END = /[\r\n]+$/;
+const NO_NUMBER = /^[-+]?(?:nan|inf(?:inity)?)$/i;
+const NO_JSON_NUMBER = /NaN|Infinity/;
+const STRING_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+const WHOLE_NUMBER = /^[-+]?\d+$/;
+
+/** What a format finds in a line: a value, or the text that says that there is none. */
+type Pair = readonly [key: string, value: JsonValue | NoNumber];
+
+class NoNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A line's parser, with the pattern compiled once. The returned function throws AgentError `sensors/bad-line` (retry), and nothing else. */
+export function lineParser(format: LineFormat): (line: string) => readonly Outcome[] {
+  const pairs = pairsOf(format);
+  return (line) => {
+    let found: readonly Pair[];
+    try {
+      found = pairs(line);
+    } catch (cause) {
+      throw sensorFault('bad-line', `a line that is not ${format.format}: ${excerpt(line)}`, cause);
+    }
+    const outcomes = found.flatMap(([key, value]): Outcome[] => {
+      if (key === '' || value === null || (typeof value === 'number' && !Number.isFinite(value))) return [];
+      return [
+        outcomeOf(key, () => {
+          if (value instanceof NoNumber) throw sensorFault('no-value', `the line says ${value.text}`);
+          return { key, value };
+        }),
+      ];
+    });
+    if (outcomes.length === 0) throw sensorFault('bad-line', `a line without a value: ${excerpt(line)}`);
+    return outcomes;
+  };
+}
+
+/** Printable, short, in quotes: for messages about lines that may be anything. */
+export function excerpt(line: string): string {
+  const printable = line.slice(0, 40).replace(/[^\x20-\x7e]/g, '.');
+  return `"${printable}${line.length > 40 ? '…' : ''}"`;
+}
+
+function pairsOf({ format, columns, separator, pattern, key }: LineFormat): (line: string) => readonly Pair[] {
+  switch (format) {
+    case 'json':
+      return (line) => {
+        const value = parseJson(withoutNoNumbers(line.trim()), { depth: DEEPEST_JSON });
+        return isJsonObject(value) ? Object.entries(value) : [[key, value]];
+      };
+    case 'csv':
+      return (line) => {
+        // Blanks may be separators, and empty columns stand at the ends too: only the line's end is taken off.
+        const fields = csvFields(line.replace(LINE_END, ''), separator);
+        const names = columns ?? fields.map((_, at) => `column${at + 1}`);
+        if (fields.length < names.length) throw new Error(`${fields.length} fields instead of ${names.length}`);
+        return names.map((name, at) => [name, fieldValue(fields[at])] as const);
+      };
+    case 'regex': {
+      const compiled = new RegExp(pattern ?? '', 'u');
+      return (line) =>
+        Object.entries(compiled.exec(line.trim())?.groups ?? {}).map(
+          ([name, text]) => [name, text === undefined ? null : scalar(text)] as const,
+        );
+    }
+    case 'number':
+      return (line) => {
+        const value = scalar(line);
+        if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof NoNumber)) throw new Error('no number');
+        return [[key, value]];
+      };
+  }
+}
+
+/** Python's json writes NaN and Infinity, which are no JSON: null, as others write it. */
+function withoutNoNumbers(json: string): string {
+  return NO_JSON_NUMBER.test(json) ? json.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null')) : json;
+}
+
+/** Numbers and words in quotes mean what they mean without; of other text every blank is meant. */
+function fieldValue(field: CsvField | undefined): Pair[1] {
+  const { text, isQuoted } = field ?? { text: '', isQuoted: false };
+  const value = scalar(text);
+  return isQuoted && typeof value === 'string' ? text : value;
+}
+
+/** A number, true, false, nothing or text; whole numbers past 2^53 keep every digit. */
+function scalar(text: string): Pair[1] {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  if (trimmed === 'true' || trimmed === 'false') return trimmed === 'true';
+  if (NO_NUMBER.test(trimmed)) return new NoNumber(trimmed);
+  if (!NUMBER.test(trimmed)) return trimmed;
+  const value = Number(trimmed);
+  return Number.isSafeInteger(value) || !WHOLE_NUMBER.test(trimmed) ? value : BigInt(trimmed);
+}

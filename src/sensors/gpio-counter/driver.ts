@@ -1,0 +1,190 @@
+/**
+ * Pulses on a GPIO line: `total`, which survives restarts, and `rate` per second since the reading before. The total is written every
+ * `saveEvery`, and at close; a power cut loses what came after the last write, which is the price for sparing the card. Pulses do not wait for
+ * the disk: they are counted from the start, and the total is told once it is known what they are added to. A counter that is opened anew in
+ * the same process goes on from what it told, also where the disk did not take that.
+ */
+import { join } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import type { LineEdge } from '../../hardware/gpio-port.ts';
+import type { Clock } from '../../host/clock.ts';
+import { readWhole, setAside, writeDurably } from '../../host/durable-file.ts';
+import type { Files } from '../../host/files.ts';
+import type { Log } from '../../host/log.ts';
+import { endedWithin } from '../../host/within-ms.ts';
+import { rounded } from '../i2c-chip.ts';
+import type { Reading, Sensor } from '../sensor.ts';
+import type { LeftTotal, LeftTotals, SensorDeps } from '../sensor-deps.ts';
+import { type GpioCounterConfig, UNITS } from './definition.ts';
+
+const FORMAT = 'turnstone-counter';
+const VERSION = 1;
+/** How long a start, and an end, wait for the disk. */
+const DISK_HAS_MS = 1_000;
+const LOAD_AGAIN_MS = 10_000;
+
+export async function open(config: GpioCounterConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+  const { name, line, activeLow, bias, debounceMs, edge, saveEveryMs } = config;
+  const { clock, log, ports, stateFolder, files, leftTotals = new Map() } = deps;
+  const input = await ports.gpio.openInput({ line, activeLow, bias, debounceMs, edges: edge }, signal);
+  const total = new SavedTotal(join(stateFolder, 'counters'), name, { files, clock, log, saveEveryMs, leftTotals });
+  input.watch(({ missed }: LineEdge) => total.add(1 + missed));
+  await total.load();
+  let before: { readonly added: number; readonly atMs: number } | undefined;
+  return {
+    name,
+    read: async (readSignal) => {
+      await input.read(readSignal); // a line whose chip is gone would count nothing for ever
+      const { count, added } = total;
+      const now = { added, atMs: clock.monotonicMs() };
+      const readings: Reading[] = count === undefined ? [] : [{ key: 'total', value: count }];
+      if (before !== undefined && now.atMs > before.atMs) {
+        readings.push({
+          key: 'rate',
+          value: rounded(((now.added - before.added) * 1_000) / (now.atMs - before.atMs), 3),
+          unit: UNITS.rate,
+        });
+      }
+      before = now;
+      return readings;
+    },
+    close: () => total.close(input.close()),
+  };
+}
+
+export interface SavedTotalDeps {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly saveEveryMs: number;
+  readonly leftTotals: LeftTotals;
+}
+
+/** A number in a file of its own. */
+export class SavedTotal {
+  /** Since it was made. */
+  added = 0;
+  readonly #folder: string;
+  readonly #name: string;
+  readonly #deps: SavedTotalDeps;
+  /** What the file said; undefined until it has been read. */
+  #before: number | undefined;
+  /** Of the one before it in this process. */
+  readonly #left: Promise<LeftTotal | undefined> | undefined;
+  #savedCount = 0;
+  #cancelSave: (() => void) | undefined;
+  #cancelLoad: () => void = () => {};
+  #loading: Promise<void> | undefined;
+  #saving: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(folder: string, name: string, deps: SavedTotalDeps) {
+    this.#folder = folder;
+    this.#name = name;
+    this.#deps = deps;
+    this.#left = deps.leftTotals.get(name);
+  }
+
+  /** Undefined until it is known where it begins. */
+  get count(): number | undefined {
+    return this.#before === undefined ? undefined : this.#before + this.added;
+  }
+
+  get #path(): string {
+    return join(this.#folder, `${this.#name}.json`);
+  }
+
+  /**
+   * Begins where the one before it or the file ends; a file that is none is set aside and the count begins at 0. A disk that does not answer is not waited for,
+   * and asked again until it does. Never rejects.
+   */
+  async load(): Promise<void> {
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    await endedWithin(this.#deps.clock, DISK_HAS_MS, this.#loading);
+  }
+
+  add(pulses: number): void {
+    this.added += pulses;
+    this.#cancelSave ??= this.#deps.clock.after(this.#deps.saveEveryMs, () => {
+      this.#cancelSave = undefined;
+      void this.#save();
+    });
+  }
+
+  /** Saves what is not saved yet, once the last pulse has come; what the disk does not take is left to whoever opens it anew. */
+  async close(lastPulse: Promise<void> = Promise.resolve()): Promise<void> {
+    this.#isClosed = true;
+    const ended = this.#end(lastPulse);
+    this.#deps.leftTotals.set(this.#name, ended);
+    await ended;
+    await lastPulse;
+  }
+
+  /** Never rejects. */
+  async #end(lastPulse: Promise<void>): Promise<LeftTotal | undefined> {
+    await lastPulse.catch(() => {});
+    this.#cancelSave?.();
+    this.#cancelLoad();
+    if (this.#before === undefined && this.added > 0) await this.load();
+    await this.#save();
+    const { count } = this;
+    if (count === this.#savedCount) return undefined;
+    if (count !== undefined) return { count, added: this.added };
+    // What the one before it knew, but told too late, is not lost with this one.
+    const left = await this.#left;
+    return { count: left?.count === undefined ? undefined : left.count + this.added, added: this.added + (left?.added ?? 0) };
+  }
+
+  async #load(): Promise<void> {
+    const { files, clock, log } = this.#deps;
+    try {
+      const left = await this.#left;
+      if (left?.count !== undefined) {
+        this.#before = left.count;
+        return;
+      }
+      const saved = await readWhole(files, this.#path);
+      const count = saved === undefined ? 0 : parseTotal(saved.toString('utf8'));
+      if (count === undefined) {
+        const aside = await setAside(files, this.#path);
+        log.error({ counter: this.#name, aside }, 'the saved total cannot be read; counting begins at 0');
+      }
+      this.#savedCount = count ?? 0;
+      this.#before = this.#savedCount + (left?.added ?? 0);
+    } catch (error) {
+      log.warn(
+        { path: this.#path, reason: messageOf(error) },
+        'the saved total is not known; pulses are counted, and added to it when it is',
+      );
+      if (!this.#isClosed) this.#cancelLoad = clock.after(LOAD_AGAIN_MS, () => void this.load());
+    }
+  }
+
+  /** One write at a time; a failed one is tried again with the next pulse. */
+  async #save(): Promise<void> {
+    this.#saving = this.#saving.then(async () => {
+      const { count } = this;
+      if (count === undefined || count === this.#savedCount) return;
+      const { files, log } = this.#deps;
+      try {
+        await files.makeFolder(this.#folder);
+        await writeDurably(files, this.#path, JSON.stringify({ format: FORMAT, version: VERSION, total: count }));
+        this.#savedCount = count;
+      } catch (error) {
+        log.warn({ path: this.#path, reason: messageOf(error) }, 'the total cannot be saved');
+      }
+    });
+    await this.#saving;
+  }
+}
+
+function parseTotal(text: string): number | undefined {
+  try {
+    const { format, version, total } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    return format === FORMAT && version === VERSION && Number.isSafeInteger(total) && Number(total) >= 0 ? Number(total) : undefined;
+  } catch {
+    return undefined;
+  }
+}

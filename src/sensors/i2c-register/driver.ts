@@ -1,0 +1,47 @@
+/**
+ * Any chip by a table of its registers: where, how wide, which byte first, which bits, which scale. What it shows after power-up, in overload
+ * and during a conversion its sheet says, and `noValue`, `min` and `max` of the table: a value they exclude is left out alone, and the chip is
+ * set up again before the next read, as it may have lost its power.
+ */
+
+import { registerValue } from '../families/registers/register-value.ts';
+import { openI2cChip } from '../i2c-chip.ts';
+import { type Outcome, outcomeOf } from '../outcome.ts';
+import type { Reading, Sensor } from '../sensor.ts';
+import type { SensorDeps } from '../sensor-deps.ts';
+import type { I2cRegisterConfig } from './definition.ts';
+
+export type RegisterField = I2cRegisterConfig['registers'][string];
+
+export function open(config: I2cRegisterConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+  const { address, setup, registers } = config;
+  return openI2cChip(
+    config,
+    deps,
+    {
+      setUp: async (bus, inner) => {
+        for (const { register, bytes } of setup) await bus.writeRegisters(address, register, Uint8Array.from(bytes), inner);
+      },
+      read: async (bus, inner) => {
+        const outcomes: Outcome[] = [];
+        for (const [key, field] of Object.entries(registers)) {
+          const bytes = await bus.readRegisters(address, field.register, field.width, inner);
+          outcomes.push(outcomeOf(key, () => parseRegister(key, field, bytes)));
+        }
+        return outcomes;
+      },
+    },
+    signal,
+  );
+}
+
+/** @throws AgentError `sensors/no-value` for the field's own mark of none, `sensors/out-of-range` outside its min and max (both retry). */
+export function parseRegister(key: string, field: RegisterField, bytes: Uint8Array): Reading {
+  const { width, signed, byteOrder, shift, bits, unit } = field;
+  const ordered = byteOrder === 'big' ? [...bytes] : [...bytes].reverse();
+  const raw = ordered.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) >> BigInt(shift);
+  const kept = bits ?? 8 * width - shift;
+  const number = signed ? BigInt.asIntN(kept, raw) : BigInt.asUintN(kept, raw);
+  const narrow = Number.isSafeInteger(Number(number)) ? Number(number) : number;
+  return { key, value: registerValue(key, narrow, kept, field), ...(unit !== undefined && { unit }) };
+}

@@ -1,0 +1,86 @@
+/** A Modbus unit, by a table of its registers. One key per register. */
+import { z } from 'zod';
+import type { ConfigPath } from '../../config/config-fault.ts';
+import type { Finding } from '../../config/fields/findings.ts';
+import { MODBUS_TYPES, modbusConnection } from '../../config/fields/lines-and-ports.ts';
+import { endFaults, limitFaults, noConversion, registerMeaning, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
+import { platformKey, section, table, whole } from '../../config/fields.ts';
+import { type ConfigOf, defineSensor, sensorSection, type ValueType } from '../definition.ts';
+
+/** Reading a few unused registers costs less than another request (2 bytes each against 8 bytes and a turn-around). */
+const DEFAULT_MAX_GAP = 8;
+
+const schema = sensorSection('modbus', {
+  connection: modbusConnection(),
+  /** Unit (slave) address. */
+  unitId: whole(0, 255).default(1),
+  registers: table(
+    platformKey(),
+    section({
+      table: z.enum(['holding', 'input', 'coil', 'discrete']).default('holding'),
+      /** From 0, as on the wire; not 40001. */
+      address: whole(0, 65_535),
+      type: z.enum(MODBUS_TYPES).default('uint16'),
+      /** Which 16-bit word of a longer number comes first. */
+      wordOrder: z.enum(['big', 'little']).default('big'),
+      byteOrder: z.enum(['big', 'little']).default('big'),
+      /** For `bool` in a 16-bit register. */
+      bit: whole(0, 15).optional(),
+      /** For `string`: its registers. */
+      length: whole(1, 125).optional(),
+      ...registerMeaning,
+    }),
+  ),
+  /** Registers this far apart are still read in one request. */
+  maxGap: whole(0, 100).default(DEFAULT_MAX_GAP),
+});
+
+export type ModbusConfig = ConfigOf<typeof schema>;
+export type ModbusRegister = ModbusConfig['registers'][string];
+
+export const modbus = defineSensor({
+  schema,
+  driver: () => import('./driver.ts'),
+  keys: ({ registers }) => Object.keys(registers),
+  valueType: ({ registers }, key) => typeOfRegister(registers[key]),
+  waitMs: ({ connection }) => connection.responseTimeoutMs,
+  faults: (config, path) => {
+    const all = Object.entries(config.registers).map(([key, register]) => ({ register, at: [...path, 'registers', key] }));
+    if (all.length === 0)
+      return [...unitFaults(config, path), { path: [...path, 'registers'], problem: 'no register', expected: 'at least one' }];
+    return [
+      ...unitFaults(config, path),
+      ...all.flatMap(({ register, at }) => meaningFaults(register, at)),
+      ...all.flatMap(({ register, at }) => typeFaults(register, at)),
+      ...all.flatMap(({ register, at }) => limitFaults(register, at)),
+    ];
+  },
+  remedy: () => 'check wiring (A, B, ground), baud rate, parity and unit address',
+});
+
+function typeOfRegister(register: ModbusRegister | undefined): ValueType | undefined {
+  if (register === undefined) return undefined;
+  if (register.table === 'coil' || register.table === 'discrete' || register.type === 'bool') return 'boolean';
+  return register.type === 'string' ? 'string' : 'number';
+}
+
+function meaningFaults(register: ModbusRegister, path: ConfigPath): Finding[] {
+  const { type, table: of, bit, length } = register;
+  const findings = [...endFaults(register, path), ...scaleFaults(register, path)];
+  if ((of === 'coil' || of === 'discrete') && bit !== undefined)
+    findings.push({ path: [...path, 'bit'], problem: `a ${of} is one bit:`, expected: 'no bit' });
+  if (length !== undefined && type !== 'string')
+    findings.push({ path: [...path, 'length'], problem: 'a length of what has its own:', expected: 'type: string, or no length' });
+  if (type === 'bool' || type === 'string') findings.push(...noConversion(register, path, type));
+  return findings;
+}
+
+function typeFaults({ type, bit, length, table: of }: ModbusRegister, path: ConfigPath): Finding[] {
+  if (bit !== undefined && type !== 'bool')
+    return [{ path: [...path, 'bit'], problem: 'a bit of a number:', expected: 'type: bool, or no bit' }];
+  if (type === 'string' && length === undefined)
+    return [{ path: [...path, 'type'], problem: 'no length for', expected: 'length: with the number of registers' }];
+  if ((of === 'coil' || of === 'discrete') && type !== 'bool')
+    return [{ path: [...path, 'type'], problem: `a ${of} is one bit:`, expected: 'type: bool' }];
+  return [];
+}

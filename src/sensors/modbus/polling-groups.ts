@@ -1,0 +1,85 @@
+/** Which registers of a Modbus unit are asked for together. */
+import type { ModbusTable } from '../../hardware/modbus-port.ts';
+import { registersOf } from '../../hardware/modbus-values.ts';
+import type { ModbusRegister } from './definition.ts';
+
+/** One request and the keys that are read from its answer. */
+export interface PollingGroup {
+  readonly table: ModbusTable;
+  readonly address: number;
+  readonly count: number;
+  readonly keys: readonly string[];
+  /** Registers that are told apart: several keys may be of one, as bits are. */
+  readonly places: number;
+}
+
+/** The most one request may ask for (V1.1b3, sections 6.1 to 6.4). */
+const MOST = { holding: 125, input: 125, coil: 2_000, discrete: 2_000 } as const;
+
+/** Registers in as few requests as maxGap allows. @param alone keys that share no request with those of another register. */
+export function pollingGroups(
+  registers: Readonly<Record<string, ModbusRegister>>,
+  maxGap: number,
+  alone: ReadonlySet<string> = new Set(),
+): readonly PollingGroup[] {
+  const sorted = Object.entries(registers).sort(
+    ([, a], [, b]) => a.table.localeCompare(b.table) || a.address - b.address || widthOf(a) - widthOf(b),
+  );
+  const groups: { table: ModbusTable; address: number; count: number; keys: string[]; places: number }[] = [];
+  let before: ModbusRegister | undefined;
+  for (const [key, register] of sorted) {
+    const { table, address } = register;
+    const end = address + widthOf(register);
+    const last = groups.at(-1);
+    const isSame = before !== undefined && isSamePlace(before, register);
+    const isApart = !isSame && (alone.has(key) || alone.has(last?.keys[0] ?? ''));
+    before = register;
+    if (
+      last !== undefined &&
+      last.table === table &&
+      !isApart &&
+      address - (last.address + last.count) <= maxGap &&
+      end - last.address <= MOST[table]
+    ) {
+      last.count = Math.max(last.count, end - last.address);
+      last.keys.push(key);
+      last.places += Number(!isSame);
+    } else groups.push({ table, address, count: end - address, keys: [key], places: 1 });
+  }
+  return groups;
+}
+
+/** The same in twice as many requests, or more where what lies between them is too much. @param group of more than one place. */
+export function halvesOf(
+  { keys, places }: PollingGroup,
+  registers: Readonly<Record<string, ModbusRegister>>,
+  maxGap: number,
+): readonly PollingGroup[] {
+  const isFirst = (at: number): boolean =>
+    at === 0 || !isSamePlace(registerOf(registers, keys[at - 1] ?? ''), registerOf(registers, keys[at] ?? ''));
+  const firsts = keys.flatMap((_, at) => (isFirst(at) ? [at] : []));
+  const middle = firsts[Math.ceil(places / 2)];
+  return [keys.slice(0, middle), middle === undefined ? [] : keys.slice(middle)].flatMap((half) =>
+    pollingGroups(Object.fromEntries(half.map((key) => [key, registerOf(registers, key)])), maxGap),
+  );
+}
+
+function isSamePlace(one: ModbusRegister, other: ModbusRegister): boolean {
+  return one.table === other.table && one.address === other.address && widthOf(one) === widthOf(other);
+}
+
+/** Whether nothing but one register is asked for. */
+export function isAlone({ places }: PollingGroup): boolean {
+  return places === 1;
+}
+
+export function registerOf(registers: Readonly<Record<string, ModbusRegister>>, key: string): ModbusRegister {
+  // The keys come from this very table.
+  return registers[key] as ModbusRegister;
+}
+
+export function widthOf(register: ModbusRegister): number {
+  if (register.table === 'coil' || register.table === 'discrete') return 1;
+  const { type, length } = register;
+  return registersOf(length === undefined ? { type } : { type, length });
+}

@@ -1,0 +1,54 @@
+/** One request to a Modbus unit, and what its answer says of each register. */
+import type { ModbusLink } from '../../hardware/modbus-port.ts';
+import { decodeModbus } from '../../hardware/modbus-values.ts';
+import { registerValue } from '../families/registers/register-value.ts';
+import { type Outcome, outcomeOf } from '../outcome.ts';
+import type { Reading } from '../sensor.ts';
+import type { ModbusRegister } from './definition.ts';
+import { type PollingGroup, registerOf, widthOf } from './polling-groups.ts';
+
+/** Of what is asked. */
+interface Unit {
+  readonly link: ModbusLink;
+  readonly unitId: number;
+  readonly registers: Readonly<Record<string, ModbusRegister>>;
+}
+
+/** @throws AgentError `hardware/modbus-exception`, `hardware/modbus-no-answer`, `hardware/modbus-bad-answer`, `hardware/deadline`; of the port. */
+export async function request({ link, unitId, registers }: Unit, group: PollingGroup, signal: AbortSignal): Promise<readonly Outcome[]> {
+  return outcomesOf(group, registers, await readRaw(link, unitId, group, signal));
+}
+
+/** @throws AgentError `hardware/modbus-no-number`, `sensors/no-value`, `sensors/out-of-range` (all retry). */
+export function readingOf(key: string, register: ModbusRegister, words: readonly number[]): Reading {
+  const { unit, bit, length, type } = register;
+  const raw = decodeModbus(words, { ...register, ...(bit !== undefined && { bit }), ...(length !== undefined && { length }) });
+  const bits = type.startsWith('float') ? undefined : 16 * words.length;
+  const value = typeof raw === 'number' || typeof raw === 'bigint' ? registerValue(key, raw, bits, register) : raw;
+  return { key, value, ...(unit !== undefined && { unit }) };
+}
+
+/** Registers as numbers, bits as booleans. */
+async function readRaw(
+  link: ModbusLink,
+  unitId: number,
+  { table, address, count }: PollingGroup,
+  signal: AbortSignal,
+): Promise<readonly (number | boolean)[]> {
+  return table === 'coil' || table === 'discrete'
+    ? await link.readBits(unitId, table, address, count, signal)
+    : await link.readRegisters(unitId, table, address, count, signal);
+}
+
+function outcomesOf(
+  { address, keys }: PollingGroup,
+  registers: Readonly<Record<string, ModbusRegister>>,
+  raw: readonly (number | boolean)[],
+): readonly Outcome[] {
+  return keys.map((key) => {
+    const register = registerOf(registers, key);
+    const from = register.address - address;
+    const words = raw.slice(from, from + widthOf(register));
+    return outcomeOf(key, () => (typeof words[0] === 'boolean' ? { key, value: words[0] } : readingOf(key, register, words.map(Number))));
+  });
+}

@@ -1,0 +1,148 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { forRandomBytes } from '../../../test/support/random-bytes.ts';
+import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
+import type { Ports } from '../../hardware/ports.ts';
+import { sendableKey } from '../../platform/wire-values.ts';
+import { createSensor } from '../create-sensor.ts';
+import { checkReadings, open as openModule } from './driver.ts';
+
+const { signal } = new AbortController();
+let folder = '';
+const deps = () => sensorDeps({ ports: {} as never as Ports as never, folder });
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-programs-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('a module', () => {
+  const write = async (text: string): Promise<string> => {
+    const file = join(folder, 'driver.mjs');
+    await writeFile(file, text);
+    await chmod(file, 0o644);
+    return file;
+  };
+  const open = async (text: string, options: Readonly<Record<string, unknown>> = {}) =>
+    await openModule(sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options }), deps(), signal);
+
+  it('is given its options and gives readings', async () => {
+    const sensor = await open(
+      'export async function openSensor({ name, options }) { return { read: async () => [{ key: name, value: options.height * 2, unit: "m" }] }; }',
+      { height: 1.5 },
+    );
+    expect(await sensor.read(signal)).toEqual([{ key: 'tank', value: 3, unit: 'm' }]);
+    await sensor.close();
+  });
+
+  it('can ask the platform, and is told when there is none', async () => {
+    const text = `export async function openSensor({ clientRpc }) {
+      return { read: async (signal) => [{ key: 'limit', value: (await clientRpc('getLimit', { tank: 1 }, signal)).limit }] };
+    }`;
+    const asked: unknown[] = [];
+    const clientRpc = async (method: string, params: unknown) => {
+      asked.push([method, params]);
+      return { limit: 7 };
+    };
+    const config = sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options: {} });
+    expect(await (await openModule(config, { ...deps(), clientRpc }, signal)).read(signal)).toEqual([{ key: 'limit', value: 7 }]);
+    expect(asked).toEqual([['getLimit', { tank: 1 }]]);
+    await expect((await openModule(config, deps(), signal)).read(signal)).rejects.toThrow(/no platform to ask/);
+  });
+
+  it('can speak by itself', async () => {
+    const sensor = await open(
+      'export const openSensor = async () => ({ speaksByItself: true, read: async () => [], subscribe: (say) => { const t = setTimeout(() => say([{ key: "x", value: 1 }]), 5); return () => clearTimeout(t); } });',
+    );
+    expect(await new Promise((resolve) => sensor.subscribe?.(resolve))).toEqual([{ key: 'x', value: 1 }]);
+    expect(sensor.speaksByItself).toBe(true);
+  });
+
+  it('fails as a sensor does, whatever is wrong with it', async () => {
+    await expect(open('export const other = 1;')).rejects.toThrow(/exports no function openSensor/);
+    await expect(open('syntax error here')).rejects.toMatchObject({ code: 'sensors/module-failed', recovery: 'retry' });
+    await expect(open('export async function openSensor() { throw new Error("no bus"); }')).rejects.toThrow(/driver.mjs: no bus/);
+    await expect(
+      (await open('export const openSensor = async () => ({ read: async () => { throw null; } });')).read(signal),
+    ).rejects.toMatchObject({ code: 'sensors/module-failed' });
+    await expect((await open('export const openSensor = async () => ({ read: async () => 5 });')).read(signal)).rejects.toThrow(
+      /no list of readings/,
+    );
+  });
+
+  it('is not loaded when others may write it', async () => {
+    const file = await write('export const openSensor = async () => ({ read: async () => [] });');
+    await chmod(file, 0o666);
+    await expect(openModule(sensorConfig({ name: 'tank', kind: 'module', file }), deps(), signal)).rejects.toThrow(
+      /only its owner may write it/,
+    );
+  });
+
+  it('is taken up anew when it has changed', async () => {
+    const first = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 1 }] });');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const second = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 2 }] });');
+    expect([await first.read(signal), await second.read(signal)]).toMatchObject([[{ value: 1 }], [{ value: 2 }]]);
+  });
+
+  it('gives all that is good of a read in which something is not, and says once what was left out', () => {
+    const problems: string[] = [];
+    const list = [
+      { key: 'level', value: 1.5 },
+      { key: '<b>{{x}}</b>', value: 2, takenAtMs: -1 },
+      { key: 'nothing', value: undefined },
+      { key: 'none', value: Number.NaN },
+      { key: 5, value: 1 },
+      { key: '', value: 1 },
+      null,
+      { key: 'work', value: () => {} },
+      { key: 'long', value: 9_007_199_254_740_993n },
+    ];
+    expect(checkReadings(list, 'driver', (problem) => problems.push(problem))).toEqual([
+      { key: 'level', value: 1.5 },
+      { key: '<b>{{x}}</b>', value: 2, takenAtMs: -1 },
+      { key: 'long', value: 9_007_199_254_740_993n },
+    ]);
+    expect(problems).toHaveLength(6);
+    expect(() => checkReadings([{ key: 'none', value: null }], 'driver')).toThrow(/driver: no value for "none": null is not stored/);
+    expect(checkReadings([], 'driver')).toEqual([]);
+  });
+
+  it('speaks under the names that the platform keeps, whether it is asked or speaks by itself', async () => {
+    const file = await write(`export const openSensor = async () => ({
+      read: async () => [{ key: 'level', value: 1 }, { key: '{{deep}}', value: 2 }, { key: 'broken', value: NaN }],
+      subscribe: (say) => { say([{ key: '<b>', value: 3 }]); return () => {}; },
+    });`);
+    const config = sensorConfig({ name: 'tank', kind: 'module', file });
+    const sensor = await createSensor(config, deps(), signal);
+    expect(await sensor.read(signal)).toEqual([
+      { key: 'level', value: 1 },
+      { key: sendableKey('{{deep}}'), value: 2 },
+    ]);
+    const said: unknown[] = [];
+    sensor.subscribe?.((readings) => said.push(...readings));
+    expect(said).toEqual([{ key: sendableKey('<b>'), value: 3 }]);
+    await sensor.close();
+  });
+
+  it('cannot put anything but readings into the outbox', () => {
+    forRandomBytes(20_000, 8, (bytes, random) => {
+      const odd: unknown[] = [
+        null,
+        undefined,
+        Number.NaN,
+        {},
+        [],
+        '',
+        bytes.toString('latin1'),
+        5,
+        true,
+        { key: bytes.toString('latin1'), value: random() < 0.5 ? Number.NaN : 1 },
+        { key: 'ok', value: undefined },
+      ];
+      const readings = checkReadings([odd[Math.floor(random() * odd.length)]], 'driver');
+      for (const { key, value } of readings) if (key === '' || value === undefined || value === null) throw new Error('it got through');
+    });
+  });
+});

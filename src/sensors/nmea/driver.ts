@@ -1,0 +1,151 @@
+/** A satellite receiver on a serial line: position, height, speed, course, satellites and kind of fix from its RMC and GGA sentences. */
+import type { Clock } from '../../host/clock.ts';
+import { LineSplitter } from '../families/lines/line-splitter.ts';
+import { rounded } from '../i2c-chip.ts';
+import type { Reading, Sensor } from '../sensor.ts';
+import type { SensorDeps } from '../sensor-deps.ts';
+import { sensorFault } from '../sensor-fault.ts';
+import { type NmeaConfig, UNITS } from './definition.ts';
+
+/** NMEA 0183 allows 82 characters; some receivers send a little more. */
+const MAX_SENTENCE_LENGTH = 256;
+/** A sentence older than this says nothing about now: receivers send every second, slow ones every five. */
+const FRESH_MS = 10_000;
+/** Time and date of an RMC sentence: its first and ninth field. The parser takes the gateway's own date where there is none. */
+const RMC_TIME = /^\$..RMC,(\d\d)(\d\d)(\d\d)(?:\.(\d{1,3})\d*)?,(?:[^,]*,){7}(\d\d)(\d\d)(\d\d),/;
+/** Earlier receivers' week counters and unset clocks give dates before this. */
+const EARLIEST_TIME_MS = Date.UTC(2020, 0, 1);
+const RANGES = {
+  latitude: [-90, 90],
+  longitude: [-180, 180],
+  altitude: [-1_000, 100_000],
+  speed: [0, 2_000],
+  course: [0, 360],
+  satellites: [0, 200],
+} as const;
+/** A centimetre on the ground, and what receivers resolve of the others. */
+const DIGITS = { latitude: 7, longitude: 7, altitude: 2, speed: 3, course: 2, satellites: 0 } as const;
+
+/** What the gps package makes of a sentence, as far as it is used. */
+interface Sentence {
+  readonly type: string;
+  readonly valid: boolean;
+  readonly lat?: number | null;
+  readonly lon?: number | null;
+  readonly alt?: number | null;
+  readonly speed?: number | null;
+  readonly track?: number | null;
+  readonly status?: string | null;
+  readonly quality?: string | null;
+  readonly satellites?: unknown;
+}
+interface Heard {
+  readonly sentence: Sentence;
+  readonly line: string;
+  readonly atMs: number;
+}
+
+export type SentenceParser = (line: string) => false | Sentence;
+
+export async function open(config: NmeaConfig, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+  const parse = await loadParser();
+  const port = await ports.serial.open(config, signal);
+  const fix = new NmeaFix({ parse, clock, useReceiverTime: config.useReceiverTime });
+  const splitter = new LineSplitter({ delimiter: '\n', longest: MAX_SENTENCE_LENGTH, onLine: (line) => fix.take(line) });
+  port.onBytes((bytes) => splitter.take(bytes));
+  port.onPlug(() => splitter.reset());
+  return {
+    name: config.name,
+    read: async () => {
+      if (!port.plugged) throw sensorFault('silent', `${port.path} is unplugged`);
+      return fix.readings();
+    },
+    close: () => port.close(),
+  };
+}
+
+/** Loaded when the first receiver is configured. */
+export async function loadParser(): Promise<SentenceParser> {
+  const { GPS } = await import('gps');
+  // Its types name no sentence's own fields.
+  return (line) => GPS.Parse(line) as unknown as false | Sentence;
+}
+
+/** The newest of each, from one sentence of each kind. */
+export class NmeaFix {
+  readonly #deps: { readonly parse: SentenceParser; readonly clock: Clock; readonly useReceiverTime: boolean };
+  readonly #newest = new Map<string, Heard>();
+  #anyAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: { readonly parse: SentenceParser; readonly clock: Clock; readonly useReceiverTime: boolean }) {
+    this.#deps = deps;
+  }
+
+  /** Takes a line; one that is no valid sentence is passed over. */
+  take(line: string): void {
+    // Without its check sum a sentence may be any noise.
+    if (!/\*[0-9A-F]{2}\s*$/i.test(line)) return;
+    let sentence: false | Sentence;
+    try {
+      sentence = this.#deps.parse(line.trim());
+    } catch {
+      return; // the parser's answer to some broken sentences
+    }
+    if (sentence === false || !sentence.valid) return;
+    const atMs = this.#deps.clock.monotonicMs();
+    this.#anyAtMs = atMs;
+    this.#newest.set(sentence.type, { sentence, line: line.trim(), atMs });
+  }
+
+  /** Without a fix: `fix` and `satellites` only. @throws AgentError `sensors/silent` (retry) when no sentence came lately. */
+  readings(): readonly Reading[] {
+    if (this.#deps.clock.monotonicMs() - this.#anyAtMs > FRESH_MS) throw sensorFault('silent', 'no valid NMEA sentence comes (baud rate?)');
+    const heard = this.#fresh('RMC');
+    const rmc = heard?.sentence;
+    const gga = this.#fresh('GGA')?.sentence;
+    const hasFix = rmc?.status === 'active' || (gga?.quality ?? null) !== null;
+    const takenAtMs = this.#receiverTime(heard);
+    const values: Readonly<Record<string, unknown>> = {
+      satellites: gga?.satellites,
+      ...(hasFix && {
+        latitude: rmc?.lat ?? gga?.lat,
+        longitude: rmc?.lon ?? gga?.lon,
+        altitude: gga?.alt,
+        speed: rmc?.speed,
+        course: rmc?.track,
+      }),
+    };
+    const readings = Object.entries(values).flatMap(([key, value]) => readingOf(key as keyof typeof RANGES, value));
+    readings.unshift({ key: 'fix', value: hasFix ? (gga?.quality ?? 'fix') : 'none' });
+    return takenAtMs === undefined ? readings : readings.map((reading) => ({ ...reading, takenAtMs }));
+  }
+
+  #fresh(type: string): Heard | undefined {
+    const newest = this.#newest.get(type);
+    return newest !== undefined && this.#deps.clock.monotonicMs() - newest.atMs <= FRESH_MS ? newest : undefined;
+  }
+
+  /** Only RMC has a date; before its clock is set a receiver may give a time without one, which no reading is stamped with. */
+  #receiverTime(rmc: Heard | undefined): number | undefined {
+    const timeMs = this.#deps.useReceiverTime && rmc?.sentence.status === 'active' ? rmcTimeMs(rmc.line) : undefined;
+    return timeMs !== undefined && timeMs >= EARLIEST_TIME_MS ? timeMs : undefined;
+  }
+}
+
+function rmcTimeMs(line: string): number | undefined {
+  const match = RMC_TIME.exec(line);
+  if (match === null) return undefined;
+  const [hour = 0, minute = 0, second = 0, , day = 0, month = 0, year = 0] = match.slice(1).map(Number);
+  const fractionMs = Number((match[4] ?? '').padEnd(3, '0'));
+  // Two digits of the year; satellite navigation is younger than 1980.
+  const time = new Date(Date.UTC(year < 80 ? 2000 + year : 1900 + year, month - 1, day, hour, minute, second, fractionMs));
+  return time.getUTCDate() === day && time.getUTCMonth() === month - 1 ? time.getTime() : undefined;
+}
+
+/** None for what the receiver left empty, and for what cannot be. */
+function readingOf(key: keyof typeof RANGES, value: unknown): readonly Reading[] {
+  const [least, greatest] = RANGES[key];
+  if (typeof value !== 'number' || !(value >= least && value <= greatest)) return [];
+  const unit = UNITS[key];
+  return [{ key, value: rounded(value, DIGITS[key]), ...(unit !== null && { unit }) }];
+}

@@ -1,0 +1,32 @@
+/** Sensors read from afar: each by its name, and by the methods that the configuration declares. */
+import type { RpcMethodConfig } from '../config/agent-config.ts';
+import type { JsonValue } from '../host/json.ts';
+import { type MethodsOn, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
+import type { Reading } from './sensor.ts';
+
+export interface ReadNow {
+  /** @throws AgentError when there is no such sensor, or it does not answer. */
+  readonly readNow: (name: string, signal: AbortSignal) => Promise<readonly Reading[]>;
+}
+
+export const SENSOR_METHODS: MethodsOn<ReadNow> = {
+  readSensor: (sampler) => ({
+    ...QUESTION,
+    description: 'Reads a sensor once, now.',
+    params: objectOf({ name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' } }),
+    run: (params, { signal }) => readingsOf(sampler, textOf(params, 'name'), signal),
+  }),
+};
+
+export function declaredSensorMethods(configs: Readonly<Record<string, RpcMethodConfig>>, sampler: ReadNow): readonly RpcMethod[] {
+  return Object.entries(configs).flatMap(([name, { sensor, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) =>
+    sensor === undefined
+      ? []
+      : [{ ...QUESTION, name, description, params, deadlineMs, run: (_params, { signal }) => readingsOf(sampler, sensor, signal) }],
+  );
+}
+
+async function readingsOf(sampler: ReadNow, name: string, signal: AbortSignal): Promise<JsonValue> {
+  const readings = await sampler.readNow(name, signal);
+  return readings.map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
+}

@@ -1,0 +1,37 @@
+/** What a simulated board has on the port: a sensor that prints lines of the configured format. */
+import { signalOf } from '../../simulated-board/room-signals.ts';
+import type { Twin } from '../../simulated-board/twin.ts';
+import type { SerialLineConfig } from './definition.ts';
+
+export const twin: Twin = {
+  fitting: (config: SerialLineConfig, keys) => {
+    const { format, delimiter, request, periodMs } = config;
+    const values = Object.fromEntries(printedKeys(config, keys).map((key) => [key, { signal: signalOf(key) }]));
+    return {
+      talk: {
+        kind: 'lines',
+        format: format === 'csv' || format === 'json' ? format : 'text',
+        template: format === 'number' ? `{${config.key}}` : format === 'regex' ? textLike(config.pattern ?? '') : '',
+        terminator: delimiter,
+        values,
+        ...(request === undefined ? { periodMs } : {}),
+      },
+    };
+  },
+};
+
+/** All columns of a line, also those that are passed over. */
+function printedKeys({ format, columns = [] }: SerialLineConfig, keys: readonly string[]): readonly string[] {
+  if (format === 'csv') return columns.map((column, index) => (column === '' ? `column${index}` : column));
+  return format === 'json' ? ['temperature', 'humidity'] : keys;
+}
+
+/** A line that a simple pattern takes, with its groups as places for values: `^T=(?<t>[\d.]+)\s+C` → `T={t} C`. */
+function textLike(pattern: string): string {
+  return pattern
+    .replace(/^\^|\$$/g, '')
+    .replace(/\(\?<([^=!>]+)>(?:[^()\\]|\\.)*\)/g, '{$1}')
+    .replace(/(?:\\s|\\b|\.| )[*+?]?/g, ' ')
+    .replace(/\\(.)/g, '$1')
+    .replace(/[()?*+|[\]^$]/g, '');
+}

@@ -1,0 +1,37 @@
+/** What the command line can ask of the running agent as a whole: how it is, what is wrong, how much it logs, what memory it takes. */
+import type { ControlCalls } from '../control-socket/control-connection.ts';
+import { type JsonObject, jsonOf } from '../host/json.ts';
+import { type AgentLog, LOG_LEVELS } from '../host/log.ts';
+import { badRequest } from '../host/request-params.ts';
+import type { AgentStatus } from './agent-status.ts';
+import type { StatusPublisher } from './status-publisher.ts';
+
+export interface StatusCallsDeps {
+  readonly status: () => AgentStatus;
+  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
+  readonly page: Pick<StatusPublisher, 'url'>;
+  readonly log: AgentLog;
+}
+
+export function statusCalls({ status, diagnose, page, log }: StatusCallsDeps): ControlCalls {
+  return {
+    readMethods: {
+      getStatus: () => jsonOf(status()),
+      statusPage: () => ({ url: page.url ?? null }),
+      memory: ({ collect }) => {
+        // Only where Node was started with --expose-gc, as the benchmarks do.
+        if (collect === true) globalThis.gc?.();
+        return { ...process.memoryUsage() };
+      },
+    },
+    methods: {
+      diagnose: (_params, signal) => diagnose(signal),
+      setLogLevel: (params) => {
+        const level = LOG_LEVELS.find((one) => one === params.level);
+        if (level === undefined) throw badRequest(`level is one of ${LOG_LEVELS.join(', ')}`);
+        log.level = level;
+        return { level };
+      },
+    },
+  };
+}

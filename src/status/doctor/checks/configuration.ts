@@ -1,0 +1,12 @@
+/** Whether the configuration has a fault. */
+import { check, fault, good } from '../checkup.ts';
+
+export const configuration = check('configuration', 'the configuration is right', ({ read, configFile }) => {
+  const [first, ...others] = read.faults;
+  if (first === undefined) return good(`${configFile} has no fault`);
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  return fault(
+    `line ${first.line}: ${first.path}: ${first.problem}${first.value === undefined ? '' : ` ${first.value}`}${more}`,
+    `turnstone check-config ${configFile} lists every fault`,
+  );
+});

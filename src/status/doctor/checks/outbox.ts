@@ -1,0 +1,57 @@
+/** Whether the outbox keeps everything. */
+import type { AgentStatus } from '../../agent-status.ts';
+import { check, fault, good, warning } from '../checkup.ts';
+
+/** Below this the outbox is about to thin. */
+const MIN_HOURS = 24;
+/** So long a loss is told of: a warning that stands for ever hides the next. */
+const LOSS_IS_NEWS_MS = 7 * 86_400_000;
+const MAKE_ROOM = 'raise outbox.maxBytes, or take the outage away';
+const LOSSES = [
+  {
+    loss: 'damaged',
+    what: 'were lost to damage on the disk',
+    remedy: 'turnstone outbox verify shows what lies aside; replace the card if there is more of it',
+  },
+  {
+    loss: 'dropped',
+    what: 'gave way undelivered: too old, or there was no room on the disk or in memory',
+    remedy: `journalctl -u turnstone tells which; ${MAKE_ROOM}`,
+  },
+  { loss: 'rejected', what: 'were refused by the platform', remedy: 'turnstone outbox rejected shows them with the platform’s answer' },
+  { loss: 'thinned', what: 'were thinned out to make room', remedy: MAKE_ROOM },
+] as const;
+
+export const outbox = check('outbox', 'the outbox keeps everything', ({ agent }) => {
+  if (agent === undefined) return undefined;
+  const { fault: why, hoursThatFit, untimedEntries } = agent.outbox;
+  if (why !== undefined)
+    return fault(
+      `it cannot write (${why}): readings are only in memory`,
+      'see disk space and disk health above; dmesg tells what the kernel met',
+    );
+  const lost = recentLosses(agent);
+  if (lost.length > 0)
+    return warning(lost.map(({ reason }) => reason).join('; '), [...new Set(lost.map(({ remedy }) => remedy))].join('; '));
+  if (untimedEntries !== undefined)
+    return warning(
+      `${untimedEntries} entries wait for their time: the clock was not right when they were taken, and nothing tells what it should have been`,
+      'outbox.timeUncertain: send sends them with a mark; a battery for the clock, or time.trust: platform, helps what comes',
+    );
+  if (hoursThatFit !== undefined && hoursThatFit < MIN_HOURS)
+    return warning(`only ${Math.floor(hoursThatFit)} more hours fit`, 'raise outbox.maxBytes, or widen deadbands');
+  return good(
+    `${agent.outbox.heldEntries} entries wait${hoursThatFit === undefined ? '' : `, ${Math.floor(hoursThatFit)} more hours fit`}`,
+  );
+});
+
+/** What was lost of late, all told with it; one whose time is not known was. */
+function recentLosses({ outbox, wallMs }: AgentStatus): readonly { readonly reason: string; readonly remedy: string }[] {
+  return LOSSES.flatMap(({ loss, what, remedy }) => {
+    const entries = outbox[loss] ?? 0;
+    const lastMs = outbox.lastLost?.[loss];
+    if (entries === 0 || (lastMs !== undefined && wallMs - lastMs > LOSS_IS_NEWS_MS)) return [];
+    const last = lastMs === undefined ? '' : `, the last at ${new Date(lastMs).toISOString()}`;
+    return [{ reason: `${entries} entries ${what}${last}`, remedy }];
+  });
+}

@@ -1,0 +1,63 @@
+/** Whether every sensor answers: the running agent knows; without one, chips are asked. */
+import type { AgentConfig, SensorConfig } from '../../../config/agent-config.ts';
+import { messageOf } from '../../../errors.ts';
+import { addressInWords } from '../../../hardware/i2c-port.ts';
+import { answersAt } from '../../../sensors/identify-chip.ts';
+import { definitionOf } from '../../../sensors/kinds.ts';
+import { configCheck, type Finding, fault, good, type Patient, unknown } from '../checkup.ts';
+
+export const sensors = configCheck('sensors', 'every sensor answers', (config, patient, signal) =>
+  patient.agent === undefined ? probeSensors(config, patient, signal) : runningSensors(config, patient),
+);
+
+/** A running agent holds the buses and knows. */
+function runningSensors({ sensors }: AgentConfig, { agent }: Patient): Finding | undefined {
+  if (agent === undefined || agent.sensors.length === 0) return undefined;
+  const failing = agent.sensors.filter(({ state }) => state === 'failing');
+  const [first] = failing;
+  if (first === undefined) return good(`${agent.sensors.length} answer`);
+  const more =
+    failing.length === 1
+      ? ''
+      : `; also ${failing
+          .slice(1)
+          .map(({ name }) => name)
+          .join(', ')}`;
+  return fault(
+    `${first.name} (${first.kind}): ${first.fault ?? 'does not answer'}${more}`,
+    remedyFor(sensors.find(({ name }) => name === first.name)),
+  );
+}
+
+/** Without an agent the buses are free: chips are asked whether they are there. */
+async function probeSensors(config: AgentConfig, { openPorts }: Patient, signal: AbortSignal): Promise<Finding | undefined> {
+  const onBus = config.sensors.filter((sensor) => 'bus' in sensor && sensor.enabled);
+  if (onBus.length === 0) return unknown('no agent runs; start it, or try one: turnstone sensors read NAME');
+  const ports = openPorts(config);
+  try {
+    for (const sensor of onBus) {
+      if (!('bus' in sensor)) continue;
+      const place = `${sensor.name} (${sensor.kind}) at ${addressInWords(sensor.address)} on bus ${sensor.bus}`;
+      try {
+        const bus = await ports.i2c.openBus(sensor.bus, signal);
+        const answers = await answersAt(bus, sensor.address, signal).finally(() => bus.close());
+        if (!answers) return fault(`${place}: nobody answers`, remedyFor(sensor));
+      } catch (error) {
+        return fault(`${place}: ${messageOf(error)}`, remedyFor(sensor));
+      }
+    }
+    return good(`${onBus.length} on I2C answer; the others are read by the agent`);
+  } finally {
+    await ports.close();
+  }
+}
+
+function remedyFor(sensor: SensorConfig | undefined): string {
+  if (sensor === undefined) return 'check its section in the configuration';
+  const own = definitionOf(sensor.kind).remedy?.(sensor);
+  if (own !== undefined) return own;
+  if ('bus' in sensor) return 'check power, SDA, SCL and the address pins; turnstone scan i2c shows who answers';
+  if ('line' in sensor) return 'check the line’s name and who else holds it; turnstone scan gpio shows both';
+  if ('port' in sensor) return 'check the cable, the baud rate and the format; turnstone scan serial shows the ports';
+  return `turnstone sensors read ${sensor.name} shows it at work`;
+}

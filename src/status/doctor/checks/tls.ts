@@ -1,0 +1,62 @@
+/** Whether the platform’s certificate is good now, and for a while. */
+import { connect as connectTls, type PeerCertificate } from 'node:tls';
+import type { AgentConfig } from '../../../config/agent-config.ts';
+import { readUserFile } from '../../../host/durable-file.ts';
+import { trusting } from '../../../platform/trusted-authorities.ts';
+import { configCheck, type Finding, fault, good, unknown, warning } from '../checkup.ts';
+import { type Target, targetOf } from '../first-hop.ts';
+
+/** A certificate that ends within this time is renewed by nobody, it seems. */
+const EXPIRES_SOON_MS = 14 * 24 * 3_600_000;
+
+export const tls = configCheck('tls', 'the platform’s certificate is good', (config, { clock }, signal) =>
+  checkTls(config, clock.wallMs(), signal),
+);
+
+async function checkTls({ platform }: AgentConfig, nowMs: number, signal: AbortSignal): Promise<Finding | undefined> {
+  const url = new URL(platform.url);
+  // Through a proxy only the platform client knows the way.
+  if (url.protocol !== 'https:' || platform.proxy !== undefined) return undefined;
+  const authority = platform.caFile === undefined ? undefined : await readUserFile(platform.caFile);
+  const seen = await handshake({ ...targetOf(url), ...trusting(authority) }, signal);
+  if (seen === undefined) return unknown('no TLS connection came about');
+  const { certificate, refusal } = seen;
+  const [fromMs, toMs] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
+  if (nowMs < fromMs)
+    return fault(`valid only from ${day(fromMs)}, and this clock says ${day(nowMs)}`, 'set this machine’s clock: timedatectl set-ntp true');
+  if (nowMs > toMs) return fault(`ended on ${day(toMs)}`, 'renew it on the platform; is this machine’s clock right (timedatectl)?');
+  if (refusal !== undefined)
+    return fault(
+      `not trusted here: ${refusal}`,
+      'give the platform’s authority as platform.caFile, and check the host name in platform.url',
+    );
+  if (toMs - nowMs < EXPIRES_SOON_MS) return warning(`ends on ${day(toMs)}`, 'renew it on the platform before that');
+  return good(`until ${day(toMs)}`);
+}
+
+/** The certificate, and why it is not trusted; looked at even when it is not, because the reason is what is asked for. */
+async function handshake(
+  target: Target & { readonly ca?: (string | Buffer)[] },
+  signal: AbortSignal,
+): Promise<{ readonly certificate: PeerCertificate; readonly refusal?: string } | undefined> {
+  return new Promise((resolve) => {
+    const socket = connectTls({ ...target, servername: /^[\d.]+$|:/.test(target.host) ? '' : target.host, rejectUnauthorized: false });
+    const end = (seen?: { readonly certificate: PeerCertificate; readonly refusal?: string }): void => {
+      socket.destroy();
+      resolve(seen);
+    };
+    signal.addEventListener('abort', () => end(), { once: true });
+    socket.once('secureConnect', () => {
+      const refusal = socket.authorizationError;
+      end({
+        certificate: socket.getPeerCertificate(),
+        ...(socket.authorized ? {} : { refusal: refusal instanceof Error ? refusal.message : String(refusal) }),
+      });
+    });
+    socket.once('error', () => end());
+  });
+}
+
+function day(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

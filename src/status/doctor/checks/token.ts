@@ -1,0 +1,29 @@
+/** Whether the platform knows this device. */
+import type { AgentConfig } from '../../../config/agent-config.ts';
+import { hasCode, messageOf } from '../../../errors.ts';
+import { configCheck, type Finding, fault, good, unknown } from '../checkup.ts';
+
+export const token = configCheck('token', 'the platform knows this device', async (config, { tokenWorks }, signal) => {
+  try {
+    const works = await tokenWorks(config, signal);
+    if (works === undefined) return provisionAdvice(config);
+    if (works) return good('its access token is taken');
+    return fault(
+      'the platform does not know the access token',
+      'compare it with the device’s credentials on the platform; after a deletion: provision again',
+    );
+  } catch (error) {
+    if (hasCode(error, 'platform/portal'))
+      return fault(
+        'something in between answers in the platform’s place: a login page or a proxy',
+        'open a browser in this network and log in, or set platform.proxy',
+      );
+    return unknown(`it could not be asked: ${messageOf(error)}`);
+  }
+});
+
+function provisionAdvice({ provisioning }: AgentConfig): Finding {
+  if (provisioning === undefined)
+    return fault('this device has no access token', 'put one into the configuration (platform.accessTokenFile), or a section provisioning');
+  return unknown('not provisioned yet: the agent does it at its next start');
+}

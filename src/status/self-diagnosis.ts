@@ -1,0 +1,51 @@
+/** The RPC `diagnose`: the doctor, called by the agent on itself. Loaded only when somebody asks. */
+import type { AgentConfig } from '../config/agent-config.ts';
+import { openPorts } from '../hardware/open-ports.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Environment } from '../host/environment.ts';
+import type { JsonObject } from '../host/json.ts';
+import { agentVersion } from '../host/version.ts';
+import type { AgentStatus } from './agent-status.ts';
+
+export interface SelfDiagnosisDeps {
+  readonly configFile: string;
+  readonly environment: Environment;
+  readonly clock: Clock;
+  /** A simulated board's socket, in place of the hardware that the configuration names. */
+  readonly boardSocket?: string;
+  readonly status: () => AgentStatus;
+  /** Whether the platform's last word about the access token was that it does not know it. */
+  readonly isTokenRefused: () => boolean;
+}
+
+/** What is not good comes whole, what is good by its name: the platform takes 64 KiB. */
+export async function diagnoseSelf(deps: SelfDiagnosisDeps, signal: AbortSignal): Promise<JsonObject> {
+  const [{ runDoctor }, { MachineFacts }] = await Promise.all([import('./doctor/doctor.ts'), import('../host/machine-facts.ts')]);
+  const agent = deps.status();
+  const report = await runDoctor(
+    {
+      ...deps,
+      agent,
+      version: agentVersion(),
+      machine: new MachineFacts({ clock: deps.clock }),
+      isTimeSynchronised: async () => agent.timeSynchronised,
+      tokenWorks: async () => isTokenTaken(agent.connection, deps.isTokenRefused()),
+      openPorts: ({ hardware }: AgentConfig) => openPorts({ clock: deps.clock, hardware }),
+    },
+    signal,
+  );
+  return {
+    verdict: report.verdict,
+    version: agent.version,
+    findings: report.checks.filter(({ verdict }) => verdict !== 'good').map((check) => ({ ...check })),
+    good: report.checks.filter(({ verdict }) => verdict === 'good').map(({ id }) => id),
+    alerts: agent.alerts,
+  };
+}
+
+/** By what came of the agent's own requests: none is made for this. @throws Error with what is known instead, where nothing was answered yet. */
+function isTokenTaken({ lastAcknowledgedAtMs, reason }: AgentStatus['connection'], isRefused: boolean): boolean {
+  if (isRefused) return false;
+  if (lastAcknowledgedAtMs !== undefined) return true;
+  throw new Error(reason ?? 'nothing was acknowledged since the start');
+}

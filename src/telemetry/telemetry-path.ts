@@ -1,0 +1,230 @@
+/**
+ * The way of a reading through the agent, joined here and nowhere else:
+ *
+ *   sampler → report rules → outbox (durable) → uploader → platform
+ */
+import { join } from 'node:path';
+import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
+import { givesStill, readingsOf, rulesOfReading } from '../config/sensor-keys.ts';
+import { messageOf } from '../errors.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { StateFile } from '../host/state-file.ts';
+import type { TimeSync } from '../host/time-sync.ts';
+import type { OutboxStatus, PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import { sendableKey } from '../platform/wire-values.ts';
+import type { PlatformConnection } from '../provisioning/platform-connection.ts';
+import type { Sample } from '../sensors/sensor.ts';
+import { ALARM_REMOVED } from './alarm-thresholds.ts';
+import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from './daily-budget.ts';
+import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
+import { LatestValues } from './latest-values.ts';
+import { type KeyRules, ReportRules } from './report-rules.ts';
+import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from './standing-states.ts';
+import { UploadTimes } from './upload-times.ts';
+import { Uploader } from './uploader.ts';
+
+export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  /** Asked at each use: reload and live settings change it. */
+  readonly config: () => AgentConfig;
+  readonly log: Log;
+  readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
+  readonly openOutbox: () => Promise<PatientOutbox>;
+  /** The way to the platform, what went over it, and what was renamed on it. */
+  readonly platform: Pick<PlatformConnection, 'traffic' | 'renamedEntries'> & {
+    readonly deviceApi: Pick<DeviceApi, 'postTelemetry' | 'prepareTelemetry'>;
+  };
+  readonly onAcknowledged?: () => void;
+  /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
+  readonly observe?: (sensor: string, key: string, value: JsonValue | undefined) => void;
+  /** Told of entries once they are durable; the demo's second account. */
+  readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
+}
+
+/** A crash forgets no more of the day's budget than this. */
+const KEEP_BUDGET_EVERY_MS = 60_000;
+/** What a disk has not taken by then it may never take, and counts as stuck to alarms: what can be sent is sent without it. */
+const FLUSH_WITHIN_MS = 5_500;
+/** Taken out, sensors give what is left of their windows as they close, seconds later; beside those of one change nobody takes out more. */
+const MAX_LEFT = 100;
+
+export class TelemetryPath {
+  readonly outbox: PatientOutbox;
+  readonly uploader: Uploader;
+  readonly budget: DailyBudget;
+  readonly uploads: UploadTimes;
+  /** What the sensors gave last, as it is reported. */
+  readonly latest = new LatestValues();
+  readonly #deps: TelemetryPathDeps;
+  readonly #rules: ReportRules;
+  readonly #check: EntryCheck;
+  readonly #spentFile: StateFile;
+  readonly #standing: StandingStates;
+  #configured: readonly SensorConfig[] = [];
+  /** Sensors as they were when they were taken out, the latest last. */
+  readonly #left = new Map<string, SensorConfig>();
+  /** Sensors as they were before a change, until the end of its turn: windows that it ends give what they hold within it. */
+  #before: readonly SensorConfig[] = [];
+  #keptBudgetAtMs = Number.NEGATIVE_INFINITY;
+
+  private constructor(
+    deps: TelemetryPathDeps,
+    outbox: PatientOutbox,
+    kept: { readonly file: StateFile; readonly carried: SentToday | undefined; readonly standing: StandingStates },
+  ) {
+    this.#deps = deps;
+    this.uploads = new UploadTimes(deps.clock);
+    this.#standing = kept.standing;
+    this.outbox = outbox;
+    this.#check = new EntryCheck(deps.log);
+    this.#spentFile = kept.file;
+    this.budget = new DailyBudget(
+      {
+        clock: deps.clock,
+        isSynchronised: () => deps.timeSync.isSynchronised(),
+        bytesSent: () => deps.platform.traffic.sentBytes,
+        limitBytes: () => deps.config().platform.dailyBudgetBytes,
+      },
+      kept.carried,
+    );
+    this.uploader = new Uploader({
+      outbox,
+      postTelemetry: (rows, signal) => this.uploads.measure(() => deps.platform.deviceApi.postTelemetry(rows, signal)),
+      prepareTelemetry: (rows) => deps.platform.deviceApi.prepareTelemetry(rows),
+      clock: deps.clock,
+      log: deps.log,
+      settings: () => {
+        const { upload, outbox: kept } = deps.config();
+        return {
+          maxBatchBytes: upload.maxBatchBytes,
+          maxBatchEntries: upload.maxBatchEntries,
+          intervalMs: upload.intervalMs,
+          backlogRatePerS: kept.backlogRatePerS,
+        };
+      },
+      budget: this.budget,
+      onAcknowledged: () => {
+        this.#keepBudget();
+        deps.onAcknowledged?.();
+      },
+    });
+    this.#rules = new ReportRules({
+      clock: deps.clock,
+      rulesFor: (sensor, key) => this.#rulesFor(sensor, key),
+      onWaiting: (sample) => this.outbox.take([sample]),
+      report: (entries) => void this.append(entries),
+      standing: this.#standing,
+      observe: ({ sensor, key, value, isPart }) => {
+        this.latest.note(sensor, key, value);
+        deps.observe?.(sensor, key, isPart === true ? undefined : value);
+      },
+    });
+  }
+
+  static async open(deps: TelemetryPathDeps): Promise<TelemetryPath> {
+    const { clock, files, log } = deps;
+    const { stateFolder } = deps.config();
+    const opening = deps.openOutbox();
+    const file = new StateFile({ ...DAILY_BUDGET_FORMAT, path: join(stateFolder, 'daily-budget.json'), files, clock, log });
+    const standing = new StateFile({ ...STANDING_STATES_FORMAT, path: join(stateFolder, 'standing-states.json'), files, clock, log });
+    // Beside each other: a disk that does not answer is waited for once.
+    const [outbox, spent, standingStates] = await Promise.all([opening, file.read(), StandingStates.open(standing)]);
+    return new TelemetryPath(deps, outbox, { file, carried: sentTodayFrom(spent), standing: standingStates });
+  }
+
+  /** What the outbox holds and lost, and what was changed since start so that the platform keeps it. */
+  status(): { readonly outbox: OutboxStatus; readonly adapted: AdaptedEntries } {
+    const { counts } = this.#check;
+    return { outbox: this.outbox.status(), adapted: { ...counts, renamed: counts.renamed + this.#deps.platform.renamedEntries } };
+  }
+
+  /** The name under which the platform keeps this key; counts the reading that has another. */
+  keyOf(key: string): string {
+    return this.#check.keyOf(key);
+  }
+
+  /** Readings from the sampler. */
+  take(samples: readonly Sample[]): void {
+    this.#rules.take(samples);
+  }
+
+  /** A sensor's failing and mending is telemetry too: `<sensor>_state`. */
+  reportSensor(sensor: string, state: string, isFailing: boolean): void {
+    const key = `${sensor}_state`;
+    const isAlarm = isFailing || this.#standing.has(key);
+    this.#standing.note(key, { sensor }, isFailing);
+    void this.append([this.#ownEntry(key, state, isAlarm ? 'alarm' : 'regular')]);
+  }
+
+  /** Ends what stands of sensors and readings that are no longer configured: nobody else would ever say that it is over. */
+  configured(sensors: ReadonlySet<string>): void {
+    for (const sensor of this.#configured) if (!sensors.has(sensor.name)) this.#left.set(sensor.name, sensor);
+    const most = Math.max(MAX_LEFT, this.#configured.length);
+    for (const name of this.#left.keys()) if (sensors.has(name) || this.#left.size > most) this.#left.delete(name);
+    this.#before = this.#configured;
+    queueMicrotask(() => {
+      this.#before = [];
+    });
+    this.#configured = this.#deps.config().sensors.filter(({ name }) => sensors.has(name));
+    const readings = new Map(this.#configured.map((sensor) => [sensor.name, readingsOf(sensor, sendableKey)]));
+    const isConfigured = ({ sensor, reading }: StateOwner): boolean =>
+      sensors.has(sensor) && (reading === undefined || readings.get(sensor)?.includes(reading) !== false);
+    this.#rules.keepOnly(isConfigured);
+    const gone = this.#standing.takeGone(isConfigured);
+    if (gone.length > 0) void this.append(gone.map((key) => this.#ownEntry(key, ALARM_REMOVED, 'alarm')));
+  }
+
+  /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */
+  async append(given: readonly TelemetryEntry[]): Promise<void> {
+    const entries = this.#check.check(given);
+    try {
+      await this.outbox.append(entries);
+      this.#deps.onDurable?.(entries);
+    } catch (error) {
+      this.#deps.log.error({ error: messageOf(error), entries: entries.length }, 'readings could not be kept');
+    }
+  }
+
+  /** Makes what waits durable as far as the disk takes it, sends what can be sent until the signal aborts, and closes the outbox. */
+  async drainAndClose(signal: AbortSignal): Promise<void> {
+    this.#rules.close();
+    const isFlushed = new AbortController();
+    const inTime = this.#deps.clock.sleep(FLUSH_WITHIN_MS, AbortSignal.any([signal, isFlushed.signal]));
+    await Promise.race([this.outbox.flush(), inTime]);
+    isFlushed.abort();
+    await this.uploader.drain(signal);
+    this.#keptBudgetAtMs = Number.NEGATIVE_INFINITY;
+    this.#keepBudget();
+    await Promise.all([this.outbox.close(), this.#spentFile.close(), this.#standing.close()]);
+  }
+
+  /** Only where a budget is set, and seldom: a small file a minute is nothing to a link, and something to a card. */
+  #keepBudget(): void {
+    const { clock, config } = this.#deps;
+    const now = clock.monotonicMs();
+    if (config().platform.dailyBudgetBytes === undefined || now - this.#keptBudgetAtMs < KEEP_BUDGET_EVERY_MS) return;
+    this.#keptBudgetAtMs = now;
+    this.#spentFile.save({ ...this.budget.today() });
+  }
+
+  #ownEntry(key: string, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
+    const { bootId } = this.#deps.clock;
+    return { device: 'self', key, value, bootId, monotonicMs: this.#deps.clock.monotonicMs(), class: entryClass };
+  }
+
+  /**
+   * Of a sensor that is not configured any more the last ones, without alarms, which nobody would clear, and so of what a changed one no longer
+   * gives or did not report; of one that never was, none goes out.
+   */
+  #rulesFor(sensor: string, key: string): KeyRules | undefined {
+    const config = this.#deps.config().sensors.find(({ name, enabled }) => name === sensor && enabled);
+    const left = config === undefined ? this.#left.get(sensor) : this.#before.find(({ name }) => name === sensor);
+    const rulesBefore = left === undefined ? undefined : rulesOfReading(left, key);
+    if (config === undefined) return left === undefined ? { report: false } : { ...rulesBefore, alarms: [] };
+    const isOver =
+      left !== undefined && (rulesBefore?.report === false || !givesStill(config, { before: left, reading: key, keyOf: sendableKey }));
+    return isOver ? { ...rulesBefore, alarms: [] } : rulesOfReading(config, key);
+  }
+}

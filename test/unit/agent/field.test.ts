@@ -1,0 +1,190 @@
+/** What changed configurations, failing sensors and a stop do to what moves. */
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Field, type FieldDeps } from '../../../src/agent/field.ts';
+import { thisMachine } from '../../../src/agent/machine.ts';
+import type { AgentConfig } from '../../../src/config/agent-config.ts';
+import { AgentError } from '../../../src/errors.ts';
+import { AlertList } from '../../../src/host/alert-list.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
+import type { Sample } from '../../../src/sensors/sensor.ts';
+import { configOf, SMALLEST } from '../../support/config-file.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FewLines } from '../../support/few-lines.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+
+const never = new AbortController().signal;
+const MINUTE_MS = 60_000;
+
+let clock: FakeClock;
+let files: MemoryFiles;
+let told: unknown[];
+
+// A driver is loaded when it is first asked for, which takes real time.
+beforeAll(() => import('../../../src/sensors/gpio-counter/driver.ts'));
+beforeEach(() => {
+  clock = new FakeClock();
+  files = new MemoryFiles();
+  told = [];
+});
+
+/** A rule that sets nothing at its end: what it does is seen by what it tells. */
+function config(sensor: string, holdsFor: string): Promise<AgentConfig> {
+  return configOf(`${SMALLEST}
+stateFolder: /state
+runFolder: /run
+sensors:
+  - { name: machine, kind: host, ${sensor} }
+actuators:
+  - { name: horn, kind: command, program: /bin/true, arguments: ["{value}"], valueType: boolean }
+rules:
+  - { name: hot, when: { sensor: machine, key: temperature, above: 70, for: ${holdsFor} }, set: { actuator: horn, value: on } }
+`);
+}
+
+async function open(started: AgentConfig, machine: Partial<FieldDeps['machine']> = {}): Promise<Field> {
+  const report = (entries: readonly TelemetryEntry[]): void => void told.push(...entries.map(({ value }) => value));
+  const deps = {
+    machine: { ...thisMachine, clock, files, ...machine },
+    log: silentLog,
+    keyOf: (key: string) => key,
+    report,
+    alerts: new AlertList(silentLog),
+  };
+  const onSamples = (samples: readonly Sample[]): void => {
+    for (const { sensor, key, value } of samples) field?.actuators.rules.take(sensor, key, value);
+  };
+  const quiet = { onSamples, clientRpc: async () => null, reportSensor: () => {} };
+  let field: Field | undefined;
+  field = await Field.open({ ...deps, ...quiet, config: started }, never);
+  return field;
+}
+
+const isHeld = (): boolean =>
+  files.paths.includes('/state/standing-rules.json') && files.contentOf('/state/standing-rules.json').includes('horn');
+
+describe('a rule whose sensor changes', () => {
+  it('ends when the sensor is switched off', async () => {
+    const field = await open(await config('period: 10s', '0s'));
+    field.actuators.rules.take('machine', 'temperature', 80);
+    await clock.advance(0);
+    expect(isHeld()).toBe(true);
+    await field.configure(await config('period: 10s, enabled: false', '0s'));
+    expect(told).toContainEqual({ rule: 'hot', on: false });
+    await field.close();
+  });
+
+  it('waits no longer when the sensor is another one now, and goes on waiting when it is the same', async () => {
+    for (const [period, held] of [
+      ['20s', false],
+      ['10s', true],
+    ] as const) {
+      const field = await open(await config('period: 10s', '1m'));
+      field.actuators.rules.take('machine', 'temperature', 80);
+      await field.configure(await config(`period: ${period}`, '1m'));
+      await clock.advance(MINUTE_MS / 2);
+      if (held) field.actuators.rules.take('machine', 'temperature', 80);
+      await clock.advance(MINUTE_MS / 2);
+      expect(isHeld()).toBe(held);
+      await field.close();
+    }
+  });
+
+  it('is known at the next start to have been on', async () => {
+    const before = await open(await config('period: 10s', '0s'));
+    before.actuators.rules.take('machine', 'temperature', 80);
+    await before.close();
+    files.cutPower(() => false);
+    const after = await open(await config('period: 10s', '0s'));
+    told = [];
+    after.actuators.rules.take('machine', 'temperature', 20);
+    expect(told).toEqual([{ rule: 'hot', on: false }]);
+    await after.close();
+  });
+});
+
+const pump = (sensor: string, rest = ''): Promise<AgentConfig> =>
+  configOf(`${SMALLEST}
+stateFolder: /state
+runFolder: /run
+sensors:
+  - { name: flow, line: FLOW, period: 10s, ${sensor} }
+actuators:
+  - { name: pump, kind: gpio-output, line: PUMP, safe: { stop: off } }
+${rest}`);
+
+describe('a counter that is set otherwise', () => {
+  it('goes on from the total that it told, though the disk did not take it', async () => {
+    const lines = new FewLines();
+    const field = await open(await pump('kind: gpio-counter'), { openPorts: () => lines.ports });
+    const total = async (): Promise<unknown> => (await field.sampler.readNow('flow', never)).find(({ key }) => key === 'total')?.value;
+    field.sampler.start(never);
+    await clock.advance(1_000);
+    files.faults = { fail: () => ({ code: 'ENOSPC' }) };
+    lines.edge();
+    lines.edge();
+    expect(await total()).toBe(2);
+    await field.configure(await pump('kind: gpio-counter, debounce: 5ms'));
+    await clock.advance(1_000);
+    lines.edge();
+    expect(await total()).toBe(3);
+    await field.close();
+  });
+});
+
+describe('a stop', () => {
+  it('sets the safe states at once, whatever hangs: a sensor’s disk, hardware that is not given back', async () => {
+    const lines = new FewLines();
+    lines.closeOutput = () => new Promise(() => {});
+    const field = await open(await pump('kind: gpio-counter'), { openPorts: () => lines.ports });
+    field.sampler.start(never);
+    await clock.advance(1_000);
+    await field.actuators.control.set('pump', true, { by: 'local' }, never);
+    lines.edge();
+    files.faults = { delay: () => new Promise(() => {}) };
+    let closed = false;
+    void field.close().then(() => {
+      closed = true;
+    });
+    await clock.advance(0);
+    expect(lines.written).toEqual([1, 0]);
+    await clock.advance(10_000);
+    expect(closed).toBe(true);
+  });
+
+  it('leaves it to the next start to take back what a rule holds that was taken out beside it', async () => {
+    const rule = `rules:
+  - { name: dry, when: { sensor: flow, key: state, equal: true }, set: { actuator: pump, value: on }, otherwise: off }`;
+    const lines = new FewLines();
+    const machine = { openPorts: () => lines.ports };
+    const before = await open(await pump('kind: gpio-input', rule), machine);
+    before.actuators.rules.take('flow', 'state', true);
+    await clock.advance(0);
+    expect(lines.written).toEqual([1]);
+    const closing = before.close();
+    const configuring = before.configure(await pump('kind: gpio-input'));
+    await clock.advance(10_000);
+    await Promise.all([closing, configuring]);
+    lines.written.push(1); // it does not listen when the agent stops
+    const after = await open(await pump('kind: gpio-input'), machine);
+    await clock.advance(0);
+    expect(lines.written.at(-1)).toBe(0);
+    await after.close();
+  });
+});
+
+describe('a rule whose sensor fails', () => {
+  it('waits no longer for its time', async () => {
+    const rule = `rules:
+  - { name: dry, when: { sensor: flow, key: state, equal: true, for: 1m }, set: { actuator: pump, value: on } }`;
+    const lines = new FewLines();
+    const field = await open(await pump('kind: gpio-input', rule), { openPorts: () => lines.ports });
+    field.sampler.start(never);
+    lines.level = 1;
+    await clock.advance(15_000);
+    lines.level = new AgentError('hardware/gpio-failed', 'pulled out', { recovery: 'retry' });
+    await clock.advance(10 * MINUTE_MS);
+    expect(lines.written).toEqual([]);
+    await field.close();
+  });
+});

@@ -1,0 +1,186 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ContactWatch } from '../../../src/actuators/no-contact.ts';
+import { runRemote } from '../../../src/agent/open-parts.ts';
+import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attributes/device-attributes.ts';
+import { configSchema } from '../../../src/config/agent-config.ts';
+import type { JsonObject } from '../../../src/host/json.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { SummedLog } from '../../../src/host/summed-log.ts';
+import type { DeviceApi } from '../../../src/platform/device-api.ts';
+import { RpcService, type RpcServiceDeps } from '../../../src/rpc/rpc-service.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+
+let clock: FakeClock;
+let stop: AbortController;
+let polls: { rpc: number; attributes: number };
+let standing: number;
+let posted: JsonObject[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  stop = new AbortController();
+  polls = { rpc: 0, attributes: 0 };
+  standing = 0;
+  posted = [];
+});
+afterEach(async () => {
+  stop.abort();
+  await clock.advance(0);
+});
+
+async function silence(timeoutMs: number, signal: AbortSignal): Promise<undefined> {
+  standing += 1;
+  await clock.sleep(timeoutMs, signal);
+  standing -= 1;
+}
+
+const deviceApi = {
+  pollRpc: (timeoutMs: number, signal: AbortSignal) => {
+    polls.rpc += 1;
+    return silence(timeoutMs, signal);
+  },
+  pollAttributes: (timeoutMs: number, signal: AbortSignal) => {
+    polls.attributes += 1;
+    return silence(timeoutMs, signal);
+  },
+  getAttributes: async () => ({ client: {}, shared: {}, empty: true }),
+  postAttributes: async (attributes: JsonObject) => void posted.push(attributes),
+} as Partial<DeviceApi> as DeviceApi;
+
+type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'deviceApi' | 'log'>>;
+
+async function open(changing: () => JsonObject, own: Own = {}) {
+  const config = configSchema.parse({
+    version: 1,
+    platform: { url: 'http://platform', accessToken: 'secret-token' },
+    stateFolder: '/state',
+  });
+  const common = { config: () => config, deviceApi, files: new MemoryFiles(), clock, log: silentLog, ...own };
+  const { actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }) } = own;
+  const onContact = (): void => actuators.control.contact.heard();
+  const rpc = await RpcService.open({ ...common, methods: [], locked: () => false, onContact });
+  const firmware = { keys: [], consider: () => {} };
+  const identity = { version: '1' };
+  const live = { settings: () => [] };
+  const attributes = await DeviceAttributes.open({ ...common, actuators, live, firmware, identity, changing }, stop.signal);
+  return {
+    attributes,
+    run: (signal: AbortSignal) => runRemote({ attributes, rpc }, signal),
+    close: () => Promise.all([rpc.close(), attributes.close()]),
+  };
+}
+
+function actuatorsWith(contact: object): DeviceAttributesDeps['actuators'] {
+  return { control: { onState: () => () => {}, contact }, configs: [] } as unknown as DeviceAttributesDeps['actuators'];
+}
+
+describe('what is told from afar', () => {
+  it('gives a log that sums up no more than a few kB a minute of a flood of requests, and how many there were', async () => {
+    let bytes = 0;
+    let answered = 0;
+    const told = (fields: object, message: string): void => {
+      bytes += JSON.stringify(fields).length + message.length;
+      const { message: of, times = 1 } = fields as { message?: string; times?: number };
+      if ([of, message].includes('RPC answered')) answered += times;
+    };
+    let id = 0;
+    const flood = {
+      ...deviceApi,
+      pollRpc: async () => {
+        id += 1;
+        return { id, method: 'noSuchMethod', params: {} };
+      },
+      replyRpc: async () => {},
+    };
+    const log = new SummedLog({ log: { debug: told, info: told, warn: told, error: told }, clock });
+    const remote = await open(() => ({}), { deviceApi: flood, log });
+    const running = remote.run(stop.signal);
+    await clock.advance(6_000);
+    stop.abort();
+    await clock.advance(100);
+    await running;
+    await remote.close();
+    log.close();
+    expect(answered).toBe(id);
+    expect(id).toBeGreaterThan(500);
+    expect(bytes).toBeLessThan(5_000);
+  });
+
+  it('ends every loop when one fails, so that the next run has the only poll of each kind', async () => {
+    let looks = 0;
+    const remote = await open(() => {
+      looks += 1;
+      if (looks === 2) throw new Error('a fault of the program');
+      return {};
+    });
+    const failed = remote.run(stop.signal).catch((error: Error) => error.message);
+    await clock.advance(1_000);
+    expect([polls, standing]).toEqual([{ rpc: 1, attributes: 1 }, 2]);
+    await clock.advance(60_000);
+    expect([await failed, standing]).toEqual(['a fault of the program', 0]);
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    expect(standing).toBe(2);
+  });
+
+  it('takes a request for contact, for the states that a silence asks for', async () => {
+    let contacts = 0;
+    const actuators = actuatorsWith({ heard: () => (contacts += 1), onQuiet: () => () => {} });
+    const requests = [{ id: 0, method: 'ping', params: {} }];
+    const pollRpc = async (timeoutMs: number, signal: AbortSignal) => requests.shift() ?? silence(timeoutMs, signal);
+    const offline = { ...deviceApi, pollRpc, replyRpc: async () => {}, getAttributes: () => new Promise<never>(() => {}) };
+    const remote = await open(() => ({}), { actuators, deviceApi: offline });
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    expect(contacts).toBe(1);
+  });
+
+  it('lets no safe state for a silence come as long as the platform answers when it is asked', async () => {
+    const set: string[] = [];
+    const record = { state: { by: undefined }, overrulings: 0 };
+    const slot = { record, settings: relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } }) };
+    const safeStates = { setAll: async (_states: unknown, occasion: string) => void set.push(occasion), endSilence: () => {} };
+    const contact = new ContactWatch({ slots: [slot], clock, memory: { silence: () => {} }, safeStates });
+    let asked = 0;
+    let isThere = true;
+    const getAttributes: DeviceApi['getAttributes'] = async () => {
+      asked += 1;
+      return isThere ? { client: {}, shared: {}, empty: true } : await Promise.reject(new Error('nobody there'));
+    };
+    const actuators = actuatorsWith(contact);
+    const remote = await open(() => ({}), { actuators, deviceApi: { ...deviceApi, getAttributes } });
+    void remote.run(stop.signal);
+    await clock.advance(3_600_000);
+    expect(set).toEqual([]);
+    expect(asked).toBeLessThan(400);
+    isThere = false;
+    await clock.advance(20_000);
+    expect(set).toEqual(['no contact']);
+  });
+
+  it('tells who the device is, and what of that has changed', async () => {
+    let address = '192.0.2.1';
+    const remote = await open(() => ({ addresses: [address] }));
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    address = '192.0.2.2';
+    await clock.advance(62_000);
+    remote.attributes.configurationChanged('abc');
+    await clock.advance(2_000);
+    expect(Object.assign({}, ...posted)).toMatchObject({ version: '1', addresses: ['192.0.2.2'], configHash: 'abc' });
+    expect(posted[0]).toMatchObject({ addresses: ['192.0.2.1'] });
+  });
+
+  it('ends when told to', async () => {
+    const remote = await open(() => ({}));
+    const running = remote.run(stop.signal);
+    await clock.advance(1_000);
+    stop.abort();
+    await clock.advance(0);
+    await running;
+    await remote.close();
+    expect(standing).toBe(0);
+  });
+});

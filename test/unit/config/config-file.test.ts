@@ -1,0 +1,211 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { thisMachine } from '../../../src/agent/machine.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
+import type { ConfigFault } from '../../../src/config/config-fault.ts';
+import { ConfigFile, type FileConfig } from '../../../src/config/config-file.ts';
+import { AlertList } from '../../../src/host/alert-list.ts';
+import { AgentLog } from '../../../src/host/log.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+let clock: FakeClock;
+let alerts: AlertList;
+let lines: string;
+let log: AgentLog;
+let onDisk: FileConfig | Error;
+let reads: number;
+const stop = new AbortController();
+
+beforeEach(() => {
+  clock = new FakeClock();
+  lines = '';
+  log = new AgentLog({ level: 'debug', clock, sink: { write: (line) => (lines += line) } });
+  alerts = new AlertList(log);
+  reads = 0;
+});
+
+function config(platform: object = {}, more: object = {}): AgentConfig {
+  return configSchema.parse({ version: 1, platform: { url: 'http://platform', ...platform }, ...more });
+}
+
+function missing(path: string): ConfigFault {
+  return { line: 1, column: 1, path, problem: 'no such file:', value: '/mnt/x', expected: 'a file', mayPass: true };
+}
+
+async function open(first: FileConfig, prepare = async (_config: AgentConfig): Promise<void> => {}): Promise<ConfigFile> {
+  onDisk = first;
+  const loadConfig = async (): Promise<FileConfig> => {
+    reads += 1;
+    if (onDisk instanceof Error) throw onDisk;
+    return onDisk;
+  };
+  const place = { configFile: 'turnstone.yaml', environment: {}, machine: { ...thisMachine, loadConfig } };
+  return new ConfigFile({ place, clock, log, alerts, prepare }, await ConfigFile.read(place));
+}
+
+const TOKEN = { accessToken: 'the-token-that-came-late' };
+const WITHOUT_TOKEN: FileConfig = { config: config(), missing: [missing('platform.accessTokenFile')] };
+
+describe('a configuration that is read again', () => {
+  it('is in force once the program is prepared for it, and not before', async () => {
+    const ready = Promise.withResolvers<void>();
+    const prepared: string[] = [];
+    const file = await open({ config: config(), missing: [] }, async ({ log: { level } }) => {
+      prepared.push(level);
+      await ready.promise;
+    });
+    onDisk = { config: config({}, { log: { level: 'debug' } }), missing: [] };
+    const reading = file.readAgain();
+    await clock.advance(60_000);
+    expect([prepared, file.live.current.log.level]).toEqual([['debug'], 'info']);
+    ready.resolve();
+    await reading;
+    expect(file.live.current.log.level).toBe('debug');
+  });
+
+  it('is prepared for, too, where it fills in what was missing', async () => {
+    const prepared: unknown[] = [];
+    const file = await open(WITHOUT_TOKEN, async ({ platform }) => void prepared.push(platform.accessToken?.reveal()));
+    onDisk = { config: config(TOKEN), missing: [] };
+    const looking = file.lookForMissing(stop.signal);
+    await clock.advance(60_000);
+    await looking;
+    expect(prepared).toEqual([TOKEN.accessToken]);
+  });
+});
+
+describe('what is missing', () => {
+  it('is an alert, is looked for less and less often, and is taken when it is there', async () => {
+    const file = await open(WITHOUT_TOKEN);
+    expect(alerts.list()).toEqual([
+      'what the configuration names is not there, or no good, and is looked for again: platform.accessTokenFile: no such file: /mnt/x',
+    ]);
+    let connected = false;
+    void file.untilThere(['platform'], stop.signal).then(() => {
+      connected = true;
+    });
+    const looking = file.lookForMissing(stop.signal);
+    await clock.advance(3_600_000);
+    expect([connected, reads > 60, reads < 800]).toEqual([false, true, true]);
+    onDisk = { config: config(TOKEN), missing: [] };
+    await clock.advance(60_000);
+    await looking;
+    expect([connected, alerts.list()]).toEqual([true, []]);
+    expect(file.live.current.platform.accessToken?.reveal()).toBe('the-token-that-came-late');
+    const readsThen = reads;
+    await clock.advance(3_600_000);
+    expect(reads).toBe(readsThen);
+    log.info({ token: 'the-token-that-came-late' }, 'seen');
+    expect(lines).not.toContain('the-token-that-came-late');
+  });
+
+  it('is said anew when it is wrong in another way, or when it is another file', async () => {
+    const file = await open(WITHOUT_TOKEN);
+    const looking = file.lookForMissing(stop.signal);
+    onDisk = { config: config(), missing: [{ ...missing('platform.accessTokenFile'), problem: 'no token in' }] };
+    await clock.advance(60_000);
+    expect(alerts.list()).toEqual([expect.stringMatching(/again: platform.accessTokenFile: no token in/)]);
+    onDisk = { config: config(TOKEN), missing: [missing('platform.caFile')] };
+    await clock.advance(60_000);
+    expect(alerts.list()).toEqual([expect.stringMatching(/again: platform.caFile: no such file/)]);
+    expect(file.live.current.platform.accessToken?.reveal()).toBe('the-token-that-came-late');
+    onDisk = { config: config(TOKEN), missing: [] };
+    await clock.advance(60_000);
+    await looking;
+  });
+
+  it('holds up only who needs it', async () => {
+    const file = await open({ config: config(), missing: [missing('status.pinFile')] });
+    await file.untilThere(['platform', 'provisioning'], stop.signal);
+    let shown = false;
+    void file.untilThere(['status'], stop.signal).then(() => {
+      shown = true;
+    });
+    await clock.advance(0);
+    expect(shown).toBe(false);
+  });
+
+  it('ends with the agent', async () => {
+    const file = await open(WITHOUT_TOKEN);
+    const end = new AbortController();
+    const both = Promise.all([file.untilThere(['platform'], end.signal), file.lookForMissing(end.signal)]);
+    end.abort();
+    await both;
+    expect(alerts.list()).toHaveLength(1);
+  });
+
+  it('is taken alone: what somebody is changing in the file waits for a reload', async () => {
+    const file = await open(WITHOUT_TOKEN);
+    const looking = file.lookForMissing(stop.signal);
+    onDisk = { config: config(TOKEN, { shutdown: { drain: '1s' }, outbox: { minFree: '1MB' } }), missing: [] };
+    await clock.advance(60_000);
+    await looking;
+    expect(file.live.current.platform.accessToken).toBeDefined();
+    expect(file.live.current.shutdown).toEqual(WITHOUT_TOKEN.config.shutdown);
+    expect(file.live.current.outbox).toEqual(WITHOUT_TOKEN.config.outbox);
+  });
+
+  it('is looked for beside a file that somebody is in the middle of writing', async () => {
+    const file = await open(WITHOUT_TOKEN);
+    const looking = file.lookForMissing(stop.signal);
+    onDisk = new Error('half a file');
+    await clock.advance(120_000);
+    onDisk = { config: config(TOKEN), missing: [] };
+    await clock.advance(60_000);
+    await looking;
+    expect(file.live.current.platform.accessToken).toBeDefined();
+  });
+});
+
+describe('a reload', () => {
+  it('that brings what was missing needs no restart', async () => {
+    const file = await open(WITHOUT_TOKEN);
+    onDisk = { config: config(TOKEN), missing: [] };
+    expect(await file.readAgain()).toEqual({ changed: ['platform'], needRestart: [] });
+    expect(alerts.list()).toEqual([]);
+  });
+
+  it('says what only a restart takes up, until it is taken back', async () => {
+    const file = await open({ config: config(TOKEN), missing: [] });
+    onDisk = { config: config({ accessToken: 'another-token' }), missing: [] };
+    expect(await file.readAgain()).toEqual({ changed: ['platform'], needRestart: ['platform'] });
+    expect(alerts.list().join()).toContain('restart needed');
+    onDisk = { config: config(TOKEN), missing: [] };
+    expect(await file.readAgain()).toEqual({ changed: ['platform'], needRestart: [] });
+    expect(alerts.list()).toEqual([]);
+  });
+
+  it('says that a rule waits for a restart with its actuator', async () => {
+    const room = { name: 'room', kind: 'host', period: '1s' };
+    const cooled = (fan: string, above: number): FileConfig => {
+      const rule = { name: 'cool', when: { sensor: 'room', key: 't', above }, set: { actuator: fan, value: true } };
+      const more = { sensors: [room], actuators: [{ name: fan, kind: 'gpio-output', line: 'GPIO17' }], rules: [rule] };
+      return { config: config(TOKEN, more), missing: [] };
+    };
+    const file = await open(cooled('fan', 50));
+    onDisk = cooled('fan', 60);
+    expect(await file.readAgain()).toEqual({ changed: ['rules'], needRestart: [] });
+    onDisk = cooled('cabinetFan', 60);
+    expect(await file.readAgain()).toEqual({ changed: ['actuators', 'rules'], needRestart: ['actuators', 'rules'] });
+    expect(alerts.list().join()).toContain('actuators, rules');
+    onDisk = cooled('fan', 70);
+    expect(await file.readAgain()).toEqual({ changed: ['actuators', 'rules'], needRestart: [] });
+  });
+
+  it('is refused where something is missing that was there', async () => {
+    const file = await open({ config: config(TOKEN), missing: [] });
+    const { hash } = file;
+    onDisk = WITHOUT_TOKEN;
+    await expect(file.readAgain()).rejects.toMatchObject({ code: 'config/not-now' });
+    expect(file.live.current.platform.accessToken).toBeDefined();
+    expect(file.hash).toBe(hash);
+    expect(alerts.list()).toEqual([]);
+  });
+
+  it('takes up the rest while something is missing still', async () => {
+    const file = await open(WITHOUT_TOKEN);
+    onDisk = { ...WITHOUT_TOKEN, config: config({}, { shutdown: { drain: '1s' } }) };
+    expect(await file.readAgain()).toEqual({ changed: ['shutdown'], needRestart: [] });
+    expect(file.live.current.shutdown.drainMs).toBe(1_000);
+    expect(alerts.list()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,57 @@
+/** The configuration in force, with settings laid over the file's. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { AgentConfig } from '../../../src/config/agent-config.ts';
+import { LiveConfig } from '../../../src/config/live-config.ts';
+import { configOf, SMALLEST } from '../../support/config-file.ts';
+
+const yaml = (keys: string): string => `${SMALLEST}
+sensors: [{ name: roof, kind: host, period: 10s, keys: { uptimeS: ${keys} } }]
+`;
+const MIN = 'sensors.roof.keys.uptimeS.minInterval';
+const MAX = 'sensors.roof.keys.uptimeS.maxInterval';
+
+let live: LiveConfig;
+let told: AgentConfig[];
+const limits = (): unknown => {
+  const { minIntervalMs, maxIntervalMs } = live.current.sensors[0]?.keys.uptimeS ?? {};
+  return [minIntervalMs, maxIntervalMs];
+};
+
+beforeEach(async () => {
+  live = new LiveConfig(await configOf(yaml('{ minInterval: 1m, maxInterval: 5m }')));
+  told = [];
+  live.onChange((config) => told.push(config));
+});
+
+describe('the configuration in force', () => {
+  it('keeps settings that fit together through every change of what lies beneath, whatever the order in which they came', async () => {
+    live.set(MAX, '20m');
+    live.set(MIN, '10m');
+    live.set(MAX, undefined);
+    expect(limits()).toEqual([60_000, 300_000]);
+    live.set(MAX, '20m');
+    expect(limits()).toEqual([600_000, 1_200_000]);
+    live.replace(await configOf(yaml('{ minInterval: 2m, maxInterval: 3m }')));
+    expect(limits()).toEqual([600_000, 1_200_000]);
+    expect(told.at(-1)).toBe(live.current);
+  });
+
+  it('refuses what crosses what is in force, and stays as it was', () => {
+    expect(() => live.set(MIN, '10m')).toThrow('longer than maxInterval');
+    expect([limits(), told.length]).toEqual([[60_000, 300_000], 0]);
+    live.set(MIN, undefined);
+    expect(told.length).toBe(0);
+  });
+
+  it('goes back to the file when a setting is taken away, and shows what holds', () => {
+    live.set(MAX, '20m');
+    const shown = (key: string): unknown =>
+      live
+        .settings()
+        .find((setting) => setting.key === key)
+        ?.effective();
+    expect(shown(MAX)).toBe(1_200_000);
+    live.set(MAX, undefined);
+    expect([shown(MAX), shown('sensors.roof.keys.uptimeS.deadband')]).toEqual([300_000, 'not set']);
+  });
+});

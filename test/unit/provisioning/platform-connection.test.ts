@@ -1,0 +1,188 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { thisMachine } from '../../../src/agent/machine.ts';
+import { configSchema } from '../../../src/config/agent-config.ts';
+import { AlertList } from '../../../src/host/alert-list.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import { keepRunning } from '../../../src/host/keep-running.ts';
+import { AgentLog } from '../../../src/host/log.ts';
+import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
+import { PlatformConnection } from '../../../src/provisioning/platform-connection.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
+
+let server: Server;
+let requests: string[];
+let isSilentAbout: string | undefined;
+let side: PlatformConnection;
+let alerts: AlertList;
+let clock: FakeClock;
+let files: MemoryFiles;
+let timesOfAnother: number;
+const readIdentity = async () => ({ serial: 'THIS', hostname: 'board' });
+const stop = new AbortController();
+const log = new AgentLog({ clock: systemClock, level: 'debug', sink: { write: () => {} } });
+
+beforeEach(async () => {
+  requests = [];
+  timesOfAnother = 0;
+  isSilentAbout = undefined;
+  server = createServer((request, response) => {
+    requests.push(request.method ?? '');
+    if (isSilentAbout !== undefined && request.url?.includes(isSilentAbout) === true) return;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(request.method === 'GET' ? '{}' : '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  clock = new FakeClock();
+  files = new MemoryFiles();
+  await files.makeFolder('/state');
+  alerts = new AlertList(log);
+});
+
+afterEach(async () => {
+  await side.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+async function open(more: object = {}, rest: object = {}): Promise<PlatformConnection> {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const config = configSchema.parse({
+    version: 1,
+    platform: { url, accessToken: 'the-token-of-this-device', ...more },
+    stateFolder: '/state',
+    ...rest,
+  });
+  return PlatformConnection.open({
+    config: () => config,
+    machine: { ...thisMachine, clock, files, readIdentity },
+    log,
+    alerts,
+    onPlatformDate: () => {},
+    onQueueOfAnother: () => (timesOfAnother += 1),
+  });
+}
+
+/** Time goes on while real sockets answer. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) {
+    await clock.advance(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+describe('the way to the platform', () => {
+  it.each(['write', 'open', 'rename'] as const)('opens with a configured token although the disk refuses every %s', async (refused) => {
+    files.faults = { fail: (operation, path) => (operation === refused && path.endsWith('.tmp') ? { code: 'EROFS' } : undefined) };
+    side = await open();
+    await side.connect(stop.signal);
+    expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
+    expect(requests).toContain('GET');
+    expect(alerts.list().join()).toMatch(/EROFS/);
+  });
+
+  it('waits for credentials that cannot be read, says so, and opens when they can', async () => {
+    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined) };
+    side = await open();
+    let connected = false;
+    const connecting = side.connect(stop.signal).then(() => {
+      connected = true;
+    });
+    await clock.advance(3_600_000);
+    expect(connected).toBe(false);
+    expect(alerts.list().join()).toMatch(/nothing is sent.*EMFILE/);
+    files.faults = {};
+    await until(() => connected);
+    await connecting;
+    expect(alerts.list()).toEqual([]);
+    expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
+  });
+
+  it('waits for a certificate that went away after the configuration was read', async () => {
+    side = await open({ caFile: '/ca.pem' });
+    let connected = false;
+    const connecting = side.connect(stop.signal).then(() => {
+      connected = true;
+    });
+    await clock.advance(3_600_000);
+    expect([connected, requests]).toEqual([false, []]);
+    expect(alerts.list().join()).toMatch(/nothing is sent.*\/ca\.pem/);
+    files.put('/ca.pem', 'a certificate');
+    await until(() => connected);
+    await connecting;
+    expect(alerts.list()).toEqual([]);
+  });
+
+  it('is not opened while what waits was measured as another device', async () => {
+    side = await open();
+    const { accessToken, ...rest } = { accessToken: 'another', generation: 1, board: {}, phase: 'in-use', source: 'imported' } as const;
+    await side.store.replaceOwn({ ...rest, accessToken }, { setsQueueAside: true });
+    let connected = false;
+    const connecting = side.connect(stop.signal).then(() => {
+      connected = true;
+    });
+    await clock.advance(3_600_000);
+    expect([connected, requests]).toEqual([false, []]);
+    expect(alerts.list().join()).toMatch(/measured as another device/);
+    await side.store.queueIsAside();
+    await until(() => connected);
+    await connecting;
+  });
+
+  it('is not opened when credentials that can be read at last are those of another board, and the queue is to be set aside first', async () => {
+    const kept = { phase: 'in-use', source: 'provisioned', accessToken: 'of-another', deviceName: 'another', generation: 1 } as const;
+    files.put('/state/credentials.json', formatCredentials({ own: { ...kept, board: { serial: 'ANOTHER' } } }));
+    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EIO' } : undefined) };
+    const provisioning = { deviceKey: 'key', deviceSecret: 'secret', onOtherBoard: 'reprovision' };
+    side = await open({ accessToken: undefined }, { provisioning });
+    void side.connect(stop.signal);
+    await clock.advance(600_000);
+    expect(timesOfAnother).toBe(0);
+    files.faults = {};
+    await clock.advance(300_000);
+    expect([timesOfAnother > 0, requests, side.credentials]).toEqual([true, [], undefined]);
+    expect(alerts.list().join()).toMatch(/measured as another device/);
+  });
+
+  it('lets nothing through before the platform has said which board is the device', async () => {
+    isSilentAbout = '/attributes';
+    side = await open();
+    const connecting = side.connect(stop.signal);
+    await until(() => requests.length > 0);
+    const said = (call: Promise<unknown>): Promise<unknown> => call.catch((error: Error) => error.message);
+    const { deviceApi } = side;
+    for (const call of [deviceApi.clientRpc('doorOpened', {}, stop.signal), deviceApi.postAttributes({ x: 1 }, stop.signal)])
+      expect(await said(call)).toMatch(/has not said yet/);
+    expect(await deviceApi.postTelemetry({ keys: [], values: [] }, stop.signal)).toMatchObject({ kind: 'unauthorised', status: 0 });
+    expect(requests).not.toContain('POST');
+    isSilentAbout = undefined;
+    server.closeAllConnections();
+    let connected = false;
+    void connecting.then(() => {
+      connected = true;
+    });
+    await until(() => connected);
+    await deviceApi.postAttributes({ x: 1 }, stop.signal);
+    expect(requests).toContain('POST');
+  });
+
+  it('asks no more often while a disk takes no writes than else, and has each loop once', async () => {
+    side = await open();
+    await side.connect(stop.signal);
+    await side.credentials?.token.offerNext('NEXTTOKEN');
+    files.faults = { fail: (_operation, path) => (path.endsWith('.tmp') ? { code: 'EROFS' } : undefined) };
+    const end = new AbortController();
+    const watching = keepRunning({ name: 'credentials', clock, log, run: (signal) => side.watchCredentials(signal) }, end.signal);
+    await until(() => side.credentials?.token.accessToken === 'NEXTTOKEN');
+    const before = clock.pending;
+    const asked = requests.length;
+    for (let minute = 0; minute < 30; minute += 1) {
+      await clock.advance(60_000);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect([clock.pending, requests.length - asked <= 10]).toEqual([before, true]);
+    end.abort();
+    await watching;
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { agentStatus, type StatusSources } from '../../../src/status/status-of.ts';
+import { drain, OutboxFixture } from '../../support/outbox-fixture.ts';
+
+async function alertsWith(outbox: Partial<StatusSources['outbox']>, sensors: StatusSources['sensors'] = []): Promise<readonly string[]> {
+  const fixture = await OutboxFixture.make();
+  const opened = await fixture.open();
+  await drain(opened);
+  const known = { connection: { state: 'idle' }, timeSynchronised: true } as StatusSources['known'];
+  const sources = { known, outbox: { ...opened.status(), ...outbox }, adapted: { renamed: 0, retimed: 0, asText: 0 } };
+  const { alerts } = agentStatus({ ...sources, sensors, actuators: [], alerts: [] });
+  await fixture.remove();
+  return alerts;
+}
+
+describe('alerts of the outbox', () => {
+  it('are none while all is well', async () => {
+    expect(await alertsWith({})).toEqual([]);
+  });
+
+  it('say that the disk takes no readings', async () => {
+    expect(await alertsWith({ fault: 'EIO' })).toEqual([expect.stringContaining('(EIO)')]);
+  });
+
+  it('say for how long the disk has not come back from a read', async () => {
+    expect(await alertsWith({ hangingReadMs: 179_999 })).toEqual([expect.stringContaining('for 2 min')]);
+  });
+
+  it('say how many readings wait for a time, and why', async () => {
+    expect(await alertsWith({ untimedEntries: 44 })).toEqual([expect.stringMatching(/^44 readings .*the clock was not right/)]);
+  });
+
+  it('say that the outbox does not grow while the disk is short of space', async () => {
+    expect(await alertsWith({ unreadSegments: 2 })).toEqual([expect.stringContaining('does not give back')]);
+    expect(await alertsWith({ missingBytes: 1_000 })).toEqual([expect.stringContaining('outbox.minFree')]);
+  });
+});
+
+it('the outbox says what was lost to damage, and when', async () => {
+  const fixture = await OutboxFixture.make();
+  const outbox = { ...(await fixture.open()).status(), damaged: 7, lastLost: { damaged: 1_700_000_000_000 } };
+  const known = { connection: { state: 'idle' }, timeSynchronised: true } as StatusSources['known'];
+  const adapted = { renamed: 0, retimed: 0, asText: 0 };
+  expect(agentStatus({ known, outbox, adapted, sensors: [], actuators: [], alerts: [] }).outbox).toMatchObject({
+    damaged: 7,
+    lastLost: { damaged: 1_700_000_000_000 },
+  });
+  await fixture.remove();
+});
+
+describe('alerts of the sensors', () => {
+  it('name the value that a working sensor leaves out', async () => {
+    const base = { name: 'roof', kind: 'bme280', periodMs: 1_000, readings: [], reads: 1, failures: 0, missed: 0 };
+    const refused = [{ key: 'humidity', code: 'sensors/bad-reading', message: 'not measured' }];
+    expect(await alertsWith({}, [{ ...base, state: 'working', refused }])).toEqual(['sensor roof gives no humidity: not measured']);
+    expect(await alertsWith({}, [{ ...base, state: 'working', refused: [] }])).toEqual([]);
+  });
+});
