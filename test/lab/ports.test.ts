@@ -21,4 +21,5 @@ await insideSuite(guest, {
     TEST_SERIAL_PORT: '/dev/ttyS1',
   },
 });
-await insideSuite(guest, { files: ['test/lab/inside/gpio.inside.ts'] });
+// A machine that is busy otherwise makes burst after burst until one has its rate.
+await insideSuite(guest, { files: ['test/lab/inside/gpio.inside.ts'], deadlineMs: 480_000 });
