@@ -9,19 +9,19 @@ export interface Example {
   readonly path: string;
 }
 
-const KINDS = join(ROOT, 'src/sensors');
-const OTHERS = join(ROOT, 'config/examples');
+const KINDS = ['src/sensors', 'src/actuators'].map((folder) => join(ROOT, folder));
 
-/** Those of a kind of sensor lie in its folder, and so does what they need. */
+/** Those of a kind lie in its folder, and so does what they need: `command/example-actuator.yaml` is `command-actuator.yaml`. */
 export function examples(): readonly Example[] {
-  const ofKinds = readdirSync(KINDS, { recursive: true, encoding: 'utf8' }).flatMap((path): Example[] => {
-    const [, kind = '', file = ''] = /^([^/]+)\/([^/]+)$/.exec(path) ?? [];
-    const [, variant] = /^example(.*\.yaml)$/.exec(file) ?? [];
-    if (variant === undefined && !file.endsWith('.mjs')) return [];
-    return [{ name: variant === undefined ? file : `${kind}${variant}`, path: join(KINDS, path) }];
-  });
-  const others = readdirSync(OTHERS).map((name) => ({ name, path: join(OTHERS, name) }));
-  return [...ofKinds, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const all = KINDS.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((path): Example[] => {
+      const [, kind = '', file = ''] = /^([^/]+)\/([^/]+)$/.exec(path) ?? [];
+      const [, variant] = /^example(.*\.yaml)$/.exec(file) ?? [];
+      if (variant === undefined && !file.endsWith('.mjs')) return [];
+      return [{ name: variant === undefined ? file : `${kind}${variant}`, path: join(folder, path) }];
+    }),
+  );
+  return all.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** As it is delivered: with the schema beside it. */

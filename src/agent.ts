@@ -5,6 +5,7 @@
  *                                  └ platform: credentials, however long they take → uploader and the other loops
  */
 
+import { loadActuatorDrivers } from './actuators/open-driver.ts';
 import type { Machine } from './agent/machine.ts';
 import { type AgentParts, openParts, runRemote } from './agent/open-parts.ts';
 import type { AgentConfig } from './config/agent-config.ts';
@@ -81,7 +82,7 @@ export class Agent {
    */
   static async start(deps: AgentDeps, signal: AbortSignal): Promise<Agent> {
     const first = await ConfigFile.read(deps);
-    await loadDrivers(first.config);
+    await Promise.all([loadDrivers(first.config), loadActuatorDrivers(first.config)]);
     const agent = new Agent(deps, first);
     deps.redactWith?.((text) => agent.#log.redact(text));
     // Not with `signal`: a stop during the start ends what was opened in good order, with safe states, once all of it is open.

@@ -1,4 +1,6 @@
 /** What an actuator is: something that takes a value and moves. Kinds differ in their driver only; every rule lies above it. */
+import type { z } from 'zod';
+import type { actuatorFields } from '../config/fields/actuator-fields.ts';
 
 /** `true` and `false` for what switches, a number for what is set, a text for what is told. */
 export type ActuatorValue = boolean | number | string;
@@ -21,29 +23,11 @@ export interface ActuatorDriver {
   close(): Promise<void>;
 }
 
-export interface ActuatorLimits {
-  readonly min?: number;
-  readonly max?: number;
-  /** Values are `min` (or 0) plus whole steps. */
-  readonly step?: number;
-  readonly minOnMs?: number;
-  readonly minOffMs?: number;
-  /** The longest time on; then it is switched off, whoever switched it on. */
-  readonly maxOnMs?: number;
-  /** How often it may be switched on within an hour; switching off is never counted. */
-  readonly maxSwitchesPerHour?: number;
+export type ActuatorLimits = z.infer<typeof actuatorFields.limits> & {
   /** Default 60 s. */
   readonly maxPulseMs?: number;
-}
-
-export interface SafeStates {
-  /** `keep` leaves what the hardware shows. */
-  readonly start?: ActuatorValue;
-  readonly stop?: ActuatorValue;
-  /** Set by the stop hook, after the agent has ended in any way. */
-  readonly crash?: ActuatorValue;
-  readonly noContact?: { readonly afterMs: number; readonly value: ActuatorValue };
-}
+};
+export type SafeStates = z.infer<typeof actuatorFields.safe>;
 
 /** One actuator as the configuration describes it, without its kind. */
 export interface ActuatorSettings {

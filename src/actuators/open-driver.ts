@@ -1,39 +1,32 @@
-/** Chooses the driver for an actuator's kind. An actuator whose hardware is not there yet is opened again at each movement. */
-
-import type { ActuatorConfig } from '../config/agent-config.ts';
-import { AgentError } from '../errors.ts';
+/** Opens an actuator by the driver of its kind. One whose hardware is not there yet is opened again at each movement. */
+import type { ActuatorConfig, AgentConfig } from '../config/agent-config.ts';
+import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
-import type { Ports } from '../hardware/ports.ts';
-import type { HostMachine } from '../host/machine.ts';
 import { endedWithin } from '../host/within-ms.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
-import { openCommand } from './command.ts';
-import { openGpioOutput } from './gpio-output.ts';
-import { openModbusWrite } from './modbus-write.ts';
-import { OwedAnswers } from './owed-answers.ts';
-import { openPwm } from './pwm.ts';
-import { openSerialWrite } from './serial-write.ts';
+import type { DriverDeps, OpenDriver } from './definition.ts';
+import { actuatorDefinition } from './kinds.ts';
 
-export interface OpenDriverDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {
-  readonly ports: Ports;
-  /** What was told before the driver was opened; default: nothing. */
-  readonly owed?: OwedAnswers;
+/**
+ * Loads the drivers of all kinds that are configured, before anything has a deadline and while the disk is there: Node reads a file that it loads
+ * while everything else waits. What cannot be loaded is its actuators' fault, who try again.
+ */
+export async function loadActuatorDrivers({ actuators }: Pick<AgentConfig, 'actuators'>): Promise<void> {
+  const kinds = new Set(actuators.filter(({ enabled }) => enabled).map(({ kind }) => kind));
+  await Promise.allSettled([...kinds].map((kind) => actuatorDefinition(kind).driver()));
 }
 
-/** @throws AgentError `hardware/…` as the port does. */
-export async function openDriver(config: ActuatorConfig, deps: OpenDriverDeps, signal: AbortSignal): Promise<ActuatorDriver> {
-  const { ports, clock, owed = new OwedAnswers(clock) } = deps;
-  switch (config.kind) {
-    case 'gpio-output':
-      return await openGpioOutput(config, ports.gpio, signal);
-    case 'pwm':
-      return await openPwm(config, ports.pwm, signal);
-    case 'serial-write':
-      return await openSerialWrite(config, { serial: ports.serial, clock, owed }, signal);
-    case 'command':
-      return openCommand(config, deps);
-    case 'modbus-write':
-      return await openModbusWrite(config, ports.modbus, signal);
+/** @throws AgentError `hardware/…` as the port does; `actuators/no-driver` (retry) when the program's own file cannot be read. */
+export async function openDriver(config: ActuatorConfig, deps: DriverDeps, signal: AbortSignal): Promise<ActuatorDriver> {
+  return await (await loadOpener(config, deps))(signal);
+}
+
+async function loadOpener(config: ActuatorConfig, deps: DriverDeps): Promise<OpenDriver> {
+  try {
+    return (await actuatorDefinition(config.kind).driver()).opener(config, deps);
+  } catch (cause) {
+    const why = `the driver of ${config.kind} cannot be loaded (${systemCode(cause) ?? messageOf(cause)})`;
+    throw new AgentError('actuators/no-driver', `${why}: the installed release or its disk is at fault`, { cause, recovery: 'retry' });
   }
 }
 
@@ -45,11 +38,7 @@ const FAULTS_BEFORE_REOPENING = 3;
 const LETTING_GO_MS = 500;
 
 /** A driver that opens its hardware at the first use, again after a use that failed to, and anew when it fails again and again. */
-export function reopeningDriver(
-  config: ActuatorConfig,
-  deps: OpenDriverDeps,
-  open: (signal: AbortSignal) => Promise<ActuatorDriver> = opener(config, deps),
-): ActuatorDriver {
+export function reopeningDriver(config: ActuatorConfig, deps: DriverDeps, open: OpenDriver = opener(config, deps)): ActuatorDriver {
   let opening: Promise<ActuatorDriver> | undefined;
   let faults = 0;
   let closed = false;
@@ -81,7 +70,7 @@ export function reopeningDriver(
   };
   return {
     write: (value, signal) => use((driver) => driver.write(value, signal), signal),
-    ...(isReadable(config) ? { read: (signal: AbortSignal) => use((driver) => readFrom(driver, signal), signal) } : {}),
+    ...(actuatorDefinition(config.kind).isReadable(config) && { read: (signal) => use((driver) => readFrom(driver, signal), signal) }),
     close: async () => {
       if (closed) return;
       closed = true;
@@ -90,14 +79,18 @@ export function reopeningDriver(
   };
 }
 
-function opener(config: ActuatorConfig, deps: OpenDriverDeps): (signal: AbortSignal) => Promise<ActuatorDriver> {
-  const kept = { ...deps, owed: new OwedAnswers(deps.clock) };
-  return (signal) => openDriver(config, kept, signal);
-}
-
-function isReadable(config: ActuatorConfig): boolean {
-  if (config.kind === 'modbus-write' || config.kind === 'command') return config.readBack !== undefined && config.readBack !== false;
-  return config.kind === 'gpio-output' || config.kind === 'pwm';
+/** Loaded when the actuator is made, not when it has to move. */
+function opener(config: ActuatorConfig, deps: DriverDeps): OpenDriver {
+  let loading: Promise<OpenDriver> | undefined;
+  const load = (): Promise<OpenDriver> => {
+    loading ??= loadOpener(config, deps).catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  void load().catch(() => {}); // told when it is used
+  return async (signal) => await (await load())(signal);
 }
 
 async function readFrom(driver: ActuatorDriver, signal: AbortSignal): Promise<ActuatorValue> {

@@ -9,12 +9,13 @@ import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin, withinMs } from '../host/within-ms.ts';
 import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './actuator.ts';
 import { actuatorSettings } from './actuator-settings.ts';
-import { type OpenDriverDeps, openDriver } from './open-driver.ts';
+import type { DriverDeps } from './definition.ts';
+import { openDriver } from './open-driver.ts';
 import type { PulseMarks } from './pulse-marks.ts';
 
 export type SafeStateEvent = 'stop' | 'crash';
 
-export interface SafeStateHookDeps extends OpenDriverDeps {
+export interface SafeStateHookDeps extends DriverDeps {
   /** What the agent left to be switched off; the mark of what is off is taken away. */
   readonly marks: Pick<PulseMarks, 'left' | 'remove'>;
 }
@@ -140,19 +141,19 @@ async function excluderOf(
   return undefined;
 }
 
-function shownInTime(config: ActuatorConfig, deps: OpenDriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
+function shownInTime(config: ActuatorConfig, deps: DriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
   return withinMs(deps.clock, ONE_WITHIN_MS, (late) => shownBy(config, deps, AbortSignal.any([signal, late])));
 }
 
 /** Undefined when it does not say. */
-async function shownBy(config: ActuatorConfig, deps: OpenDriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
+async function shownBy(config: ActuatorConfig, deps: DriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
   const reading = withDriver(config, deps, signal, async (driver) => driver.read?.(signal));
   return await withinDeadline(reading, config.name, signal).catch(() => undefined);
 }
 
 async function withDriver<T>(
   config: ActuatorConfig,
-  deps: OpenDriverDeps,
+  deps: DriverDeps,
   signal: AbortSignal,
   use: (driver: ActuatorDriver) => Promise<T>,
 ): Promise<T> {

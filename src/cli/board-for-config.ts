@@ -23,7 +23,7 @@ export function boardForConfig(config: AgentConfig, twins: Twins): BoardConfigIn
     serial: serialPorts(fitted, actuators),
     modbusTcp: modbusHosts([...sensors, ...actuators]),
     oneWire: fitted.flatMap(({ fit: { oneWire } }) => (oneWire === undefined ? [] : [oneWire])),
-    pwm: [...new Set(actuators.flatMap((actuator) => (actuator.kind === 'pwm' ? [actuator.chip] : [])))].map((chip) => ({
+    pwm: [...new Set(actuators.flatMap((actuator) => ('channel' in actuator ? [actuator.chip] : [])))].map((chip) => ({
       chip,
       channels: 8,
     })),
@@ -57,7 +57,7 @@ function gpioChips({ actuators, rpc }: AgentConfig, fitted: readonly Fitted[]): 
     const { chip, offset } = place(sensor.line);
     chips.get(chip)?.inputs.push({ offset, key: sensor.name, signal: fit.line ?? PULSES });
   }
-  for (const actuator of actuators) if (actuator.kind === 'gpio-output') place(actuator.line);
+  for (const actuator of actuators) if ('line' in actuator) place(actuator.line);
   if (rpc.lockout.line !== undefined) place(rpc.lockout.line);
   return [...chips].map(([chip, parts]) => ({ chip, label: chip, lines: LINES, ...parts }));
 }
@@ -78,8 +78,8 @@ function serialPorts(fitted: readonly Fitted[], actuators: readonly ActuatorConf
   const ports = new Map<string, SerialPort['talk']>();
   const devices = [...fitted.map(({ sensor }) => sensor), ...actuators];
   for (const { sensor, fit } of fitted) if ('port' in sensor && fit.talk !== undefined) ports.set(sensor.port, fit.talk);
+  for (const actuator of actuators) if ('port' in actuator) ports.set(actuator.port, { kind: 'listener', reply: 'OK\n' });
   for (const device of devices) {
-    if (device.kind === 'serial-write') ports.set(device.port, { kind: 'listener', reply: 'OK\n' });
     if (!isModbus(device) || device.connection.transport !== 'rtu') continue;
     const { port } = device.connection;
     const sharing = devices.filter(isModbus).filter(({ connection }) => connection.transport === 'rtu' && connection.port === port);

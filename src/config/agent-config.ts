@@ -47,7 +47,7 @@ export type AgentConfig = z.infer<typeof configSchema>;
 
 export type { KeyRulesConfig } from './fields/key-rules.ts';
 export type { GpioLineConfig, ModbusConnectionConfig } from './fields/lines-and-ports.ts';
-export type { ActuatorConfig, ActuatorConfigOf, ActuatorKind, ActuatorValue } from './schema/actuators.ts';
+export type { ActuatorConfig, ActuatorConfigOf } from './schema/actuators.ts';
 export type { OutboxConfig, UploadConfig } from './schema/delivery.ts';
 export type { FirmwareConfig, FirmwareHandlerConfig } from './schema/firmware.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './schema/local.ts';

@@ -4,15 +4,16 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Example, examples, exampleText } from '../../scripts/examples.ts';
+import { ACTUATOR_KINDS } from '../../src/actuators/kinds.ts';
 import { openDriver } from '../../src/actuators/open-driver.ts';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
 import type { AgentConfig, SensorConfig } from '../../src/config/agent-config.ts';
 import { readConfig } from '../../src/config/read-config.ts';
-import { sensorSchema } from '../../src/config/schema/sensors.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
+import { SENSOR_KINDS } from '../../src/sensors/kinds.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
 import type { Sample } from '../../src/sensors/sensor.ts';
 import { loadTwins } from '../../src/sensors/twins.ts';
@@ -78,11 +79,11 @@ describe.each(FILES)('the example $name', (file) => {
   });
 });
 
-it('there is an example for every kind of sensor', () => {
-  const text = FILES.map(exampleText).join('\n');
-  const kinds = sensorSchema.in.options.map((option) => [...option.in.shape.kind.values][0]);
-  expect(kinds.length).toBeGreaterThan(15);
-  expect(kinds.filter((kind) => !new RegExp(`kind: ${kind}\\b`).test(text))).toEqual([]);
+it('there is an example for every kind of sensor and of actuator', () => {
+  const kindsOf = (folder: string): readonly string[] =>
+    FILES.flatMap(({ path }) => new RegExp(`src/${folder}/([^/]+)/`).exec(path)?.slice(1) ?? []);
+  expect(SENSOR_KINDS.map(({ kind }) => kind).filter((kind) => !kindsOf('sensors').includes(kind))).toEqual([]);
+  expect(ACTUATOR_KINDS.map(({ kind }) => kind).filter((kind) => !kindsOf('actuators').includes(kind))).toEqual([]);
 });
 
 async function readings(sensors: readonly SensorConfig[], { ports, folder }: BoardBench): Promise<void> {

@@ -1,4 +1,4 @@
-/** Of the kinds of sensors only those are loaded that a configuration names: the others cost a start nothing but their definitions. */
+/** Of the kinds of sensors and actuators only those are loaded that a configuration names: the others cost a start nothing but their definitions. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 /** Tells on its own line of every module that is loaded of a kind, apart from its definition. */
 const TELL = `import { registerHooks } from 'node:module';
 registerHooks({ load: (url, context, next) => {
-  const [, path] = /\\/src\\/sensors\\/(.*\\/.*)$/.exec(url) ?? [];
+  const [, path] = /\\/src\\/((?:sensors|actuators)\\/.*\\/.*)$/.exec(url) ?? [];
   if (path !== undefined && !path.endsWith('/definition.ts')) process.stderr.write('loaded ' + path + '\\n');
   return next(url, context);
 } });`;
@@ -29,6 +29,9 @@ runFolder: ${join(folder, 'run')}
 sensors:
   - { name: machine, kind: host, groups: [uptime] }
   - { name: tool, kind: command, program: /bin/date, arguments: ['+%s'], format: number }
+actuators:
+  - { name: horn, kind: command, program: /bin/true, safe: { crash: 0 } }
+  - { name: valve, kind: gpio-output, line: GPIO17, enabled: false }
 `;
   await writeFile(config, text, { mode: 0o600 });
 });
@@ -41,11 +44,11 @@ async function loadedBy(...args: readonly string[]): Promise<readonly string[]> 
 }
 
 it('reading one sensor loads its driver, and what that stands on', async () => {
-  expect(await loadedBy('sensors', 'read', 'machine')).toEqual(['host/driver.ts']);
+  expect(await loadedBy('sensors', 'read', 'machine')).toEqual(['sensors/host/driver.ts']);
   expect(await loadedBy('sensors', 'read', 'tool')).toEqual([
-    'command/driver.ts',
-    'families/lines/csv-fields.ts',
-    'families/lines/line-format.ts',
+    'sensors/command/driver.ts',
+    'sensors/families/lines/csv-fields.ts',
+    'sensors/families/lines/line-format.ts',
   ]);
 });
 
@@ -65,8 +68,17 @@ it('an agent that starts loads what is configured before it reads anything, also
   await ended;
   const running = told.indexOf('the agent runs');
   const drivers = [...told.matchAll(/^loaded (.*\/driver\.ts)$/gm)];
-  expect(drivers.map(([, path]) => path).sort()).toEqual(['command/driver.ts', 'ds18b20/driver.ts', 'host/driver.ts']);
+  expect(drivers.map(([, path]) => path).sort()).toEqual([
+    'actuators/command/driver.ts',
+    'sensors/command/driver.ts',
+    'sensors/ds18b20/driver.ts',
+    'sensors/host/driver.ts',
+  ]);
   for (const { index } of drivers) expect(index).toBeLessThan(running);
+});
+
+it('setting the states for a crash loads the drivers of what has one', async () => {
+  expect(await loadedBy('safe-states', '--event', 'crash')).toEqual(['actuators/command/driver.ts']);
 });
 
 it('looking at a bus loads none', async () => {

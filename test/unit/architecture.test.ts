@@ -22,7 +22,7 @@ const ROW: Readonly<Record<string, number>> = {
   status: 5,
   'control-socket': 5,
   config: 4,
-  'kinds of sensors': 3,
+  'kinds of sensors and actuators': 3,
   platform: 3,
   hardware: 3,
   'fields of a configuration': 2,
@@ -38,9 +38,9 @@ const BESIDE: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Rooms that share a folder with another one. A kind of sensor is one folder, whose files are of three rooms: its definition, of which the
- * configuration's schema and checks are made, so that it stands below `config`; its driver, which stands in `sensors` as ever; and its twin,
- * which is a part of the simulated board and shares no code with the driver that it judges. The RPC methods that rooms declare stand below
+ * Rooms that share a folder with another one. A kind of sensor or actuator is one folder, whose files are of three rooms: its definition, of
+ * which the configuration's schema and checks are made, so that it stands below `config`; its driver, which stands in `sensors` or `actuators` as
+ * ever; and the twin of a sensor, which is a part of the simulated board and shares no code with the driver that it judges. The RPC methods that rooms declare stand below
  * `config` too, which knows their names; what they work on they know by its type.
  */
 const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }[] = [
@@ -48,13 +48,14 @@ const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }
   { room: 'RPC methods', files: /^(\w[\w-]*\/rpc-methods|rpc\/(rpc-method|built-in-methods))\.ts$/ },
   { room: 'simulated-board', files: /^sensors\/.*\/twin(-[a-z]+)?\.ts$/ },
   {
-    room: 'kinds of sensors',
-    files: /^sensors\/((.*\/)?definition|kinds|identify-chip|twins|sensor|sensor-deps)\.ts$/,
+    room: 'kinds of sensors and actuators',
+    files:
+      /^(sensors\/((.*\/)?definition|kinds|identify-chip|twins|sensor|sensor-deps)|actuators\/((.*\/)?definition|kinds|actuator))\.ts$/,
   },
 ];
 
 /** What a definition names of its own folder, by `import()` alone: nothing of it is loaded, or used, before somebody asks for it. */
-const NAMED_BY_DEFINITION = /^(sensors\/[a-z0-9-]+\/)definition\.ts > \1(driver|twin)\.ts$/;
+const NAMED_BY_DEFINITION = /^((?:sensors|actuators)\/[a-z0-9-]+\/)definition\.ts > \1(driver|twin)\.ts$/;
 
 /** Programs of their own, which stand in for the world outside: what each may use of the house, apart from its types. */
 const STAND_INS: Readonly<Record<string, readonly string[]>> = {
@@ -196,7 +197,7 @@ function faultOf(file: string, { target, isType, isLazy }: Import): string[] {
   const allowed = STAND_INS[from];
   if (allowed !== undefined) return allowed.includes(to) || isType ? [] : [`${from} stands outside the house and may not use ${target}`];
   // Definitions say in types what a twin is, for the command line to give it to the board.
-  if (STAND_INS[to] !== undefined && !(isType && from === 'kinds of sensors'))
+  if (STAND_INS[to] !== undefined && !(isType && from === 'kinds of sensors and actuators'))
     return from === 'cli' ? [] : [`${target} is a program of its own; only the command line starts it`];
   if (STAND_INS[to] !== undefined) return [];
   const fromRow = ROW[from];

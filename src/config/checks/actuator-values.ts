@@ -1,14 +1,15 @@
 /** Limits, safe states, rules and methods that ask an actuator for what it cannot do. */
-import type { ActuatorConfig, ActuatorValue } from '../agent-config.ts';
+import type { ActuatorValue } from '../../actuators/actuator.ts';
+import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
+import type { ActuatorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import type { Finding } from '../fields/findings.ts';
 import { formatDuration } from '../quantity.ts';
 import type { Check } from './draft.ts';
-import { holdsModbus, modbusRange } from './modbus-range.ts';
 
 /** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */
 const STEP_TOLERANCE = 1e-6;
-const PERCENT = [0, 100] as const;
+const PULSED = ACTUATOR_KINDS.flatMap(({ kind, maxPulseMs }) => (maxPulseMs === undefined ? [] : [kind]));
 
 export const checkLimits: Check = ({ actuators }) =>
   actuators.flatMap(({ config, path }) => [
@@ -57,8 +58,10 @@ export const checkMethodValues: Check = ({ actuators, sections }) =>
 
 function pulseFaults(target: ActuatorConfig, pulseMs: number, path: ConfigPath): Finding[] {
   const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = target.limits;
-  if (target.kind !== 'gpio-output') return [{ path, problem: 'no pulse for this kind:', expected: 'an actuator of kind gpio-output' }];
-  if (pulseMs > target.maxPulseMs) return [{ path, problem: 'longer than the actuator allows:', expected: 'at most its maxPulse' }];
+  const maxPulseMs = actuatorDefinition(target.kind).maxPulseMs?.(target);
+  if (maxPulseMs === undefined)
+    return [{ path, problem: 'no pulse for this kind:', expected: `an actuator of kind ${PULSED.join(' or ')}` }];
+  if (pulseMs > maxPulseMs) return [{ path, problem: 'longer than the actuator allows:', expected: 'at most its maxPulse' }];
   if (pulseMs < minOnMs)
     return [{ path, problem: 'shorter than the actuator allows:', expected: `at least its minOn of ${formatDuration(minOnMs)}` }];
   if (pulseMs <= maxOnMs) return [];
@@ -98,29 +101,20 @@ function limitFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
   return findings;
 }
 
-/** The longest time on ends with off, which not everything has. */
+/** The longest time on ends with off, which a text does not have. */
 function offFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
-  if (actuator.limits.maxOnMs === undefined) return [];
-  const fault = { path, atKey: true, value: '' } as const;
-  if (valueTypeOf(actuator) === 'string')
-    return [{ ...fault, problem: 'maxOn has no effect, as a text has no off', expected: 'an actuator that is on or off, or a number' }];
-  if (actuator.kind !== 'modbus-write' || holdsModbus(actuator, 0)) return [];
-  return [{ ...fault, problem: `maxOn has no effect, as 0 does not fit into ${actuator.type}`, expected: 'another type, scale or offset' }];
+  if (actuator.limits.maxOnMs === undefined || valueTypeOf(actuator) !== 'string') return [];
+  const problem = 'maxOn has no effect, as a text has no off';
+  return [{ path, atKey: true, value: '', problem, expected: 'an actuator that is on or off, or a number' }];
 }
 
 /** What the hardware takes, whatever the limits say. */
 function rangeOf(actuator: ActuatorConfig): readonly [number, number] {
-  if (actuator.kind === 'pwm') return PERCENT;
-  const range = actuator.kind === 'modbus-write' ? modbusRange(actuator) : undefined;
-  return range ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  return actuatorDefinition(actuator.kind).range?.(actuator) ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 }
 
-/** The type of value an actuator takes. */
-function valueTypeOf(actuator: ActuatorConfig): 'boolean' | 'number' | 'string' {
-  if (actuator.kind === 'gpio-output') return 'boolean';
-  if (actuator.kind === 'pwm') return 'number';
-  if (actuator.kind === 'modbus-write') return actuator.type === 'bool' || actuator.table === 'coil' ? 'boolean' : 'number';
-  return actuator.valueType;
+function valueTypeOf(actuator: ActuatorConfig) {
+  return actuatorDefinition(actuator.kind).valueType(actuator);
 }
 
 function safeValues({ safe }: ActuatorConfig): readonly { readonly value: ActuatorValue; readonly at: ConfigPath }[] {

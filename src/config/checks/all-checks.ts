@@ -9,7 +9,6 @@ import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkProducedK
 import { checkKinds } from './kinds.ts';
 import { checkNames, checkReferences } from './names.ts';
 import { checkFirmwareBounds, checkShapes } from './ranges.ts';
-import { checkRegisters, checkWrittenRegisters } from './registers.ts';
 import { checkAddedKeys, checkClientAttributes, checkReservedKeys } from './reserved-keys.ts';
 import { checkSafeStates } from './safe-states.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
@@ -41,8 +40,6 @@ export const CHECKS: readonly Check[] = [
   checkAlarms,
   checkAlarmTypes,
   checkKinds,
-  checkRegisters,
-  checkWrittenRegisters,
   checkLimits,
   checkSafeStates,
   checkRuleValues,

@@ -33,7 +33,7 @@ export const checkBuses: Check = (draft) => {
       : [],
   );
   const pwm = devices(draft).flatMap(({ config, path }) =>
-    config.kind === 'pwm'
+    'channel' in config
       ? [
           {
             identity: `${config.chip}/${config.channel}`,

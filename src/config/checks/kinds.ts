@@ -1,11 +1,39 @@
-/** What each kind of sensor says of its own options: those that need each other, and what several of one kind cannot have together. */
+/** What each kind says of its own options: those that need each other, and what several of one kind cannot have together. */
+import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
 import { definitionOf, SENSOR_KINDS } from '../../sensors/kinds.ts';
+import type { SensorConfig } from '../agent-config.ts';
+import type { ConfigPath } from '../config-fault.ts';
+import type { Finding, Placed } from '../fields/findings.ts';
+import { scaleFaults } from '../fields/registers.ts';
 import type { Check } from './draft.ts';
 
-export const checkKinds: Check = ({ sensors }) => [
-  ...sensors.flatMap(({ config, path }) => definitionOf(config.kind).faults?.(config, path) ?? []),
-  ...SENSOR_KINDS.flatMap(({ kind }) => {
-    const all = sensors.filter(({ config }) => config.kind === kind);
-    return (all.length > 1 && definitionOf(kind).faultsAmong?.(all)) || [];
-  }),
+export const checkKinds: Check = ({ sensors, actuators }) => [
+  ...faultsOf(SENSOR_KINDS, definitionOf, sensors),
+  ...sensors.flatMap(({ config, path }) => scalesOfKeys(config, path)),
+  ...faultsOf(ACTUATOR_KINDS, actuatorDefinition, actuators),
 ];
+
+interface Judge<C> {
+  faults?(config: C, path: ConfigPath): Finding[];
+  faultsAmong?(all: readonly Placed<C>[]): Finding[];
+}
+
+function faultsOf<K extends string, C extends { readonly kind: K }>(
+  kinds: readonly { readonly kind: K }[],
+  definition: (kind: K) => Judge<C>,
+  configured: readonly Placed<C>[],
+): Finding[] {
+  return [
+    ...configured.flatMap(({ config, path }) => definition(config.kind).faults?.(config, path) ?? []),
+    ...kinds.flatMap(({ kind }) => {
+      const all = configured.filter(({ config }) => config.kind === kind);
+      return (all.length > 1 && definition(kind).faultsAmong?.(all)) || [];
+    }),
+  ];
+}
+
+/** Only a warning: somebody may want a constant at the platform. */
+function scalesOfKeys({ keys }: SensorConfig, path: ConfigPath): Finding[] {
+  const faults = Object.entries(keys).flatMap(([key, rules]) => scaleFaults(rules, [...path, 'keys', key]));
+  return faults.map((fault) => ({ ...fault, warning: true }));
+}

@@ -1,5 +1,7 @@
 /** Safe states that are on although their interlocks cannot let them be: they would never be taken, and nobody would expect it. */
-import type { ActuatorConfig, ActuatorValue } from '../agent-config.ts';
+import { type ActuatorValue, isActive } from '../../actuators/actuator.ts';
+import { actuatorDefinition } from '../../actuators/kinds.ts';
+import type { ActuatorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import type { Finding, Placed } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
@@ -58,12 +60,9 @@ function stateAt({ safe }: ActuatorConfig, occasion: Occasion): ActuatorValue | 
 }
 
 function isOn(value: ActuatorValue | undefined): boolean {
-  return value !== undefined && value !== false && value !== 0 && value !== '';
+  return value !== undefined && isActive(value);
 }
 
-/** Whether the hardware can be asked what it does. */
 function isReadable(actuator: ActuatorConfig): boolean {
-  if (actuator.kind === 'serial-write') return false;
-  if (actuator.kind === 'modbus-write') return actuator.readBack;
-  return actuator.kind !== 'command' || actuator.readBack !== undefined;
+  return actuatorDefinition(actuator.kind).isReadable(actuator);
 }

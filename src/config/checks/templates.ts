@@ -16,9 +16,7 @@ export const checkPlaceholders: Check = ({ actuators, sections: { rpc, firmware 
     const path = ['rpc', 'methods', name, 'command', 'arguments'];
     return unknownIn(command?.arguments ?? [], path, known, known.length === 0 ? 'params: with properties' : undefined);
   }),
-  ...actuators.flatMap(({ config, path }) =>
-    config.kind === 'command' ? unknownIn(config.arguments, [...path, 'arguments'], ['value']) : [],
-  ),
+  ...actuators.flatMap(({ config, path }) => ('arguments' in config ? unknownIn(config.arguments, [...path, 'arguments'], ['value']) : [])),
   ...(firmware?.handlers ?? []).flatMap((handler, index) =>
     unknownIn(handler.arguments, ['firmware', 'handlers', index, 'arguments'], HANDLER_WORDS),
   ),

@@ -33,7 +33,7 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
       );
     if ('port' in user) needed.set(user.port, PLUG_IN);
     if ('connection' in user && user.connection.transport === 'rtu') needed.set(user.connection.port, PLUG_IN);
-    if (user.kind === 'pwm') needed.set(`/sys/class/pwm/pwmchip${user.chip}`, ENABLE_PWM);
+    if ('channel' in user) needed.set(`/sys/class/pwm/pwmchip${user.chip}`, ENABLE_PWM);
   }
   return [...needed].map(([path, enable]) => ({ path, enable }));
 }

@@ -2,8 +2,8 @@
  * Answers that a spoken command still owes: nobody waits for them any longer, and the next one that is heard may be such a one. It proves
  * nothing then, but for a command that says the same. Answers come in the order of what was said; they bear no number.
  */
-import type { Clock } from '../host/clock.ts';
-import { type ActuatorValue, isActive } from './actuator.ts';
+import type { Clock } from '../../host/clock.ts';
+import { type ActuatorValue, isActive } from '../actuator.ts';
 
 /** What has not answered by then never will. */
 const OWED_FOR_MS = 60_000;

@@ -1,10 +1,10 @@
 /** What check-config says of registers is what the drivers do. */
 import { describe, expect, it } from 'vitest';
-import { modbusRange } from '../../../src/config/checks/modbus-range.ts';
-import { MODBUS_TYPES } from '../../../src/config/fields/lines-and-ports.ts';
-import { modbusWidth } from '../../../src/config/fields/registers.ts';
-import { encodeModbus, registersOf } from '../../../src/hardware/modbus-values.ts';
-import { configOf, SMALLEST } from '../../support/config-file.ts';
+import { configOf, SMALLEST } from '../../../test/support/config-file.ts';
+import { MODBUS_TYPES } from '../../config/fields/lines-and-ports.ts';
+import { modbusWidth } from '../../config/fields/registers.ts';
+import { encodeModbus, registersOf } from '../../hardware/modbus-values.ts';
+import { modbusWrite } from './definition.ts';
 
 describe.each(MODBUS_TYPES)('a Modbus %s', (type) => {
   it('takes as many registers as are read', () => {
@@ -20,7 +20,7 @@ describe.each(MODBUS_TYPES)('a Modbus %s', (type) => {
       )
     ).actuators;
     if (actuator?.kind !== 'modbus-write') throw new Error('another kind');
-    const range = modbusRange(actuator);
+    const range = modbusWrite.range?.(actuator);
     const layout = { type, wordOrder: 'big', byteOrder: 'big' } as const;
     for (const end of range ?? [-Number.MAX_VALUE, Number.MAX_VALUE]) expect(() => encodeModbus(end, layout)).not.toThrow();
     if (range === undefined || type === 'float32') return;

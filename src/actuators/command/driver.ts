@@ -1,17 +1,14 @@
 /** Something only a program can move: started with a fixed argument list, the value as one argument. */
-
-import type { ActuatorConfigOf } from '../config/agent-config.ts';
-import { AgentError } from '../errors.ts';
-import { fillArguments } from '../host/argument-template.ts';
-import type { HostMachine } from '../host/machine.ts';
-import type { Program } from '../host/run-program.ts';
-import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
+import { AgentError } from '../../errors.ts';
+import { fillArguments } from '../../host/argument-template.ts';
+import type { Program } from '../../host/run-program.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../actuator.ts';
+import type { DriverDeps, OpenDriver } from '../definition.ts';
+import type { CommandConfig } from './definition.ts';
 
 const MAX_SHOWN_ERROR_LENGTH = 200;
 
-export interface CommandDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {}
-
-export function openCommand(config: ActuatorConfigOf<'command'>, { clock, runProgram }: CommandDeps): ActuatorDriver {
+export function opener(config: CommandConfig, { clock, runProgram }: DriverDeps): OpenDriver {
   const { program: file, timeoutMs: deadlineMs, readBack, valueType } = config;
   const run = async (program: Program, signal: AbortSignal): Promise<string> => {
     const { exitCode, stdout, stderr } = await runProgram(program, clock, signal);
@@ -20,20 +17,19 @@ export function openCommand(config: ActuatorConfigOf<'command'>, { clock, runPro
     const said = stderr.trim().slice(0, MAX_SHOWN_ERROR_LENGTH);
     throw new AgentError('actuators/program-failed', `${program.file} ${how}${said === '' ? '' : `: ${said}`}`, { recovery: 'retry' });
   };
-  return {
+  const driver: ActuatorDriver = {
     write: async (value, signal) => {
       await run({ file, args: fillArguments(config.arguments, { value }), deadlineMs }, signal);
     },
-    ...(readBack === undefined
-      ? {}
-      : {
-          read: async (signal) => valueFrom(await run({ file: readBack.program, args: readBack.arguments, deadlineMs }, signal), valueType),
-        }),
+    ...(readBack && {
+      read: async (signal) => valueFrom(await run({ file: readBack.program, args: readBack.arguments, deadlineMs }, signal), valueType),
+    }),
     close: async () => {},
   };
+  return async () => driver;
 }
 
-function valueFrom(output: string, valueType: 'boolean' | 'number' | 'string'): ActuatorValue {
+function valueFrom(output: string, valueType: ActuatorSettings['valueType']): ActuatorValue {
   const text = output.trim();
   if (valueType === 'string') return text;
   if (valueType === 'number' && text !== '' && Number.isFinite(Number(text))) return Number(text);

@@ -1,30 +1,22 @@
 /** A setpoint or a coil in a Modbus unit: written in one request, read back from the same place. */
-import type { ActuatorConfigOf } from '../config/agent-config.ts';
-import type { ModbusLink, ModbusPort, ModbusRequests } from '../hardware/modbus-port.ts';
-import { decodeModbus, encodeModbus, type ModbusLayout, registersOf } from '../hardware/modbus-values.ts';
-import { type ActuatorDriver, type ActuatorValue, isActive } from './actuator.ts';
+import type { ModbusLink, ModbusRequests } from '../../hardware/modbus-port.ts';
+import { decodeModbus, encodeModbus, type ModbusLayout, registersOf } from '../../hardware/modbus-values.ts';
+import { type ActuatorDriver, type ActuatorValue, isActive } from '../actuator.ts';
+import type { DriverDeps, OpenDriver } from '../definition.ts';
+import type { ModbusWriteConfig } from './definition.ts';
 
 /** @throws as ModbusPort.open. */
-export async function openModbusWrite(
-  config: ActuatorConfigOf<'modbus-write'>,
-  modbus: ModbusPort,
-  signal: AbortSignal,
-): Promise<ActuatorDriver> {
-  const link = await modbus.open(config.connection, signal);
-  const access = config.table === 'coil' ? coilAccess(config, link) : registerAccess(config, link);
-  return {
-    write: access.write,
-    ...(config.readBack ? { read: access.read } : {}),
-    close: () => link.close(),
+export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDriver {
+  return async (signal) => {
+    const link = await ports.modbus.open(config.connection, signal);
+    const { write, read } = config.table === 'coil' ? coilAccess(config, link) : registerAccess(config, link);
+    return { write, ...(config.readBack && { read }), close: () => link.close() };
   };
 }
 
-interface RegisterAccess {
-  readonly write: (value: ActuatorValue, signal: AbortSignal) => Promise<void>;
-  readonly read: (signal: AbortSignal) => Promise<ActuatorValue>;
-}
+type RegisterAccess = Required<Pick<ActuatorDriver, 'write' | 'read'>>;
 
-function coilAccess({ unitId, address }: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): RegisterAccess {
+function coilAccess({ unitId, address }: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
   return {
     write: (value, signal) => to(link, value).writeCoil(unitId, address, value === true, signal),
     read: async (signal) => (await link.ranked('movement').readBits(unitId, 'coil', address, 1, signal))[0] === true,
@@ -36,7 +28,7 @@ function to(link: ModbusLink, value: ActuatorValue): ModbusRequests {
   return link.ranked(isActive(value) ? 'movement' : 'off');
 }
 
-function registerAccess(config: ActuatorConfigOf<'modbus-write'>, link: ModbusLink): RegisterAccess {
+function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
   const { unitId, address, type, wordOrder, byteOrder, scale, offset } = config;
   const layout: ModbusLayout = { type, wordOrder, byteOrder };
   const wordsOf = (value: ActuatorValue): readonly number[] => encodeModbus((Number(value) - offset) / scale, layout);

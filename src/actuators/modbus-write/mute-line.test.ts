@@ -1,12 +1,13 @@
 /** Eight relays on a serial line that do nothing they are told, and a ninth that works: when it is switched off, and what else the line does. */
 import { beforeEach, expect, it } from 'vitest';
-import { openModbusWrite } from '../../../src/actuators/modbus-write.ts';
-import { Modbus } from '../../../src/hardware/modbus.ts';
-import { rtuFrame } from '../../../src/hardware/modbus-frames.ts';
-import type { ModbusConnection, ModbusLink } from '../../../src/hardware/modbus-port.ts';
-import type { SerialPort, SerialPorts } from '../../../src/hardware/serial-port.ts';
-import { ActuatorBench } from '../../support/actuator-bench.ts';
-import { relaySettings } from '../../support/fake-actuator.ts';
+import { ActuatorBench } from '../../../test/support/actuator-bench.ts';
+import { opensWith } from '../../../test/support/actuator-driver.ts';
+import { relaySettings } from '../../../test/support/fake-actuator.ts';
+import { Modbus } from '../../hardware/modbus.ts';
+import { rtuFrame } from '../../hardware/modbus-frames.ts';
+import type { ModbusConnection, ModbusLink } from '../../hardware/modbus-port.ts';
+import type { SerialPort, SerialPorts } from '../../hardware/serial-port.ts';
+import { opener } from './driver.ts';
 
 const never = new AbortController().signal;
 const RESPONSE_TIMEOUT_MS = 1_000;
@@ -66,7 +67,7 @@ beforeEach(async () => {
   for (const unitId of [...MUTE, HEALTHY]) {
     const coil = { kind: 'modbus-write', name: `relay ${unitId}`, connection, unitId, table: 'coil', address: 0, readBack: true };
     // What says nothing to a coil, or to the driver, is left out.
-    bench.drivers[coil.name] = await openModbusWrite(coil as Parameters<typeof openModbusWrite>[0], modbus, never);
+    bench.drivers[coil.name] = await opensWith(opener)(coil as Parameters<typeof opener>[0], { modbus });
   }
   const opening = bench.open(...[...MUTE, HEALTHY].map((unit) => relaySettings(`relay ${unit}`, { deadlineMs: 5_000 })));
   await clock.advance(2_000);

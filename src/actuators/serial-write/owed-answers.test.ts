@@ -1,14 +1,14 @@
 /** A device on a serial line that answers late, and what its answers are taken for. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { reopeningDriver } from '../../../src/actuators/open-driver.ts';
-import { OwedAnswers } from '../../../src/actuators/owed-answers.ts';
-import type { ActuatorConfigOf } from '../../../src/config/agent-config.ts';
-import { AgentError } from '../../../src/errors.ts';
-import type { Ports } from '../../../src/hardware/ports.ts';
-import type { SerialPort } from '../../../src/hardware/serial-port.ts';
-import { runProgram } from '../../../src/host/run-program.ts';
-import { ActuatorBench } from '../../support/actuator-bench.ts';
-import { relaySettings } from '../../support/fake-actuator.ts';
+import { ActuatorBench } from '../../../test/support/actuator-bench.ts';
+import { relaySettings } from '../../../test/support/fake-actuator.ts';
+import type { ActuatorConfigOf } from '../../config/agent-config.ts';
+import { AgentError } from '../../errors.ts';
+import type { Ports } from '../../hardware/ports.ts';
+import type { SerialPort } from '../../hardware/serial-port.ts';
+import { runProgram } from '../../host/run-program.ts';
+import { reopeningDriver } from '../open-driver.ts';
+import { OwedAnswers } from './owed-answers.ts';
 
 const config: ActuatorConfigOf<'serial-write'> = {
   ...{ name: 'heater', kind: 'serial-write', enabled: true, desiredKey: 'heater', stateKey: 'heaterState', restore: false },

@@ -1,0 +1,15 @@
+/** A relay, a lamp, a contactor: one output line. Active-low is the port's business; here `true` is "on". */
+import type { DriverDeps, OpenDriver } from '../definition.ts';
+import type { GpioOutputConfig } from './definition.ts';
+
+/** What an output shows stays until the first write. @throws as GpioPort.openOutput. */
+export function opener({ line, activeLow }: GpioOutputConfig, { ports }: DriverDeps): OpenDriver {
+  return async (signal) => {
+    const output = await ports.gpio.openOutput({ line, activeLow, initial: 'keep' }, signal);
+    return {
+      write: (value, writeSignal) => output.write(value === true ? 1 : 0, writeSignal),
+      read: async (readSignal) => (await output.read(readSignal)) === 1,
+      close: () => output.close(),
+    };
+  };
+}

@@ -1,0 +1,21 @@
+/** Every kind of actuator there is, in the order in which editors offer them: one line for each. */
+import type { z } from 'zod';
+import { command } from './command/definition.ts';
+import type { ActuatorDefinition, ConfigOf } from './definition.ts';
+import { gpioOutput } from './gpio-output/definition.ts';
+import { modbusWrite } from './modbus-write/definition.ts';
+import { pwm } from './pwm/definition.ts';
+import { serialWrite } from './serial-write/definition.ts';
+
+export const ACTUATOR_KINDS = [gpioOutput, pwm, serialWrite, modbusWrite, command] as const;
+
+export type ActuatorKind = (typeof ACTUATOR_KINDS)[number]['kind'];
+type AnyConfig = ConfigOf<(typeof ACTUATOR_KINDS)[number]['schema']>;
+/** Of any kind: what it is asked about is a configuration of that kind. */
+type AnyDefinition = ActuatorDefinition<z.ZodType, AnyConfig> & { readonly kind: ActuatorKind };
+
+const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(ACTUATOR_KINDS.map((definition) => [definition.kind, definition]));
+
+export function actuatorDefinition(kind: ActuatorKind): AnyDefinition {
+  return BY_KIND.get(kind) as AnyDefinition; // the list has every kind there is
+}

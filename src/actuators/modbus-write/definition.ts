@@ -1,0 +1,106 @@
+/** A setpoint or a coil in a Modbus unit. Values are true and false, or numbers that the register can hold. */
+import { z } from 'zod';
+import { type ConfigPath, pathText } from '../../config/config-fault.ts';
+import type { Finding } from '../../config/fields/findings.ts';
+import { MODBUS_TYPES, type ModbusConnectionConfig, modbusConnection } from '../../config/fields/lines-and-ports.ts';
+import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
+import { whole } from '../../config/fields.ts';
+import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts';
+
+/** Two for the request that is on the line already, and two for its own: the silence before and the answer. */
+const RESPONSE_TIMES = 4;
+/** Beside those before the movement counts as failed. */
+const DEADLINE_MARGIN_MS = 500;
+
+/** Of the whole numbers past 2^53 only those that are exact. */
+const RANGES: Readonly<Partial<Record<(typeof MODBUS_TYPES)[number], readonly [number, number]>>> = {
+  uint16: [0, 0xffff],
+  int16: [-0x8000, 0x7fff],
+  uint32: [0, 0xffffffff],
+  int32: [-0x80000000, 0x7fffffff],
+  uint64: [0, Number.MAX_SAFE_INTEGER],
+  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  float32: [-3.4028234663852886e38, 3.4028234663852886e38],
+};
+
+const schema = actuatorSection('modbus-write', {
+  connection: modbusConnection(),
+  unitId: whole(0, 255).default(1),
+  table: z.enum(['holding', 'coil']).default('holding'),
+  address: whole(0, 65_535),
+  type: z.enum(MODBUS_TYPES).default('uint16'),
+  wordOrder: z.enum(['big', 'little']).default('big'),
+  byteOrder: z.enum(['big', 'little']).default('big'),
+  /** value = register × scale + offset, as for the sensor. */
+  scale: z.number().default(1),
+  offset: z.number().default(0),
+  readBack: z.boolean().default(true),
+});
+
+export type ModbusWriteConfig = ConfigOf<typeof schema>;
+
+export const modbusWrite = defineActuator({
+  schema,
+  driver: () => import('./driver.ts'),
+  valueType: ({ table, type }) => (table === 'coil' || type === 'bool' ? 'boolean' : 'number'),
+  range: ({ type, scale, offset }) => {
+    const range = RANGES[type];
+    if (range === undefined) return undefined;
+    const [a, b] = range.map((raw) => Number((raw * scale + offset).toPrecision(16)));
+    return [Math.min(a ?? 0, b ?? 0), Math.max(a ?? 0, b ?? 0)];
+  },
+  holds,
+  isReadable: ({ readBack }) => readBack,
+  deadlineMs: ({ connection }, usualMs) => Math.max(usualMs, RESPONSE_TIMES * connection.responseTimeoutMs + DEADLINE_MARGIN_MS),
+  isIdempotent: true,
+  hasOwnSupply: true,
+  faults: (config, path) => [...writeFaults(config, path), ...offFaults(config, path)],
+  // What one actuator writes, another would write over.
+  faultsAmong: (writers) =>
+    writers.flatMap(({ config, path }, index) => {
+      const first = writers.slice(0, index).find((other) => overlaps(other.config, config));
+      if (first === undefined) return [];
+      return [
+        {
+          path: [...path, 'address'],
+          problem: `two actuators on one ${config.table === 'coil' ? 'coil' : 'register'}:`,
+          expected: `an address of its own; ${pathText(first.path)} has it already`,
+        },
+      ];
+    }),
+});
+
+/** Whether the register that is next to a value exists. */
+function holds({ type, scale, offset }: ModbusWriteConfig, value: number): boolean {
+  const [least, most] = RANGES[type] ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const raw = Math.round((value - offset) / scale);
+  return raw >= least && raw <= most;
+}
+
+function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  const { type, table } = config;
+  if (type === 'string') return [{ path: [...path, 'type'], problem: 'texts are not written:', expected: 'a type of number, or bool' }];
+  if (table === 'coil' && type !== 'bool') return [{ path: [...path, 'type'], problem: 'a coil is one bit:', expected: 'type: bool' }];
+  return [
+    ...unitFaults(config, path),
+    ...endFaults(config, path),
+    ...scaleFaults(config, path),
+    ...(type === 'bool' ? noConversion(config, path, type) : []),
+  ];
+}
+
+/** The longest time on ends with off, which not every register can hold. */
+function offFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  if (config.limits.maxOnMs === undefined || holds(config, 0)) return [];
+  const problem = `maxOn has no effect, as 0 does not fit into ${config.type}`;
+  return [{ path: [...path, 'limits', 'maxOn'], atKey: true, value: '', problem, expected: 'another type, scale or offset' }];
+}
+
+function overlaps(a: ModbusWriteConfig, b: ModbusWriteConfig): boolean {
+  if (a.table !== b.table || a.unitId !== b.unitId || endOf(a.connection) !== endOf(b.connection)) return false;
+  return a.address < b.address + modbusWidth(b) && b.address < a.address + modbusWidth(a);
+}
+
+function endOf(connection: ModbusConnectionConfig): string {
+  return connection.transport === 'rtu' ? connection.port : `${connection.host.toLowerCase()}:${connection.port}`;
+}

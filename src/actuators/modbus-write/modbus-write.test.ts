@@ -1,0 +1,103 @@
+/** What is written over Modbus, and what is read back. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';
+import type { ModbusLink, ModbusPort } from '../../hardware/modbus-port.ts';
+import type { ModbusWriteConfig } from './definition.ts';
+import { opener } from './driver.ts';
+
+const never = new AbortController().signal;
+const open = opensWith(opener);
+
+describe('a Modbus actuator', () => {
+  let registers: Map<number, number>;
+  let coils: Map<number, boolean>;
+  let ranks: string[];
+  const link: ModbusLink = {
+    writeRegisters: async (_unit: number, address: number, words: readonly number[]) => {
+      for (const [at, word] of words.entries()) registers.set(address + at, word);
+    },
+    readRegisters: async (_unit: number, _table: string, address: number, count: number) =>
+      Array.from({ length: count }, (_, at) => registers.get(address + at) ?? 0),
+    writeCoil: async (_unit: number, address: number, on: boolean) => void coils.set(address, on),
+    readBits: async (_unit: number, _table: string, address: number) => [coils.get(address) === true],
+    close: async () => {},
+    ranked: (rank: string) => {
+      ranks.push(rank);
+      return link;
+    },
+  } as Partial<ModbusLink> as ModbusLink;
+  const modbus = { open: async () => link } as Partial<ModbusPort> as ModbusPort;
+  const config = (changes: Partial<ModbusWriteConfig>): ModbusWriteConfig => ({
+    ...{ ...COMMON, kind: 'modbus-write', connection: { transport: 'tcp', host: 'plc', port: 502, responseTimeoutMs: 100 }, unitId: 1 },
+    ...{ table: 'holding', address: 40, type: 'int16', wordOrder: 'big', byteOrder: 'big', scale: 1, offset: 0, readBack: true },
+    ...changes,
+  });
+  beforeEach(() => {
+    registers = new Map();
+    coils = new Map();
+    ranks = [];
+  });
+
+  it('goes before the readings on its line, and when it switches off before everything', async () => {
+    for (const table of ['coil', 'holding'] as const) {
+      const driver = await open(config({ table, type: 'bool' }), { modbus });
+      await driver.write(true, never);
+      await driver.write(false, never);
+      await driver.read?.(never);
+    }
+    expect(ranks).toEqual(['movement', 'off', 'movement', 'movement', 'off', 'movement']);
+  });
+
+  it('writes what its register means, and reads back what was wanted where the register rounds', async () => {
+    const driver = await open(config({ scale: 0.1, offset: -10 }), { modbus });
+    await driver.write(21.37, never);
+    expect([registers.get(40), await driver.read?.(never)]).toEqual([314, 21.37]);
+    registers.set(40, 0xffff);
+    expect(await driver.read?.(never)).toBe(-10.1);
+    await expect(driver.write(1e6, never)).rejects.toMatchObject({ code: 'hardware/modbus-no-number' });
+  });
+
+  it('writes long numbers in the maker’s order', async () => {
+    const driver = await open(config({ type: 'float32', wordOrder: 'little' }), { modbus });
+    await driver.write(1.5, never);
+    // IEEE 754: 1.5 is 3FC00000h.
+    expect([registers.get(40), registers.get(41), await driver.read?.(never)]).toEqual([0, 0x3fc0, 1.5]);
+  });
+
+  it('switches a coil, and a register that holds a bit', async () => {
+    const coil = await open(config({ table: 'coil' }), { modbus });
+    await coil.write(true, never);
+    expect([coils.get(40), await coil.read?.(never)]).toEqual([true, true]);
+    const bit = await open(config({ type: 'bool' }), { modbus });
+    await bit.write(true, never);
+    expect([registers.get(40), await bit.read?.(never)]).toEqual([1, true]);
+    registers.set(40, 0);
+    expect(await bit.read?.(never)).toBe(false);
+  });
+
+  it('believes what a register shows when one word of it is not as it was written', async () => {
+    const driver = await open(config({ type: 'float32' }), { modbus });
+    await driver.write(1.5, never);
+    registers.set(40, 0x4020);
+    // IEEE 754: 40200000h is 2.5.
+    expect(await driver.read?.(never)).toBe(2.5);
+    await driver.write(1.5, never);
+    registers.set(41, 1);
+    expect(await driver.read?.(never)).toBeGreaterThan(1.5);
+  });
+
+  it('switches a coil off, and gives its link back', async () => {
+    const closings: string[] = [];
+    const counted = { open: async () => ({ ...link, close: async () => void closings.push('') }) } as Partial<ModbusPort> as ModbusPort;
+    const coil = await open(config({ table: 'coil' }), { modbus: counted });
+    coils.set(40, true);
+    await coil.write(false, never);
+    expect([coils.get(40), await coil.read?.(never)]).toEqual([false, false]);
+    await coil.close();
+    expect(closings.length).toBe(1);
+  });
+
+  it('is not read back where that is not wanted', async () => {
+    expect((await open(config({ readBack: false }), { modbus })).read).toBeUndefined();
+  });
+});

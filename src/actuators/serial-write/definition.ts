@@ -1,0 +1,28 @@
+/** Something that is told in words over a serial line. Values are of the type that the configuration tells. */
+import { valueType } from '../../config/fields/actuator-fields.ts';
+import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
+import { duration, pattern, text } from '../../config/fields.ts';
+import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts';
+
+const schema = actuatorSection('serial-write', {
+  ...serialPortFields,
+  valueType: valueType(),
+  /** `{value}` is replaced. */
+  template: text(/\{value\}/, 'a template with {value} in it').meta({ private: true }),
+  /** The answer that means success; without it a complete write does. */
+  expect: pattern().optional(),
+  replyTimeout: duration({ min: '10ms', max: '1m' }).prefault('1s'),
+});
+
+export type SerialWriteConfig = ConfigOf<typeof schema>;
+
+export const serialWrite = defineActuator({
+  schema,
+  driver: () => import('./driver.ts'),
+  valueType: (config) => config.valueType,
+  isReadable: () => false,
+  deadlineMs: ({ replyTimeoutMs }, usualMs) => replyTimeoutMs + usualMs,
+  // What is told twice may be done twice.
+  isIdempotent: false,
+  hasOwnSupply: true,
+});

@@ -1,0 +1,45 @@
+/** What every actuator has, whatever its kind: what it may never do, and what it does when nobody is in charge. */
+import { z } from 'zod';
+import { duration, list, name, onOff, platformKey, section, whole } from '../fields.ts';
+
+/** true and false (also written on and off), a number, or text. */
+const actuatorValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
+
+export const actuatorFields = {
+  name: name(),
+  enabled: z.boolean().default(true),
+  /** Shared attribute with the desired state; default: the actuator's name. */
+  desiredKey: platformKey().optional(),
+  /** Client attribute and telemetry key with the real state; default: the name and `State`. */
+  stateKey: platformKey().optional(),
+  /** Whether the last desired state returns after a restart; otherwise `safe.start` holds until someone says more. */
+  restore: z.boolean().default(false),
+  /** What happens when nobody is in charge; what is not given leaves what the hardware shows. */
+  safe: section({
+    start: actuatorValue().optional(),
+    /** An ordinary stop of the service. */
+    stop: actuatorValue().optional(),
+    /** Set by the stop hook, after the agent has ended in any other way. */
+    crash: actuatorValue().optional(),
+    /** No contact with the platform for this long. */
+    noContact: section({ after: duration({ min: '10s', max: '30d' }), value: actuatorValue() }).optional(),
+  }).prefault({}),
+  limits: section({
+    min: z.number().optional(),
+    max: z.number().optional(),
+    /** Values are multiples of this, counted from `min` (or 0). */
+    step: z.number().positive().optional(),
+    /** Once on, stays on for at least this long. */
+    minOn: duration({ max: '1d' }).optional(),
+    minOff: duration({ max: '1d' }).optional(),
+    /** The longest time on; then it is switched off, whoever switched it on. */
+    maxOn: duration({ min: '10ms', max: '30d' }).optional(),
+    /** How often it may be switched on within an hour; switching off is never counted. */
+    maxSwitchesPerHour: whole(1, 100_000).optional(),
+  }).prefault({}),
+  /** Names of actuators that must be off while this one is on, and the other way round. */
+  interlocks: list(name(), { max: 32 }).default([]),
+};
+
+/** Of a kind whose values are of a type that the configuration tells. */
+export const valueType = () => z.enum(['boolean', 'number', 'string']).default('number');

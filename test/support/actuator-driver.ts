@@ -1,0 +1,18 @@
+/** An actuator's driver without a board: what every configuration has, and ports that a test makes up. */
+import type { ActuatorDriver } from '../../src/actuators/actuator.ts';
+import type { DriverDeps, OpenDriver } from '../../src/actuators/definition.ts';
+import type { Ports } from '../../src/hardware/ports.ts';
+import { type Clock, systemClock } from '../../src/host/clock.ts';
+import { runProgram } from '../../src/host/run-program.ts';
+
+const never = new AbortController().signal;
+
+export const COMMON = {
+  ...{ name: 'a', enabled: true, desiredKey: 'a', stateKey: 'aState', restore: false, safe: {}, limits: {}, interlocks: [] },
+} as const;
+
+/** Opens what is asked for with these ports alone. */
+export function opensWith<C>(opener: (config: C, deps: DriverDeps) => OpenDriver) {
+  return (config: C, ports: object = {}, clock: Clock = systemClock): Promise<ActuatorDriver> =>
+    opener(config, { ports: ports as Ports, clock, runProgram })(never);
+}
