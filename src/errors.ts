@@ -24,6 +24,11 @@ export class AgentError extends Error {
   }
 }
 
+/** An error after which the same may be tried again. */
+export function retryable(code: ErrorCode, message: string, cause?: unknown): AgentError {
+  return new AgentError(code, message, { recovery: 'retry', cause });
+}
+
 /** Whether a caught value is an AgentError with this code. */
 export function hasCode(error: unknown, code: ErrorCode): error is AgentError {
   return error instanceof AgentError && error.code === code;

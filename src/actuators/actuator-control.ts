@@ -8,9 +8,9 @@
  *   rule ─┘        safe states, off times ↗
  */
 import { AgentError, messageOf } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import { checkPulse, checkPulseOver } from './actuator-limits.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';

@@ -3,8 +3,8 @@
  * and safe states do not queue: they end what is under way and go first.
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinMs } from '../host/within-ms.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import type { Claim, Pulse } from './claim.ts';
 import { HardwareWrites } from './hardware-writes.ts';
@@ -221,7 +221,7 @@ export class ActuatorSlot {
     const reading =
       fault === undefined
         ? this.#writes.read(AbortSignal.any(ending))
-        : withinMs(clock, LOOK_AFTER_FAILURE_MS, (late) => this.#writes.read(AbortSignal.any([...ending, late])));
+        : withinMs(clock, LOOK_AFTER_FAILURE_MS, (within) => this.#writes.read(within), AbortSignal.any(ending));
     const shown = await reading.catch(() => undefined);
     if (shown === undefined) return undefined;
     // What is as it should be has no fault, however it was told.

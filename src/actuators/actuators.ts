@@ -7,11 +7,11 @@ import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../c
 import { rulesUntilRestart } from '../config/rules-until-restart.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import type { ActuatorState } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';

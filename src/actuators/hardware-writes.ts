@@ -2,7 +2,9 @@
  * Writes to one pin's driver, and what becomes of those that nobody waits for any longer. A driver may go on after it was told to stop: until
  * it has settled, the claim stays on the record, and what comes late makes the value doubtful.
  */
-import { AgentError, messageOf } from '../errors.ts';
+
+import { AgentError, messageOf, retryable } from '../errors.ts';
+import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
 import type { Claim } from './claim.ts';
@@ -144,21 +146,12 @@ export class HardwareWrites {
     onLate(isDoubtful ? undefined : claim.value);
   }
 
-  async #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const { name, deadlineMs } = this.#deps.record.settings;
-    const ended = new AbortController();
-    const { promise, reject } = Promise.withResolvers<never>();
-    const giveUp = (): void => reject(new AgentError('actuators/given-up', `${name}: whoever asked has given up`, { recovery: 'drop' }));
-    const cancel = this.#deps.clock.after(deadlineMs, () => {
-      reject(new AgentError('actuators/deadline-passed', `${name} did not answer within ${deadlineMs} ms`, { recovery: 'retry' }));
-      ended.abort();
-    });
-    signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      return await Promise.race([act(AbortSignal.any([signal, ended.signal])), promise]);
-    } finally {
-      cancel();
-      signal.removeEventListener('abort', giveUp);
-    }
+    const late = (): never => {
+      if (signal.aborted) throw new AgentError('actuators/given-up', `${name}: whoever asked has given up`, { recovery: 'drop' });
+      throw retryable('actuators/deadline-passed', `${name} did not answer within ${deadlineMs} ms`);
+    };
+    return outcomeWithin(this.#deps.clock, deadlineMs, act, late, signal);
   }
 }

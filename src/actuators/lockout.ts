@@ -5,7 +5,8 @@
 
 import { messageOf } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
-import type { GpioInput, GpioPort, LineReference } from '../hardware/gpio-port.ts';
+import type { GpioInput, GpioPort, Level, LineReference } from '../hardware/gpio-port.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
@@ -68,12 +69,12 @@ export class Lockout {
     const { clock, log, settings } = this.#deps;
     const { line } = settings;
     if (line === undefined) return;
-    const late = new AbortController();
-    const cancel = clock.after(READ_DEADLINE_MS, () => late.abort());
-    const within = AbortSignal.any([signal, late.signal]);
-    try {
+    const look = async (within: AbortSignal): Promise<Level> => {
       const input = this.#input ?? (await withinDeadline(this.#opened(line, within), 'the key switch', within));
-      this.#switchOn = (await withinDeadline(input.read(within), 'the key switch', within)) === 1;
+      return await withinDeadline(input.read(within), 'the key switch', within);
+    };
+    try {
+      this.#switchOn = (await withinMs(clock, READ_DEADLINE_MS, look, signal)) === 1;
       this.#fault = undefined;
     } catch (error) {
       if (signal.aborted) return;
@@ -82,8 +83,6 @@ export class Lockout {
       void this.#letGo();
       if (this.#fault === undefined) log.error({ error: messageOf(error) }, 'the key switch cannot be read: everything is locked out');
       this.#fault = messageOf(error);
-    } finally {
-      cancel();
     }
   }
 

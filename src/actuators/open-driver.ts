@@ -2,7 +2,7 @@
 import type { ActuatorConfig, AgentConfig } from '../config/agent-config.ts';
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
-import { endedWithin } from '../host/within-ms.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
 import type { DriverDeps, OpenDriver } from './definition.ts';
 import { actuatorDefinition } from './kinds.ts';

@@ -6,7 +6,7 @@
 import type { ActuatorConfig } from '../config/agent-config.ts';
 import { AgentError, messageOf } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
-import { endedWithin, withinMs } from '../host/within-ms.ts';
+import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './actuator.ts';
 import { actuatorSettings } from './actuator-settings.ts';
 import type { DriverDeps } from './definition.ts';
@@ -142,7 +142,7 @@ async function excluderOf(
 }
 
 function shownInTime(config: ActuatorConfig, deps: DriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
-  return withinMs(deps.clock, ONE_WITHIN_MS, (late) => shownBy(config, deps, AbortSignal.any([signal, late])));
+  return withinMs(deps.clock, ONE_WITHIN_MS, (within) => shownBy(config, deps, within), signal);
 }
 
 /** Undefined when it does not say. */

@@ -3,7 +3,9 @@
  * the hardware is taken over from: an output that does not switch off is tried again every two seconds, or as soon as the try before ran out
  * of time, with an alarm standing.
  */
+
 import { hasCode, messageOf } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { type ActuatorValue, isActive, type Writer } from './actuator.ts';
@@ -131,20 +133,17 @@ export class SafeStates {
     const { value, by, occasion } = owed;
     const actuator = slot.settings.name;
     owed.triedAtMs = clock.monotonicMs();
-    const ended = new AbortController();
-    const moving = move(slot, { value, by, urgent: true, repeats: owed.tries > 0 })
-      .then(
-        () => {
-          if (by === 'safe-state') log.info({ actuator, value, occasion }, 'safe state set');
-          if (this.#owed.get(slot) === owed) this.#end(slot);
-        },
-        (error: unknown) => {
-          // What refuses to be switched off is seen at the change; who went first has taken its place.
-          if (isActive(value) && !hasCode(error, 'actuators/overridden')) this.#failed(slot, owed, messageOf(error));
-        },
-      )
-      .finally(() => ended.abort());
-    await Promise.race([moving, clock.sleep(WAITED_FOR_MS, ended.signal)]);
+    const moving = move(slot, { value, by, urgent: true, repeats: owed.tries > 0 }).then(
+      () => {
+        if (by === 'safe-state') log.info({ actuator, value, occasion }, 'safe state set');
+        if (this.#owed.get(slot) === owed) this.#end(slot);
+      },
+      (error: unknown) => {
+        // What refuses to be switched off is seen at the change; who went first has taken its place.
+        if (isActive(value) && !hasCode(error, 'actuators/overridden')) this.#failed(slot, owed, messageOf(error));
+      },
+    );
+    await endedWithin(clock, WAITED_FOR_MS, moving);
   }
 
   #failed(slot: ActuatorSlot, owed: Owed, reason: string): void {

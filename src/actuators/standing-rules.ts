@@ -2,7 +2,9 @@
  * What local rules have set and not taken back: kept across restarts, since an output stays on where nobody remembers that a rule holds it.
  * At most one entry for a rule and an actuator, in the order in which they began.
  */
+
 import { isDeepStrictEqual } from 'node:util';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
@@ -79,9 +81,7 @@ export class StandingRules {
 
   /** Resolves when what was noted is durable, could not be made so, or takes too long. */
   async kept(clock: Clock, signal: AbortSignal): Promise<void> {
-    const waited = new AbortController();
-    await Promise.race([this.#file?.flush(), clock.sleep(KEPT_WITHIN_MS, AbortSignal.any([signal, waited.signal]))]);
-    waited.abort();
+    if (this.#file !== undefined) await endedWithin(clock, KEPT_WITHIN_MS, this.#file.flush(), signal);
   }
 
   /** Resolves when what was noted is durable, or could not be made so. Idempotent. */

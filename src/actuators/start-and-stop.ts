@@ -4,9 +4,9 @@
  * asked for something else or the agent stops.
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import { type ActuatorValue, isActive, offValue } from './actuator.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
 import type { ActuatorSlot } from './actuator-slot.ts';

@@ -2,10 +2,12 @@
  * The configuration's file: read at the start, again when somebody asks for it, and, where it names files that are not there, every now and
  * then until they are. What needs such a file waits for it alone: without its token or certificates the platform is not spoken to.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
+import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import type { AgentLog } from '../host/log.ts';
@@ -91,9 +93,8 @@ export class ConfigFile {
 
   /** Resolves when nothing that these sections name is missing, or when `signal` aborts. */
   async untilThere(sections: readonly Section[], signal: AbortSignal): Promise<void> {
-    const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     while (!signal.aborted && this.#missingSections().some((section) => sections.includes(section)))
-      await Promise.race([this.#found.promise, ended]);
+      await untilAborted(this.#found.promise, signal).catch(() => {});
   }
 
   /** Looks again until nothing is missing, or `signal` aborts. */

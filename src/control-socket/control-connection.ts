@@ -1,6 +1,8 @@
 /** One caller on the control socket: its requests, their deadlines, its subscriptions. It ends when the caller does anything impossible. */
+
 import type { Socket } from 'node:net';
 import { AgentError } from '../errors.ts';
+import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { encodeLine, JsonLink } from '../host/json-link.ts';
@@ -117,7 +119,8 @@ export class ControlConnection {
     const cancelTimer = isStream ? () => {} : clock.after(deadlineMs, () => ending.abort(late));
     const work = this.#run(request, ending.signal);
     try {
-      const result = await raceAbort(work, ending.signal);
+      // A method that does not look at its signal must not keep its caller waiting.
+      const result = await untilAborted(work, ending.signal);
       // A long answer that waits for its turn is still under way.
       await this.#send({ id, result });
     } catch (error) {
@@ -209,18 +212,4 @@ function tooLong(): AgentError {
   return new AgentError('control-socket/too-long', `the answer is longer than ${MAX_ANSWER_LENGTH / 1024 / 1024} MB: ask for less`, {
     recovery: 'drop',
   });
-}
-
-/** A method that does not look at its signal must not keep its caller waiting. */
-async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop: () => void = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

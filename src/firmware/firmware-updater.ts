@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path';
 import { AgentError, messageOf } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
 import { type FirmwareOffer, type RefusedOffer, readOffer, standingOf } from './firmware-offer.ts';
 import { lostTrial } from './release-trial.ts';

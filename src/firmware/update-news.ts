@@ -1,4 +1,6 @@
 /** Whoever waits for something to become so, and what tells them to look again. */
+import { untilAborted } from '../host/bounded-wait.ts';
+
 export class UpdateNews {
   #next = Promise.withResolvers<void>();
 
@@ -10,19 +12,12 @@ export class UpdateNews {
 
   /** Looks at once and at all news until there is something; undefined when the signal aborted. */
   async until<T>(look: () => T | undefined, signal: AbortSignal): Promise<T | undefined> {
-    const ended = Promise.withResolvers<void>();
-    const end = (): void => ended.resolve();
-    signal.addEventListener('abort', end, { once: true });
-    try {
-      while (!signal.aborted) {
-        const next = this.#next.promise;
-        const found = look();
-        if (found !== undefined) return found;
-        await Promise.race([next, ended.promise]);
-      }
-      return undefined;
-    } finally {
-      signal.removeEventListener('abort', end);
+    while (!signal.aborted) {
+      const next = this.#next.promise;
+      const found = look();
+      if (found !== undefined) return found;
+      await untilAborted(next, signal).catch(() => {});
     }
+    return undefined;
   }
 }

@@ -1,5 +1,7 @@
 /** Tells the platform what runs and where an update stands: at the start, and later each state, once, however often it could not be. */
-import { AgentError } from '../errors.ts';
+import { retryable } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
+import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
 
 import type { UpdateJournal } from './update-journal.ts';
 import { runningReport, stateReport } from './update-report.ts';
@@ -12,7 +14,7 @@ export class UpdateTelling {
   readonly #deps: Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'report' | 'clock'>;
   readonly #journal: () => UpdateJournal;
   #owed: 'start' | 'state' | undefined = 'start';
-  #underWay: Promise<void> | undefined;
+  readonly #tellOnce = joinedWhileUnderWay(() => this.#tell());
 
   constructor(deps: UpdaterDeps, journal: () => UpdateJournal) {
     this.#deps = deps;
@@ -26,19 +28,10 @@ export class UpdateTelling {
 
   /** @throws what the telling throws, AgentError `firmware/not-told` (retry) when it takes too long, and when the signal aborts. */
   async tell(signal: AbortSignal): Promise<void> {
-    this.#underWay ??= this.#tell().finally(() => {
-      this.#underWay = undefined;
-    });
-    const inTime = new AbortController();
-    const late = this.#deps.clock.sleep(TOLD_WITHIN_MS, AbortSignal.any([signal, inTime.signal])).then(() => {
-      if (!inTime.signal.aborted)
-        throw new AgentError('firmware/not-told', 'the disk does not take what is to be told', { recovery: 'retry' });
-    });
-    try {
-      await Promise.race([this.#underWay, late]);
-    } finally {
-      inTime.abort();
-    }
+    const told = this.#tellOnce();
+    if (!(await endedWithin(this.#deps.clock, TOLD_WITHIN_MS, told, signal)))
+      throw retryable('firmware/not-told', 'the disk does not take what is to be told');
+    await told;
   }
 
   async #tell(): Promise<void> {

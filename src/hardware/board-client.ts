@@ -1,8 +1,8 @@
 /** The ports of a simulated board: the same roles as the real ones, over the board's socket. A real tty that the board names is opened as one. */
 
 import { AgentError } from '../errors.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinMs } from '../host/within-ms.ts';
 import { BoardGpio } from './board-gpio.ts';
 import { type BoardConnection, BoardLink } from './board-link.ts';
 import { BoardSerial } from './board-serial.ts';

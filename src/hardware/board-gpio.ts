@@ -1,8 +1,8 @@
 /** GPIO lines of a simulated board. A line survives the board's own restart: it is asked for again, outputs at the level they last had. */
 
 import { AgentError } from '../errors.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinMs } from '../host/within-ms.ts';
 import type { BoardConnection } from './board-link.ts';
 import type { BoardEvent } from './board-protocol.ts';
 import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineEdge, OutputRequest } from './gpio-port.ts';

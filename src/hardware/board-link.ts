@@ -9,6 +9,7 @@ import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
 import { nextTurn } from '../host/next-turn.ts';
+import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
 import { withinDeadline } from './deadline.ts';
 
@@ -40,7 +41,7 @@ export class BoardLink {
   readonly #reconnectListeners = new Set<() => void>();
   readonly #closing = new AbortController();
   #link: JsonLink | undefined;
-  #connecting: Promise<JsonLink> | undefined;
+  readonly #connect = joinedWhileUnderWay(() => this.#open());
   #lastId = 0;
   #connections = 0;
 
@@ -83,13 +84,6 @@ export class BoardLink {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#link?.close();
-  }
-
-  #connect(): Promise<JsonLink> {
-    this.#connecting ??= this.#open().finally(() => {
-      this.#connecting = undefined;
-    });
-    return this.#connecting;
   }
 
   async #open(): Promise<JsonLink> {

@@ -1,8 +1,8 @@
 /** Serial ports of a simulated board: real ttys where the board made a pty, else bytes over the board's socket. */
 
 import { AgentError } from '../errors.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinMs } from '../host/within-ms.ts';
 import type { BoardConnection } from './board-link.ts';
 import type { SerialDescription, SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
 

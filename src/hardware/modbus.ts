@@ -1,7 +1,7 @@
 /** Modbus connections, each shared by every sensor and actuator on it, with one queue: RTU allows one question at a time on the whole line. */
 import { AgentError } from '../errors.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinMs } from '../host/within-ms.ts';
 import {
   checkWritten,
   FUNCTION,
@@ -165,7 +165,7 @@ class SharedRequests implements ModbusRequests {
   /** The response time-out runs from the request's own turn; the caller's signal also covers the waiting. */
   async #withinResponseTime<T>(work: (limit: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock, responseTimeoutMs } = this.#deps;
-    return await withinMs(clock, responseTimeoutMs, (late) => work(AbortSignal.any([signal, late])));
+    return await withinMs(clock, responseTimeoutMs, work, signal);
   }
 }
 

@@ -2,6 +2,7 @@
  * Work that several wait for: it is begun by the first, and ended when the last has given up. Each who waits hears its own signal, and what
  * one of them gives up is not the end for another.
  */
+import { untilAborted } from './bounded-wait.ts';
 
 interface Running<T> {
   readonly outcome: Promise<T>;
@@ -28,13 +29,9 @@ export class SharedWork<T> {
     signal.throwIfAborted();
     const running = this.#running ?? this.#begin();
     running.waiting += 1;
-    const gaveUp = Promise.withResolvers<never>();
-    const giveUp = (): void => gaveUp.reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
     try {
-      return await Promise.race([running.outcome, gaveUp.promise]);
+      return await untilAborted(running.outcome, signal);
     } finally {
-      signal.removeEventListener('abort', giveUp);
       running.waiting -= 1;
       if (running.waiting === 0 && this.#running === running) this.#leave(running);
     }

@@ -3,8 +3,9 @@
  * is tried again until it is on disk. Content that is no state is set aside as `*.corrupt`, and so is, before anything is written in its place,
  * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf, retryable } from '../errors.ts';
 import { Backoff } from './backoff.ts';
+import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
 import { behindPath, disown, readWhole, removeDurably, setAside, writeDurably } from './durable-file.ts';
 import { type Files, undefinedWhenMissing } from './files.ts';
@@ -112,16 +113,12 @@ export class StateFile {
     this.#cancelRetry?.();
   }
 
-  async #readInTime(): Promise<Buffer | undefined> {
+  #readInTime(): Promise<Buffer | undefined> {
     const { path, clock } = this.#deps;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const hangs = new AgentError('host/read-failed', `cannot read ${path}: no answer`, { recovery: 'retry' });
-    const cancel = clock.after(READ_WITHIN_MS, () => reject(hangs));
-    try {
-      return await Promise.race([this.#readEither(), late]);
-    } finally {
-      cancel();
-    }
+    const hangs = (): never => {
+      throw retryable('host/read-failed', `cannot read ${path}: no answer`);
+    };
+    return outcomeWithin(clock, READ_WITHIN_MS, () => this.#readEither(), hangs);
   }
 
   async #readEither(): Promise<Buffer | undefined> {

@@ -5,10 +5,10 @@
  */
 import { hasCode, messageOf } from '../errors.ts';
 import type { Alerts } from './alert-list.ts';
+import { endedWithin } from './bounded-wait.ts';
 import type { HostMachine } from './machine.ts';
 import { joinedWhileUnderWay } from './one-at-a-time.ts';
 import type { Held } from './state-lock.ts';
-import { endedWithin } from './within-ms.ts';
 
 export interface StateFolderDeps {
   readonly path: string;
@@ -42,12 +42,7 @@ export class StateFolder {
     };
     try {
       const taken = folder.#take().catch(unlessTaken);
-      let isAnswered = false;
-      const answered = taken.finally(() => {
-        isAnswered = true;
-      });
-      await endedWithin(deps.machine.clock, TAKE_WITHIN_MS, answered);
-      if (isAnswered) await taken;
+      if (await endedWithin(deps.machine.clock, TAKE_WITHIN_MS, taken)) await taken;
       else folder.#waitFor(taken);
       await folder.#takeRunFolder().catch(unlessTaken);
     } catch (error) {

@@ -1,7 +1,8 @@
 /** What happens in the background: the delivery state is written soon after it changed, the ledger each hour, and old segments go. */
+
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { OutboxParts } from './outbox-parts.ts';
 import type { SerialQueue } from './segments/serial-queue.ts';

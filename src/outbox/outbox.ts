@@ -5,7 +5,7 @@
  *   append ─▶ GroupCommit ─▶ BlockBuilder ─▶ SegmentWriter ─▶ segments ─▶ Lanes ─▶ peek ─▶ acknowledge ─▶ ledger
  */
 import { AgentError, messageOf, systemCode } from '../errors.ts';
-import { endedWithin } from '../host/within-ms.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import { CommitWriter } from './commit-writer.ts';
 import type { AsideEntries } from './delivery/aside-entries.ts';
 import { Delivery } from './delivery/delivery.ts';

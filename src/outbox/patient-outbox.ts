@@ -5,9 +5,9 @@
  */
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import type { LedgerCell } from './delivery/delivery-ledger.ts';
 import type { LedgerQuery } from './delivery/ledger-file.ts';
 import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
@@ -172,10 +172,8 @@ export class PatientOutbox {
     const isFirst = !this.#closing.signal.aborted;
     this.#closing.abort();
     if (isFirst && this.#outbox === undefined) {
-      const inTime = new AbortController();
       const tried = this.#trying.then(() => (this.#outbox === undefined ? this.#try() : undefined));
-      await Promise.race([tried, clock.sleep(CLOSE_DEADLINE_MS, inTime.signal)]);
-      inTime.abort();
+      await endedWithin(clock, CLOSE_DEADLINE_MS, tried);
     }
     await this.#outbox?.close();
     this.#isOver = true;

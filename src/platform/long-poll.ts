@@ -2,8 +2,10 @@
  * One long poll after the other, for one kind of message (wire-facts.md, "Long polls"). A message is handled before the next poll.
  * "Nothing yet" polls again at once, but never in a tight loop: a server that answers without delay is slowed to a walk.
  */
+
 import { hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
+import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { askedDelayMs, PlatformError } from './platform-error.ts';
@@ -94,20 +96,11 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
   }
 }
 
-async function pollOnce<Message>(deps: LongPollDeps<Message>, timeoutMs: number, signal: AbortSignal): Promise<Message | undefined> {
-  const dead = new AbortController();
-  let cancel = (): void => {};
-  const deadline = new Promise<never>((_resolve, reject) => {
-    cancel = deps.clock.after(timeoutMs + DEAD_AFTER_MS, () => {
-      reject(new Error('the connection is silent'));
-      dead.abort();
-    });
+function pollOnce<Message>(deps: LongPollDeps<Message>, timeoutMs: number, signal: AbortSignal): Promise<Message | undefined> {
+  const poll = (dead: AbortSignal): Promise<Message | undefined> => deps.poll(timeoutMs, AbortSignal.any([signal, dead]));
+  return outcomeWithin(deps.clock, timeoutMs + DEAD_AFTER_MS, poll, () => {
+    throw new Error('the connection is silent');
   });
-  try {
-    return await Promise.race([deps.poll(timeoutMs, AbortSignal.any([signal, dead.signal])), deadline]);
-  } finally {
-    cancel();
-  }
 }
 
 /** A bucket that holds `MAX_AT_ONCE` messages and is refilled by `MAX_PER_SECOND`. */

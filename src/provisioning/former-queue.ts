@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 
 export interface FormerQueueDeps {

@@ -8,10 +8,10 @@
  * Survives kills and power cuts: a torn tail is cut off, damage in between is skipped, a damaged file is set aside.
  */
 import { AgentError, messageOf } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import { entryToJson, type HandOut, JournalEntries, type JournalEntry, type Recollection } from './journal-entries.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';
@@ -110,18 +110,13 @@ export class RpcJournal {
     const entry = this.#newEntry(request, 'move', note === undefined ? {} : { note });
     if (!this.#entries.put(entry, clock.monotonicMs(), this.#underWay.get(entry.key)?.turn))
       throw new AgentError('rpc/journal-full', 'too many movements within half a minute', { recovery: 'drop' });
-    let cancel = (): void => {};
-    const timeout = new Promise<'stalled'>((resolve) => {
-      cancel = clock.after(STALLED_AFTER_MS, () => resolve('stalled'));
-    });
     try {
       const written = this.#writer.write({ kind: 'intent', payload: entryToJson(entry) }, { sync: true });
-      if ((await Promise.race([written, timeout])) === 'stalled') throw stalled();
+      if (!(await endedWithin(clock, STALLED_AFTER_MS, written))) throw stalled();
+      await written;
     } catch (cause) {
       if (cause instanceof AgentError) throw cause;
       throw new AgentError('rpc/disk-failed', `the intent cannot be written: ${messageOf(cause)}`, { recovery: 'drop', cause });
-    } finally {
-      cancel();
     }
   }
 

@@ -5,10 +5,10 @@
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
+import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import { withinMs } from '../host/within-ms.ts';
 import type { DeviceApi, RpcRequest } from '../platform/device-api.ts';
 import { type MessageWorth, runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
@@ -105,11 +105,7 @@ async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): 
 
 /** Undefined when it takes longer than may pass between two hand-outs. */
 async function soon(clock: Clock, answering: Promise<RpcAnswer>): Promise<RpcAnswer | undefined> {
-  const ended = new AbortController();
-  const late = clock.sleep(ASK_AGAIN_AFTER_MS, ended.signal).then(() => undefined);
-  const answer = await Promise.race([answering, late]);
-  ended.abort();
-  return answer;
+  return (await endedWithin(clock, ASK_AGAIN_AFTER_MS, answering)) ? await answering : undefined;
 }
 
 interface Outgoing {
@@ -131,7 +127,7 @@ async function sendReply(
   const leftMs = (): number => handedOutMs + tryForMs - clock.monotonicMs();
   for (;;) {
     try {
-      await withinMs(clock, leftMs(), (late) => deviceApi.replyRpc(request.id, body, AbortSignal.any([signal, late])));
+      await withinMs(clock, leftMs(), (within) => deviceApi.replyRpc(request.id, body, within), signal);
       return 'taken';
     } catch (error) {
       const isRefused = hasCode(error, 'platform/refused');

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AgentError, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
-import { endedWithin, withinMs } from '../host/within-ms.ts';
+import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { Refusals } from './refusals.ts';
 import type { SamplerDeps, SamplerEntry } from './sampler.ts';
 import { nextDue } from './schedule.ts';
@@ -84,10 +84,8 @@ export class SampledSensor {
   /** A driver is never asked twice at once: this read waits for the one under way, and the next one waits for this. */
   async readNow(signal: AbortSignal): Promise<readonly Sample[]> {
     const turnWithinMs = this.entry.deadlineMs + LAST_WORDS_MS;
-    const reading = withinMs(this.#deps.clock, turnWithinMs, (late) =>
-      this.#driver.read({ signal, letGo: signal, turn: AbortSignal.any([signal, late]) }),
-    );
-    return this.#stamp(await reading);
+    const read = (turn: AbortSignal): Promise<readonly Reading[]> => this.#driver.read({ signal, letGo: signal, turn });
+    return this.#stamp(await withinMs(this.#deps.clock, turnWithinMs, read, signal));
   }
 
   state(): SensorState {

@@ -3,9 +3,9 @@
  * when its driver was closed is left to itself, and so is an opening; only a few, as each may hold a thread of the pool for ever.
  */
 import { deadlineError, withinDeadline } from '../hardware/deadline.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import { giveBack } from './give-back.ts';
 import type { Reading, Sensor } from './sensor.ts';
 

@@ -1,7 +1,8 @@
 /** Takes refused entries to the disk, and waits for it only so long: while it hangs, the delivery of all others goes on. */
+
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { endedWithin } from '../host/within-ms.ts';
 import type { ResolvedEntry } from '../outbox/outbox.ts';
 
 export interface RefusedEntriesDeps {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
 import { givesStill, readingsOf, rulesOfReading } from '../config/sensor-keys.ts';
 import { messageOf } from '../errors.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -190,10 +191,7 @@ export class TelemetryPath {
   /** Makes what waits durable as far as the disk takes it, sends what can be sent until the signal aborts, and closes the outbox. */
   async drainAndClose(signal: AbortSignal): Promise<void> {
     this.#rules.close();
-    const isFlushed = new AbortController();
-    const inTime = this.#deps.clock.sleep(FLUSH_WITHIN_MS, AbortSignal.any([signal, isFlushed.signal]));
-    await Promise.race([this.outbox.flush(), inTime]);
-    isFlushed.abort();
+    await endedWithin(this.#deps.clock, FLUSH_WITHIN_MS, this.outbox.flush(), signal);
     await this.uploader.drain(signal);
     this.#keptBudgetAtMs = Number.NEGATIVE_INFINITY;
     this.#keepBudget();

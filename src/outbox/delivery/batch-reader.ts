@@ -1,5 +1,7 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
+
 import { hasCode } from '../../errors.ts';
+import { endedWithin } from '../../host/bounded-wait.ts';
 import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
 import { EntryColumns } from '../format/entry-columns.ts';
 import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
@@ -150,8 +152,6 @@ export class BatchReader {
     const { boots, clock, log } = this.#deps;
     if (!boots.dirty) return;
     const saved = boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
-    const waiting = new AbortController();
-    await Promise.race([saved, clock.sleep(SAVE_WITHIN_MS, waiting.signal)]);
-    waiting.abort();
+    await endedWithin(clock, SAVE_WITHIN_MS, saved);
   }
 }

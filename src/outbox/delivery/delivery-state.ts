@@ -5,10 +5,10 @@
  */
 import { crc32 } from 'node:zlib';
 import { AgentError } from '../../errors.ts';
+import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type Files, isLost } from '../../host/files.ts';
 import { OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
-import { endedWithin } from '../../host/within-ms.ts';
 import { FilePair } from '../segments/file-pair.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
 import { readSmallFile, type UnreadFiles } from '../segments/small-file.ts';

@@ -2,7 +2,7 @@
  * Reads the next batch of a lane, and waits for the disk only for a limited time. A read that hangs holds up every other read: the caller then gets
  * nothing, and the batch when it asks again. Meanwhile alarms come from memory: those that the disk has not taken, and the newest that it has.
  */
-import { endedWithin } from '../../host/within-ms.ts';
+import { endedWithin } from '../../host/bounded-wait.ts';
 import type { FramedBlock } from '../format/block-frame.ts';
 import type { BatchReader } from './batch-reader.ts';
 import type { DeliveryParts } from './delivery-parts.ts';

@@ -2,8 +2,9 @@
  * Reads of segments take turns, one at a time. A read that hangs keeps its turn and all others wait; for how long it has hung is known. Work that
  * commits wait for goes to the head of the line, and waits for as long as the disk makes progress: slow is not the same as hanging.
  */
+
+import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
-import { endedWithin } from '../../host/within-ms.ts';
 
 /** One access to a slow card takes a second or two. */
 const PATIENCE_MS = 10_000;
@@ -42,20 +43,16 @@ export class ReadingTurns {
   async soon<T>(work: (late: AbortSignal) => Promise<T>): Promise<T | 'late'> {
     if (this.stillForMs >= PATIENCE_MS) return 'late';
     const late = new AbortController();
-    let hasEnded = false;
     const turn = this.#enter<T | 'late'>(
       (begin) => this.#line.unshift(begin),
       async () => (late.signal.aborted ? 'late' : work(late.signal)),
-    ).finally(() => {
-      hasEnded = true;
-    });
+    );
     const untilMs = this.#clock.monotonicMs() + MAX_WAIT_MS;
-    while (!hasEnded) {
+    for (;;) {
       const leftMs = Math.min(PATIENCE_MS - this.stillForMs, untilMs - this.#clock.monotonicMs());
       if (leftMs <= 0) break;
-      await endedWithin(this.#clock, leftMs, turn);
+      if (await endedWithin(this.#clock, leftMs, turn)) return turn;
     }
-    if (hasEnded) return turn;
     late.abort();
     return 'late';
   }

@@ -7,11 +7,11 @@
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import type { LineEdge } from '../../hardware/gpio-port.ts';
+import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 import { readWhole, setAside, writeDurably } from '../../host/durable-file.ts';
 import type { Files } from '../../host/files.ts';
 import type { Log } from '../../host/log.ts';
-import { endedWithin } from '../../host/within-ms.ts';
 import { rounded } from '../i2c-chip.ts';
 import type { Reading, Sensor } from '../sensor.ts';
 import type { LeftTotal, LeftTotals, SensorDeps } from '../sensor-deps.ts';

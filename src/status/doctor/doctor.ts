@@ -1,6 +1,8 @@
 /** Looks at every thing that keeps a gateway from working. Changes nothing; a check that hangs is cut off and said to be unknown. */
+
 import { type ReadConfig, readConfig } from '../../config/read-config.ts';
 import { messageOf } from '../../errors.ts';
+import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { CHECKS } from './all-checks.ts';
 import { type Check, type DoctorDeps, type Finding, type Patient, unknown, type Verdict } from './checkup.ts';
 
@@ -41,16 +43,11 @@ function onBoard(read: ReadConfig, boardSocket: string | undefined): ReadConfig 
 }
 
 async function examine({ id, title, look }: Check, patient: Patient, signal: AbortSignal): Promise<readonly CheckedThing[]> {
-  const ended = new AbortController();
-  const late = patient.clock
-    .sleep(CHECK_WITHIN_MS, AbortSignal.any([ended.signal, signal]))
-    .then(() => unknown('it took too long to look'));
+  const late = (): Finding => unknown('it took too long to look');
   try {
-    const finding = await Promise.race([look(patient, AbortSignal.any([ended.signal, signal])), late]);
+    const finding = await outcomeWithin(patient.clock, CHECK_WITHIN_MS, async (within) => look(patient, within), late, signal);
     return finding === undefined ? [] : [{ id, title, ...finding }];
   } catch (error) {
     return [{ id, title, ...unknown(`it could not be looked at: ${messageOf(error)}`) }];
-  } finally {
-    ended.abort();
   }
 }
