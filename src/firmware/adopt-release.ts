@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { AgentError } from '../errors.ts';
 import { currentVersion } from './guard-state.ts';
 import { forgetTrial, openTrial } from './open-trial.ts';
+import { refused } from './refused.ts';
 import { copyRelease, expectWhole, incomingFolder, installedManifest, nameIncoming, releaseFolder } from './release-folder.ts';
 import { pruneReleases, rememberRelease } from './release-history.ts';
 import { MANIFEST_NAME, type ReleaseManifest, unreadableFormats } from './release-manifest.ts';
@@ -100,8 +100,4 @@ async function expectReadsState(deps: ReleaseSwapDeps, manifest: ReleaseManifest
   const what = `release ${manifest.release} cannot read the state: ${unreadable.join(', ')}`;
   if (!allowed) throw refused('refuses-state', `${what}; --allow-downgrade installs it all the same`);
   deps.log.warn({}, `${what}; it will set that aside`);
-}
-
-function refused(fault: string, message: string): AgentError {
-  return new AgentError(`firmware/${fault}`, message, { recovery: 'drop' });
 }

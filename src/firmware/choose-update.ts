@@ -1,7 +1,8 @@
 /** What an idle updater begins: an offer of the platform, or a wish of a person. */
 import { join } from 'node:path';
-import { AgentError } from '../errors.ts';
+import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
+import { refused } from './refused.ts';
 import { copyPlain } from './release-folder.ts';
 import { compareVersions, isVersion } from './release-version.ts';
 import type { Update, UpdateJournal } from './update-journal.ts';
@@ -74,25 +75,19 @@ export function isOurs({ kind, config }: Pick<UpdaterDeps, 'kind' | 'config'>, t
 }
 
 async function releaseIn(deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>, path: string, signal: AbortSignal): Promise<string> {
-  const file = await deps.files.openPlain(path);
-  try {
-    const { release } = await readImageManifest(file, await file.size(), signal);
-    expectAnother(deps, release);
-    return release;
-  } finally {
-    await file.close();
-  }
+  const { release } = await withPlain(deps.files, path, async (file) => readImageManifest(file, await file.size(), signal));
+  expectAnother(deps, release);
+  return release;
 }
 
 async function expectKept(deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>, version: string): Promise<void> {
   const kept = isVersion(version) && (await deps.files.list(join(deps.paths.home, 'releases'))).includes(version);
-  if (!kept) throw new AgentError('firmware/no-release', `no release ${JSON.stringify(version)} is kept here`, { recovery: 'drop' });
+  if (!kept) throw refused('no-release', `no release ${JSON.stringify(version)} is kept here`);
   expectAnother(deps, version);
 }
 
 function expectAnother(deps: Pick<UpdaterDeps, 'runningVersion'>, release: string): void {
-  if (release === deps.runningVersion)
-    throw new AgentError('firmware/same-release', `release ${release} runs already`, { recovery: 'drop' });
+  if (release === deps.runningVersion) throw refused('same-release', `release ${release} runs already`);
 }
 
 function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }: FirmwareOffer): string | undefined {

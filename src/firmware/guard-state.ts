@@ -5,6 +5,7 @@
  *   agent ◄── turnstone-guard/trial, result ─────────  root helper, boot guard   (in root's folder, for all to read)
  */
 import { join } from 'node:path';
+import { withPlain } from './file-pieces.ts';
 import { isVersion } from './release-version.ts';
 import type { UpdateFiles } from './update-files.ts';
 
@@ -91,14 +92,9 @@ export async function confirmedId(files: UpdateFiles, paths: ReleasePaths): Prom
 }
 
 /** The beginning of a file in a folder where another user may put a link, a pipe or an endless file. */
-export async function readHead(files: UpdateFiles, path: string): Promise<Uint8Array> {
-  const file = await files.openPlain(path);
-  try {
-    const bytes = Buffer.alloc(MAX_BYTES);
-    return bytes.subarray(0, await file.read(bytes, 0));
-  } finally {
-    await file.close();
-  }
+export function readHead(files: UpdateFiles, path: string): Promise<Uint8Array> {
+  const bytes = Buffer.alloc(MAX_BYTES);
+  return withPlain(files, path, async (file) => bytes.subarray(0, await file.read(bytes, 0)));
 }
 
 /** The version that `current` leads to; undefined when nothing is installed. */

@@ -5,9 +5,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { OpenFile } from '../host/files.ts';
 import { Checksum, type ChecksumAlgorithm, expectSum } from './checksum.ts';
+import { piecesOf } from './file-pieces.ts';
 import { SIGNATURE_FRAME_BYTES } from './release-signature.ts';
-
-const READ_BYTES = 256 * 1024;
 
 export class ImageDigest {
   readonly #algorithm: ChecksumAlgorithm;
@@ -43,12 +42,9 @@ export class ImageDigest {
 
   /** Adds what a file holds from where this stands up to `untilBytes`. */
   async catchUp(file: OpenFile, untilBytes: number, signal: AbortSignal): Promise<void> {
-    const piece = Buffer.alloc(READ_BYTES);
-    while (this.#bytes < untilBytes) {
+    for await (const piece of piecesOf(file, untilBytes, this.#bytes)) {
       signal.throwIfAborted();
-      const bytesRead = await file.read(piece.subarray(0, Math.min(piece.length, untilBytes - this.#bytes)), this.#bytes);
-      if (bytesRead === 0) return;
-      this.update(piece.subarray(0, bytesRead));
+      this.update(piece);
     }
   }
 

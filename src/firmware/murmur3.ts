@@ -1,7 +1,7 @@
 /**
- * MurmurHash3 in a stream, seed 0: the x86 variant of 32 bits and the x64 variant of 128 bits (A. Appleby, MurmurHash3.cpp). Both are
- * given as the bytes that the platform prints: little-endian words (wire-facts.md, "Firmware"). 64-bit words are pairs of 32-bit
- * halves: BigInt would take minutes for an image on a small board.
+ * MurmurHash3 in a stream, seed 0: the x86 variant of 32 bits and the x64 variant of 128 bits (A. Appleby, MurmurHash3.cpp), each given as
+ * the bytes that the platform prints: little-endian words. Ours, as the packages of the registry want the whole image in memory, or give only
+ * 32 bits of text; and 64-bit words are pairs of 32-bit halves, as BigInt would take minutes for an image on a small board.
  */
 
 /** The parts of a streaming hash that this room uses; node:crypto's Hash has the same two. */
@@ -13,37 +13,27 @@ export interface StreamingHash {
 
 /** Cuts a stream into blocks of a fixed size, whatever pieces it arrives in. */
 class Blocks {
-  readonly #held: Buffer;
-  #heldBytes = 0;
+  readonly #sizeBytes: number;
+  #left = Buffer.alloc(0);
   /** All bytes so far. */
   length = 0;
 
   constructor(sizeBytes: number) {
-    this.#held = Buffer.alloc(sizeBytes);
+    this.#sizeBytes = sizeBytes;
   }
 
   add(bytes: Uint8Array, take: (view: DataView, at: number) => void): void {
-    const size = this.#held.length;
     this.length += bytes.length;
-    let at = 0;
-    if (this.#heldBytes > 0) {
-      at = Math.min(size - this.#heldBytes, bytes.length);
-      this.#held.set(bytes.subarray(0, at), this.#heldBytes);
-      this.#heldBytes += at;
-      if (this.#heldBytes < size) return;
-      take(viewOf(this.#held), 0);
-      this.#heldBytes = 0;
-    }
-    const view = viewOf(bytes);
-    for (; at + size <= bytes.length; at += size) take(view, at);
-    this.#held.set(bytes.subarray(at), 0);
-    this.#heldBytes = bytes.length - at;
+    const all = this.#left.length === 0 ? bytes : Buffer.concat([this.#left, bytes]);
+    const whole = all.length - (all.length % this.#sizeBytes);
+    const view = viewOf(all);
+    for (let at = 0; at < whole; at += this.#sizeBytes) take(view, at);
+    this.#left = Buffer.from(all.subarray(whole));
   }
 
   /** What is left over, followed by zeros. */
   rest(): DataView {
-    this.#held.fill(0, this.#heldBytes);
-    return viewOf(this.#held);
+    return viewOf(Buffer.concat([this.#left], this.#sizeBytes));
   }
 }
 
@@ -51,8 +41,10 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-const C1_32 = 0xcc9e2d51;
-const C2_32 = 0x1b873593;
+/** The words, little-endian, as bytes. */
+function bytesOf(...words: readonly number[]): Buffer {
+  return Buffer.from(Int32Array.from(words).buffer);
+}
 
 export class Murmur3With32Bits implements StreamingHash {
   readonly #blocks = new Blocks(4);
@@ -68,14 +60,12 @@ export class Murmur3With32Bits implements StreamingHash {
     let h = this.#h ^ scramble32(this.#blocks.rest().getUint32(0, true)) ^ this.#blocks.length;
     h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
     h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-    const digest = Buffer.alloc(4);
-    digest.writeUInt32LE((h ^ (h >>> 16)) >>> 0);
-    return digest;
+    return bytesOf(h ^ (h >>> 16));
   }
 }
 
 function scramble32(k: number): number {
-  return Math.imul(rotate32(Math.imul(k, C1_32), 15), C2_32);
+  return Math.imul(rotate32(Math.imul(k, 0xcc9e2d51), 15), 0x1b873593);
 }
 
 function rotate32(x: number, by: number): number {
@@ -93,7 +83,7 @@ class Word {
     return this;
   }
 
-  add(high: number, low: number): this {
+  add({ high, low }: { readonly high: number; readonly low: number }): this {
     const sum = (this.low >>> 0) + (low >>> 0);
     return this.set(this.high + high + (sum > 0xffffffff ? 1 : 0), sum);
   }
@@ -120,13 +110,12 @@ class Word {
     return this.set((high << rest) | (low >>> (32 - rest)), (low << rest) | (high >>> (32 - rest)));
   }
 
-  finish(): this {
+  finish(): void {
     this.low ^= this.high >>> 1;
     this.multiply(0xff51afd7, 0xed558ccd);
     this.low ^= this.high >>> 1;
     this.multiply(0xc4ceb9fe, 0x1a85ec53);
     this.low ^= this.high >>> 1;
-    return this;
   }
 }
 
@@ -139,9 +128,9 @@ export class Murmur3With128Bits implements StreamingHash {
   update(bytes: Uint8Array): void {
     this.#blocks.add(bytes, (view, at) => {
       this.#mixFirst(view, at);
-      this.#h1.rotate(27).add(this.#h2.high, this.#h2.low).multiply(0, 5).add(0, 0x52dce729);
+      this.#h1.rotate(27).add(this.#h2).multiply(0, 5).add({ high: 0, low: 0x52dce729 });
       this.#mixSecond(view, at + 8);
-      this.#h2.rotate(31).add(this.#h1.high, this.#h1.low).multiply(0, 5).add(0, 0x38495ab5);
+      this.#h2.rotate(31).add(this.#h1).multiply(0, 5).add({ high: 0, low: 0x38495ab5 });
     });
   }
 
@@ -150,16 +139,12 @@ export class Murmur3With128Bits implements StreamingHash {
     this.#mixSecond(rest, 8);
     this.#mixFirst(rest, 0);
     const { length } = this.#blocks;
-    const size = new Word().set(Math.floor(length / 2 ** 32), length);
-    this.#h1.xor(size);
-    this.#h2.xor(size);
-    this.#cross();
-    this.#h1.finish();
-    this.#h2.finish();
-    this.#cross();
-    const digest = Buffer.alloc(16);
-    for (const [at, word] of [this.#h1.low, this.#h1.high, this.#h2.low, this.#h2.high].entries()) digest.writeInt32LE(word, at * 4);
-    return digest;
+    const [h1, h2] = [this.#h1, this.#h2];
+    for (const word of [h1, h2]) word.xor(new Word().set(Math.floor(length / 2 ** 32), length));
+    h2.add(h1.add(h2));
+    for (const word of [h1, h2]) word.finish();
+    h2.add(h1.add(h2));
+    return bytesOf(h1.low, h1.high, h2.low, h2.high);
   }
 
   #mixFirst(view: DataView, at: number): void {
@@ -170,10 +155,5 @@ export class Murmur3With128Bits implements StreamingHash {
   #mixSecond(view: DataView, at: number): void {
     const k = this.#k.set(view.getInt32(at + 4, true), view.getInt32(at, true));
     this.#h2.xor(k.multiply(0x4cf5ad43, 0x2745937f).rotate(33).multiply(0x87c37b91, 0x114253d5));
-  }
-
-  #cross(): void {
-    this.#h1.add(this.#h2.high, this.#h2.low);
-    this.#h2.add(this.#h1.high, this.#h1.low);
   }
 }

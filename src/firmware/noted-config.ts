@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
+import { piecesOf, withPlain } from './file-pieces.ts';
 import type { Trial } from './guard-state.ts';
 import type { UpdateFiles } from './update-files.ts';
 
@@ -55,13 +56,9 @@ async function contentOf(files: UpdateFiles, path: string): Promise<Uint8Array |
     if (target === undefined) break;
     place = resolve(dirname(place), target);
   }
-  const file = await files.openPlain(place);
-  try {
-    const bytes = Buffer.alloc(MAX_BYTES);
-    let length = 0;
-    for (let got = -1; got !== 0 && length < MAX_BYTES; length += got) got = await file.read(bytes.subarray(length), length);
-    return bytes.subarray(0, length);
-  } finally {
-    await file.close();
-  }
+  return withPlain(files, place, async (file) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of piecesOf(file, MAX_BYTES)) pieces.push(Buffer.from(piece));
+    return Buffer.concat(pieces);
+  });
 }

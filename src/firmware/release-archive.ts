@@ -6,14 +6,16 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { constants, createZstdDecompress } from 'node:zlib';
-import { AgentError } from '../errors.ts';
+import type { AgentError } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
+import { piecesOf } from './file-pieces.ts';
+import { refused } from './refused.ts';
 import { MANIFEST_NAME, MAX_MANIFEST_BYTES, parseManifest, type ReleaseFile, type ReleaseManifest } from './release-manifest.ts';
 
 const BLOCK_BYTES = 512;
 /** 8 MiB: what a small gateway can spare to decompress; a larger window is refused by the decoder. */
 export const WINDOW_LOG = 23;
-const READ_BYTES = 64 * 1024;
+const DECOMPRESSED_BYTES = 64 * 1024;
 /** Modified times of every entry: the same for every build (2020-01-01). */
 const MTIME_S = 1_577_836_800;
 
@@ -50,14 +52,14 @@ export async function unpackArchive(
     const head = parseHeader(await source.take(BLOCK_BYTES));
     if (head.path !== MANIFEST_NAME || head.bytes > MAX_MANIFEST_BYTES) throw bad('it does not begin with a manifest');
     const text = await source.take(head.bytes);
-    await source.skip(paddingAfter(head.bytes));
+    await source.take(paddingAfter(head.bytes));
     const manifest = parseManifest(text.toString('utf8'));
     await sink.begin(manifest, text);
     for (const expected of manifest.files) {
       const entry = parseHeader(await source.take(BLOCK_BYTES));
       if (entry.path !== expected.path || entry.bytes !== expected.bytes) throw bad(`expected ${expected.path}, found something else`);
       await unpackFile(source, expected, sink);
-      await source.skip(paddingAfter(expected.bytes));
+      await source.take(paddingAfter(expected.bytes));
     }
     if (!(await source.take(ARCHIVE_END.length)).equals(ARCHIVE_END)) throw bad('something follows its last file');
     await source.expectEnd();
@@ -85,8 +87,8 @@ async function unpackFile(source: EntryReader, expected: ReleaseFile, sink: Rele
 
 async function* decompressed(file: OpenFile, archiveBytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   if (archiveBytes === 0) return;
-  const input = Readable.from(piecesOf(file, archiveBytes, signal), { objectMode: false });
-  const zstd = createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG }, chunkSize: READ_BYTES });
+  const input = Readable.from(heldPieces(file, archiveBytes, signal), { objectMode: false });
+  const zstd = createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG }, chunkSize: DECOMPRESSED_BYTES });
   input.once('error', (error) => zstd.destroy(error));
   try {
     yield* input.pipe(zstd) as AsyncIterable<Uint8Array>;
@@ -99,14 +101,11 @@ async function* decompressed(file: OpenFile, archiveBytes: number, signal: Abort
   }
 }
 
-async function* piecesOf(file: OpenFile, bytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes; ) {
+/** Copies: the stream behind holds several at once. */
+async function* heldPieces(file: OpenFile, bytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const piece of piecesOf(file, bytes)) {
     signal.throwIfAborted();
-    const piece = Buffer.allocUnsafe(Math.min(READ_BYTES, bytes - at));
-    const read = await file.read(piece, at);
-    if (read === 0) return;
-    yield piece.subarray(0, read);
-    at += read;
+    yield Buffer.from(piece);
   }
 }
 
@@ -139,10 +138,6 @@ class EntryReader {
       at += piece.length;
     }
     return taken;
-  }
-
-  async skip(bytes: number): Promise<void> {
-    await this.take(bytes);
   }
 
   async expectEnd(): Promise<void> {
@@ -184,5 +179,5 @@ function paddingAfter(bytes: number): number {
 }
 
 function bad(what: string, cause?: unknown): AgentError {
-  return new AgentError('firmware/bad-archive', `the release archive is refused: ${what}`, { recovery: 'drop', cause });
+  return refused('bad-archive', `the release archive is refused: ${what}`, cause);
 }

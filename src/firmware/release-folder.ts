@@ -4,10 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { AgentError, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
+import { copyPieces, sha256Of, withPlain } from './file-pieces.ts';
 import type { ReleasePaths } from './guard-state.ts';
+import { refused } from './refused.ts';
 import { unpackArchive } from './release-archive.ts';
 import {
   isSafePath,
@@ -27,7 +29,6 @@ export interface ReleaseFolderDeps {
 
 /** Begins with a dot, so that it can be no version. */
 const INCOMING = '.incoming';
-const COPY_BYTES = 64 * 1024;
 const MAX_KEY_BYTES = 4096;
 /** Kept free beyond what a release needs. */
 const SPARE_BYTES = 32 * 1024 * 1024;
@@ -81,26 +82,17 @@ export async function unpackImage(
   judge: (manifest: ReleaseManifest) => void,
   signal: AbortSignal,
 ): Promise<ReleaseManifest> {
-  const { files } = deps;
-  const file = await files.openPlain(image.path);
-  try {
+  return withPlain(deps.files, image.path, async (file) => {
     const { archiveBytes } = await verifySignature(file, { keys: image.keys, required: image.signatureRequired });
-    const folder = await emptyIncoming(deps);
-    const sink = {
-      begin: async (manifest: ReleaseManifest, text: Uint8Array) => {
-        judge(manifest);
-        await expectSpace(files, folder, manifest);
-        await makeFolders(deps, manifest);
-        await files.write(join(folder, MANIFEST_NAME), text);
-      },
-      open: (entry: ReleaseFile) => openTarget(files, folder, entry),
+    const begin = async (manifest: ReleaseManifest, text: Uint8Array): Promise<void> => {
+      judge(manifest);
+      await beginIncoming(deps, manifest, text);
     };
-    const manifest = await unpackArchive(file, archiveBytes, sink, signal);
+    await emptyIncoming(deps);
+    const manifest = await unpackArchive(file, archiveBytes, { begin, open: (entry) => openTarget(deps, entry) }, signal);
     await syncFolders(deps, manifest);
     return manifest;
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 /** Copies a release that lies unpacked in a folder to the incoming folder, checking every file. */
@@ -109,11 +101,9 @@ export async function copyRelease(deps: ReleaseFolderDeps, source: string): Prom
   const text = await files.read(join(source, MANIFEST_NAME), MAX_MANIFEST_BYTES);
   if (text === undefined) throw refused('bad-manifest', `${source} is no release: it has no ${MANIFEST_NAME}`);
   const manifest = parseManifest(text.toString('utf8'));
-  const folder = await emptyIncoming(deps);
-  await expectSpace(files, folder, manifest);
-  await makeFolders(deps, manifest);
-  await files.write(join(folder, MANIFEST_NAME), text);
-  for (const entry of manifest.files) await copyFile(files, join(source, entry.path), folder, entry);
+  await emptyIncoming(deps);
+  await beginIncoming(deps, manifest, text);
+  for (const entry of manifest.files) await copyFile(deps, join(source, entry.path), entry);
   await syncFolders(deps, manifest);
   return manifest;
 }
@@ -130,41 +120,40 @@ export async function expectWhole(deps: ReleaseFolderDeps, version: string): Pro
   const manifest = await installedManifest(deps, version);
   if (manifest === undefined) throw refused('damaged-release', `release ${version} is not installed`);
   for (const entry of manifest.files) {
-    const sum = await sha256Of(deps.files, join(releaseFolder(deps.paths, version), entry.path)).catch(() => 'none');
-    if (sum !== entry.sha256) throw refused('damaged-release', `release ${version} is damaged: ${entry.path}`);
+    const sum = await withPlain(deps.files, join(releaseFolder(deps.paths, version), entry.path), sha256Of).catch(() => undefined);
+    if (sum?.sha256.toString('hex') !== entry.sha256) throw refused('damaged-release', `release ${version} is damaged: ${entry.path}`);
   }
   return manifest;
 }
 
 /** Copies a file that another user can change to where it cannot, so that what is verified is what is used. */
 export async function copyPlain(files: UpdateFiles, from: string, to: string, maxBytes: number): Promise<void> {
-  const source = await files.openPlain(from);
-  try {
+  await withPlain(files, from, async (source) => {
     const size = await source.size();
     if (size > maxBytes) throw refused('too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
     if ((await files.freeBytes(dirname(to))) < size + SPARE_BYTES) throw refused('no-space', 'there is no room for a copy of the image');
     const target = await files.openPart(to, 0o600);
-    try {
-      await target.truncate(0);
-      await pour(source, target, maxBytes);
-      await target.datasync();
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
+    await copyAtMost(source, target, maxBytes).finally(() => target.close());
+  });
 }
 
-async function emptyIncoming({ files, paths }: ReleaseFolderDeps): Promise<string> {
+async function copyAtMost(source: OpenFile, target: OpenFile, maxBytes: number, see?: (piece: Buffer) => void): Promise<void> {
+  if ((await copyPieces(source, target, maxBytes + 1, see)) > maxBytes) throw refused('too-large', 'a file grew while it was copied');
+}
+
+async function emptyIncoming({ files, paths }: ReleaseFolderDeps): Promise<void> {
+  await files.remove(incomingFolder(paths));
+  await files.makeFolder(incomingFolder(paths), 0o755);
+}
+
+/** The incoming folder with all but the files. */
+async function beginIncoming({ files, paths }: ReleaseFolderDeps, manifest: ReleaseManifest, text: Uint8Array): Promise<void> {
   const folder = incomingFolder(paths);
-  await files.remove(folder);
-  await files.makeFolder(folder, 0o755);
-  return folder;
-}
-
-async function makeFolders({ files, paths }: ReleaseFolderDeps, manifest: ReleaseManifest): Promise<void> {
-  for (const folder of foldersOf(manifest)) await files.makeFolder(join(incomingFolder(paths), folder), 0o755);
+  const needed = manifest.files.reduce((sum, file) => sum + file.bytes, SPARE_BYTES);
+  const free = await files.freeBytes(folder);
+  if (free < needed) throw refused('no-space', `the release needs ${needed} bytes, ${free} are free`);
+  for (const name of foldersOf(manifest)) await files.makeFolder(join(folder, name), 0o755);
+  await files.write(join(folder, MANIFEST_NAME), text);
 }
 
 /** The files' names, not only their content, are to survive a power cut before the release is named. */
@@ -181,60 +170,34 @@ function parentsOf(path: string): string[] {
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 }
 
-async function openTarget(files: UpdateFiles, folder: string, entry: ReleaseFile) {
-  const part = await files.openPart(join(folder, entry.path), entry.executable ? 0o755 : 0o644);
+function openEntry({ files, paths }: ReleaseFolderDeps, { path, executable }: ReleaseFile): Promise<OpenFile> {
+  return files.openPart(join(incomingFolder(paths), path), executable ? 0o755 : 0o644);
+}
+
+async function openTarget(deps: ReleaseFolderDeps, entry: ReleaseFile) {
+  const part = await openEntry(deps, entry);
   let at = 0;
   return {
     write: async (bytes: Uint8Array) => {
       await part.write(bytes, at);
       at += bytes.length;
     },
-    close: async () => {
-      await part.datasync().finally(() => part.close());
-    },
+    close: () => part.datasync().finally(() => part.close()),
   };
 }
 
-async function copyFile(files: UpdateFiles, from: string, folder: string, entry: ReleaseFile): Promise<void> {
+async function copyFile(deps: ReleaseFolderDeps, from: string, entry: ReleaseFile): Promise<void> {
   if (!isSafePath(entry.path)) throw refused('bad-manifest', 'a path leads out of the release');
-  const source = await files.openPlain(from).catch((cause) => {
+  const source = await deps.files.openPlain(from).catch((cause) => {
     throw refused('bad-archive', `${entry.path} is missing: ${messageOf(cause)}`);
   });
-  const target = await files.openPart(join(folder, entry.path), entry.executable ? 0o755 : 0o644);
+  const target = await openEntry(deps, entry);
+  const hash = createHash('sha256');
   try {
-    const sum = await pour(source, target, entry.bytes);
-    await target.datasync();
-    if (sum !== entry.sha256) throw refused('bad-archive', `${entry.path} is not the file of the manifest`);
+    await copyAtMost(source, target, entry.bytes, (piece) => hash.update(piece));
+    if (hash.digest('hex') !== entry.sha256) throw refused('bad-archive', `${entry.path} is not the file of the manifest`);
   } finally {
     await target.close();
     await source.close();
   }
-}
-
-async function pour(source: OpenFile, target: OpenFile | undefined, maxBytes: number): Promise<string> {
-  const hash = createHash('sha256');
-  const piece = Buffer.alloc(COPY_BYTES);
-  for (let at = 0; ; ) {
-    const bytesRead = await source.read(piece, at);
-    if (bytesRead === 0) return hash.digest('hex');
-    if (at + bytesRead > maxBytes) throw refused('too-large', 'a file grew while it was copied');
-    hash.update(piece.subarray(0, bytesRead));
-    await target?.write(piece.subarray(0, bytesRead), at);
-    at += bytesRead;
-  }
-}
-
-async function sha256Of(files: UpdateFiles, path: string): Promise<string> {
-  const source = await files.openPlain(path);
-  return pour(source, undefined, Number.MAX_SAFE_INTEGER).finally(() => source.close());
-}
-
-async function expectSpace(files: UpdateFiles, folder: string, manifest: ReleaseManifest): Promise<void> {
-  const needed = manifest.files.reduce((sum, file) => sum + file.bytes, SPARE_BYTES);
-  const free = await files.freeBytes(folder);
-  if (free < needed) throw refused('no-space', `the release needs ${needed} bytes, ${free} are free`);
-}
-
-function refused(fault: string, message: string): AgentError {
-  return new AgentError(`firmware/${fault}`, message, { recovery: 'drop' });
 }

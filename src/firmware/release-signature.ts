@@ -9,6 +9,8 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { AgentError } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
+import { sha256Of } from './file-pieces.ts';
+import { refused } from './refused.ts';
 
 const SKIPPABLE_MAGIC = 0x184d2a50;
 const LABEL = Buffer.from('turnstone-sig-1\n');
@@ -16,7 +18,6 @@ const KEY_ID_BYTES = 8;
 const SIGNATURE_BYTES = 64;
 const PAYLOAD_BYTES = LABEL.length + KEY_ID_BYTES + SIGNATURE_BYTES;
 export const SIGNATURE_FRAME_BYTES = 8 + PAYLOAD_BYTES;
-const READ_BYTES = 64 * 1024;
 
 export interface TrustedKey {
   readonly name: string;
@@ -73,18 +74,18 @@ export async function verifySignature(
   const size = await file.size();
   const frame = await readFrame(file, size);
   if (frame === undefined) {
-    if (options.required) throw refusal('firmware/unsigned', 'the release is not signed');
+    if (options.required) throw refused('unsigned', 'the release is not signed');
     return { archiveBytes: size };
   }
   const archiveBytes = size - SIGNATURE_FRAME_BYTES;
   const trusted = options.keys.find((key) => key.id.equals(frame.keyId));
   if (trusted === undefined) {
     if (!options.required) return { archiveBytes };
-    throw refusal('firmware/unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
+    throw refused('unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
   }
-  const digest = options.archiveSha256 ?? (await sha256Of(file, archiveBytes));
+  const digest = options.archiveSha256 ?? (await digestOf(file, archiveBytes));
   if (!verify(null, signedMessage(digest), trusted.key, frame.signature))
-    throw refusal('firmware/bad-signature', 'the signature does not fit the release');
+    throw refused('bad-signature', 'the signature does not fit the release');
   return { archiveBytes, signedBy: trusted.name };
 }
 
@@ -99,16 +100,10 @@ async function readFrame(file: OpenFile, size: number): Promise<{ keyId: Buffer;
   return { keyId: frame.subarray(keyIdAt, keyIdAt + KEY_ID_BYTES), signature: frame.subarray(keyIdAt + KEY_ID_BYTES) };
 }
 
-async function sha256Of(file: OpenFile, bytes: number): Promise<Buffer> {
-  const hash = createHash('sha256');
-  const piece = Buffer.alloc(READ_BYTES);
-  for (let at = 0; at < bytes; ) {
-    const bytesRead = await file.read(piece.subarray(0, Math.min(piece.length, bytes - at)), at);
-    if (bytesRead === 0) throw refusal('firmware/bad-signature', 'the release became shorter while it was verified');
-    hash.update(piece.subarray(0, bytesRead));
-    at += bytesRead;
-  }
-  return hash.digest();
+async function digestOf(file: OpenFile, archiveBytes: number): Promise<Buffer> {
+  const { sha256, bytes } = await sha256Of(file, archiveBytes);
+  if (bytes < archiveBytes) throw refused('bad-signature', 'the release became shorter while it was verified');
+  return sha256;
 }
 
 function signedMessage(archiveSha256: Uint8Array): Buffer {
@@ -123,8 +118,4 @@ function keyId(key: KeyObject): Buffer {
 
 function badKey(message: string, cause?: unknown): AgentError {
   return new AgentError('firmware/bad-trusted-key', message, { recovery: 'stop', cause });
-}
-
-function refusal(code: `firmware/${string}`, message: string): AgentError {
-  return new AgentError(code, message, { recovery: 'drop' });
 }

@@ -5,7 +5,7 @@
  *   request ─► taken away ─► image copied ─► copy verified ─► unpacked ─► tried as the service user ─► named ─► trial ─► current ─► restart
  */
 import { join } from 'node:path';
-import { AgentError, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import type { Log } from '../host/log.ts';
 import {
   currentVersion,
@@ -19,6 +19,7 @@ import {
 } from './guard-state.ts';
 import { noteConfig } from './noted-config.ts';
 import { beginTrial, forgetTrial, goBack, openTrial, writeResult } from './open-trial.ts';
+import { refused } from './refused.ts';
 import { copyPlain, expectWhole, incomingFolder, installedManifest, nameIncoming, readTrustedKeys, unpackImage } from './release-folder.ts';
 import { newestRan, pruneReleases, rememberRelease } from './release-history.ts';
 import { type ReleaseManifest, unreadableFormats } from './release-manifest.ts';
@@ -147,8 +148,4 @@ async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { re
 function expectReadsState(manifest: ReleaseManifest, installed: ReleaseManifest | undefined): void {
   const unreadable = installed === undefined ? [] : unreadableFormats(manifest, installed);
   if (unreadable.length > 0) throw refused('refuses-state', `the release cannot read the state: ${unreadable.join(', ')}`);
-}
-
-function refused(fault: string, message: string): AgentError {
-  return new AgentError(`firmware/${fault}`, message, { recovery: 'drop' });
 }

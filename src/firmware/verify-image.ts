@@ -1,10 +1,11 @@
 /** Everything that is known about an image before anybody acts on it: size, checksum, signature, and for a release its manifest. */
-import { AgentError } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 import { isWeak } from './checksum.ts';
+import { copyPieces, withPlain } from './file-pieces.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
 import { ImageDigest } from './image-digest.ts';
+import { refused } from './refused.ts';
 import { unpackArchive } from './release-archive.ts';
 import { readTrustedKeys } from './release-folder.ts';
 import type { ReleaseManifest } from './release-manifest.ts';
@@ -31,7 +32,7 @@ export async function expectAnnounced(
 ): Promise<ImageDigest> {
   const size = await file.size();
   if (offer.sizeBytes !== undefined && size !== offer.sizeBytes)
-    throw new AgentError('firmware/wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`, { recovery: 'drop' });
+    throw refused('wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`);
   const sums = digest?.bytes === size ? digest : new ImageDigest(offer.algorithm);
   await sums.catchUp(file, size, signal);
   sums.expectChecksum(offer.checksum);
@@ -75,12 +76,8 @@ export async function readImageManifest(file: OpenFile, archiveBytes: number, si
 
 /** Whether a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
 export function expectFitting(manifest: ReleaseManifest, version: string, arch: string): void {
-  if (manifest.release !== version)
-    throw new AgentError('firmware/other-version', `the image holds release ${manifest.release}, offered was ${version}`, {
-      recovery: 'drop',
-    });
-  if (manifest.arch !== arch)
-    throw new AgentError('firmware/other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`, { recovery: 'drop' });
+  if (manifest.release !== version) throw refused('other-version', `the image holds release ${manifest.release}, offered was ${version}`);
+  if (manifest.arch !== arch) throw refused('other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`);
 }
 
 /**
@@ -88,23 +85,11 @@ export function expectFitting(manifest: ReleaseManifest, version: string, arch: 
  * @throws AgentError `firmware/wrong-size` (drop) when there is less of it by now.
  */
 export async function writePayload(files: UpdateFiles, image: string, payload: string, bytes: number): Promise<void> {
-  const source = await files.openPlain(image);
-  const target = await files.openPart(payload, 0o640);
-  try {
-    await target.truncate(0);
-    const piece = Buffer.alloc(64 * 1024);
-    for (let at = 0; at < bytes; ) {
-      const bytesRead = await source.read(piece.subarray(0, Math.min(piece.length, bytes - at)), at);
-      if (bytesRead === 0)
-        throw new AgentError('firmware/wrong-size', `the image has ${at} bytes, verified were ${bytes}`, { recovery: 'drop' });
-      await target.write(piece.subarray(0, bytesRead), at);
-      at += bytesRead;
-    }
-    await target.datasync();
-  } finally {
-    await target.close();
-    await source.close();
-  }
+  await withPlain(files, image, async (source) => {
+    const target = await files.openPart(payload, 0o640);
+    const copied = await copyPieces(source, target, bytes).finally(() => target.close());
+    if (copied < bytes) throw refused('wrong-size', `the image has ${copied} bytes, verified were ${bytes}`);
+  });
 }
 
 class ManifestSeen extends Error {
