@@ -1,4 +1,5 @@
 /** What a download needs of the rest, and where it goes. */
+import type { FirmwareConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { FileBeginning, FirmwareBody } from '../platform/device-api.ts';
@@ -9,17 +10,12 @@ import type { UpdateFiles } from './update-files.ts';
 /** Fetches `fw_url`, or the rest of it: https only, bounded redirects, no token. */
 export type GetUrl = (url: string, beginning: FileBeginning | undefined, signal: AbortSignal) => Promise<FirmwareBody>;
 
-export interface DownloadSettings extends DownloadLimits {
-  readonly chunkBytes: number;
-  /** Below 2^31: the server's chunk index times chunk size is a signed 32-bit number (wire-facts.md, "Firmware"). */
-  readonly maxSizeBytes: number;
-}
-
 export interface DownloadDeps {
   readonly files: UpdateFiles;
   readonly clock: Clock;
   readonly log: Log;
-  readonly settings: DownloadSettings;
+  /** `maxSizeBytes` is below 2^31: the server's chunk index times chunk size is a signed 32-bit number (src/platform/wire-facts.md, "Firmware"). */
+  readonly settings: DownloadLimits & Pick<FirmwareConfig, 'chunkBytes' | 'maxSizeBytes'>;
   /** Endpoint 10; `sizeBytes` 0 asks for the whole file. */
   readonly getChunk: (chunk: number, sizeBytes: number, signal: AbortSignal) => Promise<FirmwareBody>;
   readonly getUrl: GetUrl;

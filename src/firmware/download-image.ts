@@ -10,21 +10,24 @@ import { dirname } from 'node:path';
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { OpenFile } from '../host/files.ts';
+import { given } from '../host/given.ts';
 import type { FirmwareBody } from '../platform/device-api.ts';
 import { ChunkSize } from './chunk-size.ts';
 import type { DownloadDeps, DownloadTarget } from './download-deps.ts';
-import { noSpace, shortAnswer, tooLarge, WholeFileAnswer, wrongSize } from './download-fault.ts';
 import { type DownloadProgress, keptBytes, readProgress, writeProgress } from './download-progress.ts';
 import { DownloadSchedule, WindowClosed } from './download-schedule.ts';
 import type { ImageDigest } from './image-digest.ts';
 import { discard, ImageWriter } from './image-writer.ts';
+import { refused } from './refused.ts';
 
 /** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 const SPARE_BYTES = 32 * 1024 * 1024;
 const MAX_BAD_CHUNKS = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 5 * 60_000 };
-const PART_MODE = 0o600;
+
+/** A later chunk was answered with the whole file. */
+class WholeFileAnswer extends Error {}
 
 export class ImageDownload {
   readonly #deps: DownloadDeps;
@@ -57,10 +60,9 @@ export class ImageDownload {
    */
   static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<ImageDigest> {
     const { files, settings, clock } = deps;
-    const { offer } = target;
-    const expected = { fingerprint: offer.fingerprint, chunkBytes: settings.chunkBytes };
-    const progress = await readProgress(files, target.progressPath, expected);
-    const part = await files.openPart(target.partPath, PART_MODE);
+    const { offer, partPath, progressPath } = target;
+    const progress = await readProgress(files, progressPath, { fingerprint: offer.fingerprint, chunkBytes: settings.chunkBytes });
+    const part = await files.openPart(partPath, 0o600);
     try {
       const download = new ImageDownload(deps, target, part, progress?.elapsedMs ?? 0);
       if (progress !== undefined) {
@@ -103,8 +105,7 @@ export class ImageDownload {
     this.#at += received;
     this.#size.arrived();
     this.#badChunks = 0;
-    if (sizeBytes !== undefined) return this.#at === sizeBytes;
-    return this.#mode === 'whole' || received < this.#size.askedBytes;
+    return sizeBytes === undefined ? this.#mode === 'whole' || received < this.#size.askedBytes : this.#at === sizeBytes;
   }
 
   async #request(signal: AbortSignal): Promise<FirmwareBody> {
@@ -154,8 +155,10 @@ export class ImageDownload {
 
   #expectFits(bytes: number): void {
     const { sizeBytes } = this.#target.offer;
-    if (sizeBytes !== undefined && bytes > sizeBytes) throw wrongSize(`announced were ${sizeBytes} bytes, the server sends more`);
-    if (bytes > this.#deps.settings.maxSizeBytes) throw tooLarge(this.#deps.settings.maxSizeBytes);
+    if (sizeBytes !== undefined && bytes > sizeBytes)
+      throw refused('wrong-size', `the image has another size than announced: announced were ${sizeBytes} bytes, the server sends more`);
+    const { maxSizeBytes } = this.#deps.settings;
+    if (bytes > maxSizeBytes) throw refused('too-large', `the image is larger than the ${maxSizeBytes} bytes that are allowed`);
   }
 
   #expectWhole(received: number, lengthBytes: number | undefined): void {
@@ -225,7 +228,7 @@ export class ImageDownload {
       fingerprint: this.#target.offer.fingerprint,
       mode: this.#mode,
       chunkBytes: settings.chunkBytes,
-      ...(this.#validator === undefined ? {} : { validator: this.#validator }),
+      ...given({ validator: this.#validator }),
       syncedBytes: bytes,
       bootId: clock.bootId,
       elapsedMs: this.#schedule.elapsedMs,
@@ -233,11 +236,15 @@ export class ImageDownload {
     this.#syncedBytes = bytes;
   }
 
-  async #expectRoom(wholeBytes: number | undefined): Promise<void> {
-    const { files, settings } = this.#deps;
-    if ((wholeBytes ?? 0) > settings.maxSizeBytes) throw tooLarge(settings.maxSizeBytes);
-    const needed = (wholeBytes ?? 0) - this.#at + SPARE_BYTES;
-    const free = await files.freeBytes(dirname(this.#target.partPath));
-    if (free < needed) throw noSpace(needed, free);
+  async #expectRoom(wholeBytes = 0): Promise<void> {
+    this.#expectFits(wholeBytes);
+    const needed = wholeBytes - this.#at + SPARE_BYTES;
+    const free = await this.#deps.files.freeBytes(dirname(this.#target.partPath));
+    if (free < needed) throw refused('no-space', `the download needs ${needed} bytes, ${free} are free`);
   }
+}
+
+/** Another attempt may mend it. */
+function shortAnswer(what: string): AgentError {
+  return new AgentError('firmware/short-answer', `part of the image is missing: ${what}`, { recovery: 'retry' });
 }

@@ -2,16 +2,12 @@
  * When and how fast an image may be downloaded: a window of hours, a rate, and a deadline counted over restarts. The time outside the
  * window does not count; a request that is under way ends with the window or the deadline, however slowly its bytes come.
  */
-import { AgentError } from '../errors.ts';
+import type { FirmwareConfig } from '../config/agent-config.ts';
+import type { AgentError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { refused } from './refused.ts';
 
-export interface DownloadLimits {
-  readonly rateLimitBytesPerS?: number;
-  /** Local times of day, `HH:MM`; the window may cross midnight. */
-  readonly hours?: { readonly from: string; readonly to: string };
-  /** Of time in which it may run. */
-  readonly downloadDeadlineMs: number;
-}
+export type DownloadLimits = Pick<FirmwareConfig, 'rateLimitBytesPerS' | 'hours' | 'downloadDeadlineMs'>;
 
 /** A wall clock that steps is noticed within this time. */
 const LOOK_EVERY_MS = 60_000;
@@ -77,7 +73,7 @@ export class DownloadSchedule {
 
   #overdue(): AgentError {
     const last = this.fault === undefined ? '' : `, at last: ${this.fault}`;
-    return new AgentError('firmware/download-deadline', `the download did not end within its deadline${last}`, { recovery: 'drop' });
+    return refused('download-deadline', `the download did not end within its deadline${last}`);
   }
 
   get #isOpen(): boolean {
@@ -95,7 +91,8 @@ export class DownloadSchedule {
   }
 }
 
-function isWithin({ from, to }: { readonly from: string; readonly to: string }, now: Date): boolean {
+/** Local times of day, `HH:MM`; the window may cross midnight. */
+function isWithin({ from, to }: NonNullable<DownloadLimits['hours']>, now: Date): boolean {
   const minute = now.getHours() * 60 + now.getMinutes();
   const start = minuteOf(from);
   const end = minuteOf(to);

@@ -2,25 +2,17 @@
  * Whether a new release may stay. It is confirmed after its first acknowledged upload and a time of health. Time counts against it only
  * while the platform can be reached, or while it is unwell itself: a dead link is no fault of a release, for a day.
  */
-import type { FirmwareConfig } from '../config/agent-config.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
 import { confirmedId, readTrial } from './guard-state.ts';
 import type { Update } from './update-journal.ts';
-import type { StepOutcome, UpdaterDeps, Vitals } from './updater-deps.ts';
+import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-export interface TrialDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly confirm: FirmwareConfig['confirm'];
-  readonly vitals: () => Vitals;
-}
-
 /** Watches until the release has proved itself or has had its time; undefined when the signal ended the watch. */
-export async function proveRelease(deps: TrialDeps, signal: AbortSignal): Promise<StepOutcome<'healthy' | 'unfit'> | undefined> {
-  const { clock, confirm } = deps;
+export async function proveRelease(
+  { clock, config: { confirm }, vitals }: Pick<UpdaterDeps, 'clock' | 'vitals'> & { readonly config: Pick<UpdaterDeps['config'], 'confirm'> },
+  signal: AbortSignal,
+): Promise<StepOutcome<'healthy' | 'unfit'> | undefined> {
   let lastMs = clock.monotonicMs();
   let healthyMs = 0;
   let countedMs = 0;
@@ -29,7 +21,7 @@ export async function proveRelease(deps: TrialDeps, signal: AbortSignal): Promis
     await clock.sleep(LOOK_EVERY_MS, signal);
     const passedMs = clock.monotonicMs() - lastMs;
     lastMs += passedMs;
-    const { uploaded, reachable, fault } = deps.vitals();
+    const { uploaded, reachable, fault } = vitals();
     healthyMs = uploaded && fault === undefined ? healthyMs + passedMs : 0;
     if (healthyMs >= confirm.healthyForMs) return { event: 'healthy' };
     if (reachable || fault !== undefined) countedMs += passedMs;

@@ -1,8 +1,10 @@
 /** The steps of update-states.ts. Each can be begun again after a kill: what is done already is found done. */
 import { join } from 'node:path';
 import { AgentError, messageOf } from '../errors.ts';
+import { given } from '../host/given.ts';
 import { isOurs } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';
+import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
 import { CONFIRMED_NAME, currentVersion, guardLines, HANDED_OVER_NAME, IMAGE_NAME, readTrial } from './guard-state.ts';
 import type { ImageDigest } from './image-digest.ts';
@@ -94,31 +96,18 @@ export class UpdateSteps {
   async #download(update: Update, signal: AbortSignal): Promise<Outcome> {
     const { offer } = update;
     if (offer === undefined) return { event: 'failed', reason: 'there is nothing to download' };
+    if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
     const withdrawal = new AbortController();
     this.#withdrawal = withdrawal;
-    try {
-      if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
+    const outcome = await outcomeOf(signal, async () => {
       this.#digest = await this.#downloadImage(offer, AbortSignal.any([signal, withdrawal.signal]));
-      return { event: 'done' };
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      if (withdrawal.signal.aborted) return { event: 'withdrawn' };
-      return { event: 'failed', reason: messageOf(error) };
-    } finally {
-      this.#withdrawal = undefined;
-    }
+    });
+    this.#withdrawal = undefined;
+    return outcome?.event === 'failed' && withdrawal.signal.aborted ? { event: 'withdrawn' } : outcome;
   }
 
   #downloadImage(offer: FirmwareOffer, signal: AbortSignal): Promise<ImageDigest> {
     const { files, clock, log, config, deviceApi, getUrl, kind } = this.#deps;
-    const { chunkBytes, maxSizeBytes, downloadDeadlineMs, hours, rateLimitBytesPerS } = config;
-    const settings = {
-      chunkBytes,
-      maxSizeBytes,
-      downloadDeadlineMs,
-      ...(hours === undefined ? {} : { hours }),
-      ...(rateLimitBytesPerS === undefined ? {} : { rateLimitBytesPerS }),
-    };
     const { title, version } = offer;
     const getChunk = (chunk: number, sizeBytes: number, ended: AbortSignal) =>
       deviceApi.getFirmware(
@@ -126,29 +115,21 @@ export class UpdateSteps {
         ended,
       );
     const { received: onProgress, readOffer } = this.#around;
-    const deps = { files, clock, log, settings, getChunk, getUrl, readOffer, onProgress };
+    const deps = { files, clock, log, settings: config, getChunk, getUrl, readOffer, onProgress };
     return ImageDownload.run(deps, { offer, partPath: this.image, progressPath: `${this.image}.progress` }, signal);
   }
 
   async #verify(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { files, log, config, arch } = this.#deps;
-    const deps = { files, log, trustedKeys: config.trustedKeys, requireSignature: config.requireSignature };
-    try {
-      const file = await files.openPlain(this.image);
-      try {
-        const sums = update.offer === undefined ? undefined : await expectAnnounced(file, update.offer, this.#digest, deps, signal);
-        const archiveBytes = await expectSigned(file, sums, deps);
-        if (isOurs(this.#deps, update.title)) expectFitting(await readImageManifest(file, archiveBytes, signal), update.version, arch);
-      } finally {
-        await file.close();
-      }
-      return { event: 'done' };
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      return { event: 'failed', reason: messageOf(error) };
-    } finally {
+    const deps = this.#deps;
+    return outcomeOf(signal, async () => {
+      const [digest, { offer }] = [this.#digest, update];
       this.#digest = undefined;
-    }
+      await withPlain(deps.files, this.image, async (file) => {
+        const sums = offer === undefined ? undefined : await expectAnnounced(file, offer, digest, deps, signal);
+        const archiveBytes = await expectSigned(file, sums, deps);
+        if (isOurs(deps, update.title)) expectFitting(await readImageManifest(file, archiveBytes, signal), update.version, deps.arch);
+      });
+    });
   }
 
   /** What was withdrawn while this agent was down is not installed either: the platform has to have said that it still offers it. */
@@ -178,14 +159,10 @@ export class UpdateSteps {
 
   async #prove(update: Update, signal: AbortSignal): Promise<Outcome> {
     const seen = await lookAtGuard(this.#deps, update);
-    if (seen?.event === 'rolled-back') return { event: 'rolled-back', ...(seen.reason === undefined ? {} : { reason: seen.reason }) };
-    if (seen?.event === 'confirmed') return { event: 'confirmed' };
-    if (this.#deps.runningVersion !== update.version) {
-      const reason = `release ${this.#deps.runningVersion} runs in its place`;
-      return { event: 'rolled-back', reason };
-    }
-    const { clock, log, vitals, config } = this.#deps;
-    return proveRelease({ clock, log, vitals, confirm: config.confirm }, signal);
+    if (seen?.event === 'rolled-back' || seen?.event === 'confirmed') return { event: seen.event, ...given({ reason: seen.reason }) };
+    const { runningVersion } = this.#deps;
+    if (runningVersion !== update.version) return { event: 'rolled-back', reason: `release ${runningVersion} runs in its place` };
+    return proveRelease(this.#deps, signal);
   }
 
   async #confirm(update: Update): Promise<Outcome> {
@@ -196,8 +173,7 @@ export class UpdateSteps {
 
   async #requestReturn(update: Update, signal: AbortSignal): Promise<Outcome> {
     const { files, paths, clock, runningVersion, requestRestart } = this.#deps;
-    const reason = update.reason === undefined ? {} : { reason: update.reason };
-    if (runningVersion !== update.version) return { event: 'rolled-back', ...reason };
+    if (runningVersion !== update.version) return { event: 'rolled-back', ...given({ reason: update.reason }) };
     const previous = (await readTrial(files, paths))?.previous ?? update.from;
     // The helper may have been cut short after it moved `current`: then nothing but the restart is missing.
     if ((await currentVersion(files, paths)) === previous) requestRestart(`release ${previous} is to start`);
@@ -211,17 +187,12 @@ export class UpdateSteps {
     const handler = config.handlers.find((one) => one.title === update.title && one.package === kind);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
     if (update.attempts > MAX_HANDLER_ATTEMPTS) return { event: 'failed', reason: 'its command was cut short too often' };
-    try {
-      const file = await files.openPlain(this.image);
-      const deps = { files, log: this.#deps.log, trustedKeys: config.trustedKeys, requireSignature: config.requireSignature };
-      const bytes = await expectSigned(file, undefined, deps).finally(() => file.close());
+    const { title, version } = update;
+    return outcomeOf(signal, async () => {
+      const bytes = await withPlain(files, this.image, (file) => expectSigned(file, undefined, this.#deps));
       await writePayload(files, this.image, this.#payload, bytes);
-      await this.#deps.runHandler(handler, { file: this.#payload, title: update.title, version: update.version }, signal);
-      return { event: 'done' };
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      return { event: 'failed', reason: messageOf(error) };
-    }
+      await this.#deps.runHandler(handler, { file: this.#payload, title, version }, signal);
+    });
   }
 
   #isWithdrawn({ id, offer }: Update): boolean {
@@ -245,5 +216,15 @@ export class UpdateSteps {
   async clearLeftovers(): Promise<void> {
     await this.clearImage();
     if (this.#deps.kind === 'firmware') await this.#deps.files.remove(join(this.#deps.paths.firmware, HANDED_OVER_NAME));
+  }
+}
+
+/** What comes of work whose only outcomes are that it is done and that it failed. */
+async function outcomeOf(signal: AbortSignal, work: () => Promise<void>): Promise<Outcome> {
+  try {
+    await work();
+    return { event: 'done' };
+  } catch (error) {
+    return signal.aborted ? undefined : { event: 'failed', reason: messageOf(error) };
   }
 }

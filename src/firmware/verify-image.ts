@@ -1,6 +1,7 @@
 /** Everything that is known about an image before anybody acts on it: size, checksum, signature, and for a release its manifest. */
+import type { FirmwareConfig } from '../config/agent-config.ts';
 import type { OpenFile } from '../host/files.ts';
-import type { Log } from '../host/log.ts';
+import { given } from '../host/given.ts';
 import { isWeak } from './checksum.ts';
 import { copyPieces, withPlain } from './file-pieces.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
@@ -11,12 +12,10 @@ import { readTrustedKeys } from './release-folder.ts';
 import type { ReleaseManifest } from './release-manifest.ts';
 import { verifySignature } from './release-signature.ts';
 import type { UpdateFiles } from './update-files.ts';
+import type { UpdaterDeps } from './updater-deps.ts';
 
-export interface VerifyDeps {
-  readonly files: UpdateFiles;
-  readonly log: Log;
-  readonly trustedKeys: string;
-  readonly requireSignature: boolean;
+export interface VerifyDeps extends Pick<UpdaterDeps, 'files' | 'log'> {
+  readonly config: Pick<FirmwareConfig, 'trustedKeys' | 'requireSignature'>;
 }
 
 /**
@@ -46,9 +45,9 @@ export async function expectAnnounced(
  * @throws AgentError `firmware/unsigned`, `firmware/unknown-key`, `firmware/bad-signature` (drop).
  */
 export async function expectSigned(file: OpenFile, digest: ImageDigest | undefined, deps: VerifyDeps): Promise<number> {
-  const keys = await readTrustedKeys(deps, deps.trustedKeys);
-  const sums = digest === undefined ? {} : { archiveSha256: digest.signedSha256() };
-  const { archiveBytes, signedBy } = await verifySignature(file, { keys, required: deps.requireSignature, ...sums });
+  const keys = await readTrustedKeys(deps, deps.config.trustedKeys);
+  const options = given({ keys, required: deps.config.requireSignature, archiveSha256: digest?.signedSha256() });
+  const { archiveBytes, signedBy } = await verifySignature(file, options);
   if (signedBy === undefined) deps.log.warn({}, 'this image is not signed by a trusted key; signatures are switched off');
   else deps.log.info({ signedBy }, 'the signature is good');
   return archiveBytes;

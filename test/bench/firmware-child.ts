@@ -60,7 +60,7 @@ async function image([url, token, folder, offerText, keys, log]: [string, string
     target,
     never,
   );
-  const verify = { files: systemUpdateFiles, log: silentLog, trustedKeys: keys, requireSignature: true };
+  const verify = { files: systemUpdateFiles, log: silentLog, config: { trustedKeys: keys, requireSignature: true } };
   const file = await systemUpdateFiles.openPlain(target.partPath);
   await expectSigned(file, await expectAnnounced(file, offer, digest, verify, never), verify);
   await file.close();

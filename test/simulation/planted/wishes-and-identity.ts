@@ -152,7 +152,7 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an image is not held against its checksum',
     file: 'firmware/update-steps.ts',
-    old: 'const sums = update.offer === undefined ? undefined : await expectAnnounced(file, update.offer, this.#digest, deps, signal);',
+    old: 'const sums = offer === undefined ? undefined : await expectAnnounced(file, offer, digest, deps, signal);',
     new: 'const sums = undefined;',
     needs: ['image offered'],
   },
@@ -175,8 +175,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an image that fails its check is flashed all the same',
     file: 'firmware/update-steps.ts',
-    old: "if (signal.aborted) return undefined;\n      return { event: 'failed', reason: messageOf(error) };\n    } finally {\n      this.#digest = undefined;",
-    new: "if (signal.aborted) return undefined;\n      return { event: 'done' };\n    } finally {\n      this.#digest = undefined;",
+    old: 'update.version, deps.arch);\n      });',
+    new: 'update.version, deps.arch);\n      }).catch(() => {});',
     needs: ['image offered'],
   },
 ];

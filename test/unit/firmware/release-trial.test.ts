@@ -5,7 +5,6 @@ import { guardLines, releasePaths } from '../../../src/firmware/guard-state.ts';
 import { lostTrial, proveRelease } from '../../../src/firmware/release-trial.ts';
 import { updateFiles } from '../../../src/firmware/update-files.ts';
 import type { Vitals } from '../../../src/firmware/updater-deps.ts';
-import { silentLog } from '../../../src/host/log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
@@ -26,7 +25,7 @@ beforeEach(() => {
 
 /** Begins the watch; `ended` is how it came out. */
 function watch(): void {
-  proveRelease({ clock, log: silentLog, confirm, vitals: () => vitals }, stop.signal).then((outcome) => {
+  proveRelease({ clock, config: { confirm }, vitals: () => vitals }, stop.signal).then((outcome) => {
     ended = outcome;
   });
 }
@@ -65,7 +64,7 @@ describe('a release on trial', () => {
       return { uploaded: false, reachable: true };
     };
     const beganMs = clock.monotonicMs();
-    void proveRelease({ clock, log: silentLog, confirm, vitals: look }, stop.signal);
+    void proveRelease({ clock, config: { confirm }, vitals: look }, stop.signal);
     await clock.advance(3_000);
     expect(looks.map((ms) => ms - beganMs)).toEqual([1_000, 2_000, 3_000]);
     stop.abort();

@@ -33,7 +33,7 @@ async function opened(content: Uint8Array): Promise<OpenFile> {
 
 function deps(requireSignature = true) {
   const warn = (_fields: object, message: string): void => void warnings.push(message);
-  return { files: updateFiles(disk), log: { ...silentLog, warn }, trustedKeys: '/keys', requireSignature };
+  return { files: updateFiles(disk), log: { ...silentLog, warn }, config: { trustedKeys: '/keys', requireSignature } };
 }
 
 /** How many bytes are read of a file. */
