@@ -94,8 +94,7 @@ function isWhole(deps: ReleaseSwapDeps, version: string): Promise<boolean> {
 }
 
 async function expectReadsState(deps: ReleaseSwapDeps, manifest: ReleaseManifest, current: string, allowed: boolean): Promise<void> {
-  const installed = await installedManifest(deps, current);
-  const unreadable = installed === undefined ? [] : unreadableFormats(manifest, installed);
+  const unreadable = unreadableFormats(manifest, await installedManifest(deps, current));
   if (unreadable.length === 0) return;
   const what = `release ${manifest.release} cannot read the state: ${unreadable.join(', ')}`;
   if (!allowed) throw refused('refuses-state', `${what}; --allow-downgrade installs it all the same`);

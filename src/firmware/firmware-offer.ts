@@ -1,5 +1,6 @@
 /** What the platform offers: the `fw_*` (and `sw_*`) shared attributes, read as one thing. */
 import { createHash } from 'node:crypto';
+import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { type ChecksumAlgorithm, checksumAlgorithm } from './checksum.ts';
 
@@ -35,10 +36,7 @@ export function offerKeys(kind: PackageKind): string[] {
 }
 
 /** An assignment that cannot be carried out as it stands. */
-export interface RefusedOffer {
-  readonly title: string;
-  readonly version: string;
-  readonly fingerprint: string;
+export interface RefusedOffer extends Pick<FirmwareOffer, 'title' | 'version' | 'fingerprint'> {
   readonly fault: string;
 }
 
@@ -48,16 +46,16 @@ export interface RefusedOffer {
  */
 export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer | RefusedOffer | undefined {
   const prefix = prefixOf(kind);
-  const given = (name: (typeof FIELDS)[number]): string => {
+  const asGiven = (name: (typeof FIELDS)[number]): string => {
     const value = shared[`${prefix}_${name}`];
     if (typeof value === 'number' || typeof value === 'bigint') return String(value);
     return typeof value === 'string' ? value : '';
   };
-  const field = (name: (typeof FIELDS)[number]): string => given(name).trim();
+  const field = (name: (typeof FIELDS)[number]): string => asGiven(name).trim();
   if (field('title') === '' || field('version') === '') return undefined;
   // With its blanks: the platform is asked for the file by these very words.
-  const title = given('title');
-  const version = given('version');
+  const title = asGiven('title');
+  const version = asGiven('version');
   const algorithm = checksumAlgorithm(field('checksum_algorithm') || 'SHA256');
   const fault = faultOf({ title, version, checksum: field('checksum'), size: field('size'), url: field('url') });
   const fingerprint = fingerprintOf([title, version, ...OTHER_FIELDS.map(field)]);
@@ -65,14 +63,8 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
   if (fault !== undefined) return { ...named, fault };
   if (algorithm === undefined)
     return { ...named, fault: `the checksum algorithm ${field('checksum_algorithm').slice(0, 40)} is not known` };
-  const sizeBytes = Number(field('size'));
-  return {
-    ...named,
-    checksum: field('checksum').toLowerCase(),
-    algorithm,
-    ...(sizeBytes > 0 ? { sizeBytes } : {}),
-    ...(field('url') === '' ? {} : { url: field('url') }),
-  };
+  const checksum = field('checksum').toLowerCase();
+  return { ...named, checksum, algorithm, ...given({ sizeBytes: Number(field('size')) || undefined, url: field('url') || undefined }) };
 }
 
 /** How what is offered now stands to the offer that an update was begun for; `unread` until anything was read since the start. */

@@ -5,47 +5,40 @@
 import { basename, dirname, join } from 'node:path';
 import type { AgentConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { hasCode, messageOf } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
+import { fillArguments } from '../host/argument-template.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
-import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { textIn } from '../host/request-params.ts';
-import type { RunProgram } from '../host/run-program.ts';
 import { runTogether } from '../host/run-together.ts';
 import { agentVersion } from '../host/version.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import type { DeviceApi } from '../platform/device-api.ts';
 import type { FirmwareSummary } from '../status/agent-status.ts';
-import type { GetUrl } from './download-deps.ts';
 import { offerKeys, type PackageKind } from './firmware-offer.ts';
 import { FirmwareUpdater } from './firmware-updater.ts';
 import type { ReleasePaths } from './guard-state.ts';
+import { refused } from './refused.ts';
+import { history } from './release-history.ts';
 import { requestReboot } from './swap-request.ts';
 import { updateFiles } from './update-files.ts';
-import type { AttachedImage, Vitals } from './updater-deps.ts';
+import type { AttachedImage, UpdaterDeps, Vitals } from './updater-deps.ts';
 import { lastFailure, type UpdaterStatus } from './updater-status.ts';
 
-export interface FirmwareUpdatesDeps extends Pick<HostMachine, 'clock' | 'files'> {
+export interface FirmwareUpdatesDeps
+  extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'>,
+    Pick<UpdaterDeps, 'newId' | 'log' | 'deviceApi' | 'getUrl' | 'locked'> {
   readonly config: AgentConfig;
-  /** For what writes an image to an attached device. */
-  readonly runProgram: RunProgram;
-  /** Names an update, or a request to the root helper, like no other. */
-  readonly newId: () => string;
-  readonly log: Log;
-  readonly deviceApi: DeviceApi;
-  readonly getUrl: GetUrl;
   /** Resolves when the entries are durable. */
   readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
   /** Whether an upload of this process was acknowledged. */
   readonly uploaded: () => boolean;
-  /** What is wrong on this side of the network; undefined when all is well. */
+  /** What is wrong before the network; undefined when all is well. */
   readonly fault: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
-  /** Whether someone works on the machine. */
-  readonly locked: () => boolean;
   readonly alerts: Alerts;
 }
 
@@ -71,10 +64,10 @@ export class FirmwareUpdates {
     const { installFolder, guardFolder } = deps.config.firmware;
     const paths = { home: installFolder, guard: guardFolder, firmware: join(deps.config.stateFolder, 'firmware') };
     // The vitals that the updaters are given are this object's, which does not exist yet.
-    let side: FirmwareUpdates | undefined;
-    const open = (kind: PackageKind) => openUpdater(kind, deps, paths, () => side?.vitals() ?? { uploaded: false, reachable: false });
-    side = new FirmwareUpdates(deps, paths, { firmware: await open('firmware'), software: await open('software') });
-    return side;
+    let updates: FirmwareUpdates | undefined;
+    const open = (kind: PackageKind) => openUpdater(kind, deps, paths, () => updates?.vitals() ?? { uploaded: false, reachable: false });
+    updates = new FirmwareUpdates(deps, paths, { firmware: await open('firmware'), software: await open('software') });
+    return updates;
   }
 
   /** The shared attributes that are to be asked for. */
@@ -89,17 +82,16 @@ export class FirmwareUpdates {
   /** For the status page and `turnstone status`. */
   summary(): FirmwareSummary {
     const { reported, update, offered, receivedBytes, sizeBytes, fault, waits } = this.status();
-    const error = fault ?? waits ?? update?.reason;
     const failed = KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
-    return {
+    return given({
       title: this.#deps.config.firmware.title,
       version: agentVersion(),
-      ...(reported === undefined ? {} : { state: reported }),
-      ...(offered === undefined || offered.settled ? {} : { offered: `${offered.title} ${offered.version}` }),
-      ...(receivedBytes === undefined || sizeBytes === undefined ? {} : { progressPercent: (100 * receivedBytes) / sizeBytes }),
-      ...(error === undefined ? {} : { error }),
-      ...(failed.length === 0 ? {} : { failed }),
-    };
+      state: reported,
+      offered: offered === undefined || offered.settled ? undefined : `${offered.title} ${offered.version}`,
+      progressPercent: receivedBytes === undefined || sizeBytes === undefined ? undefined : (100 * receivedBytes) / sizeBytes,
+      error: fault ?? waits ?? update?.reason,
+      failed: failed.length === 0 ? undefined : failed,
+    });
   }
 
   /** Takes note of the shared attributes as they were read. */
@@ -123,10 +115,8 @@ export class FirmwareUpdates {
   }
 
   vitals(): Vitals {
-    const fault = this.#deps.fault();
-    const uploaded = this.#deps.uploaded();
-    const reachable = this.#deps.clock.monotonicMs() - this.#lastContactMs < CONTACT_COUNTS_MS;
-    return { uploaded, reachable, ...(fault === undefined ? {} : { fault }) };
+    const { clock, uploaded, fault } = this.#deps;
+    return given({ uploaded: uploaded(), reachable: clock.monotonicMs() - this.#lastContactMs < CONTACT_COUNTS_MS, fault: fault() });
   }
 
   /** What the command line can ask of updates of the agent itself. */
@@ -134,8 +124,7 @@ export class FirmwareUpdates {
     const { firmware } = this.#updaters;
     const status = (): JsonObject => jsonOf(this.status());
     const expectEnabled = (): void => {
-      if (!this.#deps.config.firmware.enabled)
-        throw new AgentError('firmware/disabled', 'updates are switched off (firmware.enabled: false)', { recovery: 'drop' });
+      if (!this.#deps.config.firmware.enabled) throw refused('disabled', 'updates are switched off (firmware.enabled: false)');
     };
     return {
       readMethods: { firmwareStatus: status, firmwareInbox: () => ({ folder: this.#paths.firmware }) },
@@ -162,10 +151,11 @@ export class FirmwareUpdates {
 
   /** The release that ran before this one. @throws AgentError `firmware/no-release` (drop). */
   async #releaseBefore(): Promise<string> {
-    const ran = (await updateFiles(this.#deps.files).read(join(this.#paths.guard, 'history')))?.toString('utf8').split('\n') ?? [];
-    const kept = await updateFiles(this.#deps.files).list(join(this.#paths.home, 'releases'));
-    const before = ran.find((version) => version !== runningRelease(this.#paths.home) && kept.includes(version));
-    if (before === undefined) throw new AgentError('firmware/no-release', 'no older release is kept here', { recovery: 'drop' });
+    const files = updateFiles(this.#deps.files);
+    const kept = await files.list(join(this.#paths.home, 'releases'));
+    const isBefore = (version: string): boolean => version !== runningRelease(this.#paths.home) && kept.includes(version);
+    const before = (await history(files, this.#paths)).find(isBefore);
+    if (before === undefined) throw refused('no-release', 'no older release is kept here');
     return before;
   }
 
@@ -193,27 +183,21 @@ function runningRelease(home: string): string {
 }
 
 function openUpdater(kind: PackageKind, deps: FirmwareUpdatesDeps, paths: ReleasePaths, vitals: () => Vitals): Promise<FirmwareUpdater> {
-  const { clock, log, deviceApi, getUrl, config } = deps;
   return FirmwareUpdater.open({
+    ...deps,
     kind,
-    config: config.firmware,
+    config: deps.config.firmware,
     files: updateFiles(deps.files),
     paths,
-    clock,
-    log,
     arch: process.arch,
     runningVersion: runningRelease(paths.home),
-    deviceApi,
-    getUrl,
-    report: (values) => deps.append(entriesOf(values, clock)),
+    report: (values) => deps.append(entriesOf(values, deps.clock)),
     vitals,
     requestRestart: (reason) => {
-      log.info({ reason }, 'restarting');
+      deps.log.info({ reason }, 'restarting');
       deps.restart();
     },
     runHandler: (handler, image, signal) => runHandler(handler, image, deps, signal),
-    newId: deps.newId,
-    locked: deps.locked,
     onWait: (why) => (why === undefined ? deps.alerts.clear(`${kind} update`) : deps.alerts.raise(`${kind} update`, why)),
   });
 }
@@ -232,11 +216,10 @@ async function runHandler(
   { clock, runProgram }: Pick<FirmwareUpdatesDeps, 'clock' | 'runProgram'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const words: Readonly<Record<string, string>> = { '{file}': image.file, '{title}': image.title, '{version}': image.version };
-  const args = handler.arguments.map((argument) => argument.replace(/\{(file|title|version)\}/g, (word) => words[word] ?? word));
+  const args = fillArguments(handler.arguments, { ...image });
   const outcome = await runProgram({ file: handler.program, args, deadlineMs: handler.timeoutMs }, clock, signal);
   if (outcome.exitCode === 0) return;
   const said = outcome.stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
   const ended = outcome.exitCode === undefined ? `was ended by ${outcome.endedBySignal}` : `ended with ${outcome.exitCode}`;
-  throw new AgentError('firmware/handler-failed', `${basename(handler.program)} ${ended}: ${said}`, { recovery: 'drop' });
+  throw refused('handler-failed', `${basename(handler.program)} ${ended}: ${said}`);
 }

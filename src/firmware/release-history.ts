@@ -18,7 +18,7 @@ export async function rememberRelease({ files, paths }: ReleaseFolderDeps, versi
 }
 
 /** The latest first. */
-async function history(files: UpdateFiles, paths: ReleasePaths): Promise<string[]> {
+export async function history(files: UpdateFiles, paths: ReleasePaths): Promise<string[]> {
   const text = (await files.read(join(paths.guard, 'history')))?.toString('utf8') ?? '';
   return text.split('\n').filter((line) => line !== '');
 }

@@ -57,8 +57,8 @@ export function isSafePath(path: string): boolean {
 }
 
 /** Which state formats of `from` a release could not read; empty when it can follow it. */
-export function unreadableFormats(to: ReleaseManifest, from: ReleaseManifest): string[] {
-  return Object.entries(from.stateFormats)
+export function unreadableFormats(to: ReleaseManifest, from: ReleaseManifest | undefined): string[] {
+  return Object.entries(from?.stateFormats ?? {})
     .filter(([name, versions]) => !(to.stateFormats[name] ?? []).includes(versions.at(-1) ?? 0))
     .map(([name, versions]) => `${name} ${versions.at(-1)}`);
 }

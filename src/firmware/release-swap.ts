@@ -7,28 +7,25 @@
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../host/log.ts';
-import {
-  currentVersion,
-  type HelperRequest,
-  IMAGE_NAME,
-  parseRequest,
-  REQUEST_NAME,
-  type ReleasePaths,
-  readHead,
-  readResult,
-} from './guard-state.ts';
+import { currentVersion, type HelperRequest, IMAGE_NAME, parseRequest, REQUEST_NAME, readHead, readResult } from './guard-state.ts';
 import { noteConfig } from './noted-config.ts';
 import { beginTrial, forgetTrial, goBack, openTrial, writeResult } from './open-trial.ts';
 import { refused } from './refused.ts';
-import { copyPlain, expectWhole, incomingFolder, installedManifest, nameIncoming, readTrustedKeys, unpackImage } from './release-folder.ts';
+import {
+  copyPlain,
+  expectWhole,
+  incomingFolder,
+  installedManifest,
+  nameIncoming,
+  type ReleaseFolderDeps,
+  readTrustedKeys,
+  unpackImage,
+} from './release-folder.ts';
 import { newestRan, pruneReleases, rememberRelease } from './release-history.ts';
 import { type ReleaseManifest, unreadableFormats } from './release-manifest.ts';
 import { compareVersions } from './release-version.ts';
-import type { UpdateFiles } from './update-files.ts';
 
-export interface ReleaseSwapDeps {
-  readonly files: UpdateFiles;
-  readonly paths: ReleasePaths;
+export interface ReleaseSwapDeps extends ReleaseFolderDeps {
   /**
    * /etc/turnstone, root's: `trusted-keys/*.pem`, and two files whose being there is root's leave: `allow-unsigned-firmware`,
    * `allow-firmware-downgrade`.
@@ -146,6 +143,6 @@ async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { re
 
 /** @throws AgentError `firmware/refuses-state` (drop). */
 function expectReadsState(manifest: ReleaseManifest, installed: ReleaseManifest | undefined): void {
-  const unreadable = installed === undefined ? [] : unreadableFormats(manifest, installed);
+  const unreadable = unreadableFormats(manifest, installed);
   if (unreadable.length > 0) throw refused('refuses-state', `the release cannot read the state: ${unreadable.join(', ')}`);
 }

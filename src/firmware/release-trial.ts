@@ -10,7 +10,11 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Watches until the release has proved itself or has had its time; undefined when the signal ended the watch. */
 export async function proveRelease(
-  { clock, config: { confirm }, vitals }: Pick<UpdaterDeps, 'clock' | 'vitals'> & { readonly config: Pick<UpdaterDeps['config'], 'confirm'> },
+  {
+    clock,
+    config: { confirm },
+    vitals,
+  }: Pick<UpdaterDeps, 'clock' | 'vitals'> & { readonly config: Pick<UpdaterDeps['config'], 'confirm'> },
   signal: AbortSignal,
 ): Promise<StepOutcome<'healthy' | 'unfit'> | undefined> {
   let lastMs = clock.monotonicMs();

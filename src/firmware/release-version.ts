@@ -9,25 +9,18 @@ export function isVersion(text: string): boolean {
 
 /**
  * Negative when `a` is older than `b`, 0 when neither is newer. Semantic versioning's order (section 11): numbers by value, a
- * pre-release before its release, what follows a plus sign does not count. A leading `v` does not count either. Ours, as the `semver`
- * package refuses what else a package may be called, `1.2` or `2026-05` among it.
+ * pre-release before its release, what follows a plus sign does not count. A leading `v` does not count either. Ours, as the packages
+ * `semver` and `compare-versions` refuse what else a release may be called, `2026-05` or `1.2-rc` among it.
  */
 export function compareVersions(a: string, b: string): number {
-  const left = partsOf(a);
-  const right = partsOf(b);
-  return compareLists(left.release, right.release) || comparePreReleases(left.preRelease, right.preRelease);
+  const [left, right] = [partsOf(a), partsOf(b)];
+  const order = compareLists(left.release, right.release) || Number(left.preRelease === undefined) - Number(right.preRelease === undefined);
+  return order || compareLists(left.preRelease ?? [], right.preRelease ?? []);
 }
 
-function partsOf(version: string): { release: readonly string[]; preRelease: readonly string[] } {
-  const plain = version.replace(/^v(?=\d)/, '').split('+', 1)[0] ?? '';
-  const dash = plain.indexOf('-');
-  if (dash < 0) return { release: plain.split('.'), preRelease: [] };
-  return { release: plain.slice(0, dash).split('.'), preRelease: plain.slice(dash + 1).split('.') };
-}
-
-function comparePreReleases(a: readonly string[], b: readonly string[]): number {
-  if (a.length === 0 || b.length === 0) return Number(a.length === 0) - Number(b.length === 0);
-  return compareLists(a, b);
+function partsOf(version: string): { readonly release: readonly string[]; readonly preRelease: readonly string[] | undefined } {
+  const [, release = '', preRelease] = /^(?:v(?=\d))?([^+-]*)(?:-([^+]*))?/.exec(version) ?? [];
+  return { release: release.split('.'), preRelease: preRelease?.split('.') };
 }
 
 /** A missing part counts as 0 before a number and as less before a word. */

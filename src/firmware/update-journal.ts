@@ -3,8 +3,8 @@
  * that is no journal is set aside: then no update is under way, and the guard still knows what it has to watch.
  */
 import { AgentError } from '../errors.ts';
-import type { JsonObject } from '../host/json.ts';
-import { isJsonObject, parseJson } from '../host/json.ts';
+import { given } from '../host/given.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
 import type { UpdateFiles } from './update-files.ts';
@@ -34,13 +34,8 @@ export interface Update {
   readonly reason?: string;
 }
 
-export interface HistoryEntry {
-  readonly title: string;
-  readonly version: string;
-  readonly from: string;
+export interface HistoryEntry extends Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'> {
   readonly outcome: 'UPDATED' | 'FAILED';
-  readonly reason?: string;
-  readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
 
@@ -98,14 +93,9 @@ export function endedJournal({ update: _, ...journal }: UpdateJournal, { state, 
   if (state !== 'updated' && state !== 'failed') return { ...journal, state: 'idle' };
   const outcome = state === 'updated' ? 'UPDATED' : 'FAILED';
   const { title, version, from, startedAtMs, reason, fingerprint } = update;
-  const entry = { title, version, from, outcome, startedAtMs, endedAtMs, ...(reason === undefined ? {} : { reason }) } as const;
-  return {
-    ...journal,
-    state: 'idle',
-    history: [entry, ...journal.history],
-    ...(fingerprint === undefined ? {} : { settledOffer: fingerprint }),
-    ...(state === 'updated' && isOurs ? { confirmedVersion: version } : {}),
-  };
+  const entry = given({ title, version, from, outcome, startedAtMs, endedAtMs, reason } as const);
+  const settled = given({ settledOffer: fingerprint, confirmedVersion: state === 'updated' && isOurs ? version : undefined });
+  return { ...journal, state: 'idle', history: [entry, ...journal.history], ...settled };
 }
 
 /** Fields that are not known are left out; what is written in this format is only ever extended. */
@@ -118,7 +108,7 @@ function parseJournal(json: unknown): UpdateJournal {
   if (known !== undefined) expectUpdate(known);
   return {
     state,
-    ...(known === undefined ? {} : { update: known }),
+    ...given({ update: known }),
     ...(typeof confirmedVersion === 'string' ? { confirmedVersion } : {}),
     ...(typeof settledOffer === 'string' ? { settledOffer } : {}),
     history: history.filter(isJsonObject).map((entry) => entry as JsonObject & HistoryEntry),

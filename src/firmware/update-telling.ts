@@ -1,10 +1,11 @@
 /** Tells the platform what runs and where an update stands: at the start, and later each state, once, however often it could not be. */
 import { retryable } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
+import type { JsonValue } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
-
+import { prefixOf } from './firmware-offer.ts';
 import type { UpdateJournal } from './update-journal.ts';
-import { runningReport, stateReport } from './update-report.ts';
+import { reportedState } from './update-states.ts';
 import type { UpdaterDeps } from './updater-deps.ts';
 
 /** What is told is waited for until the disk has it; one that takes nothing is not waited for. */
@@ -36,7 +37,7 @@ export class UpdateTelling {
 
   async #tell(): Promise<void> {
     const { kind, config, runningVersion, report } = this.#deps;
-    if (this.#owed === 'start' && kind === 'firmware') await report(runningReport(config.title, runningVersion));
+    if (this.#owed === 'start' && kind === 'firmware') await report({ current_fw_title: config.title, current_fw_version: runningVersion });
     if (this.#owed === 'start') this.#owed = 'state';
     const told = this.#journal();
     const values = this.#owed === 'state' ? stateReport(kind, told) : undefined;
@@ -44,4 +45,16 @@ export class UpdateTelling {
     // The update may have gone on meanwhile.
     if (told.state === this.#journal().state) this.#owed = undefined;
   }
+}
+
+/** Undefined for states that are nobody's concern. */
+function stateReport(kind: UpdaterDeps['kind'], { state, update }: UpdateJournal): Readonly<Record<string, JsonValue>> | undefined {
+  const prefix = prefixOf(kind);
+  const reported = reportedState(state);
+  if (reported === undefined || update === undefined) return undefined;
+  return {
+    [`${prefix}_state`]: reported,
+    ...(state === 'failed' ? { [`${prefix}_error`]: update.reason ?? 'unknown' } : {}),
+    ...(state === 'updated' ? { [`current_${prefix}_title`]: update.title, [`current_${prefix}_version`]: update.version } : {}),
+  };
 }

@@ -29,6 +29,7 @@ export interface UpdaterDeps {
   readonly requestRestart: (reason: string) => void;
   /** Runs an attached device's fixed command; rejects with what went wrong. */
   readonly runHandler: (handler: FirmwareHandlerConfig, image: AttachedImage, signal: AbortSignal) => Promise<void>;
+  /** Names an update, or a request to the root helper, like no other. */
   readonly newId: () => string;
   /** Whether someone works on the machine. */
   readonly locked: () => boolean;
@@ -41,7 +42,7 @@ export interface Vitals {
   readonly uploaded: boolean;
   /** Whether the platform answered lately, whatever it said. */
   readonly reachable: boolean;
-  /** What is wrong on this side of the network; undefined when all is well. */
+  /** What is wrong before the network; undefined when all is well. */
   readonly fault?: string;
 }
 

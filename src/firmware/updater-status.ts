@@ -1,4 +1,5 @@
 /** What an updater says of itself to those who ask: the command line, the status page, `turnstone status`. */
+import { given } from '../host/given.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import type { HistoryEntry, Update, UpdateJournal } from './update-journal.ts';
 import { reportedState, type UpdateState } from './update-states.ts';
@@ -22,14 +23,8 @@ export interface UpdaterStatus {
   readonly history: readonly HistoryEntry[];
 }
 
-/** An update that has failed, until another begins or succeeds. */
-export interface FailedUpdate {
-  readonly title: string;
-  readonly version: string;
-  readonly reason?: string;
-  /** UTC epoch ms; missing until its end is told. */
-  readonly endedAtMs?: number;
-}
+/** An update that has failed, until another begins or succeeds; its end is missing until that is told. */
+type FailedUpdate = Pick<HistoryEntry, 'title' | 'version' | 'reason'> & Partial<Pick<HistoryEntry, 'endedAtMs'>>;
 
 export interface UpdaterView {
   readonly running: string;
@@ -44,37 +39,31 @@ export interface UpdaterView {
 
 export function statusOf({ running, journal, offer, isWaited, receivedBytes, fault, waits }: UpdaterView): UpdaterStatus {
   const { state, update, confirmedVersion, history, settledOffer } = journal;
-  const reported = reportedState(state);
-  const sizeBytes = update?.offer?.sizeBytes;
-  const isSettled = offer?.fingerprint === settledOffer;
-  return {
+  const settled = offer?.fingerprint === settledOffer;
+  return given({
     running,
-    ...(confirmedVersion === undefined ? {} : { confirmed: confirmedVersion }),
+    confirmed: confirmedVersion,
     state,
-    ...(state === 'idle' && isWaited ? { beginning: true } : {}),
-    ...(fault === undefined ? {} : { fault }),
-    ...(waits === undefined ? {} : { waits }),
-    ...(reported === undefined ? {} : { reported }),
-    ...(update === undefined ? {} : { update: sayable(update) }),
-    ...(state === 'downloading' ? { receivedBytes } : {}),
-    ...(sizeBytes === undefined ? {} : { sizeBytes }),
-    ...(offer === undefined ? {} : { offered: { title: offer.title, version: offer.version, settled: isSettled } }),
+    beginning: (state === 'idle' && isWaited) || undefined,
+    fault,
+    waits,
+    reported: reportedState(state),
+    update: update === undefined ? undefined : sayable(update),
+    receivedBytes: state === 'downloading' ? receivedBytes : undefined,
+    sizeBytes: update?.offer?.sizeBytes,
+    offered: offer === undefined ? undefined : { title: offer.title, version: offer.version, settled },
     history,
-  };
+  });
 }
 
 /** The last update, where it has failed and nothing has begun since. */
 export function lastFailure({ state, update, history }: UpdaterStatus): FailedUpdate | undefined {
-  if (state === 'failed') return update === undefined ? undefined : failureOf(update);
   const last = state === 'idle' ? history[0] : undefined;
-  return last?.outcome === 'FAILED' ? { ...failureOf(last), endedAtMs: last.endedAtMs } : undefined;
-}
-
-function failureOf({ title, version, reason }: FailedUpdate): FailedUpdate {
-  return { title, version, ...(reason === undefined ? {} : { reason }) };
+  const failed = state === 'failed' ? update : last?.outcome === 'FAILED' ? last : undefined;
+  return failed && given({ title: failed.title, version: failed.version, reason: failed.reason, endedAtMs: last?.endedAtMs });
 }
 
 /** Everybody on the machine may ask: the offer's address may be a key by itself, and the rest is nobody's concern. */
 function sayable({ title, version, from, reason, startedAtMs }: Update): NonNullable<UpdaterStatus['update']> {
-  return { title, version, from, ...(reason === undefined ? {} : { reason }), startedAtMs };
+  return given({ title, version, from, reason, startedAtMs });
 }
