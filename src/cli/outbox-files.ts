@@ -8,7 +8,6 @@ import { silentLog } from '../host/log.ts';
 import { StateLock } from '../host/state-lock.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
-import { outboxSettings } from '../outbox/open-outbox.ts';
 import { Outbox } from '../outbox/outbox.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
@@ -22,17 +21,7 @@ export async function openOutboxFiles(configFile: string, edge: Edge): Promise<A
   const lock = await StateLock.take(stateFolder);
   const folder = join(stateFolder, FOLDER);
   const timeSync = new TimeSync({ clock: systemClock, policy: 'system', ask: askSystemTime });
-  const outbox = await Outbox.open(
-    {
-      folder,
-      clock: systemClock,
-      files: systemFiles,
-      log: silentLog,
-      timeSync,
-      settings: outboxSettings(settings),
-    },
-    edge.signal,
-  );
+  const outbox = await Outbox.open({ folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings }, edge.signal);
   return {
     ...outboxCalls(outbox),
     close: async () => {

@@ -3,22 +3,16 @@
  * order of their sequences, and up to two are on their way together.
  */
 import { systemCode } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
 import type { Retention } from './delivery/retention.ts';
 import type { FramedBlock } from './format/block-frame.ts';
-import type { BegunWrite, SegmentWriter } from './segments/segment-writer.ts';
+import type { OutboxParts } from './outbox-parts.ts';
+import type { BegunWrite } from './segments/segment-writer.ts';
 import { SerialQueue } from './segments/serial-queue.ts';
-import type { BootTimes } from './times/boot-times.ts';
 
-export interface CommitWriterDeps {
-  readonly writer: SegmentWriter;
-  readonly boots: Pick<BootTimes, 'save'>;
+interface CommitWriterDeps extends Pick<OutboxParts, 'clock' | 'log' | 'writer' | 'boots'> {
   /** Whose share of the disk makes room. */
   readonly retention: Retention;
   readonly writing: SerialQueue;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**

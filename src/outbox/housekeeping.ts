@@ -1,8 +1,5 @@
 /** What happens in the background: the delivery state is written soon after it changed, the ledger each hour, and old segments go. */
-
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { OutboxParts } from './outbox-parts.ts';
 import type { SerialQueue } from './segments/serial-queue.ts';
@@ -20,10 +17,7 @@ const MAINTAIN_EVERY_MS = 60_000;
 /** What is being let go is counted before the last write, unless the disk hangs. */
 const LAST_READS_WITHIN_MS = 1_000;
 
-export interface HousekeepingDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly parts: Pick<OutboxParts, 'boots' | 'reading' | 'shelf' | 'writer'>;
+interface HousekeepingDeps extends Pick<OutboxParts, 'clock' | 'log' | 'boots' | 'reading' | 'shelf' | 'writer'> {
   readonly delivery: Pick<Delivery, 'state' | 'retention' | 'save'>;
   readonly writing: SerialQueue;
   /** Told when it has looked after everything, about once a minute. */
@@ -46,7 +40,7 @@ export class Housekeeping {
 
   /** The delivery state changed, by so many entries. */
   changed(entries: number): void {
-    this.#deps.delivery.state.touch();
+    this.#deps.delivery.state.dirty = true;
     const wasFew = this.#unsavedEntries < MANY_ENTRIES;
     this.#unsavedEntries += entries;
     if (this.#closed) return;
@@ -62,8 +56,8 @@ export class Housekeeping {
 
   /** Writes the boot table when something in it changed; a disk that does not take it is tried again later. */
   async keepTimes(): Promise<void> {
-    const { parts, log } = this.#deps;
-    await parts.boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
+    const { boots, log } = this.#deps;
+    await boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
   }
 
   /** Ends the timers and writes what is to be kept; each step is tried, whatever became of the one before. */
@@ -71,8 +65,7 @@ export class Housekeeping {
     this.#closed = true;
     this.#cancelSave?.();
     this.#cancelMaintenance();
-    const { writer, shelf, reading } = this.#deps.parts;
-    const { clock, writing, delivery } = this.#deps;
+    const { clock, writer, shelf, reading, writing, delivery } = this.#deps;
     await endedWithin(
       clock,
       LAST_READS_WITHIN_MS,
@@ -99,9 +92,9 @@ export class Housekeeping {
     void this.#deps.writing.run(() => this.#save());
   }
 
-  async #save(): Promise<void> {
+  #save(): Promise<void> {
     this.#unsavedEntries = 0;
-    await this.#deps.delivery.save();
+    return this.#deps.delivery.save();
   }
 
   #maintainLater(): void {
@@ -110,14 +103,14 @@ export class Housekeeping {
   }
 
   async #maintain(): Promise<void> {
-    const { parts, delivery, writing, log, onMaintained } = this.#deps;
+    const { boots, reading, shelf, delivery, writing, log, onMaintained } = this.#deps;
     const failed = (error: unknown): void => log.warn({ err: error }, 'outbox housekeeping failed');
-    parts.boots.refresh();
-    await parts.reading.soon(() => delivery.retention.expire()).catch(failed);
+    boots.refresh();
+    await reading.soon(() => delivery.retention.expire()).catch(failed);
     await writing
       .run(async () => {
         await this.keepTimes();
-        const [oldest] = parts.shelf.segments;
+        const [oldest] = shelf.segments;
         // What is in no segment any more is not sent again, asked or unasked.
         if (oldest !== undefined) delivery.state.undelivered.forgetBelow(oldest.firstSequence);
         await this.#save();

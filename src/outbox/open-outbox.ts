@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { OutboxConfig } from '../config/agent-config.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { OutboxSettings } from './delivery/outbox-settings.ts';
 import { Outbox } from './outbox.ts';
 import { PatientOutbox } from './patient-outbox.ts';
 import { UnreadFiles } from './segments/small-file.ts';
@@ -21,22 +20,20 @@ export interface OpenOutboxDeps extends Pick<HostMachine, 'clock' | 'files'> {
 /** Resolves when it was tried once. Never rejects. */
 export function openOutbox(deps: OpenOutboxDeps, signal: AbortSignal): Promise<PatientOutbox> {
   const { config, clock, files, log, timeSync, expectFolder } = deps;
-  const { memoryEntries, timeUncertain } = config;
-  const shared = { folder: outboxFolder(deps.stateFolder), clock, files, log, timeSync, unread: new UnreadFiles(clock) };
-  const watch = BootTimes.watching({ ...shared, timeUncertain });
+  const shared = { folder: outboxFolder(deps.stateFolder), clock, files, log, timeSync, settings: config };
+  const unread = new UnreadFiles(clock);
+  const watch = BootTimes.watching(shared);
   return PatientOutbox.open({
-    ...{ clock, log, timeSync, memoryEntries, watch },
+    ...shared,
+    memoryEntries: config.memoryEntries,
+    watch,
     open: async () => {
       await expectFolder();
-      return Outbox.open({ ...shared, watch, settings: outboxSettings(config) }, signal);
+      return Outbox.open({ ...shared, unread, watch }, signal);
     },
   });
 }
 
 export function outboxFolder(stateFolder: string): string {
   return join(stateFolder, 'outbox');
-}
-
-export function outboxSettings({ retain, ...settings }: OutboxConfig): OutboxSettings {
-  return { ...settings, retainForMs: retain.forMs, retainBytes: retain.bytes };
 }

@@ -1,60 +1,54 @@
 /** Opens the parts of an outbox in their order, from whatever lies in its folder. */
-import type { Clock } from '../host/clock.ts';
-import type { Files } from '../host/files.ts';
-import type { Log } from '../host/log.ts';
+import type { OutboxConfig } from '../config/agent-config.ts';
 import { closeGaps } from './delivery/damage.ts';
 import { Delivery } from './delivery/delivery.ts';
-import type { SharedParts } from './delivery/delivery-parts.ts';
+import type { DeliveryParts } from './delivery/delivery-parts.ts';
 import { DeliveryState } from './delivery/delivery-state.ts';
 import type { LedgerFile } from './delivery/ledger-file.ts';
-import { type OutboxSettings, segmentSizes } from './delivery/outbox-settings.ts';
 import { oldestWaitingBoot } from './delivery/segment-count.ts';
 import type { BlockInfo } from './format/block-frame.ts';
 import { isOpenEnded } from './format/segment-file.ts';
 import { OutboxFolder } from './segments/outbox-folder.ts';
+import type { OutboxPlace } from './segments/outbox-place.ts';
 import { ReadingTurns } from './segments/reading-turns.ts';
-import type { Segment } from './segments/segment-shelf.ts';
-import { SegmentShelf } from './segments/segment-shelf.ts';
+import { type Segment, SegmentShelf } from './segments/segment-shelf.ts';
 import { SegmentWriter } from './segments/segment-writer.ts';
 import { UnreadFiles } from './segments/small-file.ts';
 import { BlockBuilder } from './times/block-builder.ts';
 import { BootTimes, type TimeSource } from './times/boot-times.ts';
 import { noteTaken, observeBoots } from './times/noted-instants.ts';
 
-export interface OutboxDeps {
-  /** The outbox's own folder; made when missing. */
-  readonly folder: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly settings: OutboxSettings;
+export interface OutboxDeps extends OutboxPlace {
+  readonly settings: OutboxConfig;
   readonly timeSync: TimeSource;
-  readonly files: Files;
   /** Since when files cannot be read, over all tries to open it. Without it nothing is given up that the disk refuses at the only try. */
   readonly unread?: UnreadFiles;
   /** Has looked at the clock since the first try to open it. */
   readonly watch?: BootTimes;
 }
 
-export interface OutboxParts extends Pick<SharedParts, 'reading' | 'shelf' | 'boots' | 'setAside'> {
+export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'aside'> {
   readonly writer: SegmentWriter;
   readonly builder: BlockBuilder;
-  /** Of the one platform device that there is. */
-  readonly state: DeliveryState;
   readonly ledger: LedgerFile;
 }
 
 /** Share of `maxBytes` for what was set aside. */
 const SET_ASIDE_SHARE = 1 / 64;
+/** A segment is the unit of unlinking: small enough that space returns soon, large enough that hundreds of them hold everything. */
+const MAX_SEGMENT_BYTES = 1024 * 1024;
+/** Space is written ahead as zeros, so that a commit changes data only and no file size: its sync then needs no file-system journal. */
+const MAX_PREALLOCATION_BYTES = 64 * 1024;
+const PAGE_BYTES = 4096;
 
+/** Makes the folder when it is missing. */
 export async function openParts(deps: OutboxDeps): Promise<OutboxParts> {
-  const { files, folder, clock, log, settings, unread = new UnreadFiles(clock) } = deps;
+  const { files, folder, clock, settings, unread = new UnreadFiles(clock) } = deps;
   await files.makeFolder(folder);
   let counted = 0;
   let opened: DeliveryState | undefined;
   const outboxFolder = new OutboxFolder({
-    files,
-    folder,
-    log,
+    ...deps,
     unread,
     setAsideBytes: settings.maxBytes * SET_ASIDE_SHARE,
     onSetAside: () => {
@@ -64,17 +58,17 @@ export async function openParts(deps: OutboxDeps): Promise<OutboxParts> {
     },
   });
   const setAside = (name: string): Promise<void> => outboxFolder.setAside(name);
-  const state = await DeliveryState.open({ files, folder, clock, unread }, setAside);
+  const state = await DeliveryState.open({ ...deps, unread, setAside });
   opened = state;
   if (counted > 0) state.count('setAside', counted);
-  const boots = await BootTimes.open({ ...deps, unread, timeUncertain: settings.timeUncertain }, setAside);
+  const boots = await BootTimes.open({ ...deps, unread, setAside });
   let waiting: Segment | undefined;
   const onScanned = (segment: Segment, blocks: readonly BlockInfo[]): void => {
     closeGaps(state, segment, blocks);
     if (segment === waiting) observeBoots(boots, blocks);
   };
   const reading = new ReadingTurns(clock);
-  const shelf = new SegmentShelf({ files, folder, log, clock, reading, onScanned });
+  const shelf = new SegmentShelf({ ...deps, reading, onScanned });
   const newest = await outboxFolder.load(shelf);
   if (newest !== undefined) observeBoots(boots, newest.scan.blocks);
   else waiting = shelf.segments.at(-1);
@@ -87,12 +81,11 @@ export async function openParts(deps: OutboxDeps): Promise<OutboxParts> {
   }
   if (deps.watch !== undefined) boots.takeOver(deps.watch);
   boots.refresh();
-  const ledger = await Delivery.openLedger({ files, folder, log }, settings.maxBytes, state.flush);
-  const sizes = segmentSizes(settings.maxBytes);
+  const ledger = await Delivery.openLedger(deps, settings.maxBytes, state.flush);
   const onWritten = (bytes: number): void => {
     state.counters.diskBytes += bytes;
   };
-  const writer = new SegmentWriter({ files, folder, shelf, clock, ...sizes, onWritten });
+  const writer = new SegmentWriter({ ...deps, ...segmentSizes(settings.maxBytes), shelf, onWritten });
   const isSound = newest?.scan.cleanTail === true && newest.segment.unreadable === undefined;
   if (isSound && newest.segment.thinned === 0 && newest.segment.first !== undefined)
     await writer.resume(newest.segment, newest.scan.blocks, newest.scan.end).catch(() => {});
@@ -101,5 +94,15 @@ export async function openParts(deps: OutboxDeps): Promise<OutboxParts> {
   const nextSequence = Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1;
   const builder = new BlockBuilder(nextSequence, boots);
   if (newest !== undefined) await noteTaken(builder.spacing, { ...newest, shelf, boots, clock });
-  return { reading, shelf, boots, writer, builder, setAside, state, ledger };
+  return { ...deps, reading, shelf, boots, writer, builder, setAside, state, ledger };
+}
+
+/** Segment and preallocation sizes that suit a bound: at least 16 segments in it, whole pages. */
+export function segmentSizes(maxBytes: number): { readonly segmentBytes: number; readonly preallocationBytes: number } {
+  const segmentBytes = Math.min(MAX_SEGMENT_BYTES, wholePages(maxBytes / 16));
+  return { segmentBytes, preallocationBytes: Math.min(MAX_PREALLOCATION_BYTES, wholePages(segmentBytes / 4)) };
+}
+
+function wholePages(bytes: number): number {
+  return Math.max(PAGE_BYTES, Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES);
 }

@@ -1,9 +1,8 @@
 /** What people and dashboards want to know: how much is held, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
 import type { Delivery } from './delivery/delivery.ts';
-import type { SharedParts } from './delivery/delivery-parts.ts';
+import type { DeliveryParts } from './delivery/delivery-parts.ts';
 import type { DeliveryState, LastLost, OutboxCounters } from './delivery/delivery-state.ts';
-import type { OutboxSettings } from './delivery/outbox-settings.ts';
 import { heldIn } from './delivery/segment-count.ts';
 import type { GroupCommit } from './segments/group-commit.ts';
 import type { Segment, SegmentShelf } from './segments/segment-shelf.ts';
@@ -90,10 +89,9 @@ export class AppendRate {
   }
 }
 
-interface StatusDeps extends Pick<SharedParts, 'clock' | 'shelf' | 'boots' | 'reading'>, Pick<Delivery, 'state' | 'retention' | 'lanes'> {
+interface StatusDeps extends Omit<DeliveryParts, 'aside'>, Pick<Delivery, 'retention' | 'lanes'> {
   readonly commit: GroupCommit;
   readonly rate: AppendRate;
-  readonly settings: Pick<OutboxSettings, 'minFreeBytes' | 'timeUncertain'>;
   readonly opened: { readonly atMs: number; readonly diskBytes: number };
 }
 

@@ -11,11 +11,11 @@ import type { AsideEntries } from './delivery/aside-entries.ts';
 import { Delivery } from './delivery/delivery.ts';
 import type { LedgerCell } from './delivery/delivery-ledger.ts';
 import type { LedgerQuery } from './delivery/ledger-file.ts';
-import { LossReport } from './delivery/loss-report.ts';
+import { lossReport } from './delivery/loss-report.ts';
 import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
-import type { EntryQuery } from './delivery/outbox-reading.ts';
+import { type EntryQuery, readEntries } from './delivery/outbox-reading.ts';
 import { asAppended, type RejectedEntry } from './delivery/rejected-file.ts';
-import type { ResendQuery } from './delivery/resend.ts';
+import { type ResendQuery, resendDelivered } from './delivery/resend.ts';
 import type { FramedBlock } from './format/block-frame.ts';
 import type { ResolvedEntry } from './format/entry-columns.ts';
 import type { TelemetryEntry } from './format/telemetry-entry.ts';
@@ -31,7 +31,6 @@ export type { AsideEntries } from './delivery/aside-entries.ts';
 export type { LedgerCell } from './delivery/delivery-ledger.ts';
 export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 export type { EntryQuery } from './delivery/outbox-reading.ts';
-export type { OutboxSettings } from './delivery/outbox-settings.ts';
 export type { RejectedEntry } from './delivery/rejected-file.ts';
 export type { SequenceRange } from './delivery/sequence-ranges.ts';
 export type { EntryColumns, ResolvedEntry } from './format/entry-columns.ts';
@@ -45,10 +44,9 @@ const CLOSE_DEADLINE_MS = 5_000;
 
 export class Outbox {
   /** What the platform refuses by itself, and what may be like it. */
-  readonly aside: AsideEntries;
+  readonly aside: Pick<AsideEntries, keyof AsideEntries>;
   /** For what is taken now and appended later. */
   readonly times: Pick<BootTimes, 'take'>;
-  readonly #deps: OutboxDeps;
   readonly #parts: OutboxParts;
   readonly #commit: GroupCommit;
   readonly #delivery: Delivery;
@@ -61,15 +59,13 @@ export class Outbox {
   readonly #endTimeSync: () => void;
   #closing: Promise<void> | undefined;
 
-  private constructor(deps: OutboxDeps, parts: OutboxParts) {
-    const { clock, log, settings, timeSync } = deps;
-    this.#deps = deps;
+  private constructor(parts: OutboxParts) {
+    const { clock, settings, timeSync } = parts;
     this.#parts = parts;
     this.times = parts.boots;
     this.#rate = new AppendRate(clock);
     this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
     this.#delivery = new Delivery({
-      ...deps,
       ...parts,
       stuckAlarms: () => this.#commit.stuckAlarms(),
       onLate: () => this.#notify(),
@@ -77,15 +73,12 @@ export class Outbox {
     });
     const { state, aside, retention } = this.#delivery;
     this.aside = aside;
-    const loss = new LossReport({ clock, state, append: (entries) => this.append(entries) });
-    const onMaintained = (): void => void loss.make();
+    const reportLoss = lossReport({ clock, state, append: (entries) => this.append(entries) });
     const writing = this.#writing;
-    this.#housekeeping = new Housekeeping({ clock, log, parts, delivery: this.#delivery, writing, onMaintained });
-    const commits = new CommitWriter({ ...parts, retention, writing, clock, log });
+    this.#housekeeping = new Housekeeping({ ...parts, delivery: this.#delivery, writing, onMaintained: () => void reportLoss() });
+    const commits = new CommitWriter({ ...parts, retention, writing });
     this.#commit = new GroupCommit({
-      clock,
-      log,
-      builder: parts.builder,
+      ...parts,
       ...settings,
       write: (blocks, isOldest) => commits.write(blocks, isOldest),
       onCommitted: (blocks) => this.#onCommitted(blocks),
@@ -104,7 +97,7 @@ export class Outbox {
   static async open(deps: OutboxDeps, signal: AbortSignal): Promise<Outbox> {
     signal.throwIfAborted();
     try {
-      return new Outbox(deps, await openParts(deps));
+      return new Outbox(await openParts(deps));
     } catch (cause) {
       const reason = `cannot open the outbox in ${deps.folder}: ${systemCode(cause) ?? messageOf(cause)}`;
       throw new AgentError('outbox/open-failed', reason, { recovery: 'stop', cause });
@@ -173,31 +166,31 @@ export class Outbox {
   }
 
   status(): OutboxStatus {
-    const { clock, settings } = this.#deps;
-    const { state, lanes, retention } = this.#delivery;
-    const own = { commit: this.#commit, rate: this.#rate, opened: this.#opened, lanes, retention };
-    return readStatus({ ...this.#parts, ...own, state, clock, settings });
+    const { lanes, retention } = this.#delivery;
+    return readStatus({ ...this.#parts, commit: this.#commit, rate: this.#rate, opened: this.#opened, lanes, retention });
   }
 
   /** Whether entries are held because their time is not known yet, and nothing else would be sent before it is. */
   waitsForTime(): boolean {
-    const { boots } = this.#parts;
-    return !boots.canResolve(this.#deps.clock.bootId) && this.status().undecidedEntries > 0;
+    const { boots, clock } = this.#parts;
+    return !boots.canResolve(clock.bootId) && this.status().undecidedEntries > 0;
   }
 
   /** Durable entries still on the disk, delivered or not, in the order of blocks; those without a known time are left out. */
   read(query: EntryQuery, signal: AbortSignal): AsyncIterable<ResolvedEntry> {
-    return this.#delivery.read(query, signal);
+    return readEntries(this.#parts, query, signal);
   }
 
   /** What was delivered, per key and hour. */
-  readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
-    return this.#delivery.readLedger(query);
+  async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
+    const { ledger, state } = this.#parts;
+    return (await ledger.read(query, state.cells)).list();
   }
 
   /** Puts delivered entries that are still kept back into the backlog; resolves to how many. */
   async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
-    const count = await this.#delivery.resend(query, signal);
+    const count = await resendDelivered({ ...this.#parts, rejected: this.#delivery.rejected }, query, signal);
+    this.#housekeeping.changed(count);
     this.#notify();
     return count;
   }
@@ -211,7 +204,7 @@ export class Outbox {
   async resendRejected(pick: (entry: RejectedEntry) => boolean): Promise<number> {
     const chosen = (await this.rejected()).filter(pick);
     if (chosen.length === 0) return 0;
-    await this.append(asAppended(chosen, this.#deps.clock));
+    await this.append(asAppended(chosen, this.#parts.clock));
     await this.#delivery.rejected.forget(chosen);
     return chosen.length;
   }
@@ -225,7 +218,7 @@ export class Outbox {
   async #close(): Promise<void> {
     this.#endTimeSync();
     await this.#commit.close(CLOSE_DEADLINE_MS);
-    await endedWithin(this.#deps.clock, CLOSE_DEADLINE_MS, this.#housekeeping.close());
+    await endedWithin(this.#parts.clock, CLOSE_DEADLINE_MS, this.#housekeeping.close());
   }
 
   #onCommitted(blocks: readonly FramedBlock[]): void {

@@ -6,24 +6,14 @@
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
-import type { LedgerCell } from './delivery/delivery-ledger.ts';
-import type { LedgerQuery } from './delivery/ledger-file.ts';
-import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
-import type { EntryQuery } from './delivery/outbox-reading.ts';
-import type { RejectedEntry } from './delivery/rejected-file.ts';
-import type { ResendQuery } from './delivery/resend.ts';
-import type { ResolvedEntry } from './format/entry-columns.ts';
 import type { TelemetryEntry } from './format/telemetry-entry.ts';
 import type { Outbox } from './outbox.ts';
 import { type OutboxStatus, statusBeforeOpening } from './outbox-status.ts';
+import type { OutboxPlace } from './segments/outbox-place.ts';
 import { closedError, MEMORY_RING_BYTES, WaitingAppends } from './segments/waiting-appends.ts';
 import type { BootTimes, TimeSource } from './times/boot-times.ts';
 
-export interface PatientOutboxDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+interface PatientOutboxDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
   /** Entries that may wait in memory; the oldest regular ones give way. */
   readonly memoryEntries: number;
   /** Opens it; what it throws is tried again. */
@@ -59,6 +49,19 @@ export class PatientOutbox {
   #isLate = false;
   #isOver = false;
   #commitAgeMs: number | undefined;
+
+  // What is known only of an open outbox. @throws AgentError `outbox/not-open` (retry).
+  readonly acknowledge: Outbox['acknowledge'] = (batch) => this.#expectOpen().acknowledge(batch);
+  readonly reject: Outbox['reject'] = (entry, answer) => this.#expectOpen().reject(entry, answer);
+  readonly read: Outbox['read'] = (query, signal) => this.#expectOpen().read(query, signal);
+  readonly readLedger: Outbox['readLedger'] = async (query) => this.#expectOpen().readLedger(query);
+  readonly resend: Outbox['resend'] = async (query, signal) => this.#expectOpen().resend(query, signal);
+  readonly rejected: Outbox['rejected'] = async () => this.#expectOpen().rejected();
+  readonly resendRejected: Outbox['resendRejected'] = async (pick) => this.#expectOpen().resendRejected(pick);
+  // Of one that is not, that nothing is there.
+  readonly peek: Outbox['peek'] = async (...look) => this.#outbox?.peek(...look);
+  readonly isStillLooking: Outbox['isStillLooking'] = () => this.#outbox?.isStillLooking() ?? false;
+  readonly waitsForTime: Outbox['waitsForTime'] = () => this.#outbox?.waitsForTime() ?? false;
 
   private constructor(deps: PatientOutboxDeps) {
     this.#deps = deps;
@@ -119,61 +122,19 @@ export class PatientOutbox {
     return () => this.#listeners.delete(listener);
   }
 
-  async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
-    return this.#outbox?.peek(lane, limits, beyond);
-  }
-
-  isStillLooking(): boolean {
-    return this.#outbox?.isStillLooking() ?? false;
-  }
-
-  acknowledge(batch: OutboxBatch): Promise<void> {
-    return this.#expectOpen().acknowledge(batch);
-  }
-
-  reject(entry: ResolvedEntry, answer: string): Promise<void> {
-    return this.#expectOpen().reject(entry, answer);
-  }
-
   status(): OutboxStatus {
     if (this.#outbox !== undefined) return this.#outbox.status();
     const timeSynchronised = this.#deps.timeSync.isSynchronised();
     return statusBeforeOpening({ waitingEntries: this.#waiting.entries, dropped: this.#dropped, fault: this.#fault, timeSynchronised });
   }
 
-  waitsForTime(): boolean {
-    return this.#outbox?.waitsForTime() ?? false;
-  }
-
-  /** @throws AgentError `outbox/not-open` (retry), as all that follow. */
-  read(query: EntryQuery, signal: AbortSignal): AsyncIterable<ResolvedEntry> {
-    return this.#expectOpen().read(query, signal);
-  }
-
-  async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
-    return this.#expectOpen().readLedger(query);
-  }
-
-  async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
-    return this.#expectOpen().resend(query, signal);
-  }
-
-  async rejected(): Promise<RejectedEntry[]> {
-    return this.#expectOpen().rejected();
-  }
-
-  async resendRejected(pick: (entry: RejectedEntry) => boolean): Promise<number> {
-    return this.#expectOpen().resendRejected(pick);
-  }
-
   /** Tries once more to open it for what waits; what the disk does not take is refused to its appenders. Idempotent. */
   async close(): Promise<void> {
-    const { clock } = this.#deps;
     const isFirst = !this.#closing.signal.aborted;
     this.#closing.abort();
     if (isFirst && this.#outbox === undefined) {
       const tried = this.#trying.then(() => (this.#outbox === undefined ? this.#try() : undefined));
-      await endedWithin(clock, CLOSE_DEADLINE_MS, tried);
+      await endedWithin(this.#deps.clock, CLOSE_DEADLINE_MS, tried);
     }
     await this.#outbox?.close();
     this.#isOver = true;
@@ -218,12 +179,8 @@ export class PatientOutbox {
   }
 
   #boundMemory(): void {
-    const isOver = (): boolean => this.#waiting.bytes > MEMORY_RING_BYTES || this.#waiting.entries > this.#deps.memoryEntries;
-    while (isOver()) {
-      const gone = this.#waiting.dropOldest();
-      if (gone === 0) return;
-      this.#dropped += gone;
-    }
+    const { memoryEntries } = this.#deps;
+    this.#dropped += this.#waiting.dropWhile(() => this.#waiting.bytes > MEMORY_RING_BYTES || this.#waiting.entries > memoryEntries);
   }
 
   #expectOpen(): Outbox {

@@ -33,7 +33,13 @@ const outbox = await Outbox.open(
     timeSync: { isSynchronised: () => true, onChange: () => () => {} },
     files: kind === 'kill' ? systemFiles : forgettingFiles(build === 'never-syncs' ? { broken: 'never-syncs' } : {}),
     // Small, so that segments are begun, sealed and unlinked in the short life of this process.
-    settings: { ...DEFAULT_OUTBOX_SETTINGS, commitAgeMs: 3 * HASTE, maxBytes: 512 * 1024, retainBytes: 64 * 1024, minFreeBytes: 0 },
+    settings: {
+      ...DEFAULT_OUTBOX_SETTINGS,
+      commitAgeMs: 3 * HASTE,
+      maxBytes: 512 * 1024,
+      retain: { forMs: 86_400_000, bytes: 64 * 1024 },
+      minFreeBytes: 0,
+    },
   },
   new AbortController().signal,
 );

@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OutboxConfig } from '../../src/config/agent-config.ts';
 import type { Clock } from '../../src/host/clock.ts';
 import { correctedClock } from '../../src/host/corrected-clock.ts';
 import type { Files } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
-import type { OutboxSettings } from '../../src/outbox/delivery/outbox-settings.ts';
 import type { ResolvedEntry } from '../../src/outbox/format/entry-columns.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
@@ -60,14 +60,14 @@ export class OutboxFixture {
   readonly folder: string;
   readonly clock: FakeClock;
   timeSync: FakeTimeSync;
-  settings: OutboxSettings;
+  settings: OutboxConfig;
   readonly #disk = new WatchedFiles();
   files: Files = this.#disk.files;
   /** Over all tries to open it. */
   readonly unread: UnreadFiles;
   readonly #opened: Outbox[] = [];
 
-  private constructor(folder: string, settings: Partial<OutboxSettings>) {
+  private constructor(folder: string, settings: Partial<OutboxConfig>) {
     this.folder = folder;
     this.clock = new FakeClock();
     this.timeSync = new FakeTimeSync();
@@ -80,14 +80,14 @@ export class OutboxFixture {
     return correctedClock(this.clock, { correctionMs: () => this.timeSync.correctionMs() });
   }
 
-  static async make(settings: Partial<OutboxSettings> = {}): Promise<OutboxFixture> {
+  static async make(settings: Partial<OutboxConfig> = {}): Promise<OutboxFixture> {
     return new OutboxFixture(await mkdtemp(join(tmpdir(), 'turnstone-outbox-')), settings);
   }
 
   /** Of a board's clock, before its outbox is open. */
   watch(): BootTimes {
-    const { folder, rightClock: clock, timeSync, files, unread } = this;
-    return BootTimes.watching({ folder, clock, log: silentLog, timeSync, files, unread, timeUncertain: this.settings.timeUncertain });
+    const { folder, rightClock: clock, timeSync, files, settings } = this;
+    return BootTimes.watching({ folder, clock, log: silentLog, timeSync, files, settings });
   }
 
   async open(more: Pick<OutboxDeps, 'watch'> = {}): Promise<Outbox> {

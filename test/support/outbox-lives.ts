@@ -1,6 +1,6 @@
 /** Random lives of an outbox: what may happen to it, drawn by fast-check, each held against the model. */
 import fc from 'fast-check';
-import type { OutboxSettings } from '../../src/outbox/delivery/outbox-settings.ts';
+import type { OutboxConfig } from '../../src/config/agent-config.ts';
 import { OutboxModel, type Step } from './outbox-model.ts';
 
 const append = fc.record({
@@ -67,7 +67,7 @@ export const flooding: fc.Arbitrary<Step> = fc.oneof(
 );
 
 export interface Lives {
-  readonly settings: Partial<OutboxSettings>;
+  readonly settings: Partial<OutboxConfig>;
   readonly runs: number;
   /** The fewest steps of a life; default 1. */
   readonly steps?: number;

@@ -3,11 +3,11 @@
  * and one time. Runs a sequence of steps against a real outbox on a disk in memory, and throws when the two part.
  */
 
+import type { OutboxConfig } from '../../src/config/agent-config.ts';
 import { systemCode } from '../../src/errors.ts';
 import { stringifyJson } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
-import type { OutboxSettings } from '../../src/outbox/delivery/outbox-settings.ts';
 import type { TelemetryEntry, TelemetryValue } from '../../src/outbox/format/telemetry-entry.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -60,7 +60,7 @@ export class OutboxModel {
   readonly clock = new FakeClock();
   /** What the outbox had counted at the end. */
   counted = { thinned: 0, dropped: 0 };
-  readonly #settings: OutboxSettings;
+  readonly #settings: OutboxConfig;
   #timeSync = new FakeTimeSync();
   #outbox: Outbox | undefined;
   readonly #known = new Map<string, KnownEntry>();
@@ -77,7 +77,7 @@ export class OutboxModel {
   readonly #steppedBack = new Set<string>();
 
   /** `build: 'forgets-to-sync'` is the outbox on files whose syncs do nothing: the model must tell. */
-  constructor(settings: Partial<OutboxSettings>, seed: number, build: 'whole' | 'forgets-to-sync' = 'whole') {
+  constructor(settings: Partial<OutboxConfig>, seed: number, build: 'whole' | 'forgets-to-sync' = 'whole') {
     this.#settings = { ...DEFAULT_OUTBOX_SETTINGS, minFreeBytes: 0, ...settings };
     this.files.ignoreSync = build === 'forgets-to-sync';
     let state = seed | 1;
@@ -146,7 +146,7 @@ export class OutboxModel {
     }
   }
 
-  async #open(settings: Partial<OutboxSettings> = {}, faults: Faults = {}): Promise<void> {
+  async #open(settings: Partial<OutboxConfig> = {}, faults: Faults = {}): Promise<void> {
     this.files.faults = faults;
     this.#diskFailed = false;
     this.#life += 1;

@@ -1,5 +1,4 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
-
 import { hasCode } from '../../errors.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
@@ -15,7 +14,7 @@ import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 /** Alarms do not wait longer for a disk that hangs. */
 const SAVE_WITHIN_MS = 2_000;
 
-interface BatchReaderDeps extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' | 'state' | 'aside' | 'boots' | 'order'> {
+interface BatchReaderDeps extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' | 'state' | 'aside' | 'boots' | 'settings'> {
   readonly lanes: Lanes;
 }
 
@@ -82,8 +81,7 @@ export class BatchReader {
       if (state.acknowledged.coversWith(aside, firstSequence, lastSequence) || !canGiveOut(boots, info)) continue;
       if (onTheirWay.coversWith(aside, firstSequence, lastSequence)) continue;
       const all = freezeEntries(boots, info, unpackBlock(bytes, 0, info));
-      const isWaiting = (sequence: number): boolean => !state.acknowledged.has(sequence) && !aside.has(sequence);
-      const entries = all.where((row) => isWaiting(all.sequences[row] as number));
+      const entries = this.#waitingOf(all);
       if (entries.length === 0) continue;
       await this.#keepTimes();
       return { lane: 'alarm', entries, ranges: aside.without([[firstSequence, lastSequence]]), bytes: entries.jsonBytes() };
@@ -96,7 +94,7 @@ export class BatchReader {
       const placed = await this.#deps.lanes.select(lane, limits.maxEntries, beyond?.ranges);
       if (placed.length === 0) return undefined;
       // By bytes, too, what the lane would give first stays.
-      const newestFirst = lane !== 'alarm' && this.#deps.order === 'newest-first';
+      const newestFirst = lane !== 'alarm' && this.#deps.settings.order === 'newest-first';
       const { parts, bytes } = await this.#read(placed, limits.maxBytes, newestFirst);
       await this.#keepTimes();
       if (parts.length === 0) continue;
@@ -128,8 +126,7 @@ export class BatchReader {
       const all = freezeEntries(boots, block.info, columns);
       const isPartial = acknowledged.touches(firstSequence, lastSequence) || aside.touches(firstSequence, lastSequence);
       const whole: SequenceRange = [firstSequence, lastSequence];
-      const isWaiting = (sequence: number): boolean => !acknowledged.has(sequence) && !aside.has(sequence);
-      const entries = isPartial ? all.where((row) => isWaiting(all.sequences[row] as number)) : all;
+      const entries = isPartial ? this.#waitingOf(all) : all;
       if (entries.length === 0) {
         // Nothing waits but what stands aside; the gaps alone would make it look as if something did, again and again.
         state.settleGaps(aside.without([whole]));
@@ -142,6 +139,11 @@ export class BatchReader {
       parts.push({ entries, first: firstSequence, ranges: isPartial ? aside.without([whole]) : [whole] });
     }
     return { parts, bytes };
+  }
+
+  #waitingOf(all: EntryColumns): EntryColumns {
+    const { state, aside } = this.#deps;
+    return all.where((row) => !state.acknowledged.has(all.sequences[row] as number) && !aside.has(all.sequences[row] as number));
   }
 
   /**

@@ -6,12 +6,12 @@
 import { crc32 } from 'node:zlib';
 import { AgentError } from '../../errors.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
-import type { Clock } from '../../host/clock.ts';
-import { type Files, isLost } from '../../host/files.ts';
+import { isLost } from '../../host/files.ts';
 import { OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
 import { FilePair } from '../segments/file-pair.ts';
+import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
-import { readSmallFile, type UnreadFiles } from '../segments/small-file.ts';
+import { readSmallFile, type SmallFileDeps } from '../segments/small-file.ts';
 import { type LedgerCell, LedgerCells } from './delivery-ledger.ts';
 import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 
@@ -61,12 +61,7 @@ interface StateBody {
   readonly cells: readonly LedgerCell[];
 }
 
-interface DeliveryStateDeps {
-  readonly files: Files;
-  readonly folder: string;
-  readonly clock: Clock;
-  readonly unread: UnreadFiles;
-}
+type DeliveryStateDeps = Pick<OutboxPlace, 'clock'> & SmallFileDeps;
 
 export class DeliveryState {
   readonly acknowledged: SequenceRanges;
@@ -81,9 +76,11 @@ export class DeliveryState {
   readonly #keptLastLost: LastLost;
   /** In this run, ms since boot: the wall clock may be set right after it. */
   readonly #lostAtMs = new Map<keyof OutboxCounters, number>();
-  #reported: Reported;
+  /** The counters as they were last told. */
+  reported: Reported;
   #number: number;
-  #dirty = false;
+  /** Something of it is not written yet. */
+  dirty = false;
   readonly #saving = new SerialQueue();
 
   private constructor(deps: DeliveryStateDeps, body: StateBody | undefined, name: string | undefined) {
@@ -93,7 +90,7 @@ export class DeliveryState {
     this.undelivered = new SequenceRanges(body?.undelivered);
     this.counters = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
     const { thinned, dropped, damaged } = { ...this.counters, ...body?.reported };
-    this.#reported = { thinned, dropped, damaged };
+    this.reported = { thinned, dropped, damaged };
     this.#keptLastLost = body?.lastLost ?? {};
     // Counted by an earlier release: it may have been just now.
     for (const loss of LOSSES)
@@ -104,30 +101,26 @@ export class DeliveryState {
   }
 
   /** When only one of the two can be read it is used without waiting for the other, which is set aside so that it is never taken for the newer one. */
-  static async open(deps: DeliveryStateDeps, setAside: (name: string) => Promise<unknown>): Promise<DeliveryState> {
+  static async open(deps: DeliveryStateDeps): Promise<DeliveryState> {
     let newest: StateBody | undefined;
     let newestName: string | undefined;
     const refused: { readonly name: string; readonly error: unknown }[] = [];
     for (const name of NAMES) {
-      const bytes = await readSmallFile(deps, name, setAside).catch((error: unknown) => {
+      const bytes = await readSmallFile(deps, name).catch((error: unknown) => {
         if (!(error instanceof AgentError) || !isLost(error.cause)) throw error;
         refused.push({ name, error });
         return undefined;
       });
       if (bytes === undefined || bytes.length === 0) continue;
       const body = parseState(Buffer.from(bytes));
-      if (body === undefined) await setAside(name);
+      if (body === undefined) await deps.setAside(name);
       else if (newest === undefined || body.number > newest.number) [newest, newestName] = [body, name];
     }
     for (const { name, error } of refused) {
       if (newest === undefined) throw error;
-      await setAside(name);
+      await deps.setAside(name);
     }
     return new DeliveryState(deps, newest, newestName);
-  }
-
-  get dirty(): boolean {
-    return this.#dirty;
   }
 
   get lastLost(): LastLost {
@@ -144,13 +137,13 @@ export class DeliveryState {
   count(counter: keyof OutboxCounters, by: number): void {
     if (by > 0) this.#lostAtMs.set(counter, this.#deps.clock.monotonicMs());
     this.counters[counter] += by;
-    this.#dirty = true;
+    this.dirty = true;
   }
 
   /** Numbers that thinning took, of blocks in which nothing else waits: when such a block goes, only this tells them from what damage took. */
   settleGaps(ranges: readonly SequenceRange[]): void {
     for (const [first, last] of ranges) this.acknowledged.add(first, last);
-    if (ranges.length > 0) this.#dirty = true;
+    if (ranges.length > 0) this.dirty = true;
   }
 
   /** An acknowledged entry that was not delivered; of too many ranges the oldest go. */
@@ -160,26 +153,12 @@ export class DeliveryState {
     if (oldestKept !== undefined) this.undelivered.forgetBelow(oldestKept[0]);
   }
 
-  /** The counters as they were last told. */
-  get reported(): Reported {
-    return this.#reported;
-  }
-
-  noteReported({ thinned, dropped, damaged }: Reported): void {
-    this.#reported = { thinned, dropped, damaged };
-    this.touch();
-  }
-
-  touch(): void {
-    this.#dirty = true;
-  }
-
   /**
    * To be awaited before delivered entries leave the disk: after a power cut nothing else says that they arrived and are not lost. Never rejects,
    * because space must also be freed on a disk that takes no writes.
    */
   async settle(): Promise<void> {
-    if (this.#dirty || !this.#pair.isSynced) await endedWithin(this.#deps.clock, SETTLED_WITHIN_MS, this.save({ durable: true }));
+    if (this.dirty || !this.#pair.isSynced) await endedWithin(this.#deps.clock, SETTLED_WITHIN_MS, this.save({ durable: true }));
   }
 
   /** Writes what changed since; with `durable`, also syncs it. */
@@ -188,8 +167,8 @@ export class DeliveryState {
   }
 
   async #save({ durable = false }: { readonly durable?: boolean }): Promise<void> {
-    if (!this.#dirty && !durable) return;
-    this.#dirty = false;
+    if (!this.dirty && !durable) return;
+    this.dirty = false;
     this.#number += 1;
     const body: StateBody = {
       number: this.#number,
@@ -198,7 +177,7 @@ export class DeliveryState {
       undelivered: this.undelivered.list().slice(-MAX_RANGES),
       counters: this.counters,
       lastLost: this.lastLost,
-      reported: this.#reported,
+      reported: this.reported,
       flush: this.flush,
       cells: this.cells.list(),
     };
@@ -208,7 +187,7 @@ export class DeliveryState {
     try {
       await this.#pair.write(bytes, { durable });
     } catch (error) {
-      this.#dirty = true;
+      this.dirty = true;
       throw error;
     }
   }

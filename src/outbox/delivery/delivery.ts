@@ -5,25 +5,20 @@
  */
 import type { FramedBlock } from '../format/block-frame.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
+import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { AsideEntries } from './aside-entries.ts';
 import { BatchReader } from './batch-reader.ts';
-import type { LedgerCell } from './delivery-ledger.ts';
-import type { DeliveryParts, SharedParts } from './delivery-parts.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import { LaneReading, type LaneReadingDeps } from './lane-reading.ts';
 import { Lanes } from './lanes.ts';
-import { LedgerFile, type LedgerQuery } from './ledger-file.ts';
+import { LedgerFile } from './ledger-file.ts';
 import type { OutboxBatch } from './outbox-batch.ts';
-import { type EntryQuery, readEntries } from './outbox-reading.ts';
 import { RejectedFile } from './rejected-file.ts';
-import { type ResendQuery, resendDelivered } from './resend.ts';
 import { Retention } from './retention.ts';
 import { SequenceRanges } from './sequence-ranges.ts';
 
-export interface DeliveryDeps
-  extends SharedParts,
-    Pick<DeliveryParts, 'state' | 'settings'>,
-    Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
+export interface DeliveryDeps extends Omit<DeliveryParts, 'aside'>, Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
   readonly ledger: LedgerFile;
   /** Told that the delivery state changed, by so many entries. */
   readonly onChanged: (entries: number) => void;
@@ -45,8 +40,9 @@ export class Delivery {
   readonly lanes: Lanes;
   readonly reading: LaneReading;
   readonly retention: Retention;
+  /** What the platform refused. */
+  readonly rejected: RejectedFile;
   readonly #deps: DeliveryDeps;
-  readonly #rejected: RejectedFile;
   /** Entries that wait aside; in memory only. */
   readonly #aside = new SequenceRanges();
   #flushedMs: number;
@@ -56,22 +52,17 @@ export class Delivery {
     this.#deps = deps;
     this.state = state;
     this.#flushedMs = clock.monotonicMs();
-    const { order, commitAgeMs } = settings;
-    const parts: DeliveryParts = { ...deps, aside: this.#aside, acknowledged: state.acknowledged, order, commitAgeMs };
-    this.lanes = new Lanes(parts);
+    const parts = { ...deps, aside: this.#aside };
+    this.lanes = new Lanes({ ...parts, acknowledged: state.acknowledged });
     const batches = new BatchReader({ ...parts, lanes: this.lanes });
     this.reading = new LaneReading({ ...deps, batches, lanes: this.lanes });
     this.aside = new AsideEntries({ ...parts, batches, reading: this.reading, drop: (sequence) => this.#settle(sequence, 'dropped') });
     this.retention = new Retention(parts);
-    this.#rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
+    this.rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
   }
 
   /** The ledger's files, without what the delivery state does not know of; one that cannot be opened is used as it is. */
-  static async openLedger(
-    { files, folder, log }: Pick<DeliveryDeps, 'files' | 'folder' | 'log'>,
-    maxBytes: number,
-    flush: number,
-  ): Promise<LedgerFile> {
+  static async openLedger({ files, folder, log }: OutboxPlace, maxBytes: number, flush: number): Promise<LedgerFile> {
     const ledger = new LedgerFile({ files, folder, maxBytes: smallFileBytes(maxBytes, LEDGER_FILE_SHARE) });
     await ledger.open(flush).catch((error: unknown) => log.warn({ err: error }, 'outbox ledger cannot be opened'));
     return ledger;
@@ -98,37 +89,15 @@ export class Delivery {
   async reject(entry: ResolvedEntry, answer: string): Promise<void> {
     const { acknowledged } = this.state;
     if (acknowledged.has(entry.sequence)) return;
-    await this.#rejected.add(entry, answer, this.#deps.clock.wallMs());
+    await this.rejected.add(entry, answer, this.#deps.clock.wallMs());
     // The entry may have been sent again while the disk hung.
-    if (acknowledged.has(entry.sequence)) await this.#rejected.forget([entry]);
+    if (acknowledged.has(entry.sequence)) await this.rejected.forget([entry]);
     else this.#settle(entry.sequence, 'rejected');
-  }
-
-  /** What the platform refused. */
-  get rejected(): Pick<RejectedFile, 'list' | 'forget'> {
-    return this.#rejected;
   }
 
   count(counter: 'dropped' | 'rejected', count: number): void {
     this.state.count(counter, count);
     this.#deps.onChanged(count);
-  }
-
-  /** As `Outbox.read`. */
-  read(query: EntryQuery, signal: AbortSignal): AsyncIterable<ResolvedEntry> {
-    return readEntries(this.#deps, query, signal);
-  }
-
-  /** As `Outbox.resend`. */
-  async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
-    const count = await resendDelivered({ ...this.#deps, rejected: this.#rejected }, query, signal);
-    this.#deps.onChanged(count);
-    return count;
-  }
-
-  /** What was delivered, per key and hour. */
-  async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
-    return (await this.#deps.ledger.read(query, this.state.cells)).list();
   }
 
   /** Writes the delivery state, and first the ledger's cells when they are due. Never rejects. */
@@ -155,7 +124,7 @@ export class Delivery {
     }
     state.flush += 1;
     state.cells.clear();
-    state.touch();
+    state.dirty = true;
     this.#flushedMs = clock.monotonicMs();
   }
 

@@ -18,7 +18,7 @@ const STRETCH_MS = 500;
 /** How many segments from before this start one search for alarms reads: a few ms each. */
 const SURVEYED_AT_ONCE = 4;
 
-type LanesDeps = Pick<DeliveryParts, 'clock' | 'shelf' | 'acknowledged' | 'aside' | 'boots' | 'order' | 'commitAgeMs'>;
+type LanesDeps = Pick<DeliveryParts, 'clock' | 'shelf' | 'aside' | 'boots' | 'settings'> & { readonly acknowledged: SequenceRanges };
 
 /** Called with one due block after the other. When it returns false the visit ends, and returns false, too. */
 type Visit = (placed: PlacedBlock) => boolean;
@@ -34,7 +34,7 @@ export class Lanes {
 
   constructor(deps: LanesDeps) {
     this.#deps = deps;
-    this.#liveAgeMs = Math.max(LIVE_AGE_MS, 2 * deps.commitAgeMs);
+    this.#liveAgeMs = Math.max(LIVE_AGE_MS, 2 * deps.settings.commitAgeMs);
     this.#unsurveyed = [...deps.shelf.segments];
   }
 
@@ -103,7 +103,7 @@ export class Lanes {
   async #visitLive(visit: Visit): Promise<void> {
     this.#forgetOld();
     if (this.#recent.length === 0) return;
-    const newestFirst = this.#deps.order === 'newest-first';
+    const newestFirst = this.#deps.settings.order === 'newest-first';
     // In the order of time, nothing live goes before the last of the backlog.
     if (!newestFirst && !(await this.#visitBacklog(() => false))) return;
     for (const { first, last } of newestFirst ? this.#recent.toReversed() : [...this.#recent])
@@ -112,9 +112,9 @@ export class Lanes {
 
   async #visitBacklog(visit: Visit): Promise<boolean> {
     this.#forgetOld();
-    const { shelf, acknowledged, order } = this.#deps;
+    const { shelf, acknowledged, settings } = this.#deps;
     const liveFrom = this.#recent[0]?.first ?? Number.POSITIVE_INFINITY;
-    const newestFirst = order === 'newest-first';
+    const newestFirst = settings.order === 'newest-first';
     for (const segment of newestFirst ? shelf.segments.toReversed() : [...shelf.segments]) {
       const { firstSequence, lastSequence } = segment;
       if (firstSequence >= liveFrom || this.#isSettled(firstSequence, lastSequence)) continue;

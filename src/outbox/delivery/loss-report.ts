@@ -3,6 +3,7 @@
  * full outbox takes them too, and they are the first to arrive.
  */
 import type { Clock } from '../../host/clock.ts';
+import { joinedWhileUnderWay } from '../../host/one-at-a-time.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import { type DeliveryState, REPORTED } from './delivery-state.ts';
 
@@ -10,35 +11,25 @@ const KEYS = { thinned: 'outboxThinned', dropped: 'outboxDropped', damaged: 'out
 
 export interface LossReportDeps {
   readonly clock: Clock;
-  readonly state: Pick<DeliveryState, 'counters' | 'reported' | 'noteReported'>;
+  readonly state: DeliveryState;
   readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
 }
 
-export class LossReport {
-  readonly #deps: LossReportDeps;
-  #isUnderWay = false;
-
-  constructor(deps: LossReportDeps) {
-    this.#deps = deps;
-  }
-
-  /** Appends what was lost since the last report; one that is not taken is made again the next time. */
-  async make(): Promise<void> {
-    if (this.#isUnderWay) return;
-    const { clock, state, append } = this.#deps;
-    const now = { ...state.counters };
+/** Appends what was lost since the last report, each time it is called; one that is not taken is made again the next time. */
+export function lossReport({ clock, state, append }: LossReportDeps): () => Promise<void> {
+  return joinedWhileUnderWay(async () => {
+    const { thinned, dropped, damaged } = state.counters;
+    const now = { thinned, dropped, damaged };
     const taken = { device: 'self', bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' } as const;
-    const entries = REPORTED.filter((loss) => now[loss] > state.reported[loss]).map((loss) => ({
-      ...taken,
-      key: KEYS[loss],
-      value: now[loss],
-    }));
-    if (entries.length === 0) return;
-    this.#isUnderWay = true;
+    const grown = REPORTED.filter((loss) => now[loss] > state.reported[loss]);
+    if (grown.length === 0) return;
+    const entries = grown.map((loss) => ({ ...taken, key: KEYS[loss], value: now[loss] }));
     await append(entries).then(
-      () => state.noteReported(now),
+      () => {
+        state.reported = now;
+        state.dirty = true;
+      },
       () => {},
     );
-    this.#isUnderWay = false;
-  }
+  });
 }

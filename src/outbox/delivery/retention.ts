@@ -68,8 +68,8 @@ export class Retention {
     const delivered = this.#delivered();
     let retained = delivered.reduce((sum, segment) => sum + segment.bytes, 0);
     for (const segment of delivered) {
-      const tooMuch = retained > settings.retainBytes;
-      if (!tooMuch && !this.#isOlder(segment, settings.retainForMs)) continue;
+      const tooMuch = retained > settings.retain.bytes;
+      if (!tooMuch && !this.#isOlder(segment, settings.retain.forMs)) continue;
       retained -= segment.bytes;
       await this.#remove(segment);
     }

@@ -2,17 +2,13 @@
  * Two files in turns, written in place and mostly not synced: neither is begun before the other is whole on the disk, so that a cut in the
  * middle of a write leaves the other. What was synced stays as it is until something newer is. The turn changes each minute, and after a sync.
  */
-import type { Clock } from '../../host/clock.ts';
-import { type Files, isLost, isMissing, type OpenFile } from '../../host/files.ts';
+import { isLost, isMissing, type OpenFile } from '../../host/files.ts';
+import type { OutboxPlace } from './outbox-place.ts';
 
 /** When a power cut takes one of the files, what is lost with it is no older than this. */
 const TURN_MS = 60_000;
 
-export interface FilePairDeps {
-  readonly files: Files;
-  readonly folder: string;
-  readonly clock: Clock;
-}
+type FilePairDeps = Omit<OutboxPlace, 'log'>;
 
 export class FilePair {
   readonly #deps: FilePairDeps;

@@ -1,25 +1,16 @@
 /** What the disk has left, asked now and then. What cannot be asked stays as it was. */
-import type { Clock } from '../../host/clock.ts';
-import type { Files } from '../../host/files.ts';
-import type { Log } from '../../host/log.ts';
+import type { OutboxPlace } from './outbox-place.ts';
 
 /** Asking the file system costs a call; the space of others does not vanish faster than this. */
 const MAX_AGE_MS = 10_000;
 
-export interface FreeSpaceDeps {
-  readonly files: Files;
-  readonly folder: string;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 export class FreeSpace {
-  readonly #deps: FreeSpaceDeps;
+  readonly #place: OutboxPlace;
   #bytes = Number.POSITIVE_INFINITY;
   #readMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: FreeSpaceDeps) {
-    this.#deps = deps;
+  constructor(place: OutboxPlace) {
+    this.#place = place;
   }
 
   /** When last asked. */
@@ -33,7 +24,7 @@ export class FreeSpace {
   }
 
   async refresh(): Promise<void> {
-    const { clock, files, folder, log } = this.#deps;
+    const { clock, files, folder, log } = this.#place;
     if (clock.monotonicMs() - this.#readMs < MAX_AGE_MS) return;
     this.#readMs = clock.monotonicMs();
     try {

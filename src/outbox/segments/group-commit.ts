@@ -4,15 +4,12 @@
  * on, the oldest regular entries give way, and the same commit is tried again until the disk takes it.
  */
 import { AgentError, messageOf, systemCode } from '../../errors.ts';
-import type { Clock } from '../../host/clock.ts';
-import type { Log } from '../../host/log.ts';
 import type { FramedBlock } from '../format/block-frame.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
+import type { OutboxPlace } from './outbox-place.ts';
 import { closedError, MEMORY_RING_BYTES, settle, type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
 
-export interface GroupCommitDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+interface GroupCommitDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
   /** Makes blocks of at most `largest` entries. */
   readonly builder: { build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] };
   readonly commitAgeMs: number;
@@ -233,12 +230,8 @@ export class GroupCommit {
   }
 
   #boundMemory(): void {
-    let dropped = 0;
-    while (this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries) {
-      const gone = this.#waiting.dropOldest();
-      if (gone === 0) break;
-      dropped += gone;
-    }
+    const isTooMuch = (): boolean => this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries;
+    const dropped = this.#waiting.dropWhile(isTooMuch);
     if (dropped > 0) this.#deps.onDropped(dropped, []);
   }
 }

@@ -6,10 +6,10 @@
 
 import { AgentError } from '../../errors.ts';
 import { readWhole } from '../../host/durable-file.ts';
-import { type Files, isLost } from '../../host/files.ts';
-import type { Log } from '../../host/log.ts';
+import { isLost } from '../../host/files.ts';
 import { readBlockInfo } from '../format/block-frame.ts';
 import { farthestEnd, parseSegmentName, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentScan } from '../format/segment-file.ts';
+import type { OutboxPlace } from './outbox-place.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 import type { UnreadFiles } from './small-file.ts';
 
@@ -24,10 +24,7 @@ const HEAD_BYTES = 512;
 const UNKNOWN = Buffer.alloc(HEAD_BYTES);
 const OURS = /^(boots(\.twin)?\.json|delivered-[01]\.state|ledger-\d{10}\.jsonl|rejected(\.old)?\.jsonl|set-aside|lost\+found)$/;
 
-export interface FolderDeps {
-  readonly files: Files;
-  readonly folder: string;
-  readonly log: Log;
+interface FolderDeps extends Omit<OutboxPlace, 'clock'> {
   readonly unread: UnreadFiles;
   /** What `set-aside` may hold; beyond it the oldest in it go. */
   readonly setAsideBytes: number;

@@ -4,9 +4,8 @@
  * of a segment is no damage: it may give all of it tomorrow.
  */
 import { AgentError, systemCode } from '../../errors.ts';
-import type { Clock } from '../../host/clock.ts';
-import { type Files, isLost, type OpenFile } from '../../host/files.ts';
-import type { Log } from '../../host/log.ts';
+import { isLost, type OpenFile } from '../../host/files.ts';
+import type { OutboxPlace } from './outbox-place.ts';
 import type { ReadingTurns } from './reading-turns.ts';
 
 /** The part of a segment that reading is about. */
@@ -54,11 +53,7 @@ const LEAVE_ALONE_LONGER_MS = 10 * 60_000;
 const HOPELESS_AFTER_MS = 24 * 3_600_000;
 const PAGE_BYTES = 4096;
 
-export interface SegmentReaderDeps {
-  readonly files: Files;
-  readonly folder: string;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface SegmentReaderDeps extends OutboxPlace {
   readonly reading: Pick<ReadingTurns, 'advanced'>;
 }
 

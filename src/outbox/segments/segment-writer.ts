@@ -4,10 +4,10 @@
  * what the kernel kept of a failed sync cannot be known (its pages may be marked clean), so the commit goes to a new file.
  */
 import { systemCode } from '../../errors.ts';
-import type { Clock } from '../../host/clock.ts';
-import type { Files, OpenFile } from '../../host/files.ts';
+import type { OpenFile } from '../../host/files.ts';
 import type { BlockInfo, FramedBlock } from '../format/block-frame.ts';
 import { SEGMENT_HEADER_BYTES, segmentFileName, segmentHeader } from '../format/segment-file.ts';
+import type { OutboxPlace } from './outbox-place.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 
 const PAGE_BYTES = 4096;
@@ -18,11 +18,8 @@ const QUIET_MS = 10_000;
 /** A commit is one call for a thread of the pool: a third faster than a write and a sync. */
 const SYNCED = { synced: true };
 
-export interface SegmentWriterDeps {
-  readonly files: Files;
-  readonly folder: string;
+interface SegmentWriterDeps extends Omit<OutboxPlace, 'log'> {
   readonly shelf: SegmentShelf;
-  readonly clock: Clock;
   readonly segmentBytes: number;
   readonly preallocationBytes: number;
   /** Told how many bytes each write makes the disk write: whole pages. */

@@ -5,7 +5,8 @@
 import type { AgentError } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import { readWhole } from '../../host/durable-file.ts';
-import { type Files, isLost } from '../../host/files.ts';
+import { isLost } from '../../host/files.ts';
+import type { OutboxPlace } from './outbox-place.ts';
 
 /** Lists that grow with the outbox, far below what memory would notice. */
 export const SMALL_FILE = { limitBytes: 16 * 1024 * 1024 } as const;
@@ -15,21 +16,17 @@ const TRIES = 3;
 /** What stands still meanwhile is all delivery, and memory takes what is measured. */
 const GIVEN_UP_AFTER_MS = 10 * 60_000;
 
-export interface SmallFileDeps {
-  readonly files: Files;
-  readonly folder: string;
+export interface SmallFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
   readonly unread: UnreadFiles;
+  /** Keeps a damaged file for a person to look at. Never rejects. */
+  readonly setAside: (name: string) => Promise<void>;
 }
 
 /**
  * The content; undefined when there is none, or no more.
  * @throws AgentError `host/read-failed` when it may be read another time: the disk does not give it yet, or too many files are open.
  */
-export async function readSmallFile(
-  { files, folder, unread }: SmallFileDeps,
-  name: string,
-  setAside: (name: string) => Promise<unknown>,
-): Promise<Buffer | undefined> {
+export async function readSmallFile({ files, folder, unread, setAside }: SmallFileDeps, name: string): Promise<Buffer | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
       const bytes = await readWhole(files, `${folder}/${name}`, SMALL_FILE);
@@ -69,27 +66,24 @@ export class UnreadFiles {
   }
 }
 
-export interface LineFileDeps {
-  readonly files: Files;
-  readonly folder: string;
+export interface LineFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
   /** Of each of its files. */
   readonly maxBytes: number;
+}
+
+interface LinesToWrite {
+  readonly name: string;
+  readonly header: string;
+  readonly lines: string;
+  readonly at: number;
+  readonly cut: boolean;
 }
 
 /**
  * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins anew,
  * with its header; elsewhere with a line feed, because a line that a crash cut off must not swallow the first of these.
  */
-export async function writeLines(
-  { files, folder }: Pick<LineFileDeps, 'files' | 'folder'>,
-  {
-    name,
-    header,
-    lines,
-    at,
-    cut,
-  }: { readonly name: string; readonly header: string; readonly lines: string; readonly at: number; readonly cut: boolean },
-): Promise<void> {
+export async function writeLines({ files, folder }: LineFileDeps, { name, header, lines, at, cut }: LinesToWrite): Promise<void> {
   const file = await files.open(`${folder}/${name}`, at === 0 ? 'replace' : 'update');
   try {
     if (cut) await file.truncate(at);

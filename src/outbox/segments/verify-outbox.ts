@@ -1,9 +1,11 @@
 /** Reads every block of an outbox's segments and says what is whole. Changes nothing, and needs no agent to stand still. */
 import { messageOf } from '../../errors.ts';
 import { readWhole } from '../../host/durable-file.ts';
-import type { Files } from '../../host/files.ts';
 import { parseSegmentName, readSegmentHeader, scanSegment } from '../format/segment-file.ts';
 import { MAX_FILE_BYTES, SET_ASIDE } from './outbox-folder.ts';
+import type { OutboxPlace } from './outbox-place.ts';
+
+type PlaceToRead = Pick<OutboxPlace, 'files' | 'folder'>;
 
 export interface SegmentVerdict {
   readonly name: string;
@@ -23,7 +25,7 @@ export interface OutboxVerdict {
 }
 
 export async function verifyOutbox(
-  { files, folder }: { readonly files: Files; readonly folder: string },
+  { files, folder }: PlaceToRead,
   onProgress: (done: number, total: number) => void,
   signal: AbortSignal,
 ): Promise<OutboxVerdict> {
@@ -45,11 +47,7 @@ export async function verifyOutbox(
 }
 
 /** The folder is the service's own, and root reads here: what is no file of ours is named, and not read. Undefined for one that was delivered meanwhile. */
-async function readVerdict(
-  { files, folder }: { readonly files: Files; readonly folder: string },
-  name: string,
-  isNewest: boolean,
-): Promise<SegmentVerdict | undefined> {
+async function readVerdict({ files, folder }: PlaceToRead, name: string, isNewest: boolean): Promise<SegmentVerdict | undefined> {
   try {
     const bytes = await readWhole(files, `${folder}/${name}`, { limitBytes: MAX_FILE_BYTES });
     return bytes === undefined ? undefined : verdictOn(name, bytes, isNewest);

@@ -52,15 +52,17 @@ export class WaitingAppends {
     return parts.filter(({ alarm }) => alarm);
   }
 
-  /** Refuses the oldest regular append, or the oldest alarm when nothing else is left, but never the last one; returns how many entries went. */
-  dropOldest(): number {
-    if (this.#appends.length <= 1) return 0;
-    const regular = this.#appends.findIndex((append) => !append.alarm);
-    const [append] = this.#appends.splice(Math.max(regular, 0), 1) as [WaitingAppend];
-    this.#bytes -= append.bytes;
-    this.#entries -= append.entries.length;
-    append.reject(new AgentError('outbox/dropped', 'the disk does not take entries, and memory is full of them', { recovery: 'drop' }));
-    return append.entries.length;
+  /** While it is too much, refuses the oldest regular appends, then the oldest alarms, but never the last; returns how many entries went. */
+  dropWhile(isTooMuch: () => boolean): number {
+    const before = this.#entries;
+    while (this.#appends.length > 1 && isTooMuch()) {
+      const regular = this.#appends.findIndex((append) => !append.alarm);
+      const [append] = this.#appends.splice(Math.max(regular, 0), 1) as [WaitingAppend];
+      this.#bytes -= append.bytes;
+      this.#entries -= append.entries.length;
+      append.reject(new AgentError('outbox/dropped', 'the disk does not take entries, and memory is full of them', { recovery: 'drop' }));
+    }
+    return before - this.#entries;
   }
 
   #push(append: WaitingAppend): void {

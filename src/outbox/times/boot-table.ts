@@ -35,23 +35,18 @@ const TWIN = 'boots.twin.json';
 const FORMAT = 'turnstone-outbox-boots';
 const VERSION = 1;
 
-type SetAside = (name: string) => Promise<unknown>;
-
 /**
  * What is kept, and whether it lies where it belongs; a file that cannot be used is set aside once the other one was read, or it is given up.
  * @throws AgentError `host/read-failed` when one may be read another time and the other is not there.
  */
-export async function readBoots(
-  deps: SmallFileDeps,
-  setAside: SetAside,
-): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {
-  const first = await readOne(deps, NAME, setAside);
+export async function readBoots(deps: SmallFileDeps): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {
+  const first = await readOne(deps, NAME);
   if (first.boots !== undefined) return { boots: first.boots, isWhole: true };
-  const { boots, fault } = await readOne(deps, TWIN, setAside);
+  const { boots, fault } = await readOne(deps, TWIN);
   if (boots === undefined && (first.fault ?? fault) !== undefined) throw first.fault ?? fault;
   if (boots !== undefined && first.fault !== undefined) {
     if (!(first.fault instanceof AgentError && isLost(first.fault.cause))) throw first.fault;
-    await setAside(NAME);
+    await deps.setAside(NAME);
   }
   return { boots: boots ?? [], isWhole: false };
 }
@@ -62,17 +57,13 @@ export async function writeBoots({ files, folder }: Pick<SmallFileDeps, 'files' 
   for (const name of [TWIN, NAME]) await writeDurably(files, `${folder}/${name}`, text, { mode: GROUP_MODE });
 }
 
-async function readOne(
-  deps: SmallFileDeps,
-  name: string,
-  setAside: SetAside,
-): Promise<{ readonly boots?: BootRecord[]; readonly fault?: unknown }> {
+async function readOne(deps: SmallFileDeps, name: string): Promise<{ readonly boots?: BootRecord[]; readonly fault?: unknown }> {
   try {
-    const bytes = await readSmallFile(deps, name, setAside);
+    const bytes = await readSmallFile(deps, name);
     if (bytes === undefined) return {};
     const boots = readTable(bytes);
     if (boots !== undefined) return { boots };
-    await setAside(name);
+    await deps.setAside(name);
     return {};
   } catch (fault) {
     return { fault };

@@ -7,11 +7,11 @@
  *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries taken before 12:03
  */
 
-import { type Clock, wallOffsetMs } from '../../host/clock.ts';
-import type { Files } from '../../host/files.ts';
-import type { Log } from '../../host/log.ts';
+import type { OutboxConfig } from '../../config/agent-config.ts';
+import { wallOffsetMs } from '../../host/clock.ts';
+import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
-import type { UnreadFiles } from '../segments/small-file.ts';
+import type { SmallFileDeps } from '../segments/small-file.ts';
 import { type Look, MAX_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, type TimeStretch, withSpan } from './boot-offsets.ts';
 import { ranSince } from './boot-order.ts';
 import { type BootRecord, readBoots, writeBoots } from './boot-table.ts';
@@ -22,14 +22,9 @@ export interface TimeSource {
   onChange(listener: () => void): () => void;
 }
 
-export interface BootTimesDeps {
-  readonly files: Files;
-  readonly folder: string;
-  readonly clock: Clock;
-  readonly log: Log;
+interface BootTimesDeps extends OutboxPlace {
   readonly timeSync: TimeSource;
-  readonly timeUncertain: 'hold' | 'send';
-  readonly unread: UnreadFiles;
+  readonly settings: Pick<OutboxConfig, 'timeUncertain'>;
 }
 
 export class BootTimes {
@@ -62,8 +57,8 @@ export class BootTimes {
   }
 
   /** Reads the table; where none is left, boots of before are undecided. `refresh` is to follow. @throws as `readBoots`. */
-  static async open(deps: BootTimesDeps, setAside: (name: string) => Promise<unknown>): Promise<BootTimes> {
-    const { boots, isWhole } = await readBoots(deps, setAside);
+  static async open(deps: BootTimesDeps & SmallFileDeps): Promise<BootTimes> {
+    const { boots, isWhole } = await readBoots(deps);
     const times = new BootTimes(deps, boots);
     times.#dirty ||= !isWhole;
     return times;
@@ -112,7 +107,7 @@ export class BootTimes {
 
   /** Whether times of a boot can be given out, under the policy for uncertain ones. */
   canResolve(bootId: string): boolean {
-    return this.#deps.timeUncertain === 'send' || this.isDecided(bootId);
+    return this.#deps.settings.timeUncertain === 'send' || this.isDecided(bootId);
   }
 
   /** Whether times of a boot are known. */

@@ -3,17 +3,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OutboxConfig } from '../../../src/config/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import type { OutboxSettings } from '../../../src/outbox/delivery/outbox-settings.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 
 export const LANES: readonly Lane[] = ['alarm', 'live', 'backlog'];
 
-export function openBenchOutbox(folder: string, settings: Partial<OutboxSettings> = {}): Promise<Outbox> {
+export function openBenchOutbox(folder: string, settings: Partial<OutboxConfig> = {}): Promise<Outbox> {
   const timeSync = { isSynchronised: () => true, onChange: () => () => {} };
   const all = { ...DEFAULT_OUTBOX_SETTINGS, minFreeBytes: 0, ...settings };
   return Outbox.open(

@@ -12,10 +12,10 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { OutboxConfig } from '../../../src/config/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { OutboxSettings } from '../../../src/outbox/delivery/outbox-settings.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 import { numberedEntry, numberOf } from '../numbered-entries.ts';
@@ -37,12 +37,12 @@ const LIMITS = { maxEntries: 500, maxBytes: 65_536 };
 const MAX_ENTRIES_AT_ONCE = 20;
 
 /** Small segments and quick commits, so that every kind of write happens often; the time of day counts as known. */
-export const SMALL_SEGMENTS: OutboxSettings = {
+export const SMALL_SEGMENTS: OutboxConfig = {
   ...DEFAULT_OUTBOX_SETTINGS,
   commitAgeMs: 50,
   maxBytes: 4_000_000,
+  retain: { forMs: 86_400_000, bytes: 500_000 },
   minFreeBytes: 0,
-  retainBytes: 500_000,
 };
 export const KNOWN_TIME = { isSynchronised: () => true, onChange: () => () => {} };
 

@@ -1,6 +1,6 @@
 /** What was taken and what arrived: every durable entry, once, unchanged, at its time, and nothing else. */
 import { type JsonValue, stringifyJson } from '../../../src/host/json.ts';
-import { segmentSizes } from '../../../src/outbox/delivery/outbox-settings.ts';
+import { segmentSizes } from '../../../src/outbox/outbox-parts.ts';
 import { WORLD_BEGINS_MS } from '../board-clock.ts';
 import type { Durable } from '../durable.ts';
 import { gaveWayIn } from '../lives.ts';

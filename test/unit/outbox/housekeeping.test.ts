@@ -51,7 +51,12 @@ const commitNow = (): Promise<void> => outbox.append([fixture.entry('smoke', tru
 
 it('what was not delivered is forgotten with the segments that held it, and not before', async () => {
   await fixture.until(outbox.close());
-  fixture.settings = { ...fixture.settings, maxBytes: 64 * 1024, retainForMs: 3_600_000, maxAgeMs: Number.MAX_SAFE_INTEGER };
+  fixture.settings = {
+    ...fixture.settings,
+    maxBytes: 64 * 1024,
+    retain: { forMs: 3_600_000, bytes: 16_000_000 },
+    maxAgeMs: Number.MAX_SAFE_INTEGER,
+  };
   outbox = await fixture.open();
   const refused: number[] = [];
   for (let from = 0; outbox.status().segments < 6; from += 100) {

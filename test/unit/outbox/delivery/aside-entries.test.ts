@@ -208,7 +208,7 @@ describe('in what was thinned', () => {
   /** An outage so long that the oldest are thinned, with alarms between the readings, so that many blocks have gaps. */
   async function thinned(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Promise<readonly number[]> {
     await fixture.until(outbox.close());
-    fixture.settings = { ...fixture.settings, maxBytes: 60_000, retainBytes: 0, commitAgeMs: 100, ...settings };
+    fixture.settings = { ...fixture.settings, maxBytes: 60_000, retain: { forMs: 86_400_000, bytes: 0 }, commitAgeMs: 100, ...settings };
     outbox = await fixture.open();
     for (taken = 0; outbox.status().thinned < 200; taken += 13) {
       const readings = Array.from({ length: 12 }, (_none, at) => fixture.entry(`k${at % 2}`, 1e6 * at + taken));

@@ -116,7 +116,7 @@ it('at the end of a segment that is not the last is counted when the segment is 
 });
 
 it('does not make a segment be forgotten that can neither be set aside nor removed', async () => {
-  fixture.settings = { ...fixture.settings, retainForMs: 1_000 };
+  fixture.settings = { ...fixture.settings, retain: { forMs: 1_000, bytes: 16_000_000 } };
   await fixture.until(outbox.close());
   const whole = files.contentOf(path);
   whole.write('?', (blocks[1] as BlockInfo).offset);

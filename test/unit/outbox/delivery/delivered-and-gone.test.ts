@@ -9,7 +9,7 @@ import { drain, OutboxFixture } from '../../../support/outbox-fixture.ts';
 const BLOCK = 1_000;
 const ONE_BLOCK = { maxEntries: BLOCK, maxBytes: 1 << 30 };
 /** Segments of 8 kB, of which no delivered one is kept. */
-const SETTINGS = { maxBytes: 128 * 1024, retainBytes: 0, commitAgeMs: 100 };
+const SETTINGS = { maxBytes: 128 * 1024, retain: { forMs: 86_400_000, bytes: 0 }, commitAgeMs: 100 };
 let fixture: OutboxFixture;
 let files: MemoryFiles;
 

@@ -23,7 +23,13 @@ beforeEach(async () => {
 });
 
 const open = (): Promise<DeliveryState> =>
-  DeliveryState.open({ files, folder: '/outbox', clock, unread: new UnreadFiles(clock) }, async (name) => void setAside.push(name));
+  DeliveryState.open({
+    files,
+    folder: '/outbox',
+    clock,
+    unread: new UnreadFiles(clock),
+    setAside: async (name) => void setAside.push(name),
+  });
 
 /** A file as version 1 lays it out. */
 function stateFile(body: object, header: object = {}): string {
@@ -90,16 +96,16 @@ describe('the delivery state', () => {
       await files.makeFolder('/outbox');
       let state = await open();
       for (let at = 0; at < 100; at += 1) state.acknowledged.add(10_000 + at * 10, 10_000 + at * 10 + 3);
-      state.touch();
+      state.dirty = true;
       await state.save({ durable: true });
       state.acknowledged.add(1, 5_000);
-      state.touch();
+      state.dirty = true;
       await state.settle();
       if (isNext) state = await open();
       for (const from of [20_000, 30_000]) {
         await clock.advance(waitsMs);
         for (let at = 0; at < 100; at += 1) state.acknowledged.add(from + at * 10, from + at * 10 + 3);
-        state.touch();
+        state.dirty = true;
         await state.save();
       }
       files.cutPower(() => numbers() < 0.5);
@@ -175,7 +181,7 @@ describe('the delivery state', () => {
     const lostAtMs = clock.wallMs();
     const state = await open();
     expect(state.lastLost).toEqual({ dropped: lostAtMs });
-    state.touch();
+    state.dirty = true;
     await state.save();
     await state.close();
     await clock.advance(60_000);
@@ -188,7 +194,7 @@ describe('the delivery state', () => {
     const state = await open();
     state.acknowledged.add(3, 9);
     state.cells.merge({ ...cell });
-    state.touch();
+    state.dirty = true;
     await state.save();
     await state.close();
     const again = await open();
@@ -236,14 +242,14 @@ describe('the delivery state', () => {
     ] as const) {
       await clock.advance(atMs - clock.monotonicMs());
       state.acknowledged.add(sequence, sequence);
-      state.touch();
+      state.dirty = true;
       await state.save();
     }
     expect(files.changes.filter((change) => change.startsWith('write'))).toEqual([0, 0, 1, 1, 0].map((turn) => `write ${PATHS[turn]}`));
     expect([bodyOf(PATHS[0]).number, bodyOf(PATHS[1]).number]).toEqual([5, 4]);
     // What is shorter than before leaves the rest of it behind.
     state.acknowledged.remove(1, 9);
-    state.touch();
+    state.dirty = true;
     await state.save();
     await state.close();
     expect((await open()).acknowledged.list()).toEqual([]);
@@ -252,7 +258,7 @@ describe('the delivery state', () => {
 
   it('is synced only when that is asked for, and then also when nothing changed', async () => {
     const state = await open();
-    state.touch();
+    state.dirty = true;
     await state.save();
     expect(files.changes.some((change) => change.startsWith('sync'))).toBe(false);
     files.changes.splice(0);
@@ -282,7 +288,7 @@ describe('the delivery state', () => {
     for (let minute = 0; minute < 3; minute += 1) {
       await clock.advance(60_000);
       state.acknowledged.add(minute * 10, minute * 10 + 3);
-      state.touch();
+      state.dirty = true;
       await expect(state.save()).rejects.toThrow('ENOSPC');
     }
     files.faults = {};
@@ -305,7 +311,7 @@ describe('the delivery state', () => {
   it('leaves out the shortest of too many ranges, and no others', async () => {
     const state = await open();
     for (let at = 0; at < 2_003; at += 1) state.acknowledged.add(at * 10, at * 10 + (at === 7 || at === 500 || at === 2_002 ? 0 : 3));
-    state.touch();
+    state.dirty = true;
     await state.save();
     await state.close();
     const kept = (await open()).acknowledged;
@@ -324,7 +330,7 @@ describe('the delivery state', () => {
   it('keeps as many ranges as it may have', async () => {
     const state = await open();
     for (let at = 0; at < 2_000; at += 1) state.acknowledged.add(at * 10, at * 10);
-    state.touch();
+    state.dirty = true;
     await state.save();
     await state.close();
     expect((await open()).acknowledged.list()).toHaveLength(2_000);

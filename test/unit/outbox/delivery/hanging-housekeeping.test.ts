@@ -1,6 +1,6 @@
 /** A disk that does not come back from a read keeps no commit waiting: what is new is durable within its age, and somebody is told. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutboxSettings } from '../../../../src/outbox/delivery/outbox-settings.ts';
+import type { OutboxConfig } from '../../../../src/config/agent-config.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
@@ -10,7 +10,7 @@ let fixture: OutboxFixture;
 let files: MemoryFiles;
 let outbox: Outbox;
 
-async function open(settings: Partial<OutboxSettings> = {}, blocks = 10): Promise<void> {
+async function open(settings: Partial<OutboxConfig> = {}, blocks = 10): Promise<void> {
   fixture = await OutboxFixture.make({ maxBytes: MAX_BYTES, commitAgeMs: 100, ...settings });
   files = new MemoryFiles({ keepsChanges: false });
   fixture.files = files;

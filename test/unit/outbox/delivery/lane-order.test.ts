@@ -14,6 +14,7 @@ import { BootTimes } from '../../../../src/outbox/times/boot-times.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 import { FakeTimeSync } from '../../../support/outbox-fixture.ts';
+import { DEFAULT_OUTBOX_SETTINGS } from '../../../support/outbox-settings.ts';
 
 const ALL = 1_000_000;
 
@@ -39,10 +40,8 @@ beforeEach(async () => {
   clock = new FakeClock({ bootId: 'now' });
   const deps = { files, folder: '/outbox', clock, log: silentLog };
   shelf = new SegmentShelf({ ...deps, reading: new ReadingTurns(clock), onScanned: () => {} });
-  boots = await BootTimes.open(
-    { ...deps, unread: new UnreadFiles(clock), timeSync: new FakeTimeSync(), timeUncertain: 'hold' },
-    async () => {},
-  );
+  const small = { unread: new UnreadFiles(clock), setAside: async () => {} };
+  boots = await BootTimes.open({ ...deps, ...small, timeSync: new FakeTimeSync(), settings: DEFAULT_OUTBOX_SETTINGS });
   boots.refresh();
   [acknowledged, aside] = [new SequenceRanges(), new SequenceRanges()];
   nextSequence = 1;
@@ -96,7 +95,7 @@ function segment(...blocks: readonly Block[]): { readonly segment: Segment; read
 }
 
 const lanesOf = (order: 'newest-first' | 'oldest-first' = 'newest-first', commitAgeMs = 5_000): Lanes =>
-  new Lanes({ clock, shelf, acknowledged, aside, boots, order, commitAgeMs });
+  new Lanes({ clock, shelf, acknowledged, aside, boots, settings: { ...DEFAULT_OUTBOX_SETTINGS, order, commitAgeMs } });
 
 async function given(lanes: Lanes, lane: Lane, maxEntries = ALL, beyond: readonly SequenceRange[] = []): Promise<string[]> {
   return (await lanes.select(lane, maxEntries, beyond)).map(({ info }) => `${info.firstSequence}-${info.lastSequence}`);

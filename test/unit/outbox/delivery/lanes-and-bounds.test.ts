@@ -296,7 +296,7 @@ describe('age', () => {
   });
 
   it('keeps delivered entries for their time, for readers, and lets them go after it', async () => {
-    const outbox = await open({ maxBytes: SMALL, retainForMs: 3_600_000, retainBytes: SMALL });
+    const outbox = await open({ maxBytes: SMALL, retain: { forMs: 3_600_000, bytes: SMALL } });
     await fill(outbox, 20);
     await drain(outbox);
     await fixture.clock.advance(61_000);

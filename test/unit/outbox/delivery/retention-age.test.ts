@@ -7,7 +7,7 @@ import { drain, FakeTimeSync, OutboxFixture } from '../../../support/outbox-fixt
 const HOUR_MS = 3_600_000;
 const YEARS_MS = 19.6 * 365.25 * 24 * HOUR_MS;
 /** Segments of 8 kB. */
-const SETTINGS = { maxBytes: 128 * 1024, maxAgeMs: 48 * HOUR_MS, retainForMs: 24 * HOUR_MS, commitAgeMs: 100 };
+const SETTINGS = { maxBytes: 128 * 1024, maxAgeMs: 48 * HOUR_MS, retain: { forMs: 24 * HOUR_MS, bytes: 16_000_000 }, commitAgeMs: 100 };
 const BLOCKS = 20;
 const ENTRIES = 1_000;
 let fixture: OutboxFixture;
@@ -64,7 +64,7 @@ it.each([
   const sealed = files.paths.filter((path) => path.endsWith('.seg')).slice(0, -1);
   expect(sealed.length).toBeGreaterThan(2);
   const bytes = sealed.reduce((sum, path) => sum + files.contentOf(path).length, 0);
-  fixture.settings = { ...fixture.settings, retainBytes: bytes + less };
+  fixture.settings = { ...fixture.settings, retain: { forMs: 86_400_000, bytes: bytes + less } };
   outbox = await fixture.open();
   await aWhile();
   expect(outbox.status().segments).toBe(sealed.length + 1 - gone);

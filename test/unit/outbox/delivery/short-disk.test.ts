@@ -1,12 +1,12 @@
 /** A disk that others fill, or that takes no more: what the outbox gives up is bounded to what it needs itself; on a disk in memory. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutboxSettings } from '../../../../src/outbox/delivery/outbox-settings.ts';
+import type { OutboxConfig } from '../../../../src/config/agent-config.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
 /** Segments of 64 kB, of which a hundred blocks fill some seven. */
-const SETTINGS = { maxBytes: 2 ** 20, commitAgeMs: 100, minFreeBytes: 10_000_000, retainBytes: 2 ** 20 };
+const SETTINGS = { maxBytes: 2 ** 20, commitAgeMs: 100, minFreeBytes: 10_000_000, retain: { forMs: 86_400_000, bytes: 2 ** 20 } };
 const BLOCKS = 100;
 const ENTRIES = 1_000;
 const SEGMENT_BYTES = 64 * 1024;
@@ -16,7 +16,7 @@ let files: MemoryFiles;
 afterEach(() => fixture.remove());
 
 /** An outage's backlog on a disk with room for it. */
-async function backlog(settings: Partial<OutboxSettings> = {}, blocks = BLOCKS): Promise<Outbox> {
+async function backlog(settings: Partial<OutboxConfig> = {}, blocks = BLOCKS): Promise<Outbox> {
   fixture = await OutboxFixture.make({ ...SETTINGS, ...settings });
   files = new MemoryFiles();
   fixture.files = files;

@@ -1,6 +1,6 @@
 /** A card that is slow, or comes back late, costs no entry that a quick one does not: slow is not hanging. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutboxSettings } from '../../../../src/outbox/delivery/outbox-settings.ts';
+import type { OutboxConfig } from '../../../../src/config/agent-config.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import type { OutboxStatus } from '../../../../src/outbox/outbox-status.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
@@ -11,7 +11,7 @@ let files: MemoryFiles;
 let outbox: Outbox;
 
 /** Full, but for the zeros of the last segment. */
-async function open(whenFull: OutboxSettings['whenFull'], blocks: number): Promise<void> {
+async function open(whenFull: OutboxConfig['whenFull'], blocks: number): Promise<void> {
   fixture = await OutboxFixture.make({ maxBytes: 256 * 1024, commitAgeMs: 100, whenFull });
   files = new MemoryFiles({ keepsChanges: false });
   fixture.files = files;

@@ -30,7 +30,7 @@ describe('a small file', () => {
     unread = new UnreadFiles(clock);
   });
   const read = (): Promise<Buffer | undefined> =>
-    readSmallFile({ files, folder: '/outbox', unread }, 'small', async (name) => void setAside.push(name));
+    readSmallFile({ files, folder: '/outbox', unread, setAside: async (name) => void setAside.push(name) }, 'small');
 
   it.each(['EIO', 'EUCLEAN', 'EBADMSG'])(
     'is read a third time at once for %s, then again for ten minutes, and only then set aside',

@@ -36,10 +36,10 @@ beforeEach(async () => {
 });
 
 const open = (timeUncertain: 'hold' | 'send' = 'hold'): Promise<BootTimes> =>
-  BootTimes.open(
-    { files, folder: '/outbox', clock, unread: new UnreadFiles(clock), log: silentLog, timeSync, timeUncertain },
-    async (name) => void setAside.push(name),
-  );
+  BootTimes.open({
+    ...{ files, folder: '/outbox', clock, unread: new UnreadFiles(clock), log: silentLog, timeSync, settings: { timeUncertain } },
+    setAside: async (name) => void setAside.push(name),
+  });
 
 /** The same with what the clock says. */
 async function opened(): Promise<BootTimes> {
@@ -316,10 +316,9 @@ it('takes over what was seen of the clock while the table could not be read, beh
     files,
     folder: '/outbox',
     clock,
-    unread: new UnreadFiles(clock),
     log: silentLog,
     timeSync,
-    timeUncertain: 'hold',
+    settings: { timeUncertain: 'hold' },
   });
   await step(seen, 0);
   await step(seen, 20_000);
