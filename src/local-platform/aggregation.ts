@@ -13,25 +13,19 @@ export interface AggregationRange {
 
 /** One point per interval that holds any, at the interval's middle. */
 export function aggregate(points: Iterable<Point>, aggregation: Exclude<Aggregation, 'NONE'>, range: AggregationRange): readonly Point[] {
-  const buckets = new Map<number, StoredValue[]>();
-  for (const { ts, value } of points) {
-    const bucket = Math.floor((ts - range.startTs) / range.intervalMs);
-    const values = buckets.get(bucket);
-    if (values === undefined) buckets.set(bucket, [value]);
-    else values.push(value);
-  }
-  return [...buckets].flatMap(([bucket, values]) => {
-    const from = range.startTs + bucket * range.intervalMs;
-    const until = Math.min(from + range.intervalMs, range.endTs);
-    const value = summarise(values, aggregation);
+  const { startTs, endTs, intervalMs } = range;
+  return [...Map.groupBy(points, ({ ts }) => Math.floor((ts - startTs) / intervalMs))].flatMap(([interval, inside]) => {
+    const from = startTs + interval * intervalMs;
+    const until = Math.min(from + intervalMs, endTs);
+    const value = summarise(inside, aggregation);
     return value === undefined ? [] : [{ ts: from + Math.floor((until - from) / 2), value }];
   });
 }
 
 /** One value out of many; undefined when none of them has a part in it. */
-export function summarise(values: readonly StoredValue[], aggregation: Exclude<Aggregation, 'NONE'>): StoredValue | undefined {
-  if (aggregation === 'COUNT') return values.length;
-  const numbers = values.flatMap((value) => numberIn(value) ?? []);
+export function summarise(points: readonly Point[], aggregation: Exclude<Aggregation, 'NONE'>): StoredValue | undefined {
+  if (aggregation === 'COUNT') return points.length;
+  const numbers = points.flatMap(({ value }) => numberIn(value) ?? []);
   if (numbers.length === 0) return undefined;
   switch (aggregation) {
     case 'MIN':

@@ -22,7 +22,7 @@ const DAY_MS = 24 * HOUR_MS;
 export function* reportRows(view: SavedView, range: ReportRange, filters: ViewFilters, state: PlatformState): Generator<JsonObject> {
   const allows = allowed(view, filters);
   const perKey = view.fields.some(({ source }) => source === 'key');
-  for (const device of state.registry.devices) {
+  for (const device of state.registry.devices.all) {
     if (!allows('device', device.name)) continue;
     const keys = state.telemetry.keys(device.id).filter((key) => allows('key', key));
     if (perKey) {
@@ -66,22 +66,11 @@ function* rowsOf(
     for (const ts of Float64Array.from(instants).sort()) yield row(ts, (key) => state.telemetry.at(device.id, key, ts) ?? null);
     return;
   }
-  const buckets = new Map<number, Map<string, Point[]>>();
-  for (const key of keys) {
-    for (const point of scan(key)) {
-      const bucket = bucketMs === undefined ? range.startTs : Math.floor(point.ts / bucketMs) * bucketMs;
-      let byKey = buckets.get(bucket);
-      if (byKey === undefined) {
-        byKey = new Map();
-        buckets.set(bucket, byKey);
-      }
-      const points = byKey.get(key);
-      if (points === undefined) byKey.set(key, [point]);
-      else points.push(point);
-    }
-  }
-  for (const [bucket, byKey] of [...buckets].sort(([a], [b]) => a - b))
-    yield row(bucket, (key, aggregation) => summary(byKey.get(key) ?? [], aggregation));
+  const bucketOf = ({ ts }: Point): number => (bucketMs === undefined ? range.startTs : Math.floor(ts / bucketMs) * bucketMs);
+  const byKey = new Map(keys.map((key) => [key, Map.groupBy(scan(key), bucketOf)]));
+  const buckets = new Set([...byKey.values()].flatMap((points) => [...points.keys()]));
+  for (const bucket of Float64Array.from(buckets).sort())
+    yield row(bucket, (key, aggregation) => summary(byKey.get(key)?.get(bucket) ?? [], aggregation));
 }
 
 function cell(
@@ -112,12 +101,7 @@ function summary(points: readonly Point[], aggregation: ReportAggregation): Json
     case 'LAST':
       return points.at(-1)?.value ?? null;
     default:
-      return (
-        summarise(
-          points.map(({ value }) => value),
-          aggregation,
-        ) ?? null
-      );
+      return summarise(points, aggregation) ?? null;
   }
 }
 

@@ -3,7 +3,7 @@
  * a view open (wire-facts.md, "Analytics"); this one is made of as little as reports need.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import { PayloadFault } from './payload-fault.ts';
+import { PayloadFault } from './request-faults.ts';
 
 const REPORT_AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT', 'FIRST', 'LAST'] as const;
 export type ReportAggregation = (typeof REPORT_AGGREGATIONS)[number];
@@ -63,35 +63,6 @@ export const BUILT_IN_VIEWS: readonly SavedView[] = [
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export class AnalyticsViews {
-  readonly #views = new Map<string, SavedView>(BUILT_IN_VIEWS.map((view) => [view.id, view]));
-  readonly #record: (record: JsonObject) => void;
-
-  constructor(deps: { readonly record: (record: JsonObject) => void }) {
-    this.#record = deps.record;
-  }
-
-  get all(): readonly SavedView[] {
-    return [...this.#views.values()];
-  }
-
-  byId(id: string): SavedView | undefined {
-    return this.#views.get(id.toLowerCase());
-  }
-
-  save(view: SavedView): void {
-    this.#views.set(view.id.toLowerCase(), view);
-    this.#record({ t: 'view', view: viewJson(view) });
-  }
-
-  /** Takes back what a data folder's journal says. */
-  replay(record: JsonObject): void {
-    if (record.t !== 'view' || !isJsonObject(record.view)) return;
-    const view = readView(record.view);
-    this.#views.set(view.id.toLowerCase(), view);
-  }
-}
-
 /** A view out of JSON. @throws PayloadFault that names what is wrong. */
 export function readView(json: JsonObject): SavedView {
   const { id, name, fields, rangeStartTs, rangeEndTs } = json;
@@ -105,10 +76,10 @@ export function readView(json: JsonObject): SavedView {
   return {
     id,
     name: typeof name === 'string' ? name : id,
-    fields: read,
-    filters: readFilters(json.filters),
     ...(isBlank(rangeStartTs) ? {} : { rangeStartTs: readMs(rangeStartTs) }),
     ...(isBlank(rangeEndTs) ? {} : { rangeEndTs: readMs(rangeEndTs) }),
+    filters: readFilters(json.filters),
+    fields: read,
   };
 }
 
@@ -134,10 +105,6 @@ export function readMs(json: JsonValue | undefined): number {
 /** Absent, null or an empty string: what the contract calls blank. */
 export function isBlank(json: JsonValue | undefined): boolean {
   return json === undefined || json === null || json === '';
-}
-
-export function viewJson({ filters, fields, ...view }: SavedView): JsonObject {
-  return { ...view, filters: { ...filters }, fields: fields.map((field) => ({ ...field })) };
 }
 
 function readField(json: JsonValue): ViewField {

@@ -4,18 +4,11 @@
  *
  *   body → 200 → a while → keys and time looked at → stores · lost
  */
-import type { Clock } from '../host/clock.ts';
 import type { PlatformDevice } from './device-registry.ts';
+import type { PlatformSettings } from './local-platform-options.ts';
 import type { TimedValues } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
 import type { StoredValue } from './stored-value.ts';
-
-export interface ArrivalsDeps {
-  readonly state: PlatformState;
-  readonly clock: Clock;
-  /** How long after the answer things are stored, ms; 0: right after it was written. */
-  readonly storeDelayMs: number;
-}
 
 const MAX_KEY_LENGTH = 255;
 const TEMPLATE = /\{\{.*\}\}/s;
@@ -27,12 +20,14 @@ const BLANK_CONTROLS = '\t\n\v\f\r\u001c\u001d\u001e\u001f';
 const FIRST_LOST_MS = Date.UTC(10_000, 0, 1);
 
 export class Arrivals {
-  readonly #deps: ArrivalsDeps;
+  readonly #state: PlatformState;
+  readonly #settings: Pick<PlatformSettings, 'clock' | 'storeDelayMs'>;
   readonly #waiting = new Map<() => void, () => void>();
   #lost = 0;
 
-  constructor(deps: ArrivalsDeps) {
-    this.#deps = deps;
+  constructor(state: PlatformState, settings: Pick<PlatformSettings, 'clock' | 'storeDelayMs'>) {
+    this.#state = state;
+    this.#settings = settings;
   }
 
   /** Instants, and sets of attributes, that were answered with 200 and lost. */
@@ -45,7 +40,7 @@ export class Arrivals {
       for (const record of records) {
         if (!this.#isThere(device) || Object.keys(record.values).length === 0) continue;
         if (record.ts >= FIRST_LOST_MS || !areKept(record.values)) this.#lost += 1;
-        else this.#deps.state.saveTelemetry(device, record);
+        else this.#state.saveTelemetry(device, record);
       }
     });
   }
@@ -53,7 +48,7 @@ export class Arrivals {
   attributes(device: PlatformDevice, values: Readonly<Record<string, StoredValue>>): void {
     this.#later(() => {
       if (!this.#isThere(device) || Object.keys(values).length === 0) return;
-      if (areKept(values)) this.#deps.state.setAttributes(device.id, 'CLIENT_SCOPE', values);
+      if (areKept(values)) this.#state.setAttributes(device.id, 'CLIENT_SCOPE', values);
       else this.#lost += 1;
     });
   }
@@ -67,7 +62,7 @@ export class Arrivals {
   }
 
   #later(work: () => void): void {
-    const { clock, storeDelayMs } = this.#deps;
+    const { clock, storeDelayMs } = this.#settings;
     if (storeDelayMs === 0) {
       work();
       return;
@@ -80,7 +75,7 @@ export class Arrivals {
   }
 
   #isThere({ id }: PlatformDevice): boolean {
-    return this.#deps.state.registry.byId(id) !== undefined;
+    return this.#state.registry.devices.byId(id) !== undefined;
   }
 }
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../host/json.ts';
 import type { StoredValue } from './stored-value.ts';
 
-const SCOPES = ['CLIENT_SCOPE', 'SHARED_SCOPE', 'SERVER_SCOPE'] as const;
+export const SCOPES = ['CLIENT_SCOPE', 'SHARED_SCOPE', 'SERVER_SCOPE'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface Attribute {
@@ -20,7 +20,7 @@ export function isScope(text: string | undefined): text is Scope {
 
 export class AttributeStore {
   readonly #devices = new Map<string, Record<Scope, Map<string, Attribute>>>();
-  readonly #listeners = new Set<SharedListener>();
+  readonly #listeners: SharedListener[] = [];
 
   /** Sets values; a shared one is told to subscribers even when it did not change, as the real platform does. */
   set(deviceId: string, scope: Scope, values: Readonly<Record<string, StoredValue>>, nowMs: number): void {
@@ -43,10 +43,8 @@ export class AttributeStore {
     return keys.flatMap((key) => attributes.get(key) ?? []);
   }
 
-  /** Returns the function that ends it. */
-  onShared(listener: SharedListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  onShared(listener: SharedListener): void {
+    this.#listeners.push(listener);
   }
 
   forget(deviceId: string): void {
@@ -54,7 +52,7 @@ export class AttributeStore {
   }
 
   #tell(deviceId: string, message: JsonObject): void {
-    for (const listener of [...this.#listeners]) listener(deviceId, message);
+    for (const listener of this.#listeners) listener(deviceId, message);
   }
 
   #scope(deviceId: string, scope: Scope): Map<string, Attribute> {

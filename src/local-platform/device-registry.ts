@@ -1,5 +1,7 @@
 /** Devices, their access tokens and their profiles, as the platform's database knows them. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { JsonObject } from '../host/json.ts';
+import { KeptTable } from './kept-table.ts';
 
 export interface PlatformDevice {
   readonly id: string;
@@ -30,56 +32,35 @@ export interface DeviceProfile {
   readonly softwareId?: string;
 }
 
-export type DeviceDraft = Partial<Omit<PlatformDevice, 'id' | 'createdMs'>> & { readonly name: string };
-
 /** The stock server's own length. */
 const TOKEN_LENGTH = 20;
 
 export class DeviceRegistry {
-  readonly #devices = new Map<string, PlatformDevice>();
-  readonly #byToken = new Map<string, string>();
-  readonly #byName = new Map<string, string>();
-  readonly #profiles = new Map<string, DeviceProfile>();
+  readonly devices: KeptTable<PlatformDevice>;
+  readonly profiles: KeptTable<DeviceProfile>;
 
-  get devices(): readonly PlatformDevice[] {
-    return [...this.#devices.values()];
-  }
-
-  get profiles(): readonly DeviceProfile[] {
-    return [...this.#profiles.values()];
-  }
-
-  byId(id: string): PlatformDevice | undefined {
-    return this.#devices.get(id);
+  constructor(record: (record: JsonObject) => void) {
+    this.devices = new KeptTable('device', ({ id }) => id, record);
+    this.profiles = new KeptTable('profile', ({ id }) => id, record);
   }
 
   byToken(token: string): PlatformDevice | undefined {
-    const id = this.#byToken.get(token);
-    return id === undefined ? undefined : this.#devices.get(id);
+    return this.devices.all.find(({ accessToken }) => accessToken === token);
   }
 
   byName(name: string): PlatformDevice | undefined {
-    const id = this.#byName.get(name);
-    return id === undefined ? undefined : this.#devices.get(id);
-  }
-
-  profile(id: string): DeviceProfile | undefined {
-    return this.#profiles.get(id);
-  }
-
-  profileByKey(provisionDeviceKey: string): DeviceProfile | undefined {
-    return this.profiles.find((profile) => profile.provisionDeviceKey === provisionDeviceKey);
+    return this.devices.all.find((device) => device.name === name);
   }
 
   /** The profile that devices get when nothing else is said. */
   get defaultProfile(): DeviceProfile {
-    const profile = this.profiles.find(({ isDefault }) => isDefault);
+    const profile = this.profiles.all.find(({ isDefault }) => isDefault);
     if (profile === undefined) throw new Error('no default profile');
     return profile;
   }
 
-  /** A device that does not exist yet, complete; `put` makes it exist. */
-  draft(draft: DeviceDraft, nowMs: number): PlatformDevice {
+  /** A device that does not exist yet, complete: putting it among the devices makes it exist. */
+  draft(draft: Partial<PlatformDevice> & Pick<PlatformDevice, 'name'>, nowMs: number): PlatformDevice {
     return {
       id: randomUUID(),
       createdMs: nowMs,
@@ -90,33 +71,6 @@ export class DeviceRegistry {
       gateway: false,
       ...draft,
     };
-  }
-
-  put(device: PlatformDevice): void {
-    const before = this.#devices.get(device.id);
-    if (before !== undefined) {
-      this.#byToken.delete(before.accessToken);
-      this.#byName.delete(before.name);
-    }
-    this.#devices.set(device.id, device);
-    this.#byToken.set(device.accessToken, device.id);
-    this.#byName.set(device.name, device.id);
-  }
-
-  remove(id: string): void {
-    const device = this.#devices.get(id);
-    if (device === undefined) return;
-    this.#devices.delete(id);
-    this.#byToken.delete(device.accessToken);
-    this.#byName.delete(device.name);
-  }
-
-  putProfile(profile: DeviceProfile): void {
-    this.#profiles.set(profile.id, profile);
-  }
-
-  removeProfile(id: string): void {
-    this.#profiles.delete(id);
   }
 }
 

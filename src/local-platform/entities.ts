@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { Call } from './http-service.ts';
 import { readDocument } from './payload.ts';
-import { PayloadFault } from './payload-fault.ts';
+import { PayloadFault } from './request-faults.ts';
 
 /** All entities belong to one tenant. */
 export const TENANT_ID = '13814000-1dd2-11b2-8080-808080808080';
@@ -10,9 +10,9 @@ export const TENANT_ID = '13814000-1dd2-11b2-8080-808080808080';
 /** In place of a customer where there is none. */
 export const NOBODY_ID = '13814000-1dd2-11b2-8080-808080808080';
 
-/** `{id, entityType}`, the form of every id inside a body. */
-export function entityId(entityType: string, id: string): JsonObject {
-  return { entityType, id };
+/** `{id, entityType}`, the form of every id inside a body; null for none. */
+export function entityId(entityType: string, id: string | undefined): JsonObject | null {
+  return id === undefined ? null : { entityType, id };
 }
 
 /** The id inside an `{id, entityType}`. */

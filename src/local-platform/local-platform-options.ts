@@ -1,50 +1,78 @@
-/** What a local platform can be told: all of it has a default, which is a stock server's. */
+/** What a local platform can be told: what has a default is as on a stock server. */
 import type { Clock } from '../host/clock.ts';
 import type { ClientRpcHandler } from './device-routes.ts';
 import type { User } from './people.ts';
 import type { RateLimits } from './rate-limit.ts';
 
-export interface LocalPlatformOptions {
-  /** 0, the default: any free port. `none`: it listens nowhere, and only `answer` reaches it. */
-  readonly port?: number | 'none';
-  /** Default 127.0.0.1. */
-  readonly host?: string;
+export interface PlatformSettings {
+  readonly clock: Clock;
+  /** 0: any free port. `none`: it listens nowhere, and only `answer` reaches it. */
+  readonly port: number | 'none';
+  readonly host: string;
+  /** Without it everything is in memory alone. */
   readonly dataFolder?: string;
-  /** Default 1,000,000. */
-  readonly maxPointsPerKey?: number;
-  /** The server's own limit for requests that wait. Default 30 s, as on a stock server. */
-  readonly asyncLimitMs?: number;
-  /** How long a poll whose client is gone still takes messages. Default 1 s. */
-  readonly stalePollMs?: number;
-  /** Default 5 s, as on a stock server. */
-  readonly minRpcTimeoutMs?: number;
-  /** Per device. Default: none. */
-  readonly rateLimits?: RateLimits;
-  /** How long after its 200 what a device sent is stored, ms. Default 0: right after the answer was written. */
-  readonly storeDelayMs?: number;
+  readonly maxPointsPerKey: number;
+  /** The server's own limit for requests that wait. */
+  readonly asyncLimitMs: number;
+  /** How long a poll whose client is gone still takes messages. */
+  readonly stalePollMs: number;
+  /** Shorter time-outs of RPC are raised to this. */
+  readonly minRpcTimeoutMs: number;
+  /** Per device. */
+  readonly rateLimits: RateLimits;
+  /** How long after its 200 what a device sent is stored, ms; 0: right after the answer was written. */
+  readonly storeDelayMs: number;
   /** Refuse what the default mode stores as another type. */
-  readonly strictTypes?: boolean;
-  readonly users?: readonly User[];
-  /** The system parameter `device.claim.duration`. Default 24 h. */
-  readonly claimDurationMs?: number;
+  readonly strictTypes: boolean;
+  readonly users: readonly User[];
+  /** The system parameter `device.claim.duration`. */
+  readonly claimDurationMs: number;
   /** Provisioning that knows only the contract's fields and makes every token itself. */
-  readonly legacyProvisioning?: boolean;
+  readonly legacyProvisioning: boolean;
   /** Firmware as the contract alone has it: no chunks, no `fw_size`. */
-  readonly wholeFileFirmware?: boolean;
-  /** HTTPS on this port (0: any free one), with a certificate made at start. Default: none. */
+  readonly wholeFileFirmware: boolean;
+  /** HTTPS on this port (0: any free one), with a certificate made at start. */
   readonly tlsPort?: number;
-  /** Default 9000 s. */
-  readonly tokenLifetimeMs?: number;
+  readonly tokenLifetimeMs: number;
+  /** What the rule chain answers; by default only the time. */
   readonly clientRpc?: ClientRpcHandler;
-  readonly analytics?: {
-    /** SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE. Default 4. */
-    readonly threadPoolSize?: number;
-    /** SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY. Default 10. */
-    readonly queueCapacity?: number;
-    /** Default `/apiAnalytics`. */
-    readonly basePath?: string;
-    /** How much longer each report takes. */
-    readonly delayMs?: number;
+  readonly analytics: {
+    /** SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE. */
+    readonly threadPoolSize: number;
+    /** SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY. */
+    readonly queueCapacity: number;
+    /** Releases of the real service differ. */
+    readonly basePath: string;
+    /** How much longer each report takes, for tests of the limits. */
+    readonly delayMs: number;
   };
-  readonly clock?: Clock;
+}
+
+export interface LocalPlatformOptions extends Partial<Omit<PlatformSettings, 'analytics'>> {
+  readonly analytics?: Partial<PlatformSettings['analytics']>;
+}
+
+const DEFAULTS: Omit<PlatformSettings, 'clock' | 'analytics'> = {
+  port: 0,
+  host: '127.0.0.1',
+  maxPointsPerKey: 1_000_000,
+  asyncLimitMs: 30_000,
+  stalePollMs: 1_000,
+  minRpcTimeoutMs: 5_000,
+  rateLimits: {},
+  storeDelayMs: 0,
+  strictTypes: false,
+  users: [
+    { username: 'tenant@thingsboard.org', password: 'tenant', authority: 'TENANT_ADMIN' },
+    { username: 'customer@thingsboard.org', password: 'customer', authority: 'CUSTOMER_USER' },
+  ],
+  claimDurationMs: 86_400_000,
+  legacyProvisioning: false,
+  wholeFileFirmware: false,
+  tokenLifetimeMs: 9_000_000,
+};
+const ANALYTICS_DEFAULTS: PlatformSettings['analytics'] = { threadPoolSize: 4, queueCapacity: 10, basePath: '/apiAnalytics', delayMs: 0 };
+
+export function platformSettings({ analytics, ...options }: LocalPlatformOptions & Pick<PlatformSettings, 'clock'>): PlatformSettings {
+  return { ...DEFAULTS, ...options, analytics: { ...ANALYTICS_DEFAULTS, ...analytics } };
 }

@@ -1,52 +1,61 @@
-/**
- * One file out of a multipart/form-data request (RFC 7578), written to disk as it comes: a firmware image is never held in memory. The
- * whole request is kept as it came, and the answer says where in it the file lies.
- */
+/** One file out of a multipart/form-data request (RFC 7578), written to disk as it comes: a firmware image is never held in memory. */
 import { createWriteStream } from 'node:fs';
-import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { systemCode } from '../errors.ts';
 import type { FilePart } from './package-checksum.ts';
-import { PayloadFault } from './payload-fault.ts';
+import { PayloadFault } from './request-faults.ts';
 
 export interface UploadedFile extends FilePart {
   readonly fileName: string;
   readonly contentType: string;
 }
 
-/** Headers of the parts, and fields before the file, end well before this. */
-const HEAD_BYTES = 64 * 1024;
-const TAIL_BYTES = 8 * 1024;
+/** Of each part's headers, of which there are two or three. */
+const MAX_HEADER_BYTES = 64 * 1024;
 
-/** Writes a request's body to `path` and finds the part named `file`, which must be the last. @throws PayloadFault when there is none. */
+/** Writes the part named `file` of a request's body to `path`. @throws PayloadFault when there is none. */
 export async function receiveFile(request: Readable, contentType: string | undefined, path: string): Promise<UploadedFile> {
-  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType ?? '');
-  const mark = boundary?.[1] ?? boundary?.[2];
-  if (contentType?.startsWith('multipart/form-data') !== true || mark === undefined)
-    throw new PayloadFault('Current request is not a multipart request');
-  await pipeline(request, createWriteStream(path, { mode: 0o600 }));
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    const head = (await file.read(Buffer.alloc(Math.min(size, HEAD_BYTES)), 0, Math.min(size, HEAD_BYTES), 0)).buffer;
-    const headers = head.toString('latin1');
-    const part = /\r\n?content-disposition:[^\r]*\bname="file"[^\r]*/i.exec(headers);
-    const headersEnd = part === null ? -1 : headers.indexOf('\r\n\r\n', part.index);
-    if (part === null || headersEnd === -1) throw new PayloadFault("Required part 'file' is not present.");
-    const tailFrom = Math.max(headersEnd + 4, size - TAIL_BYTES);
-    const tail = Buffer.alloc(size - tailFrom);
-    await file.read(tail, 0, tail.length, tailFrom);
-    const end = tail.lastIndexOf(`\r\n--${mark}--`);
-    if (end === -1) throw new PayloadFault('The multipart request does not end with its boundary');
-    const partHeaders = headers.slice(headers.lastIndexOf(`--${mark}`, part.index), headersEnd);
-    return {
+  const parser = parserFor(contentType);
+  const ended = new AbortController();
+  let received: Promise<UploadedFile> | undefined;
+  parser.on('file', (_field, bytes, fileName = 'file', _encoding, type) => {
+    const file = createWriteStream(path, { mode: 0o600 });
+    received = pipeline(bytes, file, { signal: ended.signal }).then(() => ({
       path,
-      from: headersEnd + 4,
-      until: tailFrom + end,
-      fileName: /filename="([^"]*)"/i.exec(partHeaders)?.[1] ?? 'file',
-      contentType: /\r\ncontent-type:\s*([^\r]+)/i.exec(partHeaders)?.[1]?.trim() ?? 'application/octet-stream',
-    };
-  } finally {
-    await file.close();
+      from: 0,
+      until: file.bytesWritten,
+      fileName,
+      contentType: type,
+    }));
+    received.catch((error) => parser.destroy(error));
+  });
+  try {
+    await pipeline(request, parser);
+    if (received !== undefined) return await received;
+  } catch (cause) {
+    ended.abort(cause);
+    await received?.catch(() => {});
+    // Of the disk or the connection; a fault of the body has no code.
+    if (systemCode(cause) !== undefined) throw cause;
+    throw new PayloadFault('The multipart request does not end with its boundary');
   }
+  throw new PayloadFault("Required part 'file' is not present.");
+}
+
+/** @throws PayloadFault for a content type that is none of multipart/form-data with a boundary. */
+function parserFor(contentType = ''): BusboyInstance {
+  try {
+    if (contentType.startsWith('multipart/form-data'))
+      return new Busboy({
+        headers: { 'content-type': contentType },
+        isPartAFile: (field) => field === 'file',
+        preservePath: true,
+        limits: { files: 1, fields: 0, headerSize: MAX_HEADER_BYTES },
+      });
+  } catch {
+    // Without a boundary it is no multipart request either.
+  }
+  throw new PayloadFault('Current request is not a multipart request');
 }

@@ -1,96 +1,54 @@
-/** Endpoint 10 and its software twin for devices, and the REST side that makes, fills and assigns packages (wire-facts.md, "The people's side"). */
+/** Firmware and software for devices, and the REST routes that make, fill and assign packages. */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { type DeviceRoutesDeps, forDevice } from './device-routes.ts';
+import { forDevice } from './device-routes.ts';
 import { entityId, idIn, objectIn, page, TENANT_ID } from './entities.ts';
-import { errorReply, jsonReply, type Reply } from './http-reply.ts';
-import type { Call, Handler, Route } from './http-service.ts';
+import { jsonReply, OK, type Reply } from './http-reply.ts';
+import type { Call, Handler, Routes } from './http-service.ts';
+import type { LocalPlatform } from './local-platform.ts';
 import { receiveFile } from './multipart.ts';
-import type { OtaKind, OtaPackage, OtaPackages } from './ota-packages.ts';
+import type { OtaKind, OtaPackage } from './ota-packages.ts';
 import { CHECKSUM_ALGORITHMS, checksumOf, readPart } from './package-checksum.ts';
-import { PayloadFault } from './payload-fault.ts';
-import type { People } from './people.ts';
-import { requiredText, wholeNumberOf } from './request-faults.ts';
+import { existing, PayloadFault, requiredText, wholeNumberOf } from './request-faults.ts';
 
-export interface OtaRoutesDeps extends Pick<DeviceRoutesDeps, 'state' | 'rateLimit'> {
-  readonly packages: OtaPackages;
-  readonly people: People;
-  readonly clock: Clock;
-  readonly wholeFileOnly: boolean;
-}
-
-export function otaRoutes(deps: OtaRoutesDeps): readonly Route[] {
-  const { packages, people, clock } = deps;
-  const notFound = (): Reply => errorReply(404, "Requested item wasn't found!", clock, 32);
-  return [
-    {
-      method: 'GET',
-      path: '/api/v1/:token/firmware',
-      handler: (call) => sendPart(deps, 'FIRMWARE', call),
-    },
-    {
-      method: 'GET',
-      path: '/api/v1/:token/software',
-      handler: (call) => sendPart(deps, 'SOFTWARE', call),
-    },
-    {
-      method: 'POST',
-      path: '/api/otaPackage',
-      handler: people.only((_user, call) => jsonReply(packageJson(savePackage(deps, call))), 'TENANT_ADMIN'),
-    },
-    {
-      method: 'POST',
-      path: '/api/otaPackage/:id',
+export function otaRoutes(platform: LocalPlatform): Routes {
+  const { people, state } = platform;
+  const found = (call: Call): OtaPackage => existing(state.packages.byId(call.params.id ?? ''));
+  return {
+    'GET /api/v1/:token/firmware': (call) => sendPart(platform, 'FIRMWARE', call),
+    'GET /api/v1/:token/software': (call) => sendPart(platform, 'SOFTWARE', call),
+    'POST /api/otaPackage': people.admins((call) => jsonReply(packageJson(savePackage(platform, call)))),
+    'POST /api/otaPackage/:id': {
       streamed: true,
-      handler: people.only(async (_user, call) => {
-        const ota = packages.byId(call.params.id ?? '');
-        return ota === undefined ? notFound() : jsonReply(packageJson(await fillPackage(deps, ota, call)));
-      }, 'TENANT_ADMIN'),
+      handler: people.admins(async (call) => jsonReply(packageJson(await fillPackage(platform, found(call), call)))),
     },
-    {
-      method: 'GET',
-      path: '/api/otaPackages',
-      handler: people.only((_user, call) => jsonReply(page(packages.all.map(packageJson), call.query)), 'TENANT_ADMIN'),
-    },
-    {
-      method: 'GET',
-      path: '/api/otaPackage/info/:id',
-      handler: people.only((_user, call) => {
-        const ota = packages.byId(call.params.id ?? '');
-        return ota === undefined ? notFound() : jsonReply(packageJson(ota));
-      }),
-    },
-    {
-      method: 'DELETE',
-      path: '/api/otaPackage/:id',
-      handler: people.only(async (_user, call) => {
-        const { id = '' } = call.params;
-        if (packages.byId(id) === undefined) return notFound();
-        const holder = packages.holderOf(id);
-        if (holder !== undefined) throw new PayloadFault(`The otaPackage referenced by the ${holder} cannot be deleted!`);
-        await packages.remove(id);
-        return { status: 200 };
-      }, 'TENANT_ADMIN'),
-    },
-  ];
+    'GET /api/otaPackages': people.admins((call) => jsonReply(page(state.packages.all.map(packageJson), call.query))),
+    'GET /api/otaPackage/info/:id': people.users((call) => jsonReply(packageJson(found(call)))),
+    'DELETE /api/otaPackage/:id': people.admins(async (call) => {
+      const { id } = found(call);
+      const holder = platform.packages.holderOf(id);
+      if (holder !== undefined) throw new PayloadFault(`The otaPackage referenced by the ${holder} cannot be deleted!`);
+      await platform.packages.remove(id);
+      return OK;
+    }),
+  };
 }
 
 /** Bytes [size × chunk, + size) of the assigned file; size below 1 is all of it, past the end is nothing. */
-function sendPart(deps: OtaRoutesDeps, kind: OtaKind, call: Call): ReturnType<Handler> {
+function sendPart(platform: LocalPlatform, kind: OtaKind, call: Call): ReturnType<Handler> {
   const { query } = call;
   const title = requiredText(query, 'title');
   const version = requiredText(query, 'version');
   const size = wholeNumberOf(query.get('size'), 'size', 'int');
   const chunk = wholeNumberOf(query.get('chunk'), 'chunk', 'int');
   const send = (device: PlatformDevice): Reply => {
-    const ota = deps.packages.assigned(device, kind);
+    const ota = platform.packages.assigned(device, kind);
     const file = ota?.file;
     if (ota === undefined || file === undefined) return { status: 404 };
     if (title !== ota.title || version !== ota.version) return { status: 400 };
-    const isWhole = size < 1 || deps.wholeFileOnly;
+    const isWhole = size < 1 || platform.settings.wholeFileFirmware;
     // The real server multiplies in 32 bits, and fails without a word before the beginning.
     const start = isWhole ? 0 : Math.imul(size, chunk);
     if (start < 0) return { status: 500 };
@@ -107,23 +65,21 @@ function sendPart(deps: OtaRoutesDeps, kind: OtaKind, call: Call): ReturnType<Ha
       },
     };
   };
-  return forDevice(deps, send, 'empty')(call);
+  return forDevice(platform, send, 'empty')(call);
 }
 
-function savePackage(deps: OtaRoutesDeps, call: Call): OtaPackage {
-  const { packages, clock } = deps;
+function savePackage({ state: { packages }, settings }: LocalPlatform, call: Call): OtaPackage {
   const body = objectIn(call);
   const { title, version, type, tag, url } = body;
   if (typeof title !== 'string' || title === '' || typeof version !== 'string' || version === '')
     throw new PayloadFault('OtaPackage title and version should be specified!');
   const kind: OtaKind = type === 'SOFTWARE' ? 'SOFTWARE' : 'FIRMWARE';
   const id = idIn(body.id);
-  const before = id === undefined ? undefined : packages.byId(id);
   if (packages.all.some((other) => other.id !== id && other.kind === kind && other.title === title && other.version === version))
     throw new PayloadFault('OtaPackage with such title and version already exists!');
   const deviceProfileId = idIn(body.deviceProfileId);
   const ota: OtaPackage = {
-    ...(before ?? { id: randomUUID(), createdMs: clock.wallMs() }),
+    ...(packages.byId(id ?? '') ?? { id: randomUUID(), createdMs: settings.clock.wallMs() }),
     kind,
     title,
     version,
@@ -136,8 +92,8 @@ function savePackage(deps: OtaRoutesDeps, call: Call): OtaPackage {
   return ota;
 }
 
-async function fillPackage(deps: OtaRoutesDeps, ota: OtaPackage, call: Call): Promise<OtaPackage> {
-  const file = await receiveFile(call.request, call.headers['content-type'], await deps.packages.pathFor(ota.id));
+async function fillPackage({ packages, state }: LocalPlatform, ota: OtaPackage, call: Call): Promise<OtaPackage> {
+  const file = await receiveFile(call.request, call.headers['content-type'], await packages.pathFor(ota.id));
   const given = checksumIn(call.query.get('checksum') ?? undefined, call.query.get('checksumAlgorithm') ?? 'SHA256');
   const { checksumAlgorithm } = given;
   if (checksumAlgorithm === undefined) throw new PayloadFault('Unknown checksum algorithm');
@@ -147,7 +103,7 @@ async function fillPackage(deps: OtaRoutesDeps, ota: OtaPackage, call: Call): Pr
     throw new PayloadFault('Wrong otaPackage checksum!');
   }
   const filled: OtaPackage = { ...ota, file, checksumAlgorithm, checksum };
-  deps.packages.put(filled);
+  state.packages.put(filled);
   return filled;
 }
 
@@ -164,7 +120,7 @@ function packageJson(ota: OtaPackage): JsonObject {
     id: entityId('OTA_PACKAGE', ota.id),
     createdTime: ota.createdMs,
     tenantId: entityId('TENANT', TENANT_ID),
-    deviceProfileId: ota.deviceProfileId === undefined ? null : entityId('DEVICE_PROFILE', ota.deviceProfileId),
+    deviceProfileId: entityId('DEVICE_PROFILE', ota.deviceProfileId),
     type: ota.kind,
     title: ota.title,
     version: ota.version,

@@ -3,10 +3,10 @@
  * complaints. JSON, or CBOR by content type.
  */
 import { Decoder, Encoder } from 'cbor-x';
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonNumbers, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseJsonNumbers, stringifyJson } from '../host/json.ts';
 import type { Reply } from './http-reply.ts';
 import { parseLenient } from './lenient-json.ts';
-import { PayloadFault } from './payload-fault.ts';
+import { PayloadFault } from './request-faults.ts';
 import { receivedValue, SpelledNumber, type StoredValue, savedValue, spelledNumber, unspelled, type ValueRules } from './stored-value.ts';
 
 export interface TimedValues {
@@ -15,8 +15,18 @@ export interface TimedValues {
   readonly values: Readonly<Record<string, StoredValue>>;
 }
 
-/** The parser's own limit. */
-const DEEPEST = 255;
+/** A device's reply to an RPC that is no JSON. */
+export class RawReply {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The parser's own limit, and that of RPC replies. */
+const MAX_DEPTH = 255;
+const MAX_REPLY_DEPTH = 500;
 const MAX_SHOWN = 200;
 const CBOR = 'application/cbor';
 
@@ -25,6 +35,16 @@ const cborEncoder = (): Encoder => new Encoder({ useRecords: false, mapsAsObject
 /** A body as a plain value, for everything but telemetry and attributes. @throws PayloadFault when it is malformed. */
 export function readDocument(body: Buffer, contentType: string | undefined): JsonValue {
   return unspelled(readWire(body, contentType) as JsonValue);
+}
+
+/** What a device replies to an RPC: any text is taken, and only who asked finds out that it is no JSON. */
+export function readReply(body: Buffer, contentType: string | undefined): JsonValue | RawReply {
+  const text = body.toString('utf8');
+  try {
+    return contentType?.startsWith(CBOR) === true ? readDocument(body, contentType) : parseJson(text, { depth: MAX_REPLY_DEPTH });
+  } catch {
+    return new RawReply(text);
+  }
 }
 
 /** Telemetry in any of its three forms; empty for `[]`. @throws PayloadFault when it is malformed or none of the forms. */
@@ -93,7 +113,7 @@ function readWire(body: Buffer, contentType: string | undefined): unknown {
   }
   const text = body.toString('utf8');
   try {
-    return parseJsonNumbers(text, spelledNumber, { depth: DEEPEST });
+    return parseJsonNumbers(text, spelledNumber, { depth: MAX_DEPTH });
   } catch {
     return readLeniently(text);
   }

@@ -1,11 +1,11 @@
-/** The people's side: users, login, and who may call the REST API (wire-facts.md, "The people's side"). */
-import type { Clock } from '../host/clock.ts';
+/** Users of the REST API: login, and who may call what. */
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
-import type { Call, Handler, Route } from './http-service.ts';
+import type { Call, Handler, Routes } from './http-service.ts';
 import { type Authority, TokenIssuer } from './json-web-token.ts';
+import type { PlatformSettings } from './local-platform-options.ts';
 import { readDocument } from './payload.ts';
-import { PayloadFault } from './payload-fault.ts';
+import { payloadFaultsAs } from './request-faults.ts';
 
 export interface User {
   readonly username: string;
@@ -13,91 +13,75 @@ export interface User {
   readonly authority: Authority;
 }
 
-/** The stock server's demo users. */
-const DEFAULT_USERS: readonly User[] = [
-  { username: 'tenant@thingsboard.org', password: 'tenant', authority: 'TENANT_ADMIN' },
-  { username: 'customer@thingsboard.org', password: 'customer', authority: 'CUSTOMER_USER' },
-];
+/** The stock server's. */
+const REFRESH_LIFETIME_MS = 604_800_000;
 
-/** The stock server's lifetimes. */
-const ACCESS_MS = 9_000_000;
-const REFRESH_MS = 604_800_000;
-
-export type UserHandler = (user: User, call: Call) => ReturnType<Handler>;
-
-export interface PeopleOptions {
-  readonly clock: Clock;
-  readonly users?: readonly User[];
-  readonly tokenLifetimeMs?: number;
-}
+export type UserHandler = (call: Call, user: User) => ReturnType<Handler>;
 
 export class People {
-  readonly #clock: Clock;
-  readonly #users: readonly User[];
-  readonly #lifetimeMs: number;
+  readonly #settings: Pick<PlatformSettings, 'clock' | 'users' | 'tokenLifetimeMs'>;
   readonly #issuer: TokenIssuer;
 
-  constructor(options: PeopleOptions) {
-    this.#clock = options.clock;
-    this.#users = options.users ?? DEFAULT_USERS;
-    this.#lifetimeMs = options.tokenLifetimeMs ?? ACCESS_MS;
-    this.#issuer = new TokenIssuer(options.clock);
+  constructor(settings: Pick<PlatformSettings, 'clock' | 'users' | 'tokenLifetimeMs'>) {
+    this.#settings = settings;
+    this.#issuer = new TokenIssuer(settings.clock);
   }
 
-  get routes(): readonly Route[] {
-    return [
-      { method: 'POST', path: '/api/auth/login', handler: (call) => this.#login(call) },
-      { method: 'POST', path: '/api/auth/token', handler: (call) => this.#renew(call) },
-      {
-        method: 'GET',
-        path: '/api/auth/user',
-        handler: this.only((user) => jsonReply({ name: user.username, authority: user.authority })),
-      },
-    ];
+  get routes(): Routes {
+    return {
+      'POST /api/auth/login': (call) => this.#login(call),
+      'POST /api/auth/token': (call) => this.#renew(call),
+      'GET /api/auth/user': this.users((_call, { username, authority }) => jsonReply({ name: username, authority })),
+    };
   }
 
   /** The user whose access token this is. */
   userOf(token: string | undefined): User | undefined {
-    const holder = token === undefined || token === '' ? undefined : this.#issuer.holder(token);
-    return holder?.kind === 'access' ? this.#users.find(({ username }) => username === holder.username) : undefined;
+    return this.#holder(token, 'access');
   }
 
-  /** A handler for those who are logged in: everybody, or one kind of user. */
-  only(handler: UserHandler, authority?: Authority): Handler {
-    return async (call) => {
+  /** A handler for everybody who is logged in. */
+  users(handler: UserHandler, authority?: Authority): Handler {
+    const { clock } = this.#settings;
+    return (call) => {
       const header = call.headers['x-authorization'] ?? call.headers.authorization;
       const token = (Array.isArray(header) ? header[0] : header)?.replace(/^Bearer /i, '');
       const user = this.userOf(token);
-      if (user === undefined) return errorReply(401, token === undefined ? 'Authentication failed' : 'Token has expired', this.#clock, 11);
+      if (user === undefined) return errorReply(401, token === undefined ? 'Authentication failed' : 'Token has expired', clock, 11);
       if (authority !== undefined && user.authority !== authority)
-        return errorReply(403, "You don't have permission to perform this operation!", this.#clock, 20);
-      try {
-        return await handler(user, call);
-      } catch (error) {
-        if (error instanceof PayloadFault) return errorReply(400, error.message, this.#clock);
-        throw error;
-      }
+        return errorReply(403, "You don't have permission to perform this operation!", clock, 20);
+      return payloadFaultsAs(
+        ({ message }) => errorReply(400, message, clock),
+        () => handler(call, user),
+      );
     };
+  }
+
+  admins(handler: UserHandler): Handler {
+    return this.users(handler, 'TENANT_ADMIN');
   }
 
   #login(call: Call): Reply {
     const { username, password } = documentOf(call);
-    const user = this.#users.find((candidate) => candidate.username === username && candidate.password === password);
-    return user === undefined ? errorReply(401, 'Invalid username or password', this.#clock) : this.#tokens(user);
+    const user = this.#settings.users.find((candidate) => candidate.username === username && candidate.password === password);
+    return user === undefined ? errorReply(401, 'Invalid username or password', this.#settings.clock) : this.#tokens(user);
   }
 
   #renew(call: Call): Reply {
     const { refreshToken } = documentOf(call);
-    const holder = typeof refreshToken === 'string' ? this.#issuer.holder(refreshToken) : undefined;
-    const user = this.#users.find(({ username }) => username === holder?.username);
-    if (holder?.kind !== 'refresh' || user === undefined) return errorReply(401, 'Token has expired', this.#clock, 11);
-    return this.#tokens(user);
+    const user = this.#holder(refreshToken, 'refresh');
+    return user === undefined ? errorReply(401, 'Token has expired', this.#settings.clock, 11) : this.#tokens(user);
+  }
+
+  #holder(token: unknown, kind: 'access' | 'refresh'): User | undefined {
+    const holder = typeof token === 'string' ? this.#issuer.holder(token) : undefined;
+    return holder?.kind === kind ? this.#settings.users.find(({ username }) => username === holder.username) : undefined;
   }
 
   #tokens({ username, authority }: User): Reply {
     return jsonReply({
-      token: this.#issuer.issue({ username, authority, kind: 'access' }, this.#lifetimeMs),
-      refreshToken: this.#issuer.issue({ username, authority, kind: 'refresh' }, REFRESH_MS),
+      token: this.#issuer.issue({ username, authority, kind: 'access' }, this.#settings.tokenLifetimeMs),
+      refreshToken: this.#issuer.issue({ username, authority, kind: 'refresh' }, REFRESH_LIFETIME_MS),
     });
   }
 }

@@ -1,11 +1,15 @@
-/** Everything the local platform keeps, in one place: each change goes to the stores, to the journal, and to who listens. */
+/** Everything the local platform keeps, in one place: each change goes to the stores and to the journal. */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject } from '../host/json.ts';
+import { BUILT_IN_VIEWS, type SavedView } from './analytics-views.ts';
 import { AttributeStore, isScope, type Scope } from './attribute-store.ts';
-import { type DeviceProfile, DeviceRegistry, type PlatformDevice } from './device-registry.ts';
+import { DeviceRegistry, type PlatformDevice } from './device-registry.ts';
 import { Journal } from './journal.ts';
+import { KeptTable } from './kept-table.ts';
+import type { OtaPackage } from './ota-packages.ts';
 import type { TimedValues } from './payload.ts';
+import type { PersistentRpc } from './rpc-broker.ts';
 import type { StoredValue } from './stored-value.ts';
 import { TelemetryStore } from './telemetry-store.ts';
 
@@ -16,148 +20,84 @@ export interface PlatformStateOptions {
   readonly maxPointsPerKey: number;
 }
 
-export type TelemetryListener = (device: PlatformDevice, record: TimedValues) => void;
-export type Replay = (record: JsonObject) => void;
+type Values = Readonly<Record<string, StoredValue>>;
 
 export class PlatformState {
-  readonly registry = new DeviceRegistry();
+  readonly registry: DeviceRegistry;
+  readonly packages: KeptTable<OtaPackage>;
+  readonly rpcs: KeptTable<PersistentRpc>;
+  /** By id in lower case. */
+  readonly views: KeptTable<SavedView>;
   readonly attributes = new AttributeStore();
   readonly telemetry: TelemetryStore;
   readonly #clock: Clock;
-  readonly #telemetryListeners = new Set<TelemetryListener>();
-  readonly #deletionListeners = new Set<(deviceId: string) => void>();
+  readonly #deletionListeners: ((deviceId: string) => void)[] = [];
   #journal: Journal | undefined;
 
   private constructor(options: PlatformStateOptions) {
+    const record = (record: JsonObject): void => this.#journal?.append(record);
     this.#clock = options.clock;
-    this.telemetry = new TelemetryStore({ maxPointsPerKey: options.maxPointsPerKey });
+    this.telemetry = new TelemetryStore(options);
+    this.registry = new DeviceRegistry(record);
+    this.packages = new KeptTable('package', ({ id }) => id, record);
+    this.rpcs = new KeptTable('rpc', ({ rpcId }) => rpcId, record);
+    this.views = new KeptTable('view', ({ id }) => id.toLowerCase(), record, BUILT_IN_VIEWS);
   }
 
-  /** Reads the data folder, when there is one; records of other parts (packages, views) go to `replayOther`. */
-  static async open(options: PlatformStateOptions, replayOther: Replay): Promise<PlatformState> {
+  /** Reads the data folder, when there is one. */
+  static async open(options: PlatformStateOptions): Promise<PlatformState> {
     const state = new PlatformState(options);
-    if (options.dataFolder !== undefined) {
-      state.#journal = await Journal.open(options.dataFolder, (record) => {
-        if (!state.#replay(record)) replayOther(record);
-      });
-    }
-    if (state.registry.profiles.length === 0) {
-      state.saveProfile({
-        id: randomUUID(),
-        name: 'default',
-        isDefault: true,
-        createdMs: options.clock.wallMs(),
-        provisionType: 'DISABLED',
-      });
-    }
+    if (options.dataFolder !== undefined) state.#journal = await Journal.open(options.dataFolder, (record) => state.#replay(record));
+    const { profiles } = state.registry;
+    if (profiles.all.length === 0)
+      profiles.put({ id: randomUUID(), name: 'default', isDefault: true, createdMs: options.clock.wallMs(), provisionType: 'DISABLED' });
     return state;
   }
 
-  saveDevice(device: PlatformDevice): void {
-    this.registry.put(device);
-    this.record({ t: 'device', device: { ...device } });
-  }
-
   deleteDevice(id: string): void {
+    this.registry.devices.remove(id);
     this.#forget(id);
-    this.record({ t: 'device-gone', id });
-    for (const listener of [...this.#deletionListeners]) listener(id);
+    for (const listener of this.#deletionListeners) listener(id);
   }
 
-  saveProfile(profile: DeviceProfile): void {
-    this.registry.putProfile(profile);
-    this.record({ t: 'profile', profile: { ...profile } });
+  saveTelemetry({ id }: PlatformDevice, { ts, values }: TimedValues): void {
+    this.telemetry.save(id, ts, values);
+    this.#journal?.append({ t: 'ts', d: id, ts, v: values });
   }
 
-  deleteProfile(id: string): void {
-    this.registry.removeProfile(id);
-    this.record({ t: 'profile-gone', id });
-  }
-
-  saveTelemetry(device: PlatformDevice, record: TimedValues): void {
-    this.telemetry.save(device.id, record.ts, record.values);
-    this.record({ t: 'ts', d: device.id, ts: record.ts, v: record.values });
-    for (const listener of [...this.#telemetryListeners]) listener(device, record);
-  }
-
-  /** Takes telemetry out behind everybody's back. Answers how many points went. */
-  removeTelemetry(deviceId: string, key: string, startTs: number, endTs: number): number {
-    this.record({ t: 'ts-gone', d: deviceId, k: key, startTs, endTs });
-    return this.telemetry.remove(deviceId, key, startTs, endTs);
-  }
-
-  setAttributes(deviceId: string, scope: Scope, values: Readonly<Record<string, StoredValue>>): void {
+  setAttributes(deviceId: string, scope: Scope, values: Values): void {
     const at = this.#clock.wallMs();
-    this.record({ t: 'attributes', d: deviceId, s: scope, v: values, at });
+    this.#journal?.append({ t: 'attributes', d: deviceId, s: scope, v: values, at });
     this.attributes.set(deviceId, scope, values, at);
   }
 
   removeAttributes(deviceId: string, scope: Scope, keys: readonly string[]): void {
-    this.record({ t: 'attributes-gone', d: deviceId, s: scope, k: keys });
+    this.#journal?.append({ t: 'attributes-gone', d: deviceId, s: scope, k: keys });
     this.attributes.remove(deviceId, scope, keys);
   }
 
-  /** Returns the function that ends it. */
-  onTelemetry(listener: TelemetryListener): () => void {
-    this.#telemetryListeners.add(listener);
-    return () => this.#telemetryListeners.delete(listener);
-  }
-
-  onDeleted(listener: (deviceId: string) => void): () => void {
-    this.#deletionListeners.add(listener);
-    return () => this.#deletionListeners.delete(listener);
-  }
-
-  /** Writes a record of any part to the journal. */
-  record(record: JsonObject): void {
-    this.#journal?.append(record);
+  onDeleted(listener: (deviceId: string) => void): void {
+    this.#deletionListeners.push(listener);
   }
 
   close(): void {
     this.#journal?.close();
   }
 
-  #forget(id: string): void {
-    this.registry.remove(id);
-    this.telemetry.forget(id);
-    this.attributes.forget(id);
+  #forget(deviceId: string): void {
+    this.telemetry.forget(deviceId);
+    this.attributes.forget(deviceId);
   }
 
-  /** Whether the record was one of this part's. */
-  #replay(record: JsonObject): boolean {
-    // Written by `record` above, in this very form.
-    const field = <T extends JsonValue | object>(name: string): T => record[name] as T;
-    switch (record.t) {
-      case 'device':
-        this.registry.put(field<PlatformDevice>('device'));
-        return true;
-      case 'device-gone':
-        this.#forget(field<string>('id'));
-        return true;
-      case 'profile':
-        this.registry.putProfile(field<DeviceProfile>('profile'));
-        return true;
-      case 'profile-gone':
-        this.registry.removeProfile(field<string>('id'));
-        return true;
-      case 'ts':
-        this.telemetry.save(field<string>('d'), field<number>('ts'), field<Record<string, StoredValue>>('v'));
-        return true;
-      case 'ts-gone':
-        this.telemetry.remove(field<string>('d'), field<string>('k'), field<number>('startTs'), field<number>('endTs'));
-        return true;
-      case 'attributes': {
-        const scope = field<string>('s');
-        if (isScope(scope)) this.attributes.set(field<string>('d'), scope, field<Record<string, StoredValue>>('v'), field<number>('at'));
-        return true;
-      }
-      case 'attributes-gone': {
-        const scope = field<string>('s');
-        if (isScope(scope)) this.attributes.remove(field<string>('d'), scope, field<string[]>('k'));
-        return true;
-      }
-      default:
-        return false;
-    }
+  #replay(record: JsonObject): void {
+    const { devices, profiles } = this.registry;
+    for (const table of [devices, profiles, this.packages, this.rpcs, this.views]) table.replay(record);
+    // Written above, in these very forms.
+    const { t, d, s, k } = record as { readonly t: string; readonly d: string; readonly s: string; readonly k: string[] };
+    const { id, ts, v, at } = record as { readonly id: string; readonly ts: number; readonly v: Values; readonly at: number };
+    if (t === 'device-gone') this.#forget(id);
+    if (t === 'ts') this.telemetry.save(d, ts, v);
+    if (t === 'attributes' && isScope(s)) this.attributes.set(d, s, v, at);
+    if (t === 'attributes-gone' && isScope(s)) this.attributes.remove(d, s, k);
   }
 }

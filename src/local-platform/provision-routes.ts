@@ -1,79 +1,68 @@
-/** Endpoint 9: devices that provision themselves by a profile's key and secret. Refusals come with status 200 (wire-facts.md). */
+/** Devices that provision themselves by a profile's key and secret. Refusals come with status 200. */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
 import { errorReply, type Reply, textReply } from './http-reply.ts';
-import type { Route } from './http-service.ts';
+import type { Routes } from './http-service.ts';
+import type { LocalPlatform } from './local-platform.ts';
 import { readDocument } from './payload.ts';
-import { PayloadFault } from './payload-fault.ts';
 import type { PlatformState } from './platform-state.ts';
-
-export interface ProvisionRoutesDeps {
-  readonly state: PlatformState;
-  readonly clock: Clock;
-  /** Knows only the contract's fields: makes every token itself. */
-  readonly legacy: boolean;
-}
+import { PayloadFault, payloadFaultsAs } from './request-faults.ts';
 
 /** Server-side attribute by which the real platform remembers that a device was provisioned. */
 const PROVISION_STATE = 'provisionState';
 const CREDENTIALS_TYPES: readonly string[] = ['ACCESS_TOKEN', 'X509_CERTIFICATE', 'MQTT_BASIC', 'LWM2M_CREDENTIALS'];
 
-export function provisionRoutes(deps: ProvisionRoutesDeps): readonly Route[] {
-  return [
-    {
-      method: 'POST',
-      path: '/api/v1/provision',
+export function provisionRoutes(platform: LocalPlatform): Routes {
+  return {
+    'POST /api/v1/provision': {
       needsBody: true,
-      handler: (call) => {
-        try {
-          return provision(requestIn(readDocument(call.body, call.headers['content-type'])), deps);
-        } catch (error) {
-          if (error instanceof PayloadFault) return errorReply(500, error.message, deps.clock, 2);
-          throw error;
-        }
-      },
+      handler: ({ body, headers }) =>
+        payloadFaultsAs(
+          ({ message }) => errorReply(500, message, platform.settings.clock, 2),
+          () => provision(requestIn(readDocument(body, headers['content-type'])), platform),
+        ),
     },
-  ];
+  };
 }
 
-function provision(request: ProvisionRequest, deps: ProvisionRoutesDeps): Reply {
-  const { state } = deps;
+function provision(request: ProvisionRequest, { state, settings }: LocalPlatform): Reply {
+  const { registry } = state;
+  const isLegacy = settings.legacyProvisioning;
   const deviceName = request.deviceName.trim();
   if (request.deviceName !== '' && deviceName === '') return refusal('FAILURE');
-  const profile = request.key === '' ? undefined : state.registry.profileByKey(request.key);
+  const profile =
+    request.key === '' ? undefined : registry.profiles.all.find(({ provisionDeviceKey }) => provisionDeviceKey === request.key);
   if (profile === undefined || profile.provisionType === 'DISABLED' || profile.provisionDeviceSecret !== request.secret)
     return refusal('NOT_FOUND');
-  const known = state.registry.byName(deviceName);
-  if (profile.provisionType === 'CHECK_PRE_PROVISIONED_DEVICES') return checkPreProvisioned(known, profile, deps);
+  const known = registry.byName(deviceName);
+  if (profile.provisionType === 'CHECK_PRE_PROVISIONED_DEVICES') return checkPreProvisioned(known, profile, state);
   if (known !== undefined) return refusal('FAILURE');
-  const proposed = deps.legacy || request.credentialsType !== 'ACCESS_TOKEN' || request.token === '' ? undefined : request.token;
-  if (proposed !== undefined && state.registry.byToken(proposed) !== undefined) return refusal('FAILURE');
-  const device = state.registry.draft(
+  const proposed = isLegacy || request.credentialsType !== 'ACCESS_TOKEN' || request.token === '' ? undefined : request.token;
+  if (proposed !== undefined && registry.byToken(proposed) !== undefined) return refusal('FAILURE');
+  const device = registry.draft(
     {
       name: deviceName === '' ? randomBytes(10).toString('hex') : deviceName,
       profileId: profile.id,
       type: profile.name,
-      gateway: !deps.legacy && request.gateway,
+      gateway: !isLegacy && request.gateway,
       ...(proposed === undefined ? {} : { accessToken: proposed }),
     },
-    deps.clock.wallMs(),
+    settings.clock.wallMs(),
   );
-  state.saveDevice(device);
-  return success(device, deps);
+  registry.devices.put(device);
+  return success(device, state);
 }
 
 /** A device that exists already, once: its token is the one that it has. */
-function checkPreProvisioned(known: PlatformDevice | undefined, profile: DeviceProfile, deps: ProvisionRoutesDeps): Reply {
+function checkPreProvisioned(known: PlatformDevice | undefined, profile: DeviceProfile, state: PlatformState): Reply {
   if (known === undefined || known.profileId !== profile.id) return refusal('FAILURE');
-  const [provisioned] = deps.state.attributes.read(known.id, 'SERVER_SCOPE', [PROVISION_STATE]);
-  if (provisioned?.value === 'provisioned') return refusal('FAILURE');
-  return success(known, deps);
+  const [provisioned] = state.attributes.read(known.id, 'SERVER_SCOPE', [PROVISION_STATE]);
+  return provisioned?.value === 'provisioned' ? refusal('FAILURE') : success(known, state);
 }
 
-function success(device: PlatformDevice, deps: ProvisionRoutesDeps): Reply {
-  deps.state.setAttributes(device.id, 'SERVER_SCOPE', { [PROVISION_STATE]: 'provisioned' });
+function success(device: PlatformDevice, state: PlatformState): Reply {
+  state.setAttributes(device.id, 'SERVER_SCOPE', { [PROVISION_STATE]: 'provisioned' });
   return asText({ credentialsValue: device.accessToken, credentialsType: 'ACCESS_TOKEN', status: 'SUCCESS' });
 }
 

@@ -41,13 +41,12 @@ class Bucket {
 
 export class RateLimit {
   readonly #clock: Clock;
-  #limits: RateLimits;
+  #limits: RateLimits = {};
   #buckets = new Map<string, Bucket>();
 
-  constructor(options: { readonly clock: Clock; readonly limits?: RateLimits }) {
-    this.#clock = options.clock;
-    this.#limits = options.limits ?? {};
-    for (const spec of Object.values(this.#limits)) windowsOf(spec as string);
+  constructor({ clock, rateLimits }: { readonly clock: Clock; readonly rateLimits: RateLimits }) {
+    this.#clock = clock;
+    this.limits = rateLimits;
   }
 
   /** Takes effect at once, with full windows. @throws Error for a limit that cannot be read. */

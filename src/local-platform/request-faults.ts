@@ -1,33 +1,63 @@
-/** What the real server says of a request before it looks at the token: no body, a parameter missing or of another type. */
+/** What the real server finds wrong with a request, and how it says so. */
 import type { Clock } from '../host/clock.ts';
-import { jsonReply, type Reply } from './http-reply.ts';
+import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 
 export type JavaNumber = 'int' | 'long' | 'java.lang.Integer';
 
 const BITS: Readonly<Record<JavaNumber, number>> = { int: 32, 'java.lang.Integer': 32, long: 64 };
-const ERROR_CODE = 31;
 
-export class RequestFault extends Error {
-  readonly status: number;
+/** Something wrong with a payload; each part of the API answers it in its own way, and without a word where it is `silent`. */
+export class PayloadFault extends Error {
+  readonly silent: boolean;
 
-  constructor(message: string, status = 400) {
+  constructor(message: string, { silent = false }: { readonly silent?: boolean } = {}) {
     super(message);
-    this.status = status;
+    this.silent = silent;
   }
 }
 
-/** A request's fault as the real server words it. */
-export function requestFaultReply({ message, status }: RequestFault, clock: Clock): Reply {
-  return jsonReply({ message, errorCode: ERROR_CODE, status, timestamp: clock.wallMs() }, status);
+/** A request that no route serves: mostly found before the token is looked at. */
+export class RequestFault extends Error {
+  readonly #status: number;
+  readonly #errorCode: number | undefined;
+
+  /** @param errorCode makes it a fault that the REST API words, whose members have another order. */
+  constructor(message: string, status = 400, errorCode?: number) {
+    super(message);
+    this.#status = status;
+    this.#errorCode = errorCode;
+  }
+
+  reply(clock: Clock): Reply {
+    const status = this.#status;
+    if (this.#errorCode !== undefined) return errorReply(status, this.message, clock, this.#errorCode);
+    return jsonReply({ message: this.message, errorCode: 31, status, timestamp: clock.wallMs() }, status);
+  }
 }
 
 export function missingBody(): RequestFault {
   return new RequestFault('Required request body is missing');
 }
 
-/** A whole number of a path or query; an empty one is `none`. @throws RequestFault for what is none, or past the type's bits. */
-export function wholeNumberOf(text: string | null | undefined, name: string, type: JavaNumber, none = 0): number {
-  if (text === null || text === undefined || text === '') return none;
+/** @throws RequestFault for an item that is not there. */
+export function existing<T>(item: T | undefined): T {
+  if (item === undefined) throw new RequestFault("Requested item wasn't found!", 404, 32);
+  return item;
+}
+
+/** The answer of `work`; where its payload is at fault, the answer of `reply`. */
+export async function payloadFaultsAs<T>(reply: (fault: PayloadFault) => T, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof PayloadFault) return reply(error);
+    throw error;
+  }
+}
+
+/** A whole number of a path or query; an empty one is 0. @throws RequestFault for what is none, or past the type's bits. */
+export function wholeNumberOf(text: string | null | undefined, name: string, type: JavaNumber): number {
+  if (text === null || text === undefined || text === '') return 0;
   const isWhole = /^[+-]?\d+$/.test(text) && BigInt.asIntN(BITS[type], BigInt(text)) === BigInt(text);
   if (isWhole) return Number(text);
   throw new RequestFault(

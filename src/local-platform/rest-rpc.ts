@@ -1,29 +1,12 @@
-/** REST: RPC to devices, one-way, two-way and persistent (wire-facts.md, "The people's side"). */
-import type { Clock } from '../host/clock.ts';
+/** REST: RPC to devices, one-way, two-way and persistent. */
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import { entityId, objectIn } from './entities.ts';
-import { errorReply, jsonReply, type Reply, textReply } from './http-reply.ts';
-import type { Call, Route } from './http-service.ts';
-import type { People } from './people.ts';
-import type { PersistentRpc } from './persistent-rpcs.ts';
-import type { PlatformState } from './platform-state.ts';
-import type { RpcBroker } from './rpc-broker.ts';
-import { RawReply } from './rpc-reply-body.ts';
-
-export interface RestRpcDeps {
-  readonly state: PlatformState;
-  readonly people: People;
-  readonly rpc: RpcBroker;
-  readonly clock: Clock;
-  /** The stock server raises shorter time-outs to 5000 ms. */
-  readonly minTimeoutMs: number;
-}
-
-/** The older path of the plugin is still in use by dashboards, and has another word for a time-out. */
-const PATHS = [
-  { path: '/api/rpc', timeOutStatus: 504 },
-  { path: '/api/plugins/rpc', timeOutStatus: 408 },
-] as const;
+import { errorReply, jsonReply, OK, type Reply, textReply } from './http-reply.ts';
+import type { Call, Routes } from './http-service.ts';
+import type { LocalPlatform } from './local-platform.ts';
+import { RawReply } from './payload.ts';
+import { existing } from './request-faults.ts';
+import type { PersistentRpc } from './rpc-broker.ts';
 
 const NO_METHOD =
   'Cannot invoke "com.fasterxml.jackson.databind.JsonNode.asText()" because the return value of "com.fasterxml.jackson.databind.JsonNode.get(String)" is null';
@@ -32,47 +15,35 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /** How long a persistent request waits for its device when nothing else is said. */
 const DEFAULT_EXPIRY_MS = 7 * 24 * 60 * 60 * 1000;
 
-export function restRpcRoutes(deps: RestRpcDeps): readonly Route[] {
-  const { people, rpc, clock } = deps;
-  const notFound = (): Reply => errorReply(404, "Requested item wasn't found!", clock, 32);
-  return [
-    ...(['oneway', 'twoway'] as const).flatMap((way) =>
-      PATHS.map(
-        ({ path, timeOutStatus }): Route => ({
-          method: 'POST',
-          path: `${path}/${way}/:id`,
-          handler: people.only((_user, call) => callDevice(deps, call, { oneway: way === 'oneway', timeOutStatus })),
-        }),
-      ),
-    ),
-    {
-      method: 'GET',
-      path: '/api/rpc/persistent/:rpcId',
-      handler: people.only((_user, call) => {
-        const record = rpc.persistent(call.params.rpcId ?? '');
-        return record === undefined ? notFound() : jsonReply(persistentJson(record));
-      }),
-    },
-    {
-      method: 'DELETE',
-      path: '/api/rpc/persistent/:rpcId',
-      handler: people.only((_user, call) => (rpc.forgetPersistent(call.params.rpcId ?? '') ? { status: 200 } : notFound())),
-    },
-  ];
+export function restRpcRoutes(platform: LocalPlatform): Routes {
+  const { people, rpc, state } = platform;
+  const found = (call: Call): PersistentRpc => existing(state.rpcs.byId(call.params.rpcId ?? ''));
+  return {
+    'POST /api/rpc/oneway/:id': people.users((call) => callDevice(platform, call, { oneway: true, timeOutStatus: 504 })),
+    'POST /api/rpc/twoway/:id': people.users((call) => callDevice(platform, call, { oneway: false, timeOutStatus: 504 })),
+    // The older path of the plugin is still in use by dashboards, and has another status for a time-out.
+    'POST /api/plugins/rpc/oneway/:id': people.users((call) => callDevice(platform, call, { oneway: true, timeOutStatus: 408 })),
+    'POST /api/plugins/rpc/twoway/:id': people.users((call) => callDevice(platform, call, { oneway: false, timeOutStatus: 408 })),
+    'GET /api/rpc/persistent/:rpcId': people.users((call) => jsonReply(persistentJson(found(call)))),
+    'DELETE /api/rpc/persistent/:rpcId': people.users((call) => {
+      rpc.forgetPersistent(found(call).rpcId);
+      return OK;
+    }),
+  };
 }
 
 async function callDevice(
-  deps: RestRpcDeps,
+  { rpc, settings, state }: LocalPlatform,
   call: Call,
   { oneway, timeOutStatus }: { readonly oneway: boolean; readonly timeOutStatus: number },
 ): Promise<Reply> {
-  const { rpc, clock, minTimeoutMs } = deps;
-  const device = deps.state.registry.byId(call.params.id ?? '');
+  const { clock, minRpcTimeoutMs } = settings;
+  const device = state.registry.devices.byId(call.params.id ?? '');
   if (device === undefined) return textReply(404, "Device with requested id wasn't found!");
   const body = objectIn(call);
   const { method, params = null } = body;
   if (method === undefined) return errorReply(500, NO_METHOD, clock, 2);
-  const timeoutMs = Math.max(minTimeoutMs, numberIn(body, 'timeout') ?? DEFAULT_TIMEOUT_MS);
+  const timeoutMs = Math.max(minRpcTimeoutMs, numberIn(body, 'timeout') ?? DEFAULT_TIMEOUT_MS);
   const expirationMs = numberIn(body, 'expirationTime');
   const request = { method: typeof method === 'string' ? method : stringifyJson(method), params, oneway };
   const lifetimeMs = expirationMs === undefined ? undefined : Math.max(0, expirationMs - clock.wallMs());
@@ -83,7 +54,7 @@ async function callDevice(
   const answer = await rpc.call(device.id, { ...request, timeoutMs: lifetimeMs ?? timeoutMs });
   if (answer === undefined) return { status: timeOutStatus };
   if (answer instanceof RawReply) return { status: 406 };
-  return oneway ? { status: 200 } : jsonReply(answer);
+  return oneway ? OK : jsonReply(answer);
 }
 
 function numberIn(body: JsonObject, name: string): number | undefined {

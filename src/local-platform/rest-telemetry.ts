@@ -1,70 +1,61 @@
-/** REST: time series and attributes as people, dashboards and tests read and set them (wire-facts.md, "The people's side"). */
-import type { Clock } from '../host/clock.ts';
+/** REST: time series and attributes as people, dashboards and tests read and set them. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { AGGREGATIONS, aggregate } from './aggregation.ts';
-import { isScope, type Scope } from './attribute-store.ts';
+import { isScope, SCOPES, type Scope } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { errorReply, jsonReply, type Reply, textReply } from './http-reply.ts';
-import type { Call, Handler, Route } from './http-service.ts';
+import { errorReply, jsonReply, OK, type Reply, textReply } from './http-reply.ts';
+import type { Answer, Call, Handler, Routes } from './http-service.ts';
+import type { LocalPlatform } from './local-platform.ts';
 import { readSetAttributes } from './payload.ts';
-import { PayloadFault } from './payload-fault.ts';
-import type { People } from './people.ts';
 import type { PlatformState } from './platform-state.ts';
-import { plainForm, type StoredValue, strictForm } from './stored-value.ts';
+import { PayloadFault, payloadFaultsAs } from './request-faults.ts';
+import { plainForm, strictForm } from './stored-value.ts';
 import type { Point } from './telemetry-store.ts';
 
-export interface RestTelemetryDeps {
-  readonly state: PlatformState;
-  readonly people: People;
-  readonly clock: Clock;
-}
-
-const PREFIX = '/api/plugins/telemetry';
 const DEFAULT_LIMIT = 100;
 /** More intervals than this the real server refuses too. */
 const MAX_INTERVALS = 700_000;
 
-export function restTelemetryRoutes(deps: RestTelemetryDeps): readonly Route[] {
-  const { state, people, clock } = deps;
-  const of = (handler: (device: PlatformDevice, call: Call) => Reply): Handler =>
-    people.only((_user, call) => {
-      const device = state.registry.byId(call.params.id ?? '');
+export function restTelemetryRoutes({ people, settings, state }: LocalPlatform): Routes {
+  const of = (handler: (device: PlatformDevice, call: Call) => Answer | Promise<Answer>): Handler =>
+    people.users((call) => {
+      const device = state.registry.devices.byId(call.params.id ?? '');
       return device === undefined ? textReply(404, "Device with requested id wasn't found!") : handler(device, call);
     });
   const set = of((device, call) => {
     const scope = scopeOf(call);
-    const given = setAttributesIn(call, clock);
-    if ('status' in given) return given;
-    if (Object.keys(given.values).length === 0) return textReply(400, 'No attributes data found in request body!');
-    state.setAttributes(device.id, scope, given.values);
-    return { status: 200 };
+    return payloadFaultsAs(
+      ({ message }) => errorReply(500, message, settings.clock, 2),
+      () => {
+        const values = readSetAttributes(call.body);
+        if (Object.keys(values).length === 0) return textReply(400, 'No attributes data found in request body!');
+        state.setAttributes(device.id, scope, values);
+        return OK;
+      },
+    );
   });
   const remove = of((device, call) => {
     const keys = listOf(call, 'keys') ?? [];
     if (keys.length === 0) return textReply(400, 'Empty keys: []');
     state.removeAttributes(device.id, scopeOf(call), keys);
-    return { status: 200 };
+    return OK;
   });
   const readAll = of((device, call) => {
-    const scopes: readonly Scope[] = call.params.scope === undefined ? ['CLIENT_SCOPE', 'SHARED_SCOPE', 'SERVER_SCOPE'] : [scopeOf(call)];
+    const scopes = call.params.scope === undefined ? SCOPES : [scopeOf(call)];
     const keys = listOf(call, 'keys');
     const found = scopes.flatMap((scope) => state.attributes.read(device.id, scope, keys));
     return jsonReply(found.map(({ key, value, lastUpdateTs }) => ({ key, value: strictForm(value), lastUpdateTs })));
   });
-  return [
-    { method: 'GET', path: `${PREFIX}/DEVICE/:id/values/timeseries`, handler: of((device, call) => readSeries(state, device, call)) },
-    {
-      method: 'GET',
-      path: `${PREFIX}/DEVICE/:id/keys/timeseries`,
-      handler: of((device) => jsonReply([...state.telemetry.keys(device.id)])),
-    },
-    { method: 'GET', path: `${PREFIX}/DEVICE/:id/values/attributes/:scope`, handler: readAll },
-    { method: 'GET', path: `${PREFIX}/DEVICE/:id/values/attributes`, handler: readAll },
-    { method: 'POST', path: `${PREFIX}/DEVICE/:id/attributes/:scope`, handler: set },
-    { method: 'POST', path: `${PREFIX}/:id/:scope`, handler: set },
-    { method: 'DELETE', path: `${PREFIX}/DEVICE/:id/:scope`, handler: remove },
-    { method: 'DELETE', path: `${PREFIX}/:id/:scope`, handler: remove },
-  ];
+  return {
+    'GET /api/plugins/telemetry/DEVICE/:id/values/timeseries': of((device, call) => readSeries(state, device, call)),
+    'GET /api/plugins/telemetry/DEVICE/:id/keys/timeseries': of((device) => jsonReply([...state.telemetry.keys(device.id)])),
+    'GET /api/plugins/telemetry/DEVICE/:id/values/attributes/:scope': readAll,
+    'GET /api/plugins/telemetry/DEVICE/:id/values/attributes': readAll,
+    'POST /api/plugins/telemetry/DEVICE/:id/attributes/:scope': set,
+    'POST /api/plugins/telemetry/:id/:scope': set,
+    'DELETE /api/plugins/telemetry/DEVICE/:id/:scope': remove,
+    'DELETE /api/plugins/telemetry/:id/:scope': remove,
+  };
 }
 
 function readSeries(state: PlatformState, device: PlatformDevice, call: Call): Reply {
@@ -107,16 +98,6 @@ function readRange(
 
 function pointJson({ ts, value }: Point, strict: boolean): JsonObject {
   return { ts, value: strict ? strictForm(value) : plainForm(value) };
-}
-
-/** What a person sets, or how the real server refuses it. */
-function setAttributesIn(call: Call, clock: Clock): Reply | { readonly values: Readonly<Record<string, StoredValue>> } {
-  try {
-    return { values: readSetAttributes(call.body) };
-  } catch (error) {
-    if (error instanceof PayloadFault) return errorReply(500, error.message, clock, 2);
-    throw error;
-  }
 }
 
 function scopeOf(call: Call): Scope {

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { KeptTable } from './kept-table.ts';
 import { LongPolls, type LongPollsOptions, type PollEnd } from './long-polls.ts';
-import { isQueued, type PersistentRpc, type PersistentRpcs } from './persistent-rpcs.ts';
-import { RawReply } from './rpc-reply-body.ts';
+import { RawReply } from './payload.ts';
 
 export interface RpcMessage {
   readonly id: number;
@@ -21,6 +21,18 @@ export interface RpcCall {
   readonly params: JsonValue;
   readonly oneway: boolean;
   readonly timeoutMs: number;
+}
+
+/** A request that the platform's database knows. */
+export interface PersistentRpc {
+  readonly rpcId: string;
+  readonly deviceId: string;
+  readonly createdMs: number;
+  readonly expirationMs: number;
+  /** `{method, params, oneway}` */
+  readonly request: JsonObject;
+  readonly status: 'QUEUED' | 'DELIVERED' | 'SUCCESSFUL' | 'EXPIRED';
+  readonly response: JsonValue;
 }
 
 /** Undefined when the time is over; null for a one-way request that was handed out. */
@@ -37,13 +49,13 @@ interface Pending {
 export class RpcBroker {
   readonly #clock: Clock;
   readonly #polls: LongPolls<RpcMessage>;
-  readonly #persistent: PersistentRpcs;
+  readonly #persistent: KeptTable<PersistentRpc>;
   readonly #pending = new Map<string, Pending[]>();
   readonly #nextIds = new Map<string, number>();
 
-  constructor(options: LongPollsOptions & { readonly persistent: PersistentRpcs }) {
+  constructor(options: LongPollsOptions, persistent: KeptTable<PersistentRpc>) {
     this.#clock = options.clock;
-    this.#persistent = options.persistent;
+    this.#persistent = persistent;
     this.#polls = new LongPolls(options);
   }
 
@@ -70,12 +82,12 @@ export class RpcBroker {
       this.#pending.set(deviceId, queue);
       const settle = (result: RpcResult): void => {
         cancel();
-        remove(queue, pending);
+        if (queue.includes(pending)) queue.splice(queue.indexOf(pending), 1);
         resolve(result);
       };
       const pending: Pending = { message, oneway: call.oneway, record, settle };
       const cancel = this.#clock.after(call.timeoutMs, () => {
-        if (record !== undefined) this.#persistent.change(record, { status: 'EXPIRED' });
+        this.#change(record, { status: 'EXPIRED' });
         settle(undefined);
       });
       queue.push(pending);
@@ -88,7 +100,7 @@ export class RpcBroker {
     const pending = this.#pending.get(deviceId)?.find(({ message }) => message.id === id);
     if (pending === undefined) return;
     const response = reply instanceof RawReply ? { error: reply.text } : reply;
-    if (pending.record !== undefined) this.#persistent.change(pending.record, { status: 'SUCCESSFUL', response });
+    this.#change(pending.record, { status: 'SUCCESSFUL', response });
     pending.settle(reply);
   }
 
@@ -104,34 +116,29 @@ export class RpcBroker {
       status: 'QUEUED',
       response: null,
     };
-    this.#persistent.add(record);
+    this.#persistent.put(record);
     void this.call(deviceId, call, record);
     return this.#persistent.byId(record.rpcId) ?? record;
   }
 
-  persistent(rpcId: string): PersistentRpc | undefined {
-    return this.#persistent.byId(rpcId);
-  }
-
-  forgetPersistent(rpcId: string): boolean {
+  forgetPersistent(rpcId: string): void {
     for (const queue of this.#pending.values()) queue.find(({ record }) => record?.rpcId === rpcId)?.settle(undefined);
-    return this.#persistent.remove(rpcId);
+    this.#persistent.remove(rpcId);
   }
 
   /** As a server that stops: pending requests forgotten, polls cut. */
   stop(): void {
-    for (const queue of this.#pending.values()) for (const pending of [...queue]) pending.settle(undefined);
-    this.#pending.clear();
+    for (const deviceId of [...this.#pending.keys()]) this.#settleAll(deviceId);
     this.#polls.close();
   }
 
   /** As a server that starts: ids from 0 again, and what is persistent and was never handed out waits once more. */
   requeue(): void {
     this.#nextIds.clear();
-    for (const record of this.#persistent.all.filter(isQueued)) {
+    for (const record of this.#persistent.all.filter(({ status }) => status === 'QUEUED')) {
       const timeoutMs = record.expirationMs - this.#clock.wallMs();
       const { method, params = null, oneway } = record.request;
-      if (timeoutMs <= 0) this.#persistent.change(record, { status: 'EXPIRED' });
+      if (timeoutMs <= 0) this.#change(record, { status: 'EXPIRED' });
       else void this.call(record.deviceId, { method: String(method), params, oneway: oneway === true, timeoutMs }, record);
     }
   }
@@ -143,21 +150,26 @@ export class RpcBroker {
   }
 
   forget(deviceId: string): void {
+    this.#settleAll(deviceId);
+    this.#nextIds.delete(deviceId);
+    for (const rpc of this.#persistent.all) if (rpc.deviceId === deviceId) this.#persistent.remove(rpc.rpcId);
+    this.#polls.forget(deviceId);
+  }
+
+  #settleAll(deviceId: string): void {
     for (const pending of [...(this.#pending.get(deviceId) ?? [])]) pending.settle(undefined);
     this.#pending.delete(deviceId);
-    this.#nextIds.delete(deviceId);
-    this.#persistent.forget(deviceId);
-    this.#polls.forget(deviceId);
+  }
+
+  /** Nothing, for one that is not persistent or was deleted meanwhile. */
+  #change(record: PersistentRpc | undefined, change: Partial<Pick<PersistentRpc, 'status' | 'response'>>): void {
+    const rpc = this.#persistent.byId(record?.rpcId ?? '');
+    if (rpc !== undefined) this.#persistent.put({ ...rpc, ...change });
   }
 
   /** One-way requests are over with that; two-way ones wait for their reply, and are handed out again until it comes. */
   #handedOut(pending: Pending): void {
-    if (pending.record !== undefined) this.#persistent.change(pending.record, { status: 'DELIVERED' });
+    this.#change(pending.record, { status: 'DELIVERED' });
     if (pending.oneway) pending.settle(null);
   }
-}
-
-function remove(queue: Pending[], pending: Pending): void {
-  const at = queue.indexOf(pending);
-  if (at !== -1) queue.splice(at, 1);
 }

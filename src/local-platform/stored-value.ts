@@ -6,7 +6,7 @@
  */
 import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import { javaDecimal, javaDouble, plainString, wholeOf } from './java-number.ts';
-import { PayloadFault } from './payload-fault.ts';
+import { PayloadFault } from './request-faults.ts';
 
 /** Boolean, string, long (number, or bigint past 2^53), double (number, or SpelledNumber where it is whole), or JSON. */
 export type StoredValue = Exclude<JsonValue, null>;

@@ -23,7 +23,7 @@ const boards: AgentProcess[] = [];
 
 beforeAll(async () => {
   platform = await LocalPlatform.start();
-  platform.state.saveProfile({
+  platform.state.registry.profiles.put({
     ...platform.state.registry.defaultProfile,
     id: crypto.randomUUID(),
     name: 'gateways',
@@ -92,7 +92,7 @@ describe('a gateway out of the box', () => {
     gateway = await board('SN-100');
     gateway.start();
     await expect.poll(() => points('gateway-SN-100'), PATIENCE).toBeGreaterThan(0);
-    expect(platform.state.registry.devices.map(({ name }) => name)).toEqual(['gateway-SN-100']);
+    expect(platform.state.registry.devices.all.map(({ name }) => name)).toEqual(['gateway-SN-100']);
   });
 
   it('is claimed with the secret that the command shows, as text and as a QR code', async () => {
@@ -123,7 +123,7 @@ describe('a gateway out of the box', () => {
     await writeFile(tokenFile, SECRETS.rotated, { mode: 0o600 });
     expect((await gateway.command(['identity', 'rotate-token', '--token-file', tokenFile])).exitCode).toBe(0);
     await keepsArriving('gateway-SN-100');
-    platform.state.saveDevice({ ...(deviceOf('gateway-SN-100') as PlatformDevice), accessToken: SECRETS.rotated });
+    platform.state.registry.devices.put({ ...(deviceOf('gateway-SN-100') as PlatformDevice), accessToken: SECRETS.rotated });
     await keepsArriving('gateway-SN-100');
     await expect.poll(() => readFile(join(gateway.folder, 'state/credentials.json'), 'utf8'), PATIENCE).not.toContain(before.accessToken);
     // Every second has its reading: nothing was lost on the way.
@@ -138,7 +138,7 @@ describe('a gateway out of the box', () => {
     const person = await RestPerson.logIn(platform.url);
     const answer = await person.rpc(device.id, 'setNextAccessToken', { accessToken: SECRETS.byRpc });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { result: { ready: true } }]);
-    platform.state.saveDevice({ ...(deviceOf('gateway-SN-100') as PlatformDevice), accessToken: SECRETS.byRpc });
+    platform.state.registry.devices.put({ ...(deviceOf('gateway-SN-100') as PlatformDevice), accessToken: SECRETS.byRpc });
     await keepsArriving('gateway-SN-100');
     const refused = await person.rpc(device.id, 'setNextAccessToken', { accessToken: `${SECRETS.byRpc} with spaces` });
     expect(refused.text).not.toContain(SECRETS.byRpc);
@@ -162,7 +162,7 @@ describe('a gateway out of the box', () => {
     const { out } = await gateway.command(['status']);
     expect(out).toContain('moved to another board');
     await keepsArriving('gateway-SN-100');
-    expect(platform.state.registry.devices).toHaveLength(1);
+    expect(platform.state.registry.devices.all).toHaveLength(1);
   });
 
   it('keeps its secrets to itself when things go wrong', async () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   for (const mode of ['default', 'legacy'] as const) {
     const platform = await LocalPlatform.start({ legacyProvisioning: mode === 'legacy' });
     const { registry } = platform.state;
-    platform.state.saveProfile({
+    platform.state.registry.profiles.put({
       ...registry.defaultProfile,
       id: crypto.randomUUID(),
       name: 'gateways',
@@ -96,7 +96,7 @@ async function campaignBoard(mode: Mode, kill: Kill): Promise<Outcome> {
 
 function judge(mode: Mode, serial: string, first: string, second: string): Outcome {
   const platform = platforms.get(mode);
-  const devices = platform?.state.registry.devices.filter(({ name }) => name.includes(serial)) ?? [];
+  const devices = platform?.state.registry.devices.all.filter(({ name }) => name.includes(serial)) ?? [];
   const exact = devices.filter(({ name }) => name === `gateway-${serial}`);
   if (devices.length > 1 || exact.length !== devices.length) return 'two devices';
   const [device] = devices;

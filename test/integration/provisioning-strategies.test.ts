@@ -36,7 +36,7 @@ afterAll(async () => {
 function profile(name: string, provisionType: ProvisionType): void {
   const { state } = platform;
   const keys = { provisionDeviceKey: `${name}-key`, provisionDeviceSecret: `${name}-secret` };
-  state.saveProfile({ ...state.registry.defaultProfile, id: `profile-${name}`, name, isDefault: false, provisionType, ...keys });
+  state.registry.profiles.put({ ...state.registry.defaultProfile, id: `profile-${name}`, name, isDefault: false, provisionType, ...keys });
 }
 
 /** A new board that provisions with the key of a profile; resolves to its token, or to the alert it raised. */
@@ -87,7 +87,7 @@ describe('provisioning', () => {
 
   it('takes the token of a device that was entered beforehand, once', async () => {
     const { state } = platform;
-    state.saveDevice(state.registry.draft({ name: 'SN-2', profileId: 'profile-check', accessToken: 'entered-by-hand' }, 0));
+    state.registry.devices.put(state.registry.draft({ name: 'SN-2', profileId: 'profile-check', accessToken: 'entered-by-hand' }, 0));
     expect(await provision('check', 'SN-2')).toEqual({ token: 'entered-by-hand' });
     expect((await provision('check', 'SN-2')).alert).toMatch(/device exists, token unknown/);
   });

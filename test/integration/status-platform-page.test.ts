@@ -175,7 +175,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite("the platform's pag
     await page.getByRole('button', { name: 'Claim' }).click();
     await page.getByText('The device is yours.').waitFor();
     expect(await watched.violations()).toEqual([]);
-    expect(platform.state.registry.byId(deviceId)?.customer).toBe('customer@thingsboard.org');
+    expect(platform.state.registry.devices.byId(deviceId)?.customer).toBe('customer@thingsboard.org');
     await page.getByRole('button', { name: 'Log out' }).click();
     await logIn('tenant@thingsboard.org', 'tenant');
     await page.getByRole('button', { name: 'Take it back from its owner' }).click();

@@ -75,7 +75,7 @@ sensors: [{ name: meter, kind: serial-line, port: /dev/ttyS1, format: json, peri
 
   it(`becomes one device, over ${PROVISION_CUTS} cuts of its first boot`, { timeout: 120_000 * (PROVISION_CUTS + 2) }, async () => {
     const { registry } = view.platform.state;
-    view.platform.state.saveProfile({
+    view.platform.state.registry.profiles.put({
       ...registry.defaultProfile,
       id: crypto.randomUUID(),
       name: 'gateways',
@@ -106,7 +106,7 @@ sensors: [{ name: machine, kind: host, period: 1s, groups: [load] }]
       else {
         const device = await view.provisioned(NAME);
         await until('a reading', async () => ((await view.series(device, 'load1')).at(-1)?.ts ?? 0) > fromMs || undefined, 120_000);
-        const devices = registry.devices.filter(({ name }) => name.startsWith(NAME));
+        const devices = registry.devices.all.filter(({ name }) => name.startsWith(NAME));
         recordFigure('cuts', { during: 'provisioning', cuts: PROVISION_CUTS, losses: devices.length - 1 });
         expect(devices.length).toBe(1);
       }

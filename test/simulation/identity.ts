@@ -35,8 +35,8 @@ export class Identity {
     this.#platform = platform;
     this.#provisions = provisions;
     if (!provisions) platform.ensureDevice(DEVICE_NAME, TOKEN);
-    for (const profile of provisions ? platform.state.registry.profiles : [])
-      platform.state.saveProfile({
+    for (const profile of provisions ? platform.state.registry.profiles.all : [])
+      platform.state.registry.profiles.put({
         ...profile,
         provisionType: 'ALLOW_CREATE_NEW_DEVICES',
         provisionDeviceKey: PROVISION_KEY,

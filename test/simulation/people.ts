@@ -1,6 +1,6 @@
 /** Who commands: RPC at random times, and what each was answered. */
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../../src/host/json.ts';
-import { RawReply } from '../../src/local-platform/rpc-reply-body.ts';
+import { RawReply } from '../../src/local-platform/payload.ts';
 import type { Chance } from './chance.ts';
 import { type Claim, openAndUse } from './claims.ts';
 import { MOTORS } from './equipment.ts';

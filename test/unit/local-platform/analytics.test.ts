@@ -47,7 +47,7 @@ async function report(
 function fill(platform: LocalPlatform): void {
   for (const name of ['one', 'two']) {
     const { id } = platform.ensureDevice(name);
-    const device = platform.state.registry.byId(id);
+    const device = platform.state.registry.devices.byId(id);
     if (device === undefined) throw new Error('no device');
     platform.state.saveTelemetry(device, { ts: EPOCH_MS, values: { temperature: 20, on: true } });
     platform.state.saveTelemetry(device, { ts: EPOCH_MS + 1000, values: { temperature: 21.5 } });
@@ -113,7 +113,7 @@ describe('a report', () => {
     const { platform, jwt } = await start();
     fill(platform);
     const id = '11111111-2222-4333-8444-555555555555';
-    platform.views.save({
+    platform.state.views.put({
       id,
       name: 'raw',
       filters: { device: ['one'] },
@@ -134,10 +134,10 @@ describe('a report', () => {
   it('takes each end of the range from the view when it is missing or blank', async () => {
     const { platform, jwt } = await start();
     fill(platform);
-    const all = platform.views.byId(ALL ?? '');
+    const all = platform.state.views.byId(ALL ?? '');
     if (all === undefined) throw new Error('no view');
     const id = '11111111-2222-4333-8444-666666666666';
-    platform.views.save({
+    platform.state.views.put({
       ...all,
       id,
       rangeStartTs: EPOCH_MS + 1000,
@@ -155,10 +155,10 @@ describe('a report', () => {
   it('replaces only the filters that are supplied', async () => {
     const { platform, jwt } = await start();
     fill(platform);
-    const all = platform.views.byId(ALL ?? '');
+    const all = platform.state.views.byId(ALL ?? '');
     if (all === undefined) throw new Error('no view');
     const id = '11111111-2222-4333-8444-777777777777';
-    platform.views.save({ ...all, id, filters: { Device: ['one'], Key: ['on'] } });
+    platform.state.views.put({ ...all, id, filters: { Device: ['one'], Key: ['on'] } });
     const rows = async (filters?: JsonObject): Promise<unknown[]> =>
       (await report(platform, jwt, { viewConfigId: id, ...(filters === undefined ? {} : { filters }) })).dataTable.map(
         ({ Device, Key }) => `${Device} ${Key}`,

@@ -40,17 +40,17 @@ describe('the data folder', () => {
     platform.state.setAttributes(id, 'SHARED_SCOPE', { wanted: true });
     platform.state.setAttributes(id, 'SERVER_SCOPE', { secret: 's' });
     platform.state.removeAttributes(id, 'CLIENT_SCOPE', ['gone']);
-    const [profile] = platform.state.registry.profiles;
-    const [view] = platform.views.all;
+    const [profile] = platform.state.registry.profiles.all;
+    const [view] = platform.state.views.all;
     if (view === undefined) throw new Error('no view');
-    platform.views.save({ ...view, id: '11111111-2222-4333-8444-555555555555', name: 'mine', rangeStartTs: 3 });
+    platform.state.views.put({ ...view, id: '11111111-2222-4333-8444-555555555555', name: 'mine', rangeStartTs: 3 });
     platform.ensureDevice('deleted');
     platform.state.deleteDevice(platform.state.registry.byName('deleted')?.id ?? '');
     await platform.close();
 
     const again = await LocalPlatform.start({ dataFolder: folder });
     open.push(again);
-    expect(again.state.registry.devices.map(({ name, accessToken }) => [name, accessToken])).toEqual([['gateway', 'kept-token']]);
+    expect(again.state.registry.devices.all.map(({ name, accessToken }) => [name, accessToken])).toEqual([['gateway', 'kept-token']]);
     for (const [key, value] of Object.entries(values)) expect(again.state.telemetry.latest(id, key), key).toEqual({ ts: 5, value });
     for (const [scope, key, value] of [
       ['CLIENT_SCOPE', 'mine', 1],
@@ -58,8 +58,8 @@ describe('the data folder', () => {
       ['SERVER_SCOPE', 'secret', 's'],
     ] as const)
       expect(again.state.attributes.read(id, scope)).toMatchObject([{ key, value }]);
-    expect(again.state.registry.profiles).toEqual([profile]);
-    expect(again.views.byId('11111111-2222-4333-8444-555555555555')).toMatchObject({ name: 'mine', rangeStartTs: 3 });
+    expect(again.state.registry.profiles.all).toEqual([profile]);
+    expect(again.state.views.byId('11111111-2222-4333-8444-555555555555')).toMatchObject({ name: 'mine', rangeStartTs: 3 });
   });
 
   it('loses only the last record when the process died in the middle of writing it', async () => {
@@ -73,7 +73,7 @@ describe('the data folder', () => {
     const again = await LocalPlatform.start({ dataFolder: folder });
     open.push(again);
     expect(again.state.telemetry.latest(id, 'a')).toEqual({ ts: 1, value: 1 });
-    const device = again.state.registry.byId(id);
+    const device = again.state.registry.devices.byId(id);
     if (device === undefined) throw new Error('no device');
     again.state.saveTelemetry(device, { ts: 3, values: { a: 3 } });
     await again.close();
@@ -117,7 +117,7 @@ describe('the data folder', () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
 
     const again = await start();
-    const state = (rpcId = ''): string | undefined => again.platform.rpc.persistent(rpcId)?.status;
+    const state = (rpcId = ''): string | undefined => again.platform.state.rpcs.byId(rpcId)?.status;
     expect([delivered, first, second, late].map((rpc) => state(rpc?.rpcId))).toEqual(['DELIVERED', 'QUEUED', 'QUEUED', 'EXPIRED']);
     expect(await again.api.pollRpc(1000, never)).toEqual({ id: 0, method: 'first', params: { n: 1 } });
     await again.api.replyRpc(0, { result: 1 }, never);

@@ -79,7 +79,7 @@ describe('provisioning', () => {
     platform.ensureDevice('other', 'taken');
     expect(await provision(platform, { deviceName: 'other' })).toMatchObject({ status: 'FAILURE' });
     expect(await provision(platform, { token: 'taken' })).toMatchObject({ status: 'FAILURE' });
-    expect(platform.state.registry.devices).toHaveLength(1);
+    expect(platform.state.registry.devices.all).toHaveLength(1);
   });
 
   it('finds nothing for a wrong secret, an unknown key or a profile that provisions nobody', async () => {
@@ -94,7 +94,7 @@ describe('provisioning', () => {
     const platform = await start();
     const profileId = await profile(platform, 'CHECK_PRE_PROVISIONED_DEVICES');
     expect(await provision(platform)).toMatchObject({ status: 'FAILURE' });
-    platform.state.saveDevice(platform.state.registry.draft({ name: 'gw', profileId, accessToken: 'made-before' }, 0));
+    platform.state.registry.devices.put(platform.state.registry.draft({ name: 'gw', profileId, accessToken: 'made-before' }, 0));
     expect(await provision(platform, { token: 'proposed' })).toEqual({
       status: 'SUCCESS',
       credentialsType: 'ACCESS_TOKEN',
@@ -107,7 +107,7 @@ describe('provisioning', () => {
     const platform = await start();
     await profile(platform, 'ALLOW_CREATE_NEW_DEVICES');
     expect(await provision(platform, { deviceName: '' })).toMatchObject({ status: 'SUCCESS' });
-    expect(platform.state.registry.devices.map(({ name }) => name)).toEqual([expect.stringMatching(/^\w{20}$/)]);
+    expect(platform.state.registry.devices.all.map(({ name }) => name)).toEqual([expect.stringMatching(/^\w{20}$/)]);
     expect(await provision(platform, { deviceName: ' ' })).toMatchObject({ status: 'FAILURE' });
   });
 

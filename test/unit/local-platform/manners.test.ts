@@ -3,7 +3,7 @@ import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
-import { RawReply } from '../../../src/local-platform/rpc-reply-body.ts';
+import { RawReply } from '../../../src/local-platform/payload.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
@@ -196,12 +196,12 @@ describe('RPC', () => {
     const record = platform.rpc.callPersistently(id, { ...call, oneway: false });
     for (const request of [0, 1]) expect(await post(`${base}/rpc/${request}`, '{')).toEqual({ status: 200, text: '' });
     expect(await reply).toEqual(new RawReply('{'));
-    expect(platform.rpc.persistent(record.rpcId)).toMatchObject({ status: 'SUCCESSFUL', response: { error: '{' } });
+    expect(platform.state.rpcs.byId(record.rpcId)).toMatchObject({ status: 'SUCCESSFUL', response: { error: '{' } });
   });
 
   it('persistent is DELIVERED with its first hand-out, SUCCESSFUL with its reply, EXPIRED with its time', async () => {
     const { platform, id, api } = await start();
-    const state = (rpcId: string): string | undefined => platform.rpc.persistent(rpcId)?.status;
+    const state = (rpcId: string): string | undefined => platform.state.rpcs.byId(rpcId)?.status;
     const [oneway, twoway, late] = [{}, { oneway: false }, { oneway: false, timeoutMs: 50 }].map(
       (more) => platform.rpc.callPersistently(id, { ...call, timeoutMs: 60_000, ...more }).rpcId,
     ) as [string, string, string];
@@ -226,8 +226,8 @@ describe('RPC', () => {
     const again = await api.pollRpc(1000, never).catch(() => api.pollRpc(1000, never));
     expect(again).toMatchObject({ id: 0, method: 'kept' });
     await api.replyRpc(0, { result: 1 }, never);
-    expect(platform.rpc.persistent(kept.rpcId)?.status).toBe('SUCCESSFUL');
-    expect(platform.rpc.persistent(first.rpcId)?.status).toBe('DELIVERED');
+    expect(platform.state.rpcs.byId(kept.rpcId)?.status).toBe('SUCCESSFUL');
+    expect(platform.state.rpcs.byId(first.rpcId)?.status).toBe('DELIVERED');
   });
 
   it('that nobody answers blocks those behind it until its time is over', async () => {

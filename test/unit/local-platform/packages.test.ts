@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { receiveFile } from '../../../src/local-platform/multipart.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, checksumOf, readPart } from '../../../src/local-platform/package-checksum.ts';
-import { PayloadFault } from '../../../src/local-platform/payload-fault.ts';
+import { PayloadFault } from '../../../src/local-platform/request-faults.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 
 let folder: string;
@@ -45,7 +45,7 @@ describe('an upload', () => {
     ]);
 
   it('gives back exactly the bytes of the file, whatever they look like', async () => {
-    const files = [Buffer.alloc(0), Buffer.from('\r\n--b0undary\r\n'), Buffer.from('\r\n\r\n'), Buffer.alloc(100_000, 7)];
+    const files = [Buffer.alloc(0), Buffer.from('\r\n--b0undar\r\n'), Buffer.from('\r\n\r\n'), Buffer.alloc(100_000, 7)];
     for (const file of files) {
       const found = await receiveFile(Readable.from([body(file)]), 'multipart/form-data; boundary=b0undary', join(folder, 'upload'));
       const parts: Buffer[] = [];
@@ -95,7 +95,7 @@ describe('an assignment', () => {
     const path = join(folder, 'image');
     await writeFile(path, 'image');
     const file = { path, from: 0, until: 5, fileName: 'image', contentType: 'x' };
-    platform.packages.put({
+    platform.state.packages.put({
       id: 'p1',
       kind: 'FIRMWARE',
       title: 't',
@@ -105,11 +105,11 @@ describe('an assignment', () => {
       checksum: 'c',
       checksumAlgorithm: 'MD5',
     });
-    const device = platform.state.registry.byId(id);
+    const device = platform.state.registry.devices.byId(id);
     if (device === undefined) throw new Error('no device');
     const told: unknown[] = [];
     platform.state.attributes.onShared((deviceId, message) => told.push([deviceId, message]));
-    platform.state.saveDevice({ ...device, firmwareId: 'p1' });
+    platform.state.registry.devices.put({ ...device, firmwareId: 'p1' });
     platform.packages.announce({ ...device, firmwareId: 'p1' }, 'FIRMWARE');
     expect(told).toEqual([
       [id, { deleted: ['fw_tag', 'fw_url'] }],
@@ -123,7 +123,7 @@ describe('an assignment', () => {
     const { id, accessToken } = platform.ensureDevice('gw');
     const path = join(folder, 'image');
     await writeFile(path, 'image');
-    platform.packages.put({
+    platform.state.packages.put({
       id: 'p1',
       kind: 'FIRMWARE',
       title: 't',
@@ -131,9 +131,9 @@ describe('an assignment', () => {
       createdMs: 0,
       file: { path, from: 0, until: 5, fileName: 'image', contentType: 'x' },
     });
-    const device = platform.state.registry.byId(id);
+    const device = platform.state.registry.devices.byId(id);
     if (device === undefined) throw new Error('no device');
-    platform.state.saveDevice({ ...device, firmwareId: 'p1' });
+    platform.state.registry.devices.put({ ...device, firmwareId: 'p1' });
     platform.packages.announce({ ...device, firmwareId: 'p1' }, 'FIRMWARE');
     expect(platform.state.attributes.read(id, 'SHARED_SCOPE').map(({ key }) => key)).toEqual(['fw_title', 'fw_version']);
     const answer = await fetch(`${platform.url}/api/v1/${accessToken}/firmware?title=t&version=1&size=2&chunk=1`);

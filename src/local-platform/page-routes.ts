@@ -1,21 +1,17 @@
 /** The platform's own page, for people: files alone. Everything it shows and does goes through the REST API that the real platform has too. */
-import { PAGE_HEADERS, PageFiles } from '../../host/page-files.ts';
-import { jsonReply, type Reply } from '../http-reply.ts';
-import type { Call, Route } from '../http-service.ts';
+import { PAGE_HEADERS, PageFiles } from '../host/page-files.ts';
+import { jsonReply, type Reply } from './http-reply.ts';
+import type { Call, Routes } from './http-service.ts';
+import type { LocalPlatform } from './local-platform.ts';
 
-export interface PageRoutesDeps {
-  /** Where the analytics side answers. */
-  readonly analyticsPath: string;
-}
-
-export function pageRoutes({ analyticsPath }: PageRoutesDeps): readonly Route[] {
+export function pageRoutes({ settings }: LocalPlatform): Routes {
   const files = new PageFiles('platform');
   const sendPageFile = (call: Call): Promise<Reply> => pageFile(files, call);
-  return [
-    { method: 'GET', path: '/', handler: sendPageFile },
-    { method: 'GET', path: '/page/settings', handler: () => jsonReply({ analyticsPath }) },
-    { method: 'GET', path: '/page/:folder/:file', handler: sendPageFile },
-  ];
+  return {
+    'GET /': sendPageFile,
+    'GET /page/settings': () => jsonReply({ analyticsPath: settings.analytics.basePath }),
+    'GET /page/:folder/:file': sendPageFile,
+  };
 }
 
 async function pageFile(files: PageFiles, { path, headers }: Call): Promise<Reply> {
