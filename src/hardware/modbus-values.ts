@@ -1,7 +1,6 @@
 /** Numbers and text in 16-bit Modbus registers: which word, and within it which byte, comes first differs from maker to maker. */
+import { fitsModbus, type ModbusType, registersOf } from '../config/fields/modbus-types.ts';
 import { AgentError } from '../errors.ts';
-
-export type ModbusType = 'bool' | 'uint16' | 'int16' | 'uint32' | 'int32' | 'uint64' | 'int64' | 'float32' | 'float64' | 'string';
 
 export interface ModbusLayout {
   readonly type: ModbusType;
@@ -12,24 +11,6 @@ export interface ModbusLayout {
   readonly bit?: number;
   /** For `string`: its registers. */
   readonly length?: number;
-}
-
-const WORDS: Readonly<Record<ModbusType, number>> = {
-  bool: 1,
-  uint16: 1,
-  int16: 1,
-  uint32: 2,
-  int32: 2,
-  uint64: 4,
-  int64: 4,
-  float32: 2,
-  float64: 4,
-  string: 1,
-};
-
-/** How many registers a value takes. */
-export function registersOf({ type, length }: Pick<ModbusLayout, 'type' | 'length'>): number {
-  return type === 'string' ? (length ?? 1) : WORDS[type];
 }
 
 /** Whole numbers past 2^53 are bigint. @throws AgentError `hardware/modbus-no-number` (retry) for a float that is none. */
@@ -67,10 +48,8 @@ export function decodeModbus(words: readonly number[], layout: ModbusLayout): bo
 export function encodeModbus(value: number, layout: ModbusLayout): readonly number[] {
   const view = new DataView(new ArrayBuffer(2 * registersOf(layout)));
   const whole = Math.round(value);
-  const limits = RANGES[layout.type];
-  if (!Number.isFinite(value) || (limits !== undefined && (whole < limits[0] || whole > limits[1]))) {
+  if (!Number.isFinite(value) || !fitsModbus(layout.type, whole))
     throw new AgentError('hardware/modbus-no-number', `${value} does not fit into ${layout.type}`, { recovery: 'drop' });
-  }
   switch (layout.type) {
     case 'bool':
       view.setUint16(0, whole === 0 ? 0 : 1 << (layout.bit ?? 0));
@@ -99,15 +78,6 @@ export function encodeModbus(value: number, layout: ModbusLayout): readonly numb
   const words = Array.from({ length: registersOf(layout) }, (_, at) => view.getUint16(2 * at));
   return arranged(words, layout);
 }
-
-const RANGES: Readonly<Partial<Record<ModbusType, readonly [number, number]>>> = {
-  uint16: [0, 0xffff],
-  int16: [-0x8000, 0x7fff],
-  uint32: [0, 0xffffffff],
-  int32: [-0x80000000, 0x7fffffff],
-  uint64: [0, Number.MAX_SAFE_INTEGER],
-  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-};
 
 /** Big-endian bytes, whatever the maker's order. */
 function bytesOf(words: readonly number[], layout: ModbusLayout): Uint8Array<ArrayBuffer> {

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { type ConfigPath, pathText } from '../../config/config-fault.ts';
 import type { Finding } from '../../config/fields/findings.ts';
-import { MODBUS_TYPES, type ModbusConnectionConfig, modbusConnection } from '../../config/fields/lines-and-ports.ts';
+import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/lines-and-ports.ts';
+import { holdsModbus, MODBUS_TYPES, modbusRange } from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
 import { whole } from '../../config/fields.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts';
@@ -11,17 +12,6 @@ import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts
 const RESPONSE_TIMES = 4;
 /** Beside those before the movement counts as failed. */
 const DEADLINE_MARGIN_MS = 500;
-
-/** Of the whole numbers past 2^53 only those that are exact. */
-const RANGES: Readonly<Partial<Record<(typeof MODBUS_TYPES)[number], readonly [number, number]>>> = {
-  uint16: [0, 0xffff],
-  int16: [-0x8000, 0x7fff],
-  uint32: [0, 0xffffffff],
-  int32: [-0x80000000, 0x7fffffff],
-  uint64: [0, Number.MAX_SAFE_INTEGER],
-  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-  float32: [-3.4028234663852886e38, 3.4028234663852886e38],
-};
 
 const schema = actuatorSection('modbus-write', {
   connection: modbusConnection(),
@@ -43,13 +33,8 @@ export const modbusWrite = defineActuator({
   schema,
   driver: () => import('./driver.ts'),
   valueType: ({ table, type }) => (table === 'coil' || type === 'bool' ? 'boolean' : 'number'),
-  range: ({ type, scale, offset }) => {
-    const range = RANGES[type];
-    if (range === undefined) return undefined;
-    const [a, b] = range.map((raw) => Number((raw * scale + offset).toPrecision(16)));
-    return [Math.min(a ?? 0, b ?? 0), Math.max(a ?? 0, b ?? 0)];
-  },
-  holds,
+  range: modbusRange,
+  holds: holdsModbus,
   isReadable: ({ readBack }) => readBack,
   deadlineMs: ({ connection }, usualMs) => Math.max(usualMs, RESPONSE_TIMES * connection.responseTimeoutMs + DEADLINE_MARGIN_MS),
   isIdempotent: true,
@@ -70,13 +55,6 @@ export const modbusWrite = defineActuator({
     }),
 });
 
-/** Whether the register that is next to a value exists. */
-function holds({ type, scale, offset }: ModbusWriteConfig, value: number): boolean {
-  const [least, most] = RANGES[type] ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const raw = Math.round((value - offset) / scale);
-  return raw >= least && raw <= most;
-}
-
 function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   const { type, table } = config;
   if (type === 'string') return [{ path: [...path, 'type'], problem: 'texts are not written:', expected: 'a type of number, or bool' }];
@@ -91,7 +69,7 @@ function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
 
 /** The longest time on ends with off, which not every register can hold. */
 function offFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
-  if (config.limits.maxOnMs === undefined || holds(config, 0)) return [];
+  if (config.limits.maxOnMs === undefined || holdsModbus(config, 0)) return [];
   const problem = `maxOn has no effect, as 0 does not fit into ${config.type}`;
   return [{ path: [...path, 'limits', 'maxOn'], atKey: true, value: '', problem, expected: 'another type, scale or offset' }];
 }

@@ -1,6 +1,7 @@
 /** A setpoint or a coil in a Modbus unit: written in one request, read back from the same place. */
+import { registersOf } from '../../config/fields/modbus-types.ts';
 import type { ModbusLink, ModbusRequests } from '../../hardware/modbus-port.ts';
-import { decodeModbus, encodeModbus, type ModbusLayout, registersOf } from '../../hardware/modbus-values.ts';
+import { decodeModbus, encodeModbus, type ModbusLayout } from '../../hardware/modbus-values.ts';
 import { type ActuatorDriver, type ActuatorValue, isActive } from '../actuator.ts';
 import type { DriverDeps, OpenDriver } from '../definition.ts';
 import type { ModbusWriteConfig } from './definition.ts';

@@ -4,6 +4,7 @@ import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
 import type { ActuatorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import type { Finding } from '../fields/findings.ts';
+import { holdsModbus, modbusRange } from '../fields/modbus-types.ts';
 import { formatDuration } from '../quantity.ts';
 import type { Check } from './draft.ts';
 

@@ -75,7 +75,4 @@ export const modbusConnection = () =>
     }),
   ]);
 
-/** How a number lies in one or several 16-bit Modbus registers. */
-export const MODBUS_TYPES = ['bool', 'uint16', 'int16', 'uint32', 'int32', 'uint64', 'int64', 'float32', 'float64', 'string'] as const;
-
 export type ModbusConnectionConfig = z.infer<ReturnType<typeof modbusConnection>>;

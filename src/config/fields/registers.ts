@@ -2,22 +2,10 @@
 import { z } from 'zod';
 import type { ConfigPath } from '../config-fault.ts';
 import type { Finding } from './findings.ts';
-import type { MODBUS_TYPES, ModbusConnectionConfig } from './lines-and-ports.ts';
+import type { ModbusConnectionConfig } from './lines-and-ports.ts';
+import { type ModbusType, registersOf } from './modbus-types.ts';
 
 const ADDRESSES = 65_536;
-/** Registers are 16 bits wide (V1.1b3, section 4.3). */
-const WORDS: Readonly<Record<(typeof MODBUS_TYPES)[number], number>> = {
-  bool: 1,
-  uint16: 1,
-  int16: 1,
-  uint32: 2,
-  int32: 2,
-  uint64: 4,
-  int64: 4,
-  float32: 2,
-  float64: 4,
-  string: 1,
-};
 
 interface Converted {
   readonly scale?: number | undefined;
@@ -26,7 +14,7 @@ interface Converted {
 
 interface Place {
   readonly table: string;
-  readonly type: (typeof MODBUS_TYPES)[number];
+  readonly type: ModbusType;
   readonly length?: number | undefined;
 }
 
@@ -48,9 +36,8 @@ export const registerMeaning = {
 };
 
 /** Addresses that a value takes, from its own on. */
-export function modbusWidth({ table, type, length }: Place): number {
-  if (table === 'coil' || table === 'discrete') return 1;
-  return type === 'string' ? (length ?? 1) : WORDS[type];
+export function modbusWidth(place: Place): number {
+  return place.table === 'coil' || place.table === 'discrete' ? 1 : registersOf(place);
 }
 
 /** Unit 0 on a serial line is everyone, and nobody answers (Modbus over serial line V1.02, section 2.1). */

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { ConfigPath } from '../../config/config-fault.ts';
 import type { Finding } from '../../config/fields/findings.ts';
-import { MODBUS_TYPES, modbusConnection } from '../../config/fields/lines-and-ports.ts';
+import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
+import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';
 import { endFaults, limitFaults, noConversion, registerMeaning, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
 import { platformKey, section, table, whole } from '../../config/fields.ts';
 import { type ConfigOf, defineSensor, sensorSection, type ValueType } from '../definition.ts';

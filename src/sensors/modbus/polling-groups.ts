@@ -1,6 +1,7 @@
 /** Which registers of a Modbus unit are asked for together. */
+
+import { modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusTable } from '../../hardware/modbus-port.ts';
-import { registersOf } from '../../hardware/modbus-values.ts';
 import type { ModbusRegister } from './definition.ts';
 
 /** One request and the keys that are read from its answer. */
@@ -23,13 +24,13 @@ export function pollingGroups(
   alone: ReadonlySet<string> = new Set(),
 ): readonly PollingGroup[] {
   const sorted = Object.entries(registers).sort(
-    ([, a], [, b]) => a.table.localeCompare(b.table) || a.address - b.address || widthOf(a) - widthOf(b),
+    ([, a], [, b]) => a.table.localeCompare(b.table) || a.address - b.address || modbusWidth(a) - modbusWidth(b),
   );
   const groups: { table: ModbusTable; address: number; count: number; keys: string[]; places: number }[] = [];
   let before: ModbusRegister | undefined;
   for (const [key, register] of sorted) {
     const { table, address } = register;
-    const end = address + widthOf(register);
+    const end = address + modbusWidth(register);
     const last = groups.at(-1);
     const isSame = before !== undefined && isSamePlace(before, register);
     const isApart = !isSame && (alone.has(key) || alone.has(last?.keys[0] ?? ''));
@@ -65,7 +66,7 @@ export function halvesOf(
 }
 
 function isSamePlace(one: ModbusRegister, other: ModbusRegister): boolean {
-  return one.table === other.table && one.address === other.address && widthOf(one) === widthOf(other);
+  return one.table === other.table && one.address === other.address && modbusWidth(one) === modbusWidth(other);
 }
 
 /** Whether nothing but one register is asked for. */
@@ -76,10 +77,4 @@ export function isAlone({ places }: PollingGroup): boolean {
 export function registerOf(registers: Readonly<Record<string, ModbusRegister>>, key: string): ModbusRegister {
   // The keys come from this very table.
   return registers[key] as ModbusRegister;
-}
-
-export function widthOf(register: ModbusRegister): number {
-  if (register.table === 'coil' || register.table === 'discrete') return 1;
-  const { type, length } = register;
-  return registersOf(length === undefined ? { type } : { type, length });
 }

@@ -5,7 +5,8 @@ import { registerValue } from '../families/registers/register-value.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import type { Reading } from '../sensor.ts';
 import type { ModbusRegister } from './definition.ts';
-import { type PollingGroup, registerOf, widthOf } from './polling-groups.ts';
+import { modbusWidth } from '../../config/fields/registers.ts';
+import { type PollingGroup, registerOf } from './polling-groups.ts';
 
 /** Of what is asked. */
 interface Unit {
@@ -48,7 +49,7 @@ function outcomesOf(
   return keys.map((key) => {
     const register = registerOf(registers, key);
     const from = register.address - address;
-    const words = raw.slice(from, from + widthOf(register));
+    const words = raw.slice(from, from + modbusWidth(register));
     return outcomeOf(key, () => (typeof words[0] === 'boolean' ? { key, value: words[0] } : readingOf(key, register, words.map(Number))));
   });
 }

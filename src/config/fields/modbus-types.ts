@@ -1,0 +1,53 @@
+/** How a number lies in 16-bit Modbus registers (V1.1b3, section 4.3): how many it takes, and what they can hold. */
+
+interface Width {
+  readonly words: number;
+  /** Of the whole numbers past 2^53 only those that are exact; without it every number fits. */
+  readonly range?: readonly [least: number, most: number];
+}
+
+const WIDTHS = {
+  bool: { words: 1 },
+  uint16: { words: 1, range: [0, 0xffff] },
+  int16: { words: 1, range: [-0x8000, 0x7fff] },
+  uint32: { words: 2, range: [0, 0xffffffff] },
+  int32: { words: 2, range: [-0x80000000, 0x7fffffff] },
+  uint64: { words: 4, range: [0, Number.MAX_SAFE_INTEGER] },
+  int64: { words: 4, range: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] },
+  float32: { words: 2, range: [-3.4028234663852886e38, 3.4028234663852886e38] },
+  float64: { words: 4 },
+  string: { words: 1 },
+} as const satisfies Readonly<Record<string, Width>>;
+
+export type ModbusType = keyof typeof WIDTHS;
+export const MODBUS_TYPES = Object.keys(WIDTHS) as [ModbusType, ...ModbusType[]];
+
+interface Scaled {
+  readonly type: ModbusType;
+  readonly scale: number;
+  readonly offset: number;
+}
+
+/** How many registers a value takes; a text has its own length. */
+export function registersOf({ type, length = 1 }: { readonly type: ModbusType; readonly length?: number | undefined }): number {
+  return type === 'string' ? length : WIDTHS[type].words;
+}
+
+/** Whether registers of this type can hold a raw number. */
+export function fitsModbus(type: ModbusType, raw: number): boolean {
+  const { range }: Width = WIDTHS[type];
+  return range === undefined || (raw >= range[0] && raw <= range[1]);
+}
+
+/** The values that a register can hold, after scale and offset; undefined when every number fits. */
+export function modbusRange({ type, scale, offset }: Scaled): readonly [number, number] | undefined {
+  const { range }: Width = WIDTHS[type];
+  if (range === undefined) return undefined;
+  const [a, b] = range.map((raw) => Number((raw * scale + offset).toPrecision(16)));
+  return [Math.min(a ?? 0, b ?? 0), Math.max(a ?? 0, b ?? 0)];
+}
+
+/** Whether the register that is next to a value exists. */
+export function holdsModbus({ type, scale, offset }: Scaled, value: number): boolean {
+  return fitsModbus(type, Math.round((value - offset) / scale));
+}
