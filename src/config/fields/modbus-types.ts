@@ -14,7 +14,8 @@ const WIDTHS = {
   int32: { words: 2, range: [-0x80000000, 0x7fffffff] },
   uint64: { words: 4, range: [0, Number.MAX_SAFE_INTEGER] },
   int64: { words: 4, range: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] },
-  float32: { words: 2, range: [-3.4028234663852886e38, 3.4028234663852886e38] },
+  // In 16 digits, as people are told; what is more by less than a digit still becomes the largest one.
+  float32: { words: 2, range: [-3.402823466385289e38, 3.402823466385289e38] },
   float64: { words: 4 },
   string: { words: 1 },
 } as const satisfies Readonly<Record<string, Width>>;

@@ -1,11 +1,12 @@
 /** One request to a Modbus unit, and what its answer says of each register. */
+
+import { modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusLink } from '../../hardware/modbus-port.ts';
 import { decodeModbus } from '../../hardware/modbus-values.ts';
 import { registerValue } from '../families/registers/register-value.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import type { Reading } from '../sensor.ts';
 import type { ModbusRegister } from './definition.ts';
-import { modbusWidth } from '../../config/fields/registers.ts';
 import { type PollingGroup, registerOf } from './polling-groups.ts';
 
 /** Of what is asked. */
