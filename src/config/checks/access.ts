@@ -1,48 +1,27 @@
 /** Credentials, TLS and the status page: what is incomplete, and what anyone on the way could read. */
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+const PAIR = ['clientCertificateFile', 'clientKeyFile'] as const;
 
 export const checkPlatformAccess: Check = ({ sections: { platform, provisioning } }) => {
   if (platform === undefined) return [];
   const findings: Finding[] = [];
-  const pair = (one: 'clientCertificateFile' | 'clientKeyFile', other: 'clientCertificateFile' | 'clientKeyFile'): void => {
-    if (platform[one] !== undefined && platform[other] === undefined)
-      findings.push({ path: ['platform', one], atKey: true, problem: `${one} without ${other}`, value: '', expected: 'both' });
-  };
-  pair('clientCertificateFile', 'clientKeyFile');
-  pair('clientKeyFile', 'clientCertificateFile');
+  const [half, ...rest] = PAIR.filter((file) => platform[file] !== undefined);
+  if (half !== undefined && rest.length === 0)
+    findings.push(findingAtKey(['platform', half], `${half} without ${PAIR.find((file) => file !== half)}`, 'both'));
   const { hostname, protocol } = new URL(platform.url);
   if (protocol === 'http:') {
-    for (const option of ['caFile', 'clientCertificateFile'] as const) {
-      if (platform[option] !== undefined)
-        findings.push({
-          path: ['platform', option],
-          atKey: true,
-          problem: `${option} has no effect`,
-          value: '',
-          expected: 'a url beginning with https://',
-        });
-    }
+    for (const option of ['caFile', 'clientCertificateFile'] as const)
+      if (platform[option] !== undefined) findings.push(noEffect(['platform'], option, 'a url beginning with https://'));
     if (!LOOPBACK.test(hostname))
-      findings.push({
-        path: ['platform', 'url'],
-        problem: 'the access token travels unencrypted with',
-        expected: 'https://',
-        warning: true,
-      });
+      findings.push(finding(['platform', 'url'], 'the access token travels unencrypted with', 'https://', { warning: true }));
   }
+  const sources = 'accessToken, accessTokenFile or accessTokenCredential, or a section provisioning';
+  const hint = 'without one, only credentials that are in the state folder already are used';
   if (!isGiven(platform, 'accessToken') && provisioning === undefined)
-    findings.push({
-      path: ['platform'],
-      atKey: true,
-      problem: 'neither an access token nor provisioning',
-      value: '',
-      expected: 'accessToken, accessTokenFile or accessTokenCredential, or a section provisioning',
-      hint: 'without one, only credentials that are in the state folder already are used',
-      warning: true,
-    });
+    findings.push(findingAtKey(['platform'], 'neither an access token nor provisioning', sources, { hint, warning: true }));
   return findings;
 };
 
@@ -50,13 +29,7 @@ export const checkProvisioning: Check = ({ sections: { provisioning } }) => {
   if (provisioning === undefined) return [];
   return (['deviceKey', 'deviceSecret'] as const)
     .filter((field) => !isGiven(provisioning, field))
-    .map((field) => ({
-      path: ['provisioning'],
-      atKey: true,
-      problem: `${field} is missing`,
-      value: '',
-      expected: `${field}, ${field}File or ${field}Credential`,
-    }));
+    .map((field) => findingAtKey(['provisioning'], `${field} is missing`, `${field}, ${field}File or ${field}Credential`));
 };
 
 /** Anyone on the network can open the page: a PIN that is guessed in a minute is none. */
@@ -64,11 +37,9 @@ const MIN_PIN_LENGTH = 4;
 
 export const checkStatusPage: Check = ({ sections: { status } }) => {
   if (status === undefined) return [];
-  if (status.page === 'lan' && !isGiven(status, 'pin'))
-    return [{ path: ['status', 'page'], problem: 'no PIN for', expected: 'pin or pinFile beside it' }];
-  return status.pin !== undefined && status.pin.reveal().length < MIN_PIN_LENGTH
-    ? [{ path: ['status', 'pin'], problem: 'too short:', expected: `at least ${MIN_PIN_LENGTH} characters` }]
-    : [];
+  if (status.page === 'lan' && !isGiven(status, 'pin')) return [finding(['status', 'page'], 'no PIN for', 'pin or pinFile beside it')];
+  const isShort = status.pin !== undefined && status.pin.reveal().length < MIN_PIN_LENGTH;
+  return isShort ? [finding(['status', 'pin'], 'too short:', `at least ${MIN_PIN_LENGTH} characters`)] : [];
 };
 
 /** Also when its file could not be read: that has been said already. */

@@ -3,14 +3,14 @@ import type { ActuatorValue } from '../../actuators/actuator.ts';
 import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
 import type { ActuatorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Finding } from '../fields/findings.ts';
-import { holdsModbus, modbusRange } from '../fields/modbus-types.ts';
+import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../quantity.ts';
 import type { Check } from './draft.ts';
 
 /** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */
 const STEP_TOLERANCE = 1e-6;
 const PULSED = ACTUATOR_KINDS.flatMap(({ kind, maxPulseMs }) => (maxPulseMs === undefined ? [] : [kind]));
+const IN_WORDS = { boolean: 'on or off', number: 'a number', string: 'text' } as const;
 
 export const checkLimits: Check = ({ actuators }) =>
   actuators.flatMap(({ config, path }) => [
@@ -20,25 +20,15 @@ export const checkLimits: Check = ({ actuators }) =>
   ]);
 
 export const checkRuleValues: Check = ({ rules, actuators }) =>
-  rules.flatMap(({ config, path }) => {
-    const given = (['above', 'below', 'equal'] as const).filter((one) => config.when[one] !== undefined);
-    const condition: Finding[] =
-      given.length === 1
-        ? []
-        : [
-            {
-              path: [...path, 'when'],
-              atKey: true,
-              problem: given.length === 0 ? 'no condition' : `several conditions: ${given.join(', ')}`,
-              expected: 'exactly one of above, below and equal',
-            },
-          ];
-    const actuator = actuators.find((one) => one.config.name === config.set.actuator)?.config;
-    if (actuator === undefined) return condition;
+  rules.flatMap(({ config: { when, set, otherwise }, path }) => {
+    const given = (['above', 'below', 'equal'] as const).filter((one) => when[one] !== undefined);
+    const problem = given.length === 0 ? 'no condition' : `several conditions: ${given.join(', ')}`;
+    const condition = { path: [...path, 'when'], atKey: true, problem, expected: 'exactly one of above, below and equal' };
+    const actuator = actuators.find(({ config }) => config.name === set.actuator)?.config;
     return [
-      ...condition,
-      ...mismatch(actuator, config.set.value, [...path, 'set', 'value']),
-      ...(config.otherwise === undefined ? [] : mismatch(actuator, config.otherwise, [...path, 'otherwise'])),
+      ...(given.length === 1 ? [] : [condition]),
+      ...(actuator === undefined ? [] : mismatch(actuator, set.value, [...path, 'set', 'value'])),
+      ...(actuator === undefined || otherwise === undefined ? [] : mismatch(actuator, otherwise, [...path, 'otherwise'])),
     ];
   });
 
@@ -46,13 +36,12 @@ export const checkMethodValues: Check = ({ actuators, sections }) =>
   Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { actuator, value, pulseMs }]) => {
     const path = ['rpc', 'methods', name];
     if (actuator === undefined)
-      return (['value', 'pulse'] as const)
-        .filter((key) => (key === 'value' ? value : pulseMs) !== undefined)
-        .map((key) => ({ path: [...path, key], atKey: true, problem: `${key} has no effect`, value: '', expected: 'actuator: beside it' }));
+      return Object.entries({ value, pulse: pulseMs })
+        .filter(([, given]) => given !== undefined)
+        .map(([key]) => noEffect(path, key, 'actuator: beside it'));
     const target = actuators.find(({ config }) => config.name === actuator)?.config;
     if (target === undefined) return [];
-    if (pulseMs !== undefined && value !== undefined)
-      return [{ path: [...path, 'value'], atKey: true, problem: 'value beside pulse', value: '', expected: 'one of them' }];
+    if (pulseMs !== undefined && value !== undefined) return [findingAtKey([...path, 'value'], 'value beside pulse', 'one of them')];
     if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
     return value === undefined ? [] : mismatch(target, value, [...path, 'value']);
   });
@@ -60,53 +49,35 @@ export const checkMethodValues: Check = ({ actuators, sections }) =>
 function pulseFaults(target: ActuatorConfig, pulseMs: number, path: ConfigPath): Finding[] {
   const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = target.limits;
   const maxPulseMs = actuatorDefinition(target.kind).maxPulseMs?.(target);
-  if (maxPulseMs === undefined)
-    return [{ path, problem: 'no pulse for this kind:', expected: `an actuator of kind ${PULSED.join(' or ')}` }];
-  if (pulseMs > maxPulseMs) return [{ path, problem: 'longer than the actuator allows:', expected: 'at most its maxPulse' }];
-  if (pulseMs < minOnMs)
-    return [{ path, problem: 'shorter than the actuator allows:', expected: `at least its minOn of ${formatDuration(minOnMs)}` }];
+  if (maxPulseMs === undefined) return [finding(path, 'no pulse for this kind:', `an actuator of kind ${PULSED.join(' or ')}`)];
+  if (pulseMs > maxPulseMs) return [finding(path, 'longer than the actuator allows:', 'at most its maxPulse')];
+  if (pulseMs < minOnMs) return [finding(path, 'shorter than the actuator allows:', `at least its minOn of ${formatDuration(minOnMs)}`)];
   if (pulseMs <= maxOnMs) return [];
-  return [{ path, problem: 'longer than the actuator may be on:', expected: `at most its maxOn of ${formatDuration(maxOnMs)}` }];
+  return [finding(path, 'longer than the actuator may be on:', `at most its maxOn of ${formatDuration(maxOnMs)}`)];
 }
 
 function limitFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
-  const { min, max, step } = actuator.limits;
+  const { limits } = actuator;
+  const { min, max, step } = limits;
   if (valueTypeOf(actuator) !== 'number')
     return (['min', 'max', 'step'] as const)
-      .filter((limit) => actuator.limits[limit] !== undefined)
-      .map((limit) => ({
-        path: [...path, limit],
-        atKey: true,
-        problem: `${limit} has no effect`,
-        value: '',
-        expected: 'an actuator whose values are numbers',
-      }));
+      .filter((limit) => limits[limit] !== undefined)
+      .map((limit) => noEffect(path, limit, 'an actuator whose values are numbers'));
   const [least, most] = rangeOf(actuator);
-  const beyond = (['min', 'max'] as const).filter((limit) => {
-    const value = actuator.limits[limit];
-    return value !== undefined && (value < least || value > most);
-  });
-  const findings: Finding[] = beyond.map((limit) => ({
-    path: [...path, limit],
-    problem: 'beyond what it can be set to:',
-    expected: `a value from ${least} to ${most}`,
-  }));
-  if (min !== undefined && max !== undefined && min > max)
-    findings.push({ path: [...path, 'min'], problem: 'above max:', expected: `at most ${max}` });
-  else if (step !== undefined && step > (max ?? most) - (min ?? least))
-    findings.push({
-      path: [...path, 'step'],
-      problem: 'larger than the whole range:',
-      expected: `at most ${(max ?? most) - (min ?? least)}`,
-    });
+  const range = (max ?? most) - (min ?? least);
+  const findings = (['min', 'max'] as const)
+    .filter((limit) => (limits[limit] ?? least) < least || (limits[limit] ?? most) > most)
+    .map((limit) => finding([...path, limit], 'beyond what it can be set to:', `a value from ${least} to ${most}`));
+  if (min !== undefined && max !== undefined && min > max) findings.push(finding([...path, 'min'], 'above max:', `at most ${max}`));
+  else if (step !== undefined && step > range)
+    findings.push(finding([...path, 'step'], 'larger than the whole range:', `at most ${range}`));
   return findings;
 }
 
 /** The longest time on ends with off, which a text does not have. */
 function offFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
   if (actuator.limits.maxOnMs === undefined || valueTypeOf(actuator) !== 'string') return [];
-  const problem = 'maxOn has no effect, as a text has no off';
-  return [{ path, atKey: true, value: '', problem, expected: 'an actuator that is on or off, or a number' }];
+  return [findingAtKey(path, 'maxOn has no effect, as a text has no off', 'an actuator that is on or off, or a number')];
 }
 
 /** What the hardware takes, whatever the limits say. */
@@ -128,19 +99,12 @@ function safeValues({ safe }: ActuatorConfig): readonly { readonly value: Actuat
 function mismatch(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPath): Finding[] {
   const type = valueTypeOf(actuator);
   const { name, limits } = actuator;
-  if (typeof value !== type)
-    return [
-      {
-        path,
-        problem: 'wrong kind of value:',
-        expected: `${type === 'boolean' ? 'on or off' : type === 'number' ? 'a number' : 'text'}, as ${name} takes`,
-      },
-    ];
+  if (typeof value !== type) return [finding(path, 'wrong kind of value:', `${IN_WORDS[type]}, as ${name} takes`)];
   if (typeof value !== 'number') return [];
   const [least, most] = rangeOf(actuator);
   const [min, max] = [Math.max(limits.min ?? least, least), Math.min(limits.max ?? most, most)];
-  if (value < min || value > max) return [{ path, problem: 'outside the limits:', expected: `a value from ${min} to ${max}` }];
+  if (value < min || value > max) return [finding(path, 'outside the limits:', `a value from ${min} to ${max}`)];
   const steps = limits.step === undefined ? 0 : (value - (limits.min ?? 0)) / limits.step;
   if (Math.abs(steps - Math.round(steps)) <= STEP_TOLERANCE) return [];
-  return [{ path, problem: 'off its step:', expected: `${limits.min ?? 0} and multiples of ${limits.step} from there` }];
+  return [finding(path, 'off its step:', `${limits.min ?? 0} and multiples of ${limits.step} from there`)];
 }

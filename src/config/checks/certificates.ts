@@ -6,7 +6,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { readUserFile } from '../../host/durable-file.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import type { ConfigDraft } from './draft.ts';
 
 const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
@@ -17,7 +17,7 @@ export async function checkCertificates({ sections: { platform, analytics } }: C
   );
   const findings: Finding[] = [];
   const tell = (path: ConfigPath, problem: string, expected: string): void => {
-    findings.push({ path, problem, expected, mayPass: true });
+    findings.push(finding(path, problem, expected, { mayPass: true }));
   };
   const chainIn = (text: string | undefined, path: ConfigPath): readonly X509Certificate[] => {
     const chain = text === undefined ? [] : certificatesIn(text);
@@ -56,8 +56,7 @@ export async function checkCertificates({ sections: { platform, analytics } }: C
 
 /** In the words of OpenSSL, which quote nothing of a file. */
 function refusalIn(error: unknown): string {
-  const reason =
-    error instanceof Error && 'reason' in error && typeof error.reason === 'string' ? error.reason : 'something that is refused';
+  const { reason = 'something that is refused' } = error as { readonly reason?: unknown };
   return `a certificate or key that TLS refuses (${reason})`;
 }
 

@@ -37,4 +37,24 @@ export function telemetryUses(sensors: readonly Placed<SensorConfig>[]): ConfigD
   return uses;
 }
 
+/** The shared attributes by which actuators are moved. */
+export function desiredUses({ actuators }: ConfigDraft): readonly KeyUse[] {
+  return actuators.map(({ config: { name, desiredKey }, path }) => ({
+    key: desiredKey,
+    path: [...path, desiredKey === name ? 'name' : 'desiredKey'],
+  }));
+}
+
+/** The telemetry and client attributes in which actuators say where they are. */
+export function stateUses({ actuators }: ConfigDraft): readonly KeyUse[] {
+  return actuators.map(({ config: { name, stateKey }, path }) => ({
+    key: stateKey,
+    path: [...path, stateKey === `${name}State` ? 'name' : 'stateKey'],
+  }));
+}
+
+export function clientAttributeUses({ sections }: ConfigDraft): readonly KeyUse[] {
+  return Object.keys(sections.attributes?.client ?? {}).map((key) => ({ key, path: ['attributes', 'client', key] }));
+}
+
 export type Check = (draft: ConfigDraft) => Finding[];

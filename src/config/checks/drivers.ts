@@ -4,7 +4,7 @@ import { systemClock } from '../../host/clock.ts';
 import { readUserFile } from '../../host/durable-file.ts';
 import { type ProgramOutcome, runProgram } from '../../host/run-program.ts';
 import { definitionOf } from '../../sensors/kinds.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import type { ConfigDraft } from './draft.ts';
 
 const DEADLINE_MS = 5_000;
@@ -60,21 +60,19 @@ export async function checkDrivers({ sensors }: ConfigDraft): Promise<Finding[]>
   for (const file of [...faults.keys()].slice(0, MAX_EXPLAINED)) faults.set(file, (await syntaxFault(file)) ?? faults.get(file) ?? '');
   return modules.flatMap(({ file, path }) => {
     const hint = faults.get(file);
-    return hint === undefined
-      ? []
-      : [{ path: [...path, 'file'], problem: 'a syntax error in', expected: 'a driver that Node can parse', hint }];
+    return hint === undefined ? [] : [finding([...path, 'file'], 'a syntax error in', 'a driver that Node can parse', { hint })];
   });
 }
 
 /** What is wrong with those that cannot be parsed, in one process for all: each takes a quarter of a second to start. */
 async function screen(files: readonly string[]): Promise<Map<string, string>> {
-  const drivers: { readonly text: string; readonly isTyped: boolean; readonly syntaxes: readonly Syntax[] }[] = [];
+  if (files.length === 0) return new Map();
+  const drivers: object[] = [];
   for (const file of files) {
     const extension = extname(file);
     const written = await readUserFile(file).catch(() => undefined); // told by checkFiles
     drivers.push({ text: written?.toString('utf8') ?? '', isTyped: TYPED.has(extension), syntaxes: syntaxesOf(extension) });
   }
-  if (drivers.length === 0) return new Map();
   const outcome = await node(['--experimental-vm-modules', '--no-warnings', '-e', SCREEN], JSON.stringify(drivers));
   if (outcome?.exitCode !== 0) return new Map();
   const faults = JSON.parse(outcome.stdout) as readonly (string | null)[];

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { z } from 'zod';
 import { systemCode } from '../../errors.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import { type Field, visitFields } from '../schema-walk.ts';
 
 export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promise<Finding[]> {
@@ -16,36 +16,23 @@ export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promis
 
 /** A file with a secret in it that everyone on the machine can read. */
 export async function checkReadable(file: string, hasSecret: boolean): Promise<Finding[]> {
-  if (!hasSecret) return [];
-  const { mode } = await stat(file);
-  if ((mode & 0o004) === 0) return [];
-  return [
-    {
-      path: [],
-      problem: 'a secret stands in a file that everyone can read',
-      value: '',
-      expected: 'chmod 640, or the secret in a file of its own',
-      warning: true,
-    },
-  ];
+  if (!hasSecret || ((await stat(file)).mode & 0o004) === 0) return [];
+  const expected = 'chmod 640, or the secret in a file of its own';
+  return [finding([], 'a secret stands in a file that everyone can read', expected, { value: '', warning: true })];
 }
 
 async function fileFault({ path, value, meta }: Field): Promise<Finding[]> {
   const file = String(value);
-  const noun = meta.exists === 'program' ? 'program' : 'file';
+  const isProgram = meta.exists === 'program';
+  const noun = isProgram ? 'program' : 'file';
   try {
-    const found = await stat(file);
-    if (!found.isFile()) return [{ path, problem: `no ${noun}:`, expected: `a ${noun}` }];
-    await access(file, meta.exists === 'program' ? constants.X_OK : constants.R_OK);
+    if (!(await stat(file)).isFile()) return [finding(path, `no ${noun}:`, `a ${noun}`)];
+    await access(file, isProgram ? constants.X_OK : constants.R_OK);
     return [];
   } catch (error) {
-    const code = systemCode(error);
-    if (code === 'EACCES') {
-      const need = meta.exists === 'program' ? 'a program that this user may run' : 'a file that this user may read';
-      return [{ path, problem: 'no permission for', expected: need }];
-    }
+    if (systemCode(error) === 'EACCES')
+      return [finding(path, 'no permission for', `a ${noun} that this user may ${isProgram ? 'run' : 'read'}`)];
     // A certificate may lie on a disk that is mounted later; a program is installed, or it is not.
-    const mayPass = noun === 'file' ? { mayPass: true } : {};
-    return [{ path, problem: `no such ${noun}:`, expected: `a ${noun} that exists`, ...mayPass }];
+    return [finding(path, `no such ${noun}:`, `a ${noun} that exists`, isProgram ? {} : { mayPass: true })];
   }
 }

@@ -1,24 +1,21 @@
 /** Folders and sockets of the agent's own: where they can never be, it must not be started again and again. */
 import { join } from 'node:path';
 import { MAX_SOCKET_PATH_BYTES, whyNoFolder } from '../../host/folder-place.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 
 /** The longest name of what listens in the run folder. */
 const SOCKET_NAME = 'control.sock';
 
 /** A path that bind(2) and connect(2) would refuse. */
-export const checkSockets: Check = ({ sections: { runFolder, hardware } }) => {
-  const findings: Finding[] = [];
+export const checkSockets: Check = ({ sections: { runFolder = '', hardware } }) => {
+  const isTooLong = (path: string): boolean => Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES;
   const room = MAX_SOCKET_PATH_BYTES - Buffer.byteLength(join('/', SOCKET_NAME));
-  if (runFolder !== undefined && Buffer.byteLength(join(runFolder, SOCKET_NAME)) > MAX_SOCKET_PATH_BYTES)
-    findings.push({ path: ['runFolder'], problem: 'too long for the sockets in it:', expected: `at most ${room} bytes` });
-  if (hardware?.boardSocket !== undefined && Buffer.byteLength(hardware.boardSocket) > MAX_SOCKET_PATH_BYTES)
-    findings.push({
-      path: ['hardware', 'boardSocket'],
-      problem: 'too long for a socket:',
-      expected: `at most ${MAX_SOCKET_PATH_BYTES} bytes`,
-    });
+  const findings: Finding[] = [];
+  if (isTooLong(join(runFolder, SOCKET_NAME)))
+    findings.push(finding(['runFolder'], 'too long for the sockets in it:', `at most ${room} bytes`));
+  if (isTooLong(hardware?.boardSocket ?? ''))
+    findings.push(finding(['hardware', 'boardSocket'], 'too long for a socket:', `at most ${MAX_SOCKET_PATH_BYTES} bytes`));
   return findings;
 };
 
@@ -26,7 +23,7 @@ export async function checkFolders({ sections }: ConfigDraft): Promise<Finding[]
   const found = (['stateFolder', 'runFolder'] as const).map(async (name): Promise<Finding[]> => {
     const folder = sections[name];
     const expected = folder === undefined ? undefined : await whyNoFolder(folder);
-    return expected === undefined ? [] : [{ path: [name], problem: 'no place for a folder:', expected }];
+    return expected === undefined ? [] : [finding([name], 'no place for a folder:', expected)];
   });
   return (await Promise.all(found)).flat();
 }

@@ -2,10 +2,9 @@
 import { definitionOf } from '../../sensors/kinds.ts';
 import { type ConfigPath, pathText } from '../config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
-import type { Finding } from '../fields/findings.ts';
-import { repeated } from '../fields/findings.ts';
+import { finding, findingAtKey, repeated } from '../fields/findings.ts';
 import { keysForRules, sensorKeys } from '../sensor-keys.ts';
-import type { Check } from './draft.ts';
+import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
 export const OWN_CLIENT_KEYS: readonly string[] = [
@@ -22,83 +21,60 @@ export const checkKeyRules: Check = ({ sensors }) =>
     return Object.keys(config.keys)
       .filter((key) => key !== '*' && !isKnown.has(key))
       .map((key) => ({
-        path: [...path, 'keys', key],
-        atKey: true,
-        problem: 'the sensor has no key',
-        value: JSON.stringify(key),
-        expected: oneOf(known),
+        ...findingAtKey([...path, 'keys', key], 'the sensor has no key', oneOf(known), { value: JSON.stringify(key) }),
         ...didYouMeanWhenTold(key, known),
       }));
   });
 
 /** Two sources of one telemetry key would overwrite each other. */
-export const checkProducedKeys: Check = ({ telemetry, actuators }) => {
-  const produced = [
-    // What the machine shows of itself differs from machine to machine.
-    ...telemetry
-      .filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true)
-      .map(({ key, path }) => ({ identity: key, item: key, path })),
-    ...actuators.map(({ config, path }) => ({
-      identity: config.stateKey,
-      item: config.stateKey,
-      path: [...path, config.stateKey === `${config.name}State` ? 'name' : 'stateKey'],
-    })),
-  ];
-  return repeated(produced, (again, first) => ({
-    problem: 'key produced twice:',
-    value: JSON.stringify(again.item),
-    expected: `a key of its own; ${pathText(first.path.slice(0, 2))} gives it already`,
-    hint: 'add a rename under keys',
-  }));
+export const checkProducedKeys: Check = (draft) => {
+  // What the machine shows of itself differs from machine to machine.
+  const measured = draft.telemetry.filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true);
+  const hint = 'add a rename under keys';
+  return repeated([...measured, ...stateUses(draft)], keyOf, ({ key, path }, first) =>
+    finding(path, 'key produced twice:', `a key of its own; ${itemAt(first)} gives it already`, { value: JSON.stringify(key), hint }),
+  );
 };
 
-export const checkAttributeKeys: Check = ({ actuators, sections }) => {
-  const shared = new Map<string, ConfigPath>(
-    actuators.map(({ config, path }) => [config.desiredKey, [...path, config.desiredKey === config.name ? 'name' : 'desiredKey']]),
-  );
+export const checkAttributeKeys: Check = (draft) => {
+  const desired = desiredUses(draft);
   const client = new Map<string, ConfigPath>([
     ...OWN_CLIENT_KEYS.map((key): [string, ConfigPath] => [key, []]),
-    ...actuators.map(({ config, path }): [string, ConfigPath] => [config.stateKey, [...path, 'stateKey']]),
-    ...Object.keys(sections.attributes?.client ?? {}).map((key): [string, ConfigPath] => [key, ['attributes', 'client', key]]),
+    ...draft.actuators.map(({ config, path }): [string, ConfigPath] => [config.stateKey, [...path, 'stateKey']]),
+    ...clientAttributeUses(draft).map(({ key, path }): [string, ConfigPath] => [key, path]),
   ]);
-  const desired = actuators.map(({ config, path }) => ({
-    identity: config.desiredKey,
-    item: config.desiredKey,
-    path: [...path, config.desiredKey === config.name ? 'name' : 'desiredKey'],
-  }));
+  const both = new Map(desired.map((use) => [use.key, use]));
   return [
-    ...repeated(desired, (again, first) => ({
-      problem: 'one shared attribute moves two actuators:',
-      value: JSON.stringify(again.item),
-      expected: `a key of its own; ${pathText(first.path.slice(0, 2))} has it already`,
-    })),
-    ...[...shared].flatMap(([key, path]): Finding[] => {
+    ...repeated(desired, keyOf, ({ key, path }, first) =>
+      finding(path, 'one shared attribute moves two actuators:', `a key of its own; ${itemAt(first)} has it already`, {
+        value: JSON.stringify(key),
+      }),
+    ),
+    ...[...both.values()].flatMap(({ key, path }) => {
       const other = client.get(key);
       if (other === undefined) return [];
-      const whose = other.length === 0 ? 'the agent itself' : pathText(other);
-      return [
-        {
-          path,
-          problem: 'key both client and shared:',
-          value: JSON.stringify(key),
-          expected: `two keys; ${whose} sends it as client attribute`,
-          warning: true,
-        },
-      ];
+      const expected = `two keys; ${other.length === 0 ? 'the agent itself' : pathText(other)} sends it as client attribute`;
+      return [finding(path, 'key both client and shared:', expected, { value: JSON.stringify(key), warning: true })];
     }),
   ];
 };
 
-/** The platform casts types by default (wire-facts.md, "Values"): "007" arrives as 7. */
+function keyOf({ key }: KeyUse): string {
+  return key;
+}
+
+/** `sensors[2]` of a key's place. */
+function itemAt({ path }: KeyUse): string {
+  return pathText(path.slice(0, 2));
+}
+
+const LIKE_NUMBER = 'a number, or a text with a letter in it; the platform makes a number of it';
+
+/** The platform stores what looks like a number as one: "007" arrives as 7. */
 export const checkFixedAttributes: Check = ({ sections }) =>
   Object.entries(sections.attributes?.client ?? {})
     .filter(([, value]) => typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
-    .map(([key]) => ({
-      path: ['attributes', 'client', key],
-      problem: 'a text that looks like a number:',
-      expected: 'a number, or a text with a letter in it; the platform makes a number of it',
-      warning: true,
-    }));
+    .map(([key]) => finding(['attributes', 'client', key], 'a text that looks like a number:', LIKE_NUMBER, { warning: true }));
 
 /** A rule waits for a key that its sensor never gives. */
 export const checkRuleKeys: Check = ({ sensors, rules }) => {
@@ -111,13 +87,6 @@ export const checkRuleKeys: Check = ({ sensors, rules }) => {
   return rules.flatMap(({ config, path }) => {
     const { known, expected } = keysOf.get(config.when.sensor) ?? {};
     if (known === undefined || expected === undefined || known.has(config.when.key)) return [];
-    return [
-      {
-        path: [...path, 'when', 'key'],
-        problem: 'the sensor has no key',
-        expected,
-        ...didYouMeanWhenTold(config.when.key, known),
-      },
-    ];
+    return [{ ...finding([...path, 'when', 'key'], 'the sensor has no key', expected), ...didYouMeanWhenTold(config.when.key, known) }];
   });
 };

@@ -1,75 +1,60 @@
 /** Names: each once, and every reference to one that exists. */
-
 import { BUILT_IN_METHODS } from '../../rpc/built-in-methods.ts';
-import type { ConfigPath } from '../config-fault.ts';
-import { pathText } from '../config-fault.ts';
+import type { RpcMethodConfig } from '../agent-config.ts';
+import { type ConfigPath, pathText } from '../config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
-import type { Finding, Placed } from '../fields/findings.ts';
-import { repeated } from '../fields/findings.ts';
+import { type Finding, finding, findingAtKey, type Placed, repeated } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
 export const checkNames: Check = ({ sensors, actuators, rules }) =>
   [sensors, actuators, rules].flatMap((items: readonly Placed<{ readonly name: string }>[]) =>
     repeated(
-      items.map(({ config, path }) => ({ identity: config.name, item: config, path: [...path, 'name'] })),
-      (_again, first) => ({
-        problem: 'duplicate name',
-        expected: `a name of its own; ${pathText(first.path.slice(0, -1))} has it already`,
-      }),
+      items,
+      ({ config }) => config.name,
+      ({ path }, first) => finding([...path, 'name'], 'duplicate name', `a name of its own; ${pathText(first.path)} has it already`),
     ),
   );
 
 export const checkReferences: Check = ({ actuators, rules, sections, sensorNames, actuatorNames }) => {
   const findings: Finding[] = [];
-  const expectedOf = (known: ReadonlySet<string>, noun: string): string =>
-    known.size === 0 ? `the name of ${noun}; none is configured` : oneOf([...known]);
   // Put into words once: there may be thousands of wrong references.
-  const words = new Map(
-    [actuatorNames, sensorNames].map((known) => [known, expectedOf(known, known === sensorNames ? 'a sensor' : 'an actuator')]),
-  );
-  const refer = (name: string, path: ConfigPath, known: ReadonlySet<string>, noun: string): void => {
-    if (known.has(name)) return;
-    const expected = words.get(known) ?? '';
-    findings.push({ path, problem: `unknown ${noun.split(' ')[1]}`, expected, ...didYouMeanWhenTold(name, known) });
+  const known = {
+    sensor: { names: sensorNames, expected: namesInWords(sensorNames, 'a sensor') },
+    actuator: { names: actuatorNames, expected: namesInWords(actuatorNames, 'an actuator') },
+  };
+  const refer = (name: string, path: ConfigPath, noun: keyof typeof known): void => {
+    const { names, expected } = known[noun];
+    if (!names.has(name)) findings.push({ ...finding(path, `unknown ${noun}`, expected), ...didYouMeanWhenTold(name, names) });
   };
   for (const { config, path } of actuators) {
     for (const [index, other] of config.interlocks.entries()) {
-      if (other === config.name)
-        findings.push({ path: [...path, 'interlocks', index], problem: 'interlock with itself:', expected: 'another actuator' });
-      else refer(other, [...path, 'interlocks', index], actuatorNames, 'an actuator');
+      const at = [...path, 'interlocks', index];
+      if (other === config.name) findings.push(finding(at, 'interlock with itself:', 'another actuator'));
+      else refer(other, at, 'actuator');
     }
   }
   for (const { config, path } of rules) {
-    refer(config.when.sensor, [...path, 'when', 'sensor'], sensorNames, 'a sensor');
-    refer(config.set.actuator, [...path, 'set', 'actuator'], actuatorNames, 'an actuator');
+    refer(config.when.sensor, [...path, 'when', 'sensor'], 'sensor');
+    refer(config.set.actuator, [...path, 'set', 'actuator'], 'actuator');
   }
   for (const [name, method] of Object.entries(sections.rpc?.methods ?? {})) {
     const path = ['rpc', 'methods', name];
-    if (method.actuator !== undefined) refer(method.actuator, [...path, 'actuator'], actuatorNames, 'an actuator');
-    if (method.sensor !== undefined) refer(method.sensor, [...path, 'sensor'], sensorNames, 'a sensor');
+    for (const noun of ['actuator', 'sensor'] as const) if (method[noun] !== undefined) refer(method[noun], [...path, noun], noun);
     findings.push(...targetFaults(name, method, path));
   }
   return findings;
 };
 
+function namesInWords(names: ReadonlySet<string>, noun: string): string {
+  return names.size === 0 ? `the name of ${noun}; none is configured` : oneOf([...names]);
+}
+
 /** A method is built in, or does exactly one thing. */
-function targetFaults(
-  name: string,
-  method: { readonly actuator?: unknown; readonly sensor?: unknown; readonly command?: unknown },
-  path: ConfigPath,
-): Finding[] {
+function targetFaults(name: string, method: RpcMethodConfig, path: ConfigPath): Finding[] {
   const targets = (['actuator', 'sensor', 'command'] as const).filter((target) => method[target] !== undefined);
-  if (BUILT_IN_METHODS.includes(name)) {
-    return targets.map((target) => ({
-      path: [...path, target],
-      atKey: true,
-      problem: 'not for a built-in method:',
-      value: target,
-      expected: 'another method name',
-    }));
-  }
+  if (BUILT_IN_METHODS.includes(name))
+    return targets.map((target) => findingAtKey([...path, target], 'not for a built-in method:', 'another method name', { value: target }));
   if (targets.length === 1) return [];
-  if (targets.length > 1)
-    return [{ path, atKey: true, problem: `does several things at once: ${targets.join(', ')}`, expected: 'one of them' }];
-  return [{ path, atKey: true, problem: 'does nothing', expected: 'actuator, sensor or command', ...didYouMean(name, BUILT_IN_METHODS) }];
+  if (targets.length > 1) return [findingAtKey(path, `does several things at once: ${targets.join(', ')}`, 'one of them')];
+  return [{ ...findingAtKey(path, 'does nothing', 'actuator, sensor or command'), ...didYouMean(name, BUILT_IN_METHODS) }];
 }

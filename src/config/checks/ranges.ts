@@ -1,7 +1,7 @@
 /** Bounds that leave nothing between them. */
 import type { ValueShape } from '../../host/value-shape.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import { formatDuration, formatSize } from '../quantity.ts';
 import type { Check } from './draft.ts';
 
@@ -18,53 +18,38 @@ const MAX_TRIAL_MS = 24 * 3_600_000;
 export const checkFirmwareBounds: Check = ({ sections: { firmware } }) => {
   if (firmware === undefined) return [];
   const { chunkBytes, maxSizeBytes, confirm } = firmware;
+  const at = (name: string): ConfigPath => ['firmware', 'confirm', name];
   const findings: Finding[] = [];
-  if (chunkBytes > maxSizeBytes)
-    findings.push({ path: ['firmware', 'chunk'], problem: 'more than maxSize:', expected: `at most ${formatSize(maxSizeBytes)}` });
+  if (chunkBytes > maxSizeBytes) findings.push(finding(['firmware', 'chunk'], 'more than maxSize:', `at most ${formatSize(maxSizeBytes)}`));
   if (confirm.healthyForMs > confirm.deadlineMs)
-    findings.push({
-      path: ['firmware', 'confirm', 'healthyFor'],
-      problem: 'longer than the deadline:',
-      expected: `at most ${formatDuration(confirm.deadlineMs)}`,
-    });
-  if (confirm.healthyForMs > confirm.unreachableHoldMs)
-    findings.push({
-      path: ['firmware', 'confirm', 'healthyFor'],
-      problem: 'longer than a release is held:',
-      expected: `at most unreachableHold, ${formatDuration(confirm.unreachableHoldMs)}`,
-      warning: true,
-    });
+    findings.push(finding(at('healthyFor'), 'longer than the deadline:', `at most ${formatDuration(confirm.deadlineMs)}`));
+  if (confirm.healthyForMs > confirm.unreachableHoldMs) {
+    const expected = `at most unreachableHold, ${formatDuration(confirm.unreachableHoldMs)}`;
+    findings.push(finding(at('healthyFor'), 'longer than a release is held:', expected, { warning: true }));
+  }
   // No faults: a release that refused what the one before took would be rolled back for it.
+  const problem = 'the boot guard goes back after 25 hours all the same, not after';
   for (const name of ['deadline', 'unreachableHold'] as const)
     if (confirm[`${name}Ms`] > MAX_TRIAL_MS)
-      findings.push({
-        path: ['firmware', 'confirm', name],
-        problem: 'the boot guard goes back after 25 hours all the same, not after',
-        expected: `at most ${formatDuration(MAX_TRIAL_MS)}`,
-        warning: true,
-      });
+      findings.push(finding(at(name), problem, `at most ${formatDuration(MAX_TRIAL_MS)}`, { warning: true }));
   return findings;
 };
 
+const BOUNDS = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+] as const;
+
 function shapeFaults(shape: ValueShape, path: ConfigPath): Finding[] {
-  const findings: Finding[] = [];
-  for (const [least, most] of [
-    ['minimum', 'maximum'],
-    ['minLength', 'maxLength'],
-  ] as const) {
-    const [low, high] = [shape[least], shape[most]];
-    if (low !== undefined && high !== undefined && low > high)
-      findings.push({ path: [...path, least], problem: `above ${most}:`, expected: `at most ${high}` });
-  }
-  const properties = shape.properties ?? {};
-  for (const [index, name] of (shape.required ?? []).entries())
-    if (shape.additionalProperties === false && !Object.hasOwn(properties, name))
-      findings.push({
-        path: [...path, 'required', index],
-        problem: 'required, and not among the properties:',
-        expected: 'one of the properties',
-      });
-  for (const [name, property] of Object.entries(properties)) findings.push(...shapeFaults(property, [...path, 'properties', name]));
-  if (shape.items !== undefined) findings.push(...shapeFaults(shape.items, [...path, 'items']));
-  return findings;
+  const { properties = {}, required = [], additionalProperties, items } = shape;
+  const reversed = BOUNDS.filter(([least, most]) => (shape[least] ?? Number.NEGATIVE_INFINITY) > (shape[most] ?? Number.POSITIVE_INFINITY));
+  const impossible = [...required.entries()].filter(([, name]) => additionalProperties === false && !Object.hasOwn(properties, name));
+  return [
+    ...reversed.map(([least, most]) => finding([...path, least], `above ${most}:`, `at most ${shape[most]}`)),
+    ...impossible.map(([index]) =>
+      finding([...path, 'required', index], 'required, and not among the properties:', 'one of the properties'),
+    ),
+    ...Object.entries(properties).flatMap(([name, property]) => shapeFaults(property, [...path, 'properties', name])),
+    ...(items === undefined ? [] : shapeFaults(items, [...path, 'items'])),
+  ];
 }

@@ -3,7 +3,7 @@ import { type ActuatorValue, isActive } from '../../actuators/actuator.ts';
 import { actuatorDefinition } from '../../actuators/kinds.ts';
 import type { ActuatorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Finding, Placed } from '../fields/findings.ts';
+import { type Finding, finding, type Placed } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
 const OCCASIONS = ['start', 'stop', 'crash', 'noContact'] as const;
@@ -18,7 +18,8 @@ export const checkSafeStates: Check = ({ actuators }) => {
   const byName = new Map(enabled.map((one) => [one.config.name, one]));
   const partners = new Map(enabled.map((one) => [one, new Set<Placed<ActuatorConfig>>()]));
   for (const one of enabled) {
-    for (const other of one.config.interlocks.map((name) => byName.get(name))) {
+    for (const name of one.config.interlocks) {
+      const other = byName.get(name);
       if (other === undefined || other === one) continue;
       partners.get(one)?.add(other);
       partners.get(other)?.add(one);
@@ -42,17 +43,12 @@ function findingFor(
   const at: ConfigPath = [...path, 'safe', occasion, ...(occasion === 'noContact' ? ['value'] : [])];
   // Told at the second of the two.
   const other = partners.find((one) => before.has(one) && isOn(stateAt(one.config, occasion)));
-  if (other !== undefined)
-    return { path: at, problem: 'two that exclude each other are set on:', expected: `off, as ${other.config.name} is set on then` };
+  if (other !== undefined) return finding(at, 'two that exclude each other are set on:', `off, as ${other.config.name} is set on then`);
   const set = SETS[occasion];
   const unknown = partners.find((one) => set?.every((when) => stateAt(one.config, when) === undefined) && !isReadable(one.config));
   if (unknown === undefined) return undefined;
-  const { name } = unknown.config;
-  return {
-    path: at,
-    problem: 'never set on, as nobody knows whether what it excludes is off:',
-    expected: `off, or safe.${occasion}: for ${name}, whose state cannot be read`,
-  };
+  const expected = `off, or safe.${occasion}: for ${unknown.config.name}, whose state cannot be read`;
+  return finding(at, 'never set on, as nobody knows whether what it excludes is off:', expected);
 }
 
 function stateAt({ safe }: ActuatorConfig, occasion: Occasion): ActuatorValue | undefined {

@@ -1,7 +1,7 @@
 /** `{words}` that are replaced: in the device's name and in arguments of programs. One that nothing replaces ends what it stands in. */
 import type { ConfigPath } from '../config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
 /** As host/argument-template.ts replaces them. */
@@ -26,33 +26,25 @@ export const checkDeviceName: Check = ({ sections: { provisioning } }) => {
   if (provisioning === undefined) return [];
   const path = ['provisioning', 'deviceName'];
   const { deviceName } = provisioning;
-  if (deviceName.trim() === '') return [{ path, problem: 'a name of blanks:', expected: 'a device name' }];
+  if (deviceName.trim() === '') return [finding(path, 'a name of blanks:', 'a device name')];
   const words = [...deviceName.matchAll(/\{([^{}]*)\}/g)].flatMap(([, choices = '']) => choices.split('|'));
   const unknown = words.find((word) => !(BOARD_WORDS as readonly string[]).includes(word));
   if (unknown !== undefined)
-    return [
-      {
-        path,
-        problem: `nothing is known as {${unknown}} in`,
-        expected: oneOf(BOARD_WORDS.map((word) => `{${word}}`)),
-        ...didYouMean(unknown, BOARD_WORDS),
-      },
-    ];
+    return [{ ...finding(path, `nothing is known as {${unknown}} in`, inBraces(BOARD_WORDS)), ...didYouMean(unknown, BOARD_WORDS) }];
   if (!/[{}]/.test(deviceName.replace(/\{[^{}]*\}/g, ''))) return [];
-  return [{ path, problem: 'a bracket without its pair in', expected: 'a word between { and }' }];
+  return [finding(path, 'a bracket without its pair in', 'a word between { and }')];
 };
 
-function unknownIn(
-  templates: readonly string[],
-  path: ConfigPath,
-  known: readonly string[],
-  expected = oneOf(known.map((word) => `{${word}}`)),
-): Finding[] {
+function inBraces(words: readonly string[]): string {
+  return oneOf(words.map((word) => `{${word}}`));
+}
+
+function unknownIn(templates: readonly string[], path: ConfigPath, known: readonly string[], expected = inBraces(known)): Finding[] {
   const isKnown = new Set(known);
   return templates.flatMap((template, index): Finding[] => {
     // The first of them: a template may hold as many as it has letters. It is not told: arguments may be secrets, braces and all.
     const word = [...template.matchAll(PLACEHOLDER)].map(([, one = '']) => one).find((one) => !isKnown.has(one));
     if (word === undefined) return [];
-    return [{ path: [...path, index], problem: 'nothing is given for a word in braces in', expected, ...didYouMeanWhenTold(word, known) }];
+    return [{ ...finding([...path, index], 'nothing is given for a word in braces in', expected), ...didYouMeanWhenTold(word, known) }];
   });
 }

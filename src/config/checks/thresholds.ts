@@ -1,7 +1,7 @@
 /** Alarms that contradict each other, or that nobody could tell apart. */
 import type { KeyRulesConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
 /** What `<key>_alarm` says when no alarm is on; telemetry/alarm-thresholds.ts. */
@@ -17,25 +17,15 @@ function alarmFaults(alarms: NonNullable<KeyRulesConfig['alarms']>, path: Config
   const names = new Set([ALARM_CLEAR]);
   const lowestAbove = Math.min(...alarms.map(({ above }) => above ?? Number.POSITIVE_INFINITY));
   for (const [index, { above, below, name }] of alarms.entries()) {
-    if ((above === undefined) === (below === undefined))
-      findings.push({
-        path: [...path, index],
-        problem: above === undefined ? 'an alarm without threshold' : 'an alarm with two thresholds',
-        value: '',
-        expected: 'above or below',
-      });
+    const at = [...path, index];
+    const count = above === undefined ? 'without threshold' : 'with two thresholds';
+    if ((above === undefined) === (below === undefined)) findings.push(finding(at, `an alarm ${count}`, 'above or below', { value: '' }));
     else if (below !== undefined && below > lowestAbove)
-      findings.push({
-        path: [...path, index, 'below'],
-        problem: 'an alarm is always on:',
-        expected: `at most ${lowestAbove}, where the alarm above begins`,
-      });
-    if (name !== undefined && names.has(name))
-      findings.push({
-        path: [...path, index, 'name'],
-        problem: name === ALARM_CLEAR ? 'reserved for when there is no alarm:' : 'two alarms of one name:',
-        expected: 'a name of its own',
-      });
+      findings.push(finding([...at, 'below'], 'an alarm is always on:', `at most ${lowestAbove}, where the alarm above begins`));
+    if (name !== undefined && names.has(name)) {
+      const problem = name === ALARM_CLEAR ? 'reserved for when there is no alarm:' : 'two alarms of one name:';
+      findings.push(finding([...at, 'name'], problem, 'a name of its own'));
+    }
     if (name !== undefined) names.add(name);
   }
   return findings;

@@ -1,9 +1,8 @@
 /** Rules and alarms that wait for a value which their sensor never gives, as it is of another type. */
-
 import type { ValueType } from '../../sensors/definition.ts';
 import type { RuleConfig, SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Finding } from '../fields/findings.ts';
+import { type Finding, finding, findingAtKey } from '../fields/findings.ts';
 import { typesForRules, valueTypeOf } from '../sensor-keys.ts';
 import type { Check } from './draft.ts';
 
@@ -25,16 +24,16 @@ export const checkAlarmTypes: Check = ({ sensors }) =>
     Object.entries(config.keys).flatMap(([key, { alarms = [] }]) => {
       const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
       if (type === undefined || type === 'number' || (type === 'boolean' && countsOnAndOff(config))) return [];
-      const fault = { atKey: true, value: '', expected: 'a key whose values are numbers, or a rule with equal' } as const;
-      return [{ ...fault, path: [...path, 'keys', key, 'alarms'], problem: `never raised, as the value is ${IN_WORDS[type]}` }];
+      const expected = 'a key whose values are numbers, or a rule with equal';
+      return [findingAtKey([...path, 'keys', key, 'alarms'], `never raised, as the value is ${IN_WORDS[type]}`, expected)];
     }),
   );
 
 function conditionFaults({ above, below, equal }: RuleConfig['when'], type: ValueType, path: ConfigPath): Finding[] {
   const problem = `never holds, as the value is ${IN_WORDS[type]}:`;
   const limits = type === 'number' ? [] : Object.entries({ above, below }).filter(([, limit]) => limit !== undefined);
-  const findings: Finding[] = limits.map(([limit]) => ({ path: [...path, limit], problem, expected: `equal: with ${EQUAL_TO[type]}` }));
-  if (equal !== undefined && typeof equal !== type) findings.push({ path: [...path, 'equal'], problem, expected: EQUAL_TO[type] });
+  const findings = limits.map(([limit]) => finding([...path, limit], problem, `equal: with ${EQUAL_TO[type]}`));
+  if (equal !== undefined && typeof equal !== type) findings.push(finding([...path, 'equal'], problem, EQUAL_TO[type]));
   return findings;
 }
 

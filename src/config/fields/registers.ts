@@ -1,7 +1,7 @@
 /** Registers of units and chips: what the number in one means, and what cannot be said of it. */
 import { z } from 'zod';
 import type { ConfigPath } from '../config-fault.ts';
-import type { Finding } from './findings.ts';
+import { type Finding, finding, noEffect } from './findings.ts';
 import type { ModbusConnectionConfig } from './lines-and-ports.ts';
 import { type ModbusType, registersOf } from './modbus-types.ts';
 
@@ -46,36 +46,25 @@ export function unitFaults(
   path: ConfigPath,
 ): Finding[] {
   if (unitId !== 0 || connection.transport !== 'rtu') return [];
-  return [{ path: [...path, 'unitId'], problem: 'every unit on the line, of which none answers:', expected: 'a unit from 1 to 247' }];
+  return [finding([...path, 'unitId'], 'every unit on the line, of which none answers:', 'a unit from 1 to 247')];
 }
 
 export function endFaults(register: Place & { readonly address: number }, path: ConfigPath): Finding[] {
   const width = modbusWidth(register);
   if (register.address + width <= ADDRESSES) return [];
-  return [{ path: [...path, 'address'], problem: `${width} registers reach past the last one:`, expected: `at most ${ADDRESSES - width}` }];
+  return [finding([...path, 'address'], `${width} registers reach past the last one:`, `at most ${ADDRESSES - width}`)];
 }
 
 export function scaleFaults({ scale }: Converted, path: ConfigPath): Finding[] {
-  return scale === 0 ? [{ path: [...path, 'scale'], problem: 'makes every value the same:', expected: 'another number than 0' }] : [];
+  return scale === 0 ? [finding([...path, 'scale'], 'makes every value the same:', 'another number than 0')] : [];
 }
 
 /** Limits that leave a register nothing to give. */
-export function limitFaults(
-  { min, max }: { readonly min?: number | undefined; readonly max?: number | undefined },
-  path: ConfigPath,
-): Finding[] {
-  return min !== undefined && max !== undefined && min > max
-    ? [{ path: [...path, 'min'], problem: 'above max:', expected: `at most ${max}` }]
-    : [];
+export function limitFaults({ min, max }: { readonly min?: number; readonly max?: number }, path: ConfigPath): Finding[] {
+  return min !== undefined && max !== undefined && min > max ? [finding([...path, 'min'], 'above max:', `at most ${max}`)] : [];
 }
 
 export function noConversion({ scale = 1, offset = 0 }: Converted, path: ConfigPath, type: string): Finding[] {
   const given = [...(scale === 1 || scale === 0 ? [] : ['scale']), ...(offset === 0 ? [] : ['offset'])];
-  return given.map((option) => ({
-    path: [...path, option],
-    atKey: true,
-    problem: `${option} has no effect`,
-    value: '',
-    expected: `a type of number instead of ${type}`,
-  }));
+  return given.map((option) => noEffect(path, option, `a type of number instead of ${type}`));
 }

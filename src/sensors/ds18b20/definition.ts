@@ -28,16 +28,19 @@ export const ds18b20 = defineSensor({
 });
 
 function sharedThermometers(sensors: readonly Placed<Ds18b20Config>[]): Finding[] {
-  const named = sensors.flatMap(({ config: { id }, path }) =>
-    id === undefined ? [] : [{ identity: id, item: id, path: [...path, 'id'] }],
-  );
+  const named = sensors.flatMap(({ config: { id }, path }) => (id === undefined ? [] : [{ id, path }]));
   const anyOne = sensors.filter(({ config }) => config.id === undefined);
   return [
-    ...repeated(named, (again, first) => ({
-      problem: 'two sensors on one thermometer:',
-      value: again.item,
-      expected: `an id of its own; ${pathText(first.path.slice(0, 2))} has it already`,
-    })),
+    ...repeated(
+      named,
+      ({ id }) => id,
+      ({ id, path }, first) => ({
+        path: [...path, 'id'],
+        problem: 'two sensors on one thermometer:',
+        value: id,
+        expected: `an id of its own; ${pathText(first.path)} has it already`,
+      }),
+    ),
     ...anyOne.map(({ path }) => ({ path: [...path, 'kind'], problem: 'no id, and several thermometers:', expected: 'id: beside it' })),
   ];
 }
