@@ -6,6 +6,7 @@ import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { systemCode } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { type AnalyticsFlags, PASSWORD_VARIABLE } from './commands/analytics-options.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -21,10 +22,8 @@ export async function openReportClient(flags: AnalyticsFlags, edge: Edge): Promi
   const { analytics, platform } = config ?? {};
   const url = flags.url ?? analytics?.url;
   const user = flags.user ?? analytics?.user;
-  const authUrl = flags.authUrl ?? analytics?.authUrl;
   if (url === undefined) throw missing('where the analytics service is', '--url, or analytics.url in the configuration');
   if (user === undefined) throw missing('who logs in', '--user, or analytics.user in the configuration');
-  const proxy = platform?.proxy?.reveal();
   const ca = analytics?.caFile === undefined ? undefined : await certificate(analytics.caFile);
   return new ReportClient({
     clock: systemClock,
@@ -40,9 +39,7 @@ export async function openReportClient(flags: AnalyticsFlags, edge: Edge): Promi
       tokenIn: analytics?.tokenIn ?? 'header',
       requestTimeoutMs: analytics?.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
       deadlineMs: analytics?.deadlineMs ?? DEFAULT_DEADLINE_MS,
-      ...(authUrl === undefined ? {} : { authUrl }),
-      ...(proxy === undefined ? {} : { proxy }),
-      ...(ca === undefined ? {} : { ca }),
+      ...given({ authUrl: flags.authUrl ?? analytics?.authUrl, proxy: platform?.proxy?.reveal(), ca }),
     },
   });
 }

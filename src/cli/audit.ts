@@ -4,6 +4,7 @@ import { type AuditLine, isFaulty } from '../analytics/delivery-audit.ts';
 import type { SentCell } from '../analytics/entry-digest.ts';
 import { parseFilters, parseRange } from '../analytics/report-range.ts';
 import { systemClock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { AuditCall } from './commands/audit.ts';
@@ -47,9 +48,7 @@ async function auditResult({ args, flags, edge, agent }: AuditCall): Promise<Aud
         labels,
         filters,
         resend: flags.resend === true,
-        ...(deviceName === '' ? {} : { deviceName }),
-        ...(flags.timeColumn === undefined ? {} : { timeColumn: flags.timeColumn }),
-        ...(flags.deviceColumn === undefined ? {} : { deviceColumn: flags.deviceColumn }),
+        ...given({ deviceName: deviceName || undefined, timeColumn: flags.timeColumn, deviceColumn: flags.deviceColumn }),
       },
       edge.signal,
     );

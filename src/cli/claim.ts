@@ -2,6 +2,7 @@
 import { renderUnicodeCompact } from 'uqr';
 import { formatDuration } from '../config/quantity.ts';
 import { systemClock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { claimText, type OpenClaim } from '../provisioning/claim-device.ts';
 import type { ClaimCall } from './commands/claim.ts';
 import { askIdentity } from './identity.ts';
@@ -12,10 +13,7 @@ export async function claim(call: ClaimCall): Promise<void> {
   const { flags, edge, print } = call;
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
-  const opened = await askIdentity<OpenClaim>(call, 'claim', {
-    ...(secretKey === undefined ? {} : { secretKey }),
-    ...(flags.duration === undefined ? {} : { durationMs: flags.duration }),
-  });
+  const opened = await askIdentity<OpenClaim>(call, 'claim', given({ secretKey, durationMs: flags.duration }));
   print.result(opened, () => claimPage(opened, flags.qr, print.style));
 }
 

@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../config/quantity.ts';
+import { given } from '../host/given.ts';
 import type { AgentCalls, AgentFiles, AgentFlags } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
 import type { Printer } from './printer.ts';
@@ -100,7 +101,7 @@ export function choice<C extends string>(value: string, says: string, choices: r
 
 /** May be given any number of times. */
 export function list<T = string>(value: string, says: string, parse?: (text: string) => T): Parameter<readonly T[] | undefined> {
-  return { value, says, isRepeatable: true, ...(parse === undefined ? {} : { parse }) };
+  return given({ value, says, isRepeatable: true, parse });
 }
 
 /** Takes what `read` understands, and otherwise says what can be written. */

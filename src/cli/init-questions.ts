@@ -1,6 +1,7 @@
 /** What `turnstone init` must know: from flags, from the technician, or from defaults, in this order. */
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../host/durable-file.ts';
+import { given } from '../host/given.ts';
 import type { InitCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -24,14 +25,10 @@ export async function askForFirstConfig(flags: InitFlags, edge: Edge, folder: st
   const url = flags.url ?? (asks ? await answer(edge, 'Address of the platform (https://…): ') : '');
   if (url === '') throw new CommandError('the address of the platform is missing', { exitCode: EXIT.usage, nextStep: 'give it as --url' });
   const credentials = chosen(flags) ?? (asks ? await askForCredentials(flags, edge, folder) : ({ way: 'later' } as const));
-  return {
-    url,
-    credentials,
-    ...(flags.caFile === undefined ? {} : { caFile: resolve(flags.caFile) }),
-    ...(flags.stateFolder === undefined ? {} : { stateFolder: resolve(flags.stateFolder) }),
-    ...(flags.runFolder === undefined ? {} : { runFolder: resolve(flags.runFolder) }),
-    ...(flags.simulate === undefined ? {} : { boardSocket: resolve(flags.simulate) }),
-  };
+  const [caFile, stateFolder, runFolder, boardSocket] = [flags.caFile, flags.stateFolder, flags.runFolder, flags.simulate].map(
+    (path) => path && resolve(path),
+  );
+  return given({ url, credentials, caFile, stateFolder, runFolder, boardSocket });
 }
 
 /** What flags say about credentials; undefined when they say nothing. */

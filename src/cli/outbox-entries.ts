@@ -1,5 +1,6 @@
 /** The entries of the outbox themselves, for people and for programs. */
 import { parseRange } from '../analytics/report-range.ts';
+import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import type { ResolvedEntry } from '../outbox/outbox.ts';
 import { type AgentCalls, agentWallMs } from './agent-calls.ts';
@@ -56,12 +57,7 @@ async function queryOf(flags: EntriesCall['flags'], agent: AgentCalls): Promise<
   const nowMs = await agentWallMs(agent);
   const isRanged = from !== undefined || to !== undefined || last !== undefined;
   const { rangeStartTs, rangeEndTs } = isRanged ? parseRange(flags, nowMs) : {};
-  return {
-    heldOnly: all !== true,
-    ...(key === undefined ? {} : { keys: key }),
-    ...(rangeStartTs === undefined ? {} : { fromMs: rangeStartTs }),
-    ...(rangeEndTs === undefined ? {} : { toMs: rangeEndTs }),
-  };
+  return given({ heldOnly: all !== true, keys: key, fromMs: rangeStartTs, toMs: rangeEndTs });
 }
 
 function jsonLine({ ts, key, value, class: own }: ResolvedEntry): string {

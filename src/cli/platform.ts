@@ -1,5 +1,6 @@
 /** Serves the small local platform until Ctrl-C. */
 import { messageOf, systemCode } from '../errors.ts';
+import { given } from '../host/given.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/local-platform.ts';
 import type { PlatformCall } from './commands/platform.ts';
 import { untilStopped } from './edge.ts';
@@ -7,22 +8,19 @@ import { CommandError } from './exit-code.ts';
 import { writeOutput } from './output-file.ts';
 
 export async function runPlatform({ flags, edge, print }: PlatformCall): Promise<void> {
+  const { messageLimit, dataPointLimit, reportThreads, reportQueue } = flags;
   const platform = await start({
-    port: flags.port,
-    host: flags.host,
-    ...(flags.data === undefined ? {} : { dataFolder: flags.data }),
-    ...(flags.tlsPort === undefined ? {} : { tlsPort: flags.tlsPort }),
-    ...(flags.claimDurationMs === undefined ? {} : { claimDurationMs: flags.claimDurationMs }),
-    rateLimits: {
-      ...(flags.messageLimit === undefined ? {} : { messages: flags.messageLimit, dataMessages: flags.messageLimit }),
-      ...(flags.dataPointLimit === undefined ? {} : { dataPoints: flags.dataPointLimit }),
-    },
-    ...(flags.storeDelayMs === undefined ? {} : { storeDelayMs: flags.storeDelayMs }),
-    ...(flags.pointsPerKey === undefined ? {} : { maxPointsPerKey: flags.pointsPerKey }),
-    analytics: {
-      ...(flags.reportThreads === undefined ? {} : { threadPoolSize: flags.reportThreads }),
-      ...(flags.reportQueue === undefined ? {} : { queueCapacity: flags.reportQueue }),
-    },
+    ...given({
+      port: flags.port,
+      host: flags.host,
+      dataFolder: flags.data,
+      tlsPort: flags.tlsPort,
+      claimDurationMs: flags.claimDurationMs,
+      storeDelayMs: flags.storeDelayMs,
+      maxPointsPerKey: flags.pointsPerKey,
+    }),
+    rateLimits: given({ messages: messageLimit, dataMessages: messageLimit, dataPoints: dataPointLimit }),
+    analytics: given({ threadPoolSize: reportThreads, queueCapacity: reportQueue }),
     legacyProvisioning: flags.legacyProvisioning === true,
     wholeFileFirmware: flags.wholeFileFirmware === true,
   });

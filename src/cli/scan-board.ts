@@ -5,6 +5,7 @@
 import { messageOf } from '../errors.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { SerialDescription } from '../hardware/serial-port.ts';
+import { given } from '../host/given.ts';
 import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../sensors/identify-chip.ts';
 
 export interface FoundChip {
@@ -75,7 +76,7 @@ export async function scanI2cBus(
       const answers = addressesOnly ? bus.probe(address, signal) : answersAt(bus, address, signal);
       if (!(await answers.catch(() => false))) continue;
       const guess = addressesOnly ? undefined : await identifyChip(bus, address, signal);
-      found.push({ bus: number, address, ...(guess === undefined ? {} : { guess }) });
+      found.push(given({ bus: number, address, guess }));
     }
     return found;
   } finally {

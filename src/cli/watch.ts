@@ -1,5 +1,6 @@
 /** What the sensors show, live: a table with sparklines on a terminal, one line for each change elsewhere. */
 import { systemClock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import type { WatchCall } from './commands/watch.ts';
@@ -85,7 +86,7 @@ function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Wat
   return fresh
     .map(([, { sensor, key, value, unit, atMs }]) =>
       asJson
-        ? `${stringifyJson({ sensor, key, value, atMs, ...(unit === undefined ? {} : { unit }) })}\n`
+        ? `${stringifyJson(given({ sensor, key, value, atMs, unit }))}\n`
         : `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`,
     )
     .join('');

@@ -2,7 +2,6 @@
  * The numbers an operator scrapes, with conventional names and base units. One list behind `/metrics` and the telemetry keys.
  * https://prometheus.io/docs/practices/naming/
  */
-
 import type { UploadTimesStatus } from '../telemetry/upload-times.ts';
 import type { AdaptedSummary, AgentStatus } from './agent-status.ts';
 import type { StatusView } from './status-view.ts';
@@ -31,111 +30,88 @@ export interface MetricSources {
   readonly openPages: number;
 }
 
+/** Of several samples each has its label; without a value there is nothing of the kind now. */
+type Row = readonly [name: string, type: Metric['type'], help: string, value: number | undefined | readonly MetricSample[]];
+
 const CONNECTION_STATES: readonly AgentStatus['connection']['state'][] = ['idle', 'sending', 'backing-off', 'held'];
+/** What telemetry has already, or cannot use. */
+const NOT_IN_TELEMETRY: ReadonlySet<string> = new Set(
+  ['build_info', 'upload_duration_seconds', 'sensor_up', 'reading', 'actuator_up'].map((name) => `turnstone_${name}`),
+);
 
 export function metricsOf(sources: MetricSources): readonly Metric[] {
-  const { status, view, uploads, process } = sources;
-  const { adapted, connection, outbox } = status;
-  const ageSeconds = (atMs: number): number => Math.max(0, (status.nowMs - atMs) / 1000);
+  return tableOf(sources).map(([name, type, help, value = []]) => ({
+    ...{ name, help, type, samples: typeof value === 'number' ? [{ value }] : value },
+    ...(NOT_IN_TELEMETRY.has(name) && { inTelemetry: false }),
+  }));
+}
+
+function tableOf({ status, view, uploads, process, openPages }: MetricSources): readonly Row[] {
+  const { version, nowMs, adapted, connection, outbox, sensors, actuators } = status;
+  const { renamed, retimed, asText }: Partial<AdaptedSummary> = adapted ?? {};
+  const states = CONNECTION_STATES.map((state) => ({ labels: { state }, value: Number(state === connection.state) }));
+  const sensorsUp = sensors.map(({ name, kind, state }) => ({ labels: { sensor: name, kind }, value: Number(state === 'ok') }));
+  const actuatorsUp = actuators.map(({ name, fault }) => ({ labels: { actuator: name }, value: Number(fault === undefined) }));
+  const oldestSeconds = outbox.oldestTs && outbox.oldestTs / 1000;
+  const roomSeconds = outbox.hoursThatFit && outbox.hoursThatFit * 3600;
+  const acknowledgedAtMs = connection.lastAcknowledgedAtMs;
+  const ageSeconds = (atMs: number | undefined) => (atMs === undefined ? undefined : Math.max(0, (nowMs - atMs) / 1000));
   return [
-    { ...gauge('turnstone_build_info', 'Always 1; the version is a label.', 1, { version: status.version }), inTelemetry: false },
-    gauge('turnstone_uptime_seconds', 'How long the agent runs.', ageSeconds(status.startedAtMs)),
-    gauge('turnstone_clock_synchronised', 'Whether the wall clock can be trusted.', Number(status.timeSynchronised)),
-    gauge('turnstone_alerts', 'Things a person should know of.', status.alerts.length),
-    gauge('turnstone_locked_out', 'Whether remote control is locked out at the device.', Number(status.lockedOut)),
-    gauge('turnstone_outbox_held_entries', 'Entries that wait for delivery.', outbox.heldEntries),
-    gauge('turnstone_outbox_held_bytes', 'Size of what waits for delivery.', outbox.heldBytes),
-    {
-      ...gauge('turnstone_outbox_lane_entries', 'Entries that wait, by lane.'),
-      samples: Object.entries(view.outbox.lanes).map(([lane, value]) => ({ labels: { lane }, value })),
-    },
-    ...optional(outbox.oldestTs, (ts) =>
-      gauge('turnstone_outbox_oldest_timestamp_seconds', 'When the oldest waiting entry was taken.', ts / 1000),
-    ),
-    ...optional(outbox.hoursThatFit, (hours) =>
-      gauge('turnstone_outbox_room_seconds', 'How long an outage may last before an entry is thinned or dropped.', hours * 3600),
-    ),
-    gauge('turnstone_outbox_fault', 'Whether the disk refuses entries.', Number(outbox.fault !== undefined)),
-    counter('turnstone_outbox_rejected_entries_total', 'Entries that the platform refused.', outbox.rejected),
-    counter('turnstone_outbox_thinned_entries_total', 'Entries that gave way to others of their key.', outbox.thinned),
-    counter('turnstone_outbox_dropped_entries_total', 'Entries that gave way undelivered.', outbox.dropped),
-    counter('turnstone_outbox_damaged_entries_total', 'Entries that damage on the disk took.', outbox.damaged),
-    ...(adapted === undefined ? [] : adaptedEntries(adapted)),
-    counter('turnstone_outbox_written_bytes_total', 'Bytes written to the disk for the outbox.', outbox.writtenBytes),
-    {
-      ...gauge('turnstone_connection_state', 'One of these is 1.'),
-      samples: CONNECTION_STATES.map((state) => ({ labels: { state }, value: Number(state === connection.state) })),
-    },
-    ...optional(connection.lastAcknowledgedAtMs, (atMs) =>
-      gauge('turnstone_upload_last_acknowledged_age_seconds', 'Since the platform acknowledged something.', ageSeconds(atMs)),
-    ),
-    gauge('turnstone_upload_failures', 'Failed uploads since the last that did not.', connection.failures),
-    counter('turnstone_upload_acknowledged_entries_total', 'Entries that the platform has.', connection.acknowledgedEntries),
-    counter('turnstone_http_sent_bytes_total', 'Bytes sent to the platform.', connection.sentBytes),
-    counter('turnstone_http_received_bytes_total', 'Bytes received from the platform.', connection.receivedBytes),
-    gauge('turnstone_http_sent_today_bytes', 'Bytes sent in this UTC day, against the daily budget.', connection.sentTodayBytes),
-    uploadDurations(uploads),
-    {
-      ...counter('turnstone_uploads_total', 'Uploads by how they ended.'),
-      samples: Object.entries(uploads.outcomes).map(([outcome, value]) => ({ labels: { outcome }, value })),
-    },
-    {
-      ...gauge('turnstone_sensor_up', 'Whether the sensor gives readings.'),
-      samples: status.sensors.map(({ name, kind, state }) => ({ labels: { sensor: name, kind }, value: Number(state === 'ok') })),
-      inTelemetry: false,
-    },
-    {
-      ...gauge('turnstone_reading', 'The last reading of each key that is a number or a switch.'),
-      samples: view.sensors.flatMap(({ name, readings }) =>
-        readings.flatMap(({ key, value, unit = '' }) =>
-          typeof value === 'number' || typeof value === 'boolean' ? [{ labels: { sensor: name, key, unit }, value: Number(value) }] : [],
-        ),
-      ),
-      inTelemetry: false,
-    },
-    {
-      ...gauge('turnstone_actuator_up', 'Whether the actuator can be moved.'),
-      samples: status.actuators.map(({ name, fault }) => ({ labels: { actuator: name }, value: Number(fault === undefined) })),
-      inTelemetry: false,
-    },
-    gauge('turnstone_status_pages', 'Status pages that are open.', sources.openPages),
-    gauge('process_resident_memory_bytes', 'Resident memory.', process.residentBytes),
-    gauge('nodejs_heap_size_used_bytes', 'Heap in use.', process.heapUsedBytes),
-    counter('process_cpu_seconds_total', 'User and system time of the process.', process.cpuSeconds),
+    ['turnstone_build_info', 'gauge', 'Always 1; the version is a label.', [{ labels: { version }, value: 1 }]],
+    ['turnstone_uptime_seconds', 'gauge', 'How long the agent runs.', ageSeconds(status.startedAtMs)],
+    ['turnstone_clock_synchronised', 'gauge', 'Whether the wall clock can be trusted.', Number(status.timeSynchronised)],
+    ['turnstone_alerts', 'gauge', 'Things a person should know of.', status.alerts.length],
+    ['turnstone_locked_out', 'gauge', 'Whether remote control is locked out at the device.', Number(status.lockedOut)],
+    ['turnstone_outbox_held_entries', 'gauge', 'Entries that wait for delivery.', outbox.heldEntries],
+    ['turnstone_outbox_held_bytes', 'gauge', 'Size of what waits for delivery.', outbox.heldBytes],
+    ['turnstone_outbox_lane_entries', 'gauge', 'Entries that wait, by lane.', byLabel('lane', view.outbox.lanes)],
+    ['turnstone_outbox_oldest_timestamp_seconds', 'gauge', 'When the oldest waiting entry was taken.', oldestSeconds],
+    ['turnstone_outbox_room_seconds', 'gauge', 'How long an outage may last before an entry is thinned or dropped.', roomSeconds],
+    ['turnstone_outbox_fault', 'gauge', 'Whether the disk refuses entries.', Number(outbox.fault !== undefined)],
+    ['turnstone_outbox_rejected_entries_total', 'counter', 'Entries that the platform refused.', outbox.rejected],
+    ['turnstone_outbox_thinned_entries_total', 'counter', 'Entries that gave way to others of their key.', outbox.thinned],
+    ['turnstone_outbox_dropped_entries_total', 'counter', 'Entries that gave way undelivered.', outbox.dropped],
+    ['turnstone_outbox_damaged_entries_total', 'counter', 'Entries that damage on the disk took.', outbox.damaged],
+    ['turnstone_telemetry_renamed_entries_total', 'counter', 'Entries whose key the platform would have lost, under another.', renamed],
+    ['turnstone_telemetry_retimed_entries_total', 'counter', 'Entries whose source gave a time that cannot be.', retimed],
+    ['turnstone_telemetry_text_entries_total', 'counter', 'Numbers that the platform can only keep as text.', asText],
+    ['turnstone_outbox_written_bytes_total', 'counter', 'Bytes written to the disk for the outbox.', outbox.writtenBytes],
+    ['turnstone_connection_state', 'gauge', 'One of these is 1.', states],
+    ['turnstone_upload_last_acknowledged_age_seconds', 'gauge', 'Since the platform acknowledged something.', ageSeconds(acknowledgedAtMs)],
+    ['turnstone_upload_failures', 'gauge', 'Failed uploads since the last that did not.', connection.failures],
+    ['turnstone_upload_acknowledged_entries_total', 'counter', 'Entries that the platform has.', connection.acknowledgedEntries],
+    ['turnstone_http_sent_bytes_total', 'counter', 'Bytes sent to the platform.', connection.sentBytes],
+    ['turnstone_http_received_bytes_total', 'counter', 'Bytes received from the platform.', connection.receivedBytes],
+    ['turnstone_http_sent_today_bytes', 'gauge', 'Bytes sent in this UTC day, against the daily budget.', connection.sentTodayBytes],
+    ['turnstone_upload_duration_seconds', 'histogram', 'How long uploads take.', durations(uploads)],
+    ['turnstone_uploads_total', 'counter', 'Uploads by how they ended.', byLabel('outcome', uploads.outcomes)],
+    ['turnstone_sensor_up', 'gauge', 'Whether the sensor gives readings.', sensorsUp],
+    ['turnstone_reading', 'gauge', 'The last reading of each key that is a number or a switch.', lastReadings(view)],
+    ['turnstone_actuator_up', 'gauge', 'Whether the actuator can be moved.', actuatorsUp],
+    ['turnstone_status_pages', 'gauge', 'Status pages that are open.', openPages],
+    ['process_resident_memory_bytes', 'gauge', 'Resident memory.', process.residentBytes],
+    ['nodejs_heap_size_used_bytes', 'gauge', 'Heap in use.', process.heapUsedBytes],
+    ['process_cpu_seconds_total', 'counter', 'User and system time of the process.', process.cpuSeconds],
   ];
 }
 
-function gauge(name: string, help: string, value?: number, labels?: Readonly<Record<string, string>>): Metric {
-  return { name, help, type: 'gauge', samples: value === undefined ? [] : [{ value, ...(labels === undefined ? {} : { labels }) }] };
+function byLabel(label: string, values: Readonly<Record<string, number>>): readonly MetricSample[] {
+  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
 }
 
-function counter(name: string, help: string, value?: number): Metric {
-  return { ...gauge(name, help, value), type: 'counter' };
+function lastReadings({ sensors }: StatusView): readonly MetricSample[] {
+  return sensors.flatMap(({ name, readings }) =>
+    readings
+      .filter(({ value }) => typeof value === 'number' || typeof value === 'boolean')
+      .map(({ key, value, unit = '' }) => ({ labels: { sensor: name, key, unit }, value: Number(value) })),
+  );
 }
 
-function optional(value: number | undefined, metric: (value: number) => Metric): Metric[] {
-  return value === undefined ? [] : [metric(value)];
-}
-
-function adaptedEntries({ renamed, retimed, asText }: AdaptedSummary): Metric[] {
+function durations({ buckets, sumSeconds, count }: UploadTimesStatus): readonly MetricSample[] {
   return [
-    counter('turnstone_telemetry_renamed_entries_total', 'Entries whose key the platform would have lost, under another.', renamed),
-    counter('turnstone_telemetry_retimed_entries_total', 'Entries whose source gave a time that cannot be.', retimed),
-    counter('turnstone_telemetry_text_entries_total', 'Numbers that the platform can only keep as text.', asText),
+    ...buckets.map(([bound, value]) => ({ suffix: '_bucket', labels: { le: String(bound) }, value })),
+    { suffix: '_bucket', labels: { le: '+Inf' }, value: count },
+    { suffix: '_sum', value: sumSeconds },
+    { suffix: '_count', value: count },
   ];
-}
-
-function uploadDurations({ buckets, sumSeconds, count }: UploadTimesStatus): Metric {
-  return {
-    name: 'turnstone_upload_duration_seconds',
-    help: 'How long uploads take.',
-    type: 'histogram',
-    inTelemetry: false,
-    samples: [
-      ...buckets.map(([bound, value]) => ({ suffix: '_bucket', labels: { le: String(bound) }, value })),
-      { suffix: '_bucket', labels: { le: '+Inf' }, value: count },
-      { suffix: '_sum', value: sumSeconds },
-      { suffix: '_count', value: count },
-    ],
-  };
 }

@@ -1,8 +1,9 @@
 /** Puts together what the parts know of themselves. */
 import type { ActuatorState } from '../actuators/actuator.ts';
+import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
-import type { ActuatorStatus, AdaptedSummary, AgentStatus, OutboxSummary, SensorStatus } from './agent-status.ts';
+import type { AdaptedSummary, AgentStatus, OutboxSummary, SensorStatus } from './agent-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
 
@@ -21,87 +22,49 @@ export function agentStatus({ known, outbox, adapted, sensors, actuators, alerts
     outbox: outboxSummary(outbox),
     adapted,
     sensors: sensors.map(sensorStatus),
-    actuators: actuators.map(actuatorStatus),
+    actuators: actuators.map(({ name, kind, value = null, fault }) => given({ name, kind, value, fault })),
   };
   return { ...seen, alerts: [...alerts, ...derivedAlerts(seen)] };
 }
 
 function outboxSummary(status: OutboxStatus): OutboxSummary {
-  const { heldEntries, heldBytes, oldestMs, hoursThatFit, rejected, thinned, dropped, diskBytes, fault, missingBytes } = status;
-  const { damaged, lastLost, unreadSegments, hangingReadMs, untimedEntries } = status;
-  return {
-    heldEntries,
-    heldBytes,
-    rejected,
-    thinned,
-    dropped,
-    damaged,
-    ...(lastLost === undefined ? {} : { lastLost }),
-    writtenBytes: diskBytes,
-    ...(oldestMs === undefined ? {} : { oldestTs: oldestMs }),
-    ...(hoursThatFit === undefined ? {} : { hoursThatFit }),
-    ...(fault === undefined ? {} : { fault }),
-    ...(missingBytes === undefined ? {} : { missingBytes }),
-    ...(unreadSegments === undefined ? {} : { unreadSegments }),
-    ...(untimedEntries === undefined ? {} : { untimedEntries }),
-    ...(hangingReadMs === undefined ? {} : { hangingReadMs }),
-  };
+  const { heldEntries, heldBytes, rejected, thinned, dropped, damaged, lastLost, diskBytes, oldestMs } = status;
+  const { hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs } = status;
+  return given({
+    ...{ heldEntries, heldBytes, rejected, thinned, dropped, damaged, lastLost, writtenBytes: diskBytes, oldestTs: oldestMs },
+    ...{ hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs },
+  });
 }
 
-function sensorStatus(state: SensorState): SensorStatus {
-  const fault = state.error?.message ?? state.refused.map(({ key, message }) => `no ${key}: ${message}`).join('; ');
+function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
+  const fault = error?.message ?? refused.map(({ key, message }) => `no ${key}: ${message}`).join('; ');
   return {
-    name: state.name,
-    kind: state.kind,
-    state: state.state === 'working' ? 'ok' : state.state,
-    ...(fault === '' ? {} : { fault }),
-    readings: state.readings.map(({ key, value, unit, monotonicMs }) => ({
-      key,
-      value,
-      ...(unit === undefined ? {} : { unit }),
-      atMs: monotonicMs,
-    })),
+    ...given({ name, kind, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
+    readings: readings.map(({ key, value, unit, monotonicMs }) => given({ key, value, unit, atMs: monotonicMs })),
   };
-}
-
-function actuatorStatus({ name, kind, value, fault }: StatusSources['actuators'][number]): ActuatorStatus {
-  return { name, kind, value: value ?? null, ...(fault === undefined ? {} : { fault }) };
 }
 
 /** What is wrong, in words, beside the alerts that the parts raised themselves. */
 function derivedAlerts(status: Pick<AgentStatus, 'connection' | 'outbox' | 'sensors' | 'actuators' | 'timeSynchronised'>): string[] {
   const { connection, outbox, sensors, actuators, timeSynchronised } = status;
+  const { fault, unreadSegments, hangingReadMs, missingBytes, untimedEntries } = outbox;
   const failing = sensors.filter(({ state }) => state === 'failing');
-  const partly = sensors.filter(({ state, fault }) => state !== 'failing' && fault !== undefined);
-  const stuck = actuators.filter(({ fault }) => fault !== undefined);
-  return [
-    ...(outbox.fault === undefined
-      ? []
-      : [`the disk does not take readings (${outbox.fault}); they are kept in memory, as far as it goes`]),
-    ...(outbox.unreadSegments === undefined
-      ? []
-      : ['the disk does not give back part of what waits for delivery, which is tried again; the rest is sent']),
-    ...(outbox.hangingReadMs === undefined
-      ? []
-      : [
-          `the disk has not come back from a read for ${minutesOf(outbox.hangingReadMs)} min; what is stored waits, new readings are stored`,
-        ]),
-    ...(outbox.missingBytes === undefined
-      ? []
-      : ['the disk has less free space than outbox.minFree; the outbox does not grow, and gives up readings as outbox.whenFull says']),
-    ...(outbox.untimedEntries === undefined
-      ? []
-      : [
-          `${outbox.untimedEntries} readings of earlier starts wait for their time: the clock was not right then, and what is known leaves too much room; outbox.timeUncertain: send sends them marked, outbox.maxAge drops them`,
-        ]),
-    ...(connection.state === 'held' && connection.reason !== undefined ? [connection.reason] : []),
-    ...(timeSynchronised ? [] : ['the clock is not synchronised; readings wait until their time is known']),
-    ...failing.map(({ name, fault }) => `sensor ${name} fails: ${fault ?? 'no reason given'}`),
-    ...partly.map(({ name, fault }) => `sensor ${name} gives ${fault}`),
-    ...stuck.map(({ name, fault }) => `actuator ${name}: ${fault}`),
+  const partly = sensors.filter((sensor) => sensor.state !== 'failing' && sensor.fault !== undefined);
+  const stuck = actuators.filter((actuator) => actuator.fault !== undefined);
+  const told = [
+    fault !== undefined && `the disk does not take readings (${fault}); they are kept in memory, as far as it goes`,
+    unreadSegments !== undefined && 'the disk does not give back part of what waits for delivery, which is tried again; the rest is sent',
+    hangingReadMs !== undefined &&
+      `the disk has not come back from a read for ${Math.floor(hangingReadMs / 60_000)} min; what is stored waits, new readings are stored`,
+    missingBytes !== undefined &&
+      'the disk has less free space than outbox.minFree; the outbox does not grow, and gives up readings as outbox.whenFull says',
+    untimedEntries !== undefined &&
+      `${untimedEntries} readings of earlier starts wait for their time: the clock was not right then, and what is known leaves too much room; outbox.timeUncertain: send sends them marked, outbox.maxAge drops them`,
+    connection.state === 'held' && connection.reason,
+    !timeSynchronised && 'the clock is not synchronised; readings wait until their time is known',
+    ...failing.map((sensor) => `sensor ${sensor.name} fails: ${sensor.fault ?? 'no reason given'}`),
+    ...partly.map((sensor) => `sensor ${sensor.name} gives ${sensor.fault}`),
+    ...stuck.map((actuator) => `actuator ${actuator.name}: ${actuator.fault}`),
   ];
-}
-
-function minutesOf(ms: number): number {
-  return Math.floor(ms / 60_000);
+  return told.filter((text) => typeof text === 'string');
 }
