@@ -27,7 +27,7 @@ export interface AttributeLoopDeps {
   readonly reconcilePeriodMs: () => number;
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
-  readonly pollTimeoutMs?: number;
+  readonly pollTimeoutMs?: number | undefined;
   /** The platform has answered. */
   readonly onContact?: () => void;
   /** Calls back when somebody needs to know whether it does, until the returned function is called. */
@@ -59,9 +59,7 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         poll: (timeoutMs, oneSignal) => deps.deviceApi.pollAttributes(timeoutMs, oneSignal),
         onMessage: async () => loop.woken(),
         onGap: () => loop.wantTwice(),
-        clock,
-        log,
-        ...(pollTimeoutMs === undefined ? {} : { pollTimeoutMs }),
+        ...{ clock, log, pollTimeoutMs },
       },
       pollSignal,
     );

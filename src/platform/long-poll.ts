@@ -24,7 +24,7 @@ export interface LongPollDeps<Message> {
   readonly clock: Clock;
   readonly log: Log;
   /** The shortest poll; default 20 s. */
-  readonly pollTimeoutMs?: number;
+  readonly pollTimeoutMs?: number | undefined;
 }
 
 /** The server cuts any request at 30 s; the spread keeps a thousand gateways from polling in step. */

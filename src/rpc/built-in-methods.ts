@@ -26,13 +26,7 @@ export type MethodParts = { readonly [Room in keyof typeof ROOMS]: (typeof ROOMS
 export const BUILT_IN_METHODS: readonly string[] = [...Object.values(ROOMS), TABLE_METHODS].flatMap((methods) => Object.keys(methods));
 
 export function builtInMethods(parts: MethodParts): readonly RpcMethod[] {
-  return [
-    ...methodsOn(ROOMS.status, parts.status),
-    ...methodsOn(ROOMS.sensors, parts.sensors),
-    ...methodsOn(ROOMS.outbox, parts.outbox),
-    ...methodsOn(ROOMS.settings, parts.settings),
-    ...methodsOn(ROOMS.restarts, parts.restarts),
-    ...methodsOn(ROOMS.actuators, parts.actuators),
-    ...methodsOn(ROOMS.credentials, parts.credentials),
-  ];
+  const rooms = Object.keys(ROOMS) as (keyof typeof ROOMS)[];
+  // Each room's methods are given that room's part, as `MethodParts` pairs them.
+  return rooms.flatMap((room) => methodsOn(ROOMS[room] as MethodsOn<unknown>, parts[room]));
 }

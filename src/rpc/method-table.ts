@@ -1,15 +1,19 @@
 /** Which methods there are, and who may call which, with what, how often. A request passes every gate here before anything is touched. */
+import type { RpcMethodConfig } from '../config/agent-config.ts';
 import { AgentError, type ErrorCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { mismatchOf, shapeAsJson } from '../host/value-shape.ts';
-import { type MethodPermission, methodsOn, type RpcMethod } from './rpc-method.ts';
+import { methodsOn, type RpcMethod } from './rpc-method.ts';
 import { TABLE_METHODS } from './rpc-methods.ts';
+
+/** What the configuration allows of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
+export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowed' | 'mostPerMinute' | 'deadlineMs'>>;
 
 export interface MethodTableDeps {
   readonly clock: Clock;
   readonly methods: readonly RpcMethod[];
-  readonly leaves: Readonly<Record<string, MethodPermission>>;
+  readonly permissions: Readonly<Record<string, MethodPermission>>;
   /** Whether someone works on the machine: nothing that moves may be started from afar. */
   readonly locked: () => boolean;
 }
@@ -64,7 +68,8 @@ export class MethodTable {
   }
 
   #permission(name: string): MethodPermission {
-    return Object.hasOwn(this.#deps.leaves, name) ? (this.#deps.leaves[name] ?? {}) : {};
+    const { permissions } = this.#deps;
+    return (Object.hasOwn(permissions, name) && permissions[name]) || {};
   }
 
   #list(): JsonValue {

@@ -1,10 +1,10 @@
-/** What the configuration says of methods: programs with a name of their own, and what it allows of every method. */
+/** Methods of the configuration that are programs. */
 import type { RpcMethodConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import { isJsonObject, type JsonValue } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { MethodPermission, RpcMethod } from './rpc-method.ts';
+import type { RpcMethod } from './rpc-method.ts';
 
 export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 
@@ -15,20 +15,6 @@ const MAX_OUTPUT_BYTES = 16 * 1024;
 export function programMethods(configs: Readonly<Record<string, RpcMethodConfig>>, machine: ProgramMachine): readonly RpcMethod[] {
   return Object.entries(configs).flatMap(([name, config]) =>
     config.command === undefined ? [] : [programMethod(name, config, config.command, machine)],
-  );
-}
-
-/** What the configuration allows of every method, built-in or declared. */
-export function methodLeaves(configs: Readonly<Record<string, RpcMethodConfig>>): Readonly<Record<string, MethodPermission>> {
-  return Object.fromEntries(
-    Object.entries(configs).map(([name, { enabled, deadlineMs, mostPerMinute, allowed }]) => [
-      name,
-      {
-        ...{ enabled, deadlineMs },
-        ...(mostPerMinute === undefined ? {} : { mostPerMinute }),
-        ...(allowed === undefined ? {} : { allowed }),
-      },
-    ]),
   );
 }
 
@@ -52,12 +38,8 @@ function programMethod(
       return undefined;
     },
     run: async (params, { signal }) => {
-      const program = {
-        file: command.program,
-        args: argumentsOf(params),
-        deadlineMs: config.deadlineMs,
-        maxOutputBytes: MAX_OUTPUT_BYTES,
-      };
+      const { deadlineMs } = config;
+      const program = { file: command.program, args: argumentsOf(params), deadlineMs, maxOutputBytes: MAX_OUTPUT_BYTES };
       const { exitCode, endedBySignal, stdout, stderr, cut } = await runProgram(program, clock, signal);
       if (exitCode === 0) return { stdout, ...(stderr === '' ? {} : { stderr }), ...(cut ? { cut } : {}) };
       const how = exitCode === undefined ? `was ended by ${endedBySignal ?? 'a signal'}` : `ended with ${exitCode}`;

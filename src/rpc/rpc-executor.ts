@@ -16,7 +16,7 @@ import type { JournalEntry } from './journal-entries.ts';
 import type { MethodTable } from './method-table.ts';
 import { requestKey } from './request-key.ts';
 import type { RpcJournal } from './rpc-journal.ts';
-import type { RpcMethod } from './rpc-method.ts';
+import type { MethodCall, RpcMethod } from './rpc-method.ts';
 import { errorReply, outcomeUnknownReply, resultReply } from './rpc-reply.ts';
 import { DEEDS, type Effect } from './same-command.ts';
 
@@ -93,7 +93,7 @@ export class RpcExecutor {
     const { verdict, earlier } = recollection;
     const deed = DEEDS[verdict][earlier.effect];
     if (deed === 'act') return { ...(await this.#act(request, signal)), repeat: true };
-    if (deed === 'outcome-unknown') return { reply: this.#leave(request, MAY_BE_A_REPEAT), repeat: true };
+    if (deed === 'outcome-unknown') return { reply: this.#outcomeUnknown(request, MAY_BE_A_REPEAT), repeat: true };
     return { reply: earlier.reply ?? (await this.#recover(request, earlier)), repeat: true };
   }
 
@@ -109,7 +109,7 @@ export class RpcExecutor {
       // What its gates refuse has moved nothing.
       const note = method.prepare?.(request.params);
       effect = own;
-      const result = await this.#run(method, effect, { request, note, signal });
+      const result = await this.#run(method, { request, effect }, { note, signal });
       return this.#complete(request, effect, resultReply(result), method.afterReply);
     } catch (error) {
       if (!(error instanceof AgentError))
@@ -118,27 +118,19 @@ export class RpcExecutor {
     }
   }
 
-  async #run(
-    method: RpcMethod,
-    effect: Effect,
-    { request, note, signal }: { readonly request: RpcRequest; readonly note: JsonObject | undefined; readonly signal: AbortSignal },
-  ): Promise<JsonValue> {
+  async #run(method: RpcMethod, { request, effect }: { request: RpcRequest; effect: Effect }, call: MethodCall): Promise<JsonValue> {
     const { journal, checkpoint } = this.#deps;
     if (effect === 'move') {
       checkpoint?.('before-intent', request);
-      await journal.intend(request, note);
+      await journal.intend(request, call.note);
       checkpoint?.('after-intent', request);
     }
-    const result = await this.#withinDeadline(method, request.params, { note, signal });
+    const result = await this.#withinDeadline(method, request.params, call);
     if (effect !== 'read') checkpoint?.('after-movement', request);
     return result;
   }
 
-  async #withinDeadline(
-    method: RpcMethod,
-    params: JsonValue,
-    { note, signal }: { readonly note: JsonObject | undefined; readonly signal: AbortSignal },
-  ): Promise<JsonValue> {
+  async #withinDeadline(method: RpcMethod, params: JsonValue, { note, signal }: MethodCall): Promise<JsonValue> {
     const { clock } = this.#deps;
     const ended = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();
@@ -181,14 +173,14 @@ export class RpcExecutor {
     } catch (error) {
       this.#deps.log.warn({ method: entry.method, error: messageOf(error) }, 'the outcome of an interrupted movement cannot be read');
     }
-    if (result === undefined) return this.#leave(request, INTERRUPTED);
+    if (result === undefined) return this.#outcomeUnknown(request, INTERRUPTED);
     const reply = resultReply(result);
     this.#deps.journal.complete(request, entry.effect, reply);
     return reply;
   }
 
   /** Moves nothing, and says that it is not known whether something has moved. */
-  #leave(request: RpcRequest, why: string): JsonObject {
+  #outcomeUnknown(request: RpcRequest, why: string): JsonObject {
     const reply = outcomeUnknownReply(why);
     this.#deps.journal.complete(request, 'move', reply);
     return reply;

@@ -12,7 +12,7 @@ import type { Log } from '../host/log.ts';
 import type { DeviceApi, RpcRequest } from '../platform/device-api.ts';
 import { type MessageWorth, runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
-import type { RpcAnswer, RpcExecutor } from './rpc-executor.ts';
+import type { RpcExecutor } from './rpc-executor.ts';
 import { replyOfError } from './rpc-reply.ts';
 import { SAME_WITHIN_MS } from './same-command.ts';
 
@@ -23,7 +23,7 @@ export interface RpcLoopDeps {
   readonly log: Log;
   /** Called when the platform has sent a request; "nothing yet" may come from a proxy before a platform that is gone. */
   readonly onContact?: () => void;
-  readonly pollTimeoutMs?: number;
+  readonly pollTimeoutMs?: number | undefined;
 }
 
 /**
@@ -56,9 +56,7 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       kind: 'rpc',
       poll: (timeoutMs, pollSignal) => poll(loop, timeoutMs, pollSignal),
       onMessage: (request, messageSignal) => handle(loop, request, messageSignal),
-      clock: deps.clock,
-      log: deps.log,
-      ...(deps.pollTimeoutMs === undefined ? {} : { pollTimeoutMs: deps.pollTimeoutMs }),
+      ...{ clock: deps.clock, log: deps.log, pollTimeoutMs: deps.pollTimeoutMs },
     },
     signal,
   );
@@ -87,7 +85,7 @@ async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): 
   const { executor, clock, log } = loop;
   const handedOutMs = clock.monotonicMs();
   const answering = executor.answer(request, signal);
-  const answer = await soon(clock, answering);
+  const answer = (await endedWithin(clock, ASK_AGAIN_AFTER_MS, answering)) ? await answering : undefined;
   if (answer?.reply === undefined) {
     // Whoever still waits for it is told when it has ended.
     void answering.then(({ afterReply }) => afterReply?.());
@@ -101,11 +99,6 @@ async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): 
   if (outcome === 'taken') executor.answered(request);
   if (afterReply !== undefined) void clock.sleep(outcome === 'failed' ? REPLY_GIVEN_UP_AFTER_MS : 0, signal).then(afterReply);
   return repeat ? 'worthless' : 'worthy';
-}
-
-/** Undefined when it takes longer than may pass between two hand-outs. */
-async function soon(clock: Clock, answering: Promise<RpcAnswer>): Promise<RpcAnswer | undefined> {
-  return (await endedWithin(clock, ASK_AGAIN_AFTER_MS, answering)) ? await answering : undefined;
 }
 
 interface Outgoing {

@@ -32,16 +32,6 @@ export interface MethodCall {
   readonly signal: AbortSignal;
 }
 
-/** A method's permission, from the configuration. */
-export interface MethodPermission {
-  /** Default true. */
-  readonly enabled?: boolean;
-  /** Which of the possible params are allowed here, on top of the method's own shape. */
-  readonly allowed?: ValueShape;
-  readonly mostPerMinute?: number;
-  readonly deadlineMs?: number;
-}
-
 /** Methods that a room declares, by name: each is made when the agent joins it to what it works on. */
 export type MethodsOn<Part> = Readonly<Record<string, (part: Part) => Omit<RpcMethod, 'name'>>>;
 

@@ -6,7 +6,6 @@ import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { JournalFile } from './journal-storage.ts';
 import { MethodTable } from './method-table.ts';
-import { methodLeaves } from './program-methods.ts';
 import { RpcExecutor, type RpcExecutorDeps } from './rpc-executor.ts';
 import { RpcJournal } from './rpc-journal.ts';
 import { runRpcLoop } from './rpc-loop.ts';
@@ -34,7 +33,7 @@ export class RpcService {
     const { config, clock, log, locked, checkpoint } = deps;
     this.#deps = deps;
     this.#journal = journal;
-    const methods = new MethodTable({ clock, methods: deps.methods, leaves: methodLeaves(config().rpc.methods), locked });
+    const methods = new MethodTable({ clock, methods: deps.methods, permissions: config().rpc.methods, locked });
     this.#executor = new RpcExecutor({ journal, methods, clock, log, ...(checkpoint === undefined ? {} : { checkpoint }) });
   }
 

@@ -14,7 +14,7 @@ const parts: MethodParts = {
 
 it('are those of the method table, each once', () => {
   const methods = builtInMethods(parts);
-  const table = new MethodTable({ clock: new FakeClock(), methods, leaves: {}, locked: () => false });
+  const table = new MethodTable({ clock: new FakeClock(), methods, permissions: {}, locked: () => false });
   expect(BUILT_IN_METHODS.filter((name) => table.find(name) === undefined)).toEqual([]);
   expect(new Set(BUILT_IN_METHODS).size).toBe(BUILT_IN_METHODS.length);
   expect(BUILT_IN_METHODS).toHaveLength(methods.length + 1);

@@ -9,9 +9,9 @@ import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { OUTBOX_METHODS } from '../../../src/outbox/rpc-methods.ts';
-import { MethodTable } from '../../../src/rpc/method-table.ts';
-import { methodLeaves, programMethods } from '../../../src/rpc/program-methods.ts';
-import { type MethodPermission, methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
+import { programMethods } from '../../../src/rpc/program-methods.ts';
+import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
 import { STATUS_METHODS } from '../../../src/status/rpc-methods.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
@@ -61,10 +61,13 @@ const declared = (configs: Record<string, RpcMethodConfig>, readNow: ReadNow['re
   ...declaredSensorMethods(configs, { readNow }),
   ...programMethods(configs, { clock: systemClock, runProgram }),
 ];
-const tableOf = (methods: readonly RpcMethod[], leaves: Record<string, MethodPermission> = {}): MethodTable =>
-  new MethodTable({ clock, methods, leaves, locked: () => false });
-async function listed(methods: readonly RpcMethod[], leaves: Record<string, MethodPermission> = {}): Promise<Record<string, JsonValue>[]> {
-  const list = await tableOf(methods, leaves).admit('listMethods', {}).run({}, { note: undefined, signal: never });
+const tableOf = (methods: readonly RpcMethod[], permissions: Record<string, MethodPermission> = {}): MethodTable =>
+  new MethodTable({ clock, methods, permissions, locked: () => false });
+async function listed(
+  methods: readonly RpcMethod[],
+  permissions: Record<string, MethodPermission> = {},
+): Promise<Record<string, JsonValue>[]> {
+  const list = await tableOf(methods, permissions).admit('listMethods', {}).run({}, { note: undefined, signal: never });
   return (list as Record<string, JsonValue>[]).map(({ description, ...rest }) => {
     expect(String(description).length).toBeGreaterThan(8);
     return rest;
@@ -115,7 +118,7 @@ describe('what is told of a method', () => {
       getStatus: config({ deadlineMs: 5, mostPerMinute: 3, allowed: { type: 'object' } }),
       reboot: config({ enabled: false }),
     };
-    const list = await listed(builtIn(), methodLeaves(configs));
+    const list = await listed(builtIn(), configs);
     expect(list[0]).toEqual({
       name: 'getStatus',
       params: { description: 'nothing' },
@@ -125,7 +128,7 @@ describe('what is told of a method', () => {
       moves: false,
     });
     expect(list.map(({ name }) => name)).not.toContain('reboot');
-    expect(tableOf(builtIn(), methodLeaves(configs)).admit('getStatus', {}).deadlineMs).toBe(5);
+    expect(tableOf(builtIn(), configs).admit('getStatus', {}).deadlineMs).toBe(5);
   });
 
   it('is the range of the actuator that it sets, where nothing else is declared', async () => {

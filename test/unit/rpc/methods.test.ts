@@ -16,7 +16,7 @@ import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
-import { methodLeaves, programMethods } from '../../../src/rpc/program-methods.ts';
+import { programMethods } from '../../../src/rpc/program-methods.ts';
 import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
@@ -207,13 +207,13 @@ describe('declared methods', () => {
     expect(method(methods, 'once').moves).toBe(true);
   });
 
-  it('give only leave when they name a built-in one', () => {
+  it('only permit when they name a built-in one', () => {
     const configs = { pulse: config({ enabled: false, mostPerMinute: 3 }) };
     expect(declare(configs)).toEqual([]);
     const table = new MethodTable({
       clock,
       methods: methodsOn(ACTUATOR_METHODS, control),
-      leaves: methodLeaves(configs),
+      permissions: configs,
       locked: () => false,
     });
     expect(() => table.admit('pulse', { name: 'relay', durationMs: 5 })).toThrow('switched off in the configuration');
@@ -222,7 +222,7 @@ describe('declared methods', () => {
   it('switch off without waiting for a journal or a lockout, whatever the actuator', () => {
     const methods = [...methodsOn(ACTUATOR_METHODS, control), ...declare({ stop: config({ actuator: 'dimmer', value: 0 }) })];
     expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: '' })).toBe('set');
-    const table = new MethodTable({ clock, methods, leaves: {}, locked: () => true });
+    const table = new MethodTable({ clock, methods, permissions: {}, locked: () => true });
     for (const [name, value] of [
       ['relay', false],
       ['dimmer', 0],
@@ -240,7 +240,7 @@ describe('declared methods', () => {
   });
 
   it('toggle to off under lockout, and not to on', async () => {
-    const table = new MethodTable({ clock, methods: methodsOn(ACTUATOR_METHODS, control), leaves: {}, locked: () => true });
+    const table = new MethodTable({ clock, methods: methodsOn(ACTUATOR_METHODS, control), permissions: {}, locked: () => true });
     expect(() => table.admit('toggle', { name: 'relay' })).toThrow('the machine is locked out');
     await control.set('relay', true, { by: 'local' }, never);
     expect(table.admit('toggle', { name: 'relay' }).name).toBe('toggle');
@@ -249,6 +249,6 @@ describe('declared methods', () => {
 
   it('may not take a built-in name for something else', () => {
     const methods = [...methodsOn(ACTUATOR_METHODS, control), ...declare({ pulse: config({ actuator: 'relay' }) })];
-    expect(() => new MethodTable({ clock, methods, leaves: {}, locked: () => false })).toThrow('is there twice');
+    expect(() => new MethodTable({ clock, methods, permissions: {}, locked: () => false })).toThrow('is there twice');
   });
 });

@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { MethodTable } from '../../../src/rpc/method-table.ts';
+import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { type Checkpoint, type RpcAnswer, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
-import type { MethodPermission, RpcMethod } from '../../../src/rpc/rpc-method.ts';
+import type { RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 
@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 let clock: FakeClock;
 let storage: MemoryJournalStorage;
 let moved: number;
-let leaves: Record<string, MethodPermission>;
+let permissions: Record<string, MethodPermission>;
 let locked: boolean;
 let extra: RpcMethod[];
 let dieAt: Checkpoint | undefined;
@@ -39,7 +39,7 @@ async function start(from = storage): Promise<{ executor: RpcExecutor; journal: 
     return 'moved';
   };
   const methods = new MethodTable({
-    ...{ clock, leaves, locked: () => locked },
+    ...{ clock, permissions, locked: () => locked },
     methods: [
       method('read', {}),
       method('set', { effect: 'set', moves: true, run: move, params: { type: 'object', properties: { value: { type: 'boolean' } } } }),
@@ -61,7 +61,7 @@ beforeEach(() => {
   clock = new FakeClock();
   storage = new MemoryJournalStorage();
   moved = 0;
-  leaves = {};
+  permissions = {};
   locked = false;
   extra = [];
   atKill = undefined;
@@ -146,7 +146,7 @@ describe('the RPC executor', () => {
   });
 
   it('answers every request, whatever is wrong with it', async () => {
-    leaves = { read: { enabled: false }, set: { allowed: { properties: { value: { enum: [false] } } } }, slow: { deadlineMs: 50 } };
+    permissions = { read: { enabled: false }, set: { allowed: { properties: { value: { enum: [false] } } } }, slow: { deadlineMs: 50 } };
     extra = [
       method('slow', { run: () => new Promise(() => {}) }),
       method('throws', { run: () => Promise.reject(new TypeError('secret detail')) }),
@@ -268,7 +268,7 @@ describe('the RPC executor', () => {
   });
 
   it('counts calls of a minute, not repeats', async () => {
-    leaves = { pulse: { mostPerMinute: 2 } };
+    permissions = { pulse: { mostPerMinute: 2 } };
     const { executor } = await start();
     for (const id of [0, 0, 0, 1]) await call(executor, 'pulse', {}, id);
     expect((await call(executor, 'pulse', {}, 2)).reply).toMatchObject({ error: { code: 'too-often' } });
@@ -285,7 +285,7 @@ describe('the RPC executor', () => {
   });
 
   it('lists what may be called, with the shapes that are checked', async () => {
-    leaves = { read: { enabled: false }, set: { mostPerMinute: 5 } };
+    permissions = { read: { enabled: false }, set: { mostPerMinute: 5 } };
     const { executor } = await start();
     const { reply } = await call(executor, 'listMethods');
     const listed = reply?.result as { name: string; params: JsonValue; mostPerMinute?: number }[];

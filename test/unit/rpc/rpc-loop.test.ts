@@ -90,7 +90,7 @@ async function run(): Promise<void> {
   const restart = { ...echo, name: 'restart', effect: 'move' as const, afterReply: countRestart };
   const slow = { ...echo, name: 'slow', effect: 'read' as const, deadlineMs: 600_000, run: () => slowly() };
   const slowMove = { ...slow, name: 'slowMove', effect: 'move' as const };
-  const methods = new MethodTable({ clock, methods: [echo, restart, slow, slowMove], leaves: {}, locked: () => false });
+  const methods = new MethodTable({ clock, methods: [echo, restart, slow, slowMove], permissions: {}, locked: () => false });
   const executor = new NotingExecutor({ journal, methods, clock, log: silentLog });
   const loop = runRpcLoop({ deviceApi, executor, clock, log: silentLog, onContact: () => contacts.push(happened.length) }, stop.signal);
   await clock.advance(0);

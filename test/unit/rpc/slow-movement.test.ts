@@ -49,7 +49,7 @@ async function start(): Promise<void> {
   const journal = await RpcJournal.open({ storage, clock, log: silentLog });
   const methods = new MethodTable({
     clock,
-    leaves: {},
+    permissions: {},
     locked: () => false,
     methods: [...methodsOn(ACTUATOR_METHODS, bench.control), program],
   });
