@@ -42,7 +42,7 @@ const LOOK_WITHIN_MS = 5_000;
 
 export class ActuatorControl {
   /** To be told whenever the platform is heard. */
-  readonly contact: ContactWatch<ActuatorSlot>;
+  readonly contact: ContactWatch;
   readonly #deps: ActuatorControlDeps;
   readonly #slots: ReadonlyMap<string, ActuatorSlot>;
   readonly #records: readonly PinRecord[];

@@ -3,7 +3,7 @@
  * and safe states do not queue: they end what is under way and go first.
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
-import { withinMs } from '../host/bounded-wait.ts';
+import { untilAborted, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import type { Claim, Pulse } from './claim.ts';
@@ -145,16 +145,8 @@ export class ActuatorSlot {
     const turn = this.#last;
     const moving = turn.then(() => this.#move(movement, { claim, signal, overridden }));
     this.#last = moving.catch(() => {});
-    return Promise.race([moving, this.#endedBefore(turn, signal)]);
-  }
-
-  /** Rejects when nobody waits for the turn any longer before it has come. */
-  #endedBefore(turn: Promise<void>, signal: AbortSignal): Promise<never> {
-    return new Promise((_resolve, reject) => {
-      const end = (): void => reject(this.#ended(signal));
-      signal.addEventListener('abort', end, { once: true });
-      void turn.then(() => signal.removeEventListener('abort', end));
-    });
+    // Nobody may wait for the turn any longer before it has come.
+    return untilAborted(turn, signal, () => this.#ended(signal)).then(() => moving);
   }
 
   async #move(movement: Movement, turn: Turn): Promise<void> {

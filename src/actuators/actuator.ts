@@ -1,6 +1,8 @@
 /** What an actuator is: something that takes a value and moves. Kinds differ in their driver only; every rule lies above it. */
 import type { z } from 'zod';
 import type { actuatorFields } from '../config/fields/actuator-fields.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { ValueShape } from '../host/value-shape.ts';
 
 /** `true` and `false` for what switches, a number for what is set, a text for what is told. */
 export type ActuatorValue = boolean | number | string;
@@ -71,9 +73,19 @@ export function offValue(settings: ActuatorSettings): ActuatorValue | undefined 
   return settings.valueType === 'boolean' ? false : settings.valueType === 'number' ? 0 : undefined;
 }
 
+/** Whether a value only ever ends something. */
+export function isOff(value: JsonValue): boolean {
+  return value === false || value === 0 || value === '';
+}
+
 /** Whether a value means that something runs, flows or holds. */
 export function isActive(value: ActuatorValue): boolean {
-  return typeof value === 'boolean' ? value : typeof value === 'number' ? value !== 0 : value !== '';
+  return !isOff(value);
+}
+
+/** What somebody from afar may give it. */
+export function shapeOfValue({ valueType, limits: { min, max } }: ActuatorSettings): ValueShape {
+  return { type: valueType, ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) };
 }
 
 /** Known to be off, or to be on as somebody wants it: what an earlier process left on is not done with by being looked at, nor by what failed. */

@@ -4,16 +4,12 @@
  */
 
 import { AgentError, messageOf, retryable } from '../errors.ts';
-import { outcomeWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
-import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
+import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
+import type { ActuatorValue } from './actuator.ts';
+import type { ActuatorSlotDeps } from './actuator-slot.ts';
 import type { Claim } from './claim.ts';
-import type { PinRecord } from './pin-record.ts';
 
-export interface HardwareWritesDeps {
-  readonly record: PinRecord;
-  readonly driver: ActuatorDriver;
-  readonly clock: Clock;
+export interface HardwareWritesDeps extends Pick<ActuatorSlotDeps, 'record' | 'driver' | 'clock'> {
   /** A left write has settled, or is forgotten: with what it has taken, or undefined when it may have moved the pin and nobody knows. */
   readonly onLate: (taken: ActuatorValue | undefined) => void;
 }
@@ -39,7 +35,8 @@ export class HardwareWrites {
   readonly #deps: HardwareWritesDeps;
   /** With the hardware, and not forgotten: what never settles does not add up. */
   readonly #unsettled = new Set<Attempt>();
-  readonly #whenFree = new Set<() => void>();
+  /** Of what is with the hardware now. */
+  #freed = Promise.withResolvers<void>();
   readonly #cancels = new Set<() => void>();
 
   constructor(deps: HardwareWritesDeps) {
@@ -48,16 +45,7 @@ export class HardwareWrites {
 
   /** Resolves when the hardware is free, or after a moment all the same. */
   async letGo(signal: AbortSignal): Promise<void> {
-    if (this.#unsettled.size === 0 || signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const enough = (): void => resolve();
-    const cancel = this.#deps.clock.after(LETTING_GO_MS, enough);
-    this.#whenFree.add(enough);
-    signal.addEventListener('abort', enough, { once: true });
-    await promise;
-    signal.removeEventListener('abort', enough);
-    this.#whenFree.delete(enough);
-    cancel();
+    if (this.#unsettled.size > 0) await endedWithin(this.#deps.clock, LETTING_GO_MS, this.#freed.promise, signal);
   }
 
   /** @throws AgentError `actuators/deadline-passed` or `actuators/given-up`, and the driver's own: whether it has moved is not known. */
@@ -128,7 +116,8 @@ export class HardwareWrites {
   #free(attempt: Attempt): void {
     this.#unsettled.delete(attempt);
     if (this.#unsettled.size > 0) return;
-    for (const tell of this.#whenFree) tell();
+    this.#freed.resolve();
+    this.#freed = Promise.withResolvers();
   }
 
   #settled(attempt: Attempt, took: boolean): void {

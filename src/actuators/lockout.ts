@@ -2,7 +2,7 @@
  * Someone works on the machine: nothing may be set in motion from afar. Held by a file (a technician's `touch`) or a key switch on a GPIO line.
  * What cannot be told counts as locked.
  */
-
+import type { RpcConfig } from '../config/agent-config.ts';
 import { messageOf } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { GpioInput, GpioPort, Level, LineReference } from '../hardware/gpio-port.ts';
@@ -11,14 +11,8 @@ import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 
-export interface LockoutSettings {
-  readonly file?: string | undefined;
-  readonly line?: LineReference | undefined;
-  readonly activeLow: boolean;
-}
-
 export interface LockoutDeps {
-  readonly settings: LockoutSettings;
+  readonly settings: RpcConfig['lockout'];
   readonly gpio: GpioPort;
   readonly clock: Clock;
   readonly files: Pick<Files, 'isThereNow'>;

@@ -8,22 +8,16 @@
  * Whatever a local rule sets after its turn is held in the same way.
  */
 import type { Clock } from '../host/clock.ts';
-import type { ActuatorSettings, ActuatorState, ActuatorValue } from './actuator.ts';
-import { NO_CONTACT } from './safe-states.ts';
+import type { ActuatorMemory } from './actuator-memory.ts';
+import type { ActuatorSlot } from './actuator-slot.ts';
+import { NO_CONTACT, type SafeState, type SafeStates } from './safe-states.ts';
 
-export interface NoContactDeps<Slot> {
-  readonly slots: readonly Slot[];
+export interface NoContactDeps {
+  readonly slots: readonly ActuatorSlot[];
   readonly clock: Clock;
   /** Told when a slot's time has come, and whenever the platform is heard. */
-  readonly memory: { silence(settings: ActuatorSettings, isSilenced: boolean): void };
-  readonly safeStates: {
-    setAll(
-      states: readonly { readonly slot: Slot; readonly value: ActuatorValue }[],
-      occasion: string,
-      silence: AbortSignal,
-    ): Promise<void>;
-    endSilence(): void;
-  };
+  readonly memory: Pick<ActuatorMemory, 'silence'>;
+  readonly safeStates: Pick<SafeStates, 'setAll' | 'endSilence'>;
 }
 
 /** Who needs no platform to know what an actuator is to be. */
@@ -34,15 +28,8 @@ export interface Holder {
   displaced(actuator: string): void;
 }
 
-interface WatchedSlot {
-  readonly settings: ActuatorSettings;
-  readonly record: { readonly state: Pick<ActuatorState, 'by'>; readonly overrulings: number };
-}
-
-interface Watched<Slot> {
-  readonly slot: Slot;
+interface Watched extends SafeState {
   readonly afterMs: number;
-  readonly value: ActuatorValue;
   /** Undefined when it has had its turn in this silence, and no rule has set it since. */
   cancel: (() => void) | undefined;
   /** Its time has come in this silence, and it is held: how often it had been overruled until then. */
@@ -52,9 +39,9 @@ interface Watched<Slot> {
 /** The second in case the first is lost on the way. */
 const ASKED_AT = [0.5, 0.75] as const;
 
-export class ContactWatch<Slot extends WatchedSlot> {
-  readonly #deps: NoContactDeps<Slot>;
-  readonly #watched: readonly Watched<Slot>[];
+export class ContactWatch {
+  readonly #deps: NoContactDeps;
+  readonly #watched: readonly Watched[];
   readonly #listeners = new Set<() => void>();
   readonly #holders: Holder[] = [];
   #heardAtMs: number;
@@ -63,7 +50,7 @@ export class ContactWatch<Slot extends WatchedSlot> {
   #closed = false;
 
   /** Silence is counted from the start, so that a gateway which never reaches its platform is safe too. */
-  constructor(deps: NoContactDeps<Slot>) {
+  constructor(deps: NoContactDeps) {
     this.#deps = deps;
     this.#heardAtMs = deps.clock.monotonicMs();
     this.#watched = deps.slots.flatMap((slot) => {
@@ -101,7 +88,7 @@ export class ContactWatch<Slot extends WatchedSlot> {
   }
 
   /** To be told of every change. */
-  update(slot: Slot): void {
+  update(slot: ActuatorSlot): void {
     for (const one of this.#watched) {
       if (this.#closed || one.slot !== slot || one.cancel !== undefined || slot.record.state.by !== 'rule') continue;
       if (this.#heldAtMs(one) === undefined) continue;
@@ -129,7 +116,7 @@ export class ContactWatch<Slot extends WatchedSlot> {
     for (const one of this.#watched) this.#disarm(one);
   }
 
-  #arm(one: Watched<Slot>, inMs: number): void {
+  #arm(one: Watched, inMs: number): void {
     one.cancel?.();
     one.cancel = this.#deps.clock.after(inMs, () => {
       const leftMs = this.#leftMs(one.afterMs);
@@ -138,7 +125,7 @@ export class ContactWatch<Slot extends WatchedSlot> {
     });
   }
 
-  #disarm(one: Watched<Slot>): void {
+  #disarm(one: Watched): void {
     one.cancel?.();
     one.cancel = undefined;
   }
@@ -153,7 +140,7 @@ export class ContactWatch<Slot extends WatchedSlot> {
     if (due.length > 0) void this.#deps.safeStates.setAll(due, NO_CONTACT, this.#silence.signal);
   }
 
-  #isLeft(one: Watched<Slot>): boolean {
+  #isLeft(one: Watched): boolean {
     const heldAtMs = this.#heldAtMs(one);
     if (one.heldOverSince !== undefined && (heldAtMs === undefined || this.#isTakenOver(one))) {
       this.#disarm(one);
@@ -167,11 +154,11 @@ export class ContactWatch<Slot extends WatchedSlot> {
   }
 
   /** By somebody at the machine, in the middle of the silence. */
-  #isTakenOver({ slot, heldOverSince }: Watched<Slot>): boolean {
+  #isTakenOver({ slot, heldOverSince }: Watched): boolean {
     return heldOverSince !== undefined && slot.record.overrulings !== heldOverSince;
   }
 
-  #heldAtMs({ slot }: Watched<Slot>): number | undefined {
+  #heldAtMs({ slot }: Watched): number | undefined {
     const held = this.#holders.flatMap((holder) => holder.heldAtMs(slot.settings.name) ?? []);
     return held.length === 0 ? undefined : Math.max(...held);
   }

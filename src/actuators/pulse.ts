@@ -1,5 +1,6 @@
 /** One pulse: on, and off again whatever happens to the caller. Its end is a time on the pin's record, which only this pulse can set. */
 import { hasCode } from '../errors.ts';
+import { untilAborted } from '../host/bounded-wait.ts';
 import type { Writer } from './actuator.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
 import type { Pulse } from './claim.ts';
@@ -25,8 +26,8 @@ const AWAITED_PULSE_MS = 1_000;
  * start. @throws as ActuatorSlot.move, with the actuator switched off.
  */
 export async function pulse({ record }: ActuatorSlot, { durationMs, by }: PulseRequest, deps: PulseDeps): Promise<void> {
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
-  const mine: Pulse = { durationMs, onEnd: resolve };
+  const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+  const mine: Pulse = { durationMs, onEnd };
   try {
     await deps.move({ value: true, by, pulse: mine });
   } catch (error) {
@@ -34,9 +35,5 @@ export async function pulse({ record }: ActuatorSlot, { durationMs, by }: PulseR
     if (record.lastBegun?.pulse === mine && !hasCode(error, 'actuators/overridden')) await deps.switchOff();
     throw error;
   }
-  if (durationMs > AWAITED_PULSE_MS || deps.closing.aborted) return;
-  const stop = (): void => resolve();
-  deps.closing.addEventListener('abort', stop, { once: true });
-  await ended;
-  deps.closing.removeEventListener('abort', stop);
+  if (durationMs <= AWAITED_PULSE_MS) await untilAborted(ended, deps.closing).catch(() => {});
 }

@@ -1,11 +1,10 @@
 /** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
-
 import type { RpcMethodConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
-import type { ActuatorSettings, ActuatorState } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorState, isOff, shapeOfValue } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 
 export type ActuatorCalls = Pick<
@@ -61,14 +60,14 @@ function declaredMethod(config: RpcMethodConfig, name: string, actuators: Actuat
     return pulseMethod(actuators, { description, params, target: () => ({ name, durationMs }) });
   }
   const description = config.description ?? `Sets ${name}${value === undefined ? '' : ` to ${String(value)}`}.`;
-  const params = config.params ?? (value === undefined ? shapeOfValue(actuators.settings(name)) : {});
+  const params = config.params ?? (value === undefined ? bareOrWrapped(actuators.settings(name)) : {});
   return setMethod(actuators, { description, params, target: (given) => ({ name, value: value ?? bareValue(given) }) });
 }
 
 /** What the actuator takes, by itself or as `{value}`. */
-function shapeOfValue({ valueType, limits: { min, max } }: ActuatorSettings): ValueShape {
-  const range = { ...(min === undefined ? {} : { minimum: min }), ...(max === undefined ? {} : { maximum: max }) };
-  return { type: [valueType, 'object'], ...range, properties: { value: { type: valueType, ...range } } };
+function bareOrWrapped(settings: ActuatorSettings): ValueShape {
+  const value = shapeOfValue(settings);
+  return { ...value, type: [settings.valueType, 'object'], properties: { value } };
 }
 
 /** Dashboards send a bare value; scripts send `{value}`. */
@@ -85,15 +84,12 @@ interface MethodForm<Target> {
 
 function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly value: JsonValue }>): MethodBody {
   const { target, ...named } = form;
-  const isOff = (params: JsonValue): boolean => {
-    const { value } = target(params);
-    return value === false || value === 0 || value === '';
-  };
+  const switchesOff = (params: JsonValue): boolean => isOff(target(params).value);
   return {
     ...named,
     // Off twice is off: it waits for no journal, and no lockout holds it up.
-    effect: (params) => (isOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
-    moves: (params) => !isOff(params),
+    effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
+    moves: (params) => !switchesOff(params),
     ...MOVEMENT,
     prepare: (params) => {
       const { name, value } = target(params);

@@ -5,6 +5,7 @@
  */
 import { hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -23,6 +24,8 @@ const GATHER_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 const REFUSED_BACKOFF = { firstMs: 5_000, maxMs: 300_000 };
+/** Whoever has something to send wakes it; a timer needs some end. */
+const LOOK_AGAIN_MS = 3_600_000;
 
 type Attribute = readonly [key: string, value: JsonValue];
 
@@ -183,20 +186,12 @@ export class ClientAttributes {
   }
 
   /** Resolves when there is something to send, perhaps again. */
-  #woken(signal: AbortSignal): Promise<void> {
+  async #woken(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    const againAtMs = Math.min(...[...this.#refused.values()].map((refusal) => refusal.againAtMs));
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#wake = () => {};
-        cancel();
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      const cancel = Number.isFinite(againAtMs) ? clock.after(Math.max(0, againAtMs - clock.monotonicMs()), wake) : () => {};
-      this.#wake = wake;
-      signal.addEventListener('abort', wake, { once: true });
-    });
+    const againAtMs = Math.min(...[...this.#refused.values()].map((refusal) => refusal.againAtMs), clock.monotonicMs() + LOOK_AGAIN_MS);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    await endedWithin(clock, againAtMs - clock.monotonicMs(), promise, signal);
   }
 }
 

@@ -1,6 +1,5 @@
 /** What a shared attribute can be: the desired state of an actuator, or a live setting. One target for one key. */
-
-import type { ActuatorValue } from '../actuators/actuator.ts';
+import { type ActuatorValue, isOff, shapeOfValue } from '../actuators/actuator.ts';
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import type { ChangeableSetting } from '../config/live-config.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -24,10 +23,7 @@ export interface SharedTarget {
 
 export function settingTarget({ key, shape, apply }: ChangeableSetting): SharedTarget {
   return {
-    key,
-    shape,
-    switchesOff: () => false,
-    apply: (value) => apply(value),
+    ...{ key, shape, apply, switchesOff: () => false },
     clear: () => apply(undefined),
     restored: true,
     writes: () => 0,
@@ -40,18 +36,11 @@ export function actuatorTarget(
   name: string,
   actuators: Pick<ActuatorControl, 'set' | 'settings' | 'movements'>,
 ): SharedTarget {
-  const { valueType, limits } = actuators.settings(name);
   return {
     key,
-    shape: {
-      type: valueType,
-      ...(limits.min === undefined ? {} : { minimum: limits.min }),
-      ...(limits.max === undefined ? {} : { maximum: limits.max }),
-    },
-    switchesOff: (value) => value === false || value === 0 || value === '',
-    apply: async (value, signal) => {
-      await actuators.set(name, value as ActuatorValue, { by: 'shared' }, signal);
-    },
+    shape: shapeOfValue(actuators.settings(name)),
+    switchesOff: isOff,
+    apply: async (value, signal) => void (await actuators.set(name, value as ActuatorValue, { by: 'shared' }, signal)),
     clear: () => {},
     // What an actuator does after a restart is its own choice (`restore`), not the platform's last word.
     restored: false,

@@ -22,11 +22,11 @@ const ROW: Readonly<Record<string, number>> = {
   status: 5,
   'control-socket': 5,
   config: 4,
+  'RPC methods': 3.5,
   'kinds of sensors and actuators': 3,
   platform: 3,
   hardware: 3,
   'fields of a configuration': 2,
-  'RPC methods': 2,
   host: 1,
   errors: 0,
 };

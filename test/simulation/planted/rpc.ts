@@ -83,8 +83,8 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   {
     name: 'switching off waits for the disk',
     file: 'actuators/rpc-methods.ts',
-    old: 'effect: (params) => (isOff(params) || actuators.settings(target(params).name).idempotent ?',
-    new: 'effect: (params) => (!isOff(params) && actuators.settings(target(params).name).idempotent ?',
+    old: 'effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ?',
+    new: 'effect: (params) => (!switchesOff(params) && actuators.settings(target(params).name).idempotent ?',
     needs: ['disk fails|hanging sync|read-only disk', 'motor'],
   },
   {

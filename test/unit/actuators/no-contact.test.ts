@@ -1,5 +1,6 @@
 /** Silence of the platform: counted from the start, told once, and anew after it was heard. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { ActuatorSlot } from '../../../src/actuators/actuator-slot.ts';
 import { ContactWatch, type Holder } from '../../../src/actuators/no-contact.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -8,13 +9,14 @@ let clock: FakeClock;
 let lost: unknown[];
 let silenced: unknown[];
 let silences: AbortSignal[];
-let watch: ContactWatch<(typeof slots)[number]>;
+let watch: ContactWatch;
 const record = { state: { by: 'rule' as const }, overrulings: 0 };
+// What it asks of slots.
 const slots = [
   { record, settings: relaySettings('soon', { safe: { noContact: { afterMs: 1_000, value: false } } }) },
   { record, settings: relaySettings('later', { safe: { noContact: { afterMs: 3_000, value: true } } }) },
   { record, settings: relaySettings('never', { safe: { start: false } }) },
-] as const;
+] as unknown as readonly [ActuatorSlot, ActuatorSlot, ActuatorSlot];
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -25,7 +27,7 @@ beforeEach(() => {
     memory: { silence: ({ name }, isSilenced) => silenced.push([name, isSilenced]) },
     safeStates: {
       setAll: async (states, _occasion, silence) => {
-        silences.push(silence);
+        silences.push(silence as AbortSignal);
         lost.push(...states.map(({ slot, value }) => [clock.monotonicMs() - 10_000, slot.settings.name, value]));
       },
       endSilence: () => {},

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ActuatorSlot } from '../../../src/actuators/actuator-slot.ts';
 import { ContactWatch } from '../../../src/actuators/no-contact.ts';
 import { runRemote } from '../../../src/agent/open-parts.ts';
 import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attributes/device-attributes.ts';
@@ -142,7 +143,7 @@ describe('what is told from afar', () => {
     const record = { state: { by: undefined }, overrulings: 0 };
     const slot = { record, settings: relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } }) };
     const safeStates = { setAll: async (_states: unknown, occasion: string) => void set.push(occasion), endSilence: () => {} };
-    const contact = new ContactWatch({ slots: [slot], clock, memory: { silence: () => {} }, safeStates });
+    const contact = new ContactWatch({ slots: [slot as unknown as ActuatorSlot], clock, memory: { silence: () => {} }, safeStates });
     let asked = 0;
     let isThere = true;
     const getAttributes: DeviceApi['getAttributes'] = async () => {
