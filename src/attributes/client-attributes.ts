@@ -11,7 +11,7 @@ import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { askedDelayMs, PlatformError } from '../platform/platform-error.ts';
-import { SendableKeys } from '../platform/sendable-keys.ts';
+import { SendableKeys } from '../platform/wire-values.ts';
 
 export interface ClientAttributesDeps {
   readonly deviceApi: Pick<DeviceApi, 'postAttributes'>;

@@ -1,5 +1,6 @@
 /** What the command line can ask of the outbox: how it is, the entries that are kept, and those that the platform refused. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
+import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import { badRequest } from '../host/request-params.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
@@ -43,10 +44,6 @@ export function entryQuery({ keys, fromMs, toMs, heldOnly }: JsonObject): EntryQ
     throw badRequest('keys is a list of texts');
   for (const [name, value] of Object.entries({ fromMs, toMs }))
     if (value !== undefined && typeof value !== 'number') throw badRequest(`${name} is a number of milliseconds`);
-  return {
-    heldOnly: heldOnly === true,
-    ...(keys === undefined ? {} : { keys: keys as readonly string[] }),
-    ...(typeof fromMs === 'number' ? { fromMs } : {}),
-    ...(typeof toMs === 'number' ? { toMs } : {}),
-  };
+  // Each is what it is to be, or missing.
+  return given({ heldOnly: heldOnly === true, keys, fromMs, toMs }) as EntryQuery;
 }

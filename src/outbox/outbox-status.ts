@@ -1,5 +1,6 @@
 /** What people and dashboards want to know: how much is held, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { DeliveryParts } from './delivery/delivery-parts.ts';
 import type { DeliveryState, LastLost, OutboxCounters } from './delivery/delivery-state.ts';
@@ -114,29 +115,29 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const undecidedEntries = held.reduce((sum, { segment }) => sum + undecidedIn(segment, shelf, state, boots), 0);
   const timeSynchronised = boots.isDecided(clock.bootId);
   const isUntimed = timeSynchronised && undecidedEntries > 0 && deps.settings.timeUncertain === 'hold';
-  return {
+  return given({
     ...state.counters,
     lastLost: state.lastLost,
     heldEntries: onDisk + commit.waitingEntries,
     inMemoryEntries: commit.waitingEntries,
     undecidedEntries,
-    ...(isUntimed ? { untimedEntries: undecidedEntries } : {}),
+    untimedEntries: isUntimed ? undecidedEntries : undefined,
     bytes: shelf.bytes,
     heldBytes,
     segments: shelf.segments.length,
-    ...(oldestMs === undefined ? {} : { oldestMs }),
-    ...(newestMs === undefined ? {} : { newestMs }),
+    oldestMs,
+    newestMs,
     lanes: { alarm, live, backlog: Math.max(0, onDisk - alarm - live) },
     ratePerS,
-    ...(ratePerS > 0 ? { hoursThatFit: hours } : {}),
+    hoursThatFit: ratePerS > 0 ? hours : undefined,
     diskBytesPerDay: Math.round(perDay),
     diskBytesPerYear: Math.round(perDay * 365),
-    ...(commit.fault === undefined ? {} : { fault: commit.fault.code }),
-    ...(unread === 0 ? {} : { unreadSegments: unread }),
-    ...(reading.stillForMs < HANGS_AFTER_MS ? {} : { hangingReadMs: reading.stillForMs }),
-    ...(retention.missingBytes === 0 ? {} : { missingBytes: retention.missingBytes }),
+    fault: commit.fault?.code,
+    unreadSegments: unread === 0 ? undefined : unread,
+    hangingReadMs: reading.stillForMs < HANGS_AFTER_MS ? undefined : reading.stillForMs,
+    missingBytes: retention.missingBytes === 0 ? undefined : retention.missingBytes,
     timeSynchronised,
-  };
+  });
 }
 
 /** While the folder has not been opened: what it holds nobody knows. */

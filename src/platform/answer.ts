@@ -1,4 +1,5 @@
 /** What an answer of the platform means: the table of wire-facts.md ("Answers to an upload"), for uploads and for every other call. */
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { UploadAnswer } from './device-api.ts';
 import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
@@ -49,8 +50,7 @@ export function judge(answer: Answer, deps: JudgeDeps): Verdict {
   if (status < 500 && !BUSY.has(status)) return { kind: 'unauthorised', status, text };
   // The platform explains a bad payload in plain text or JSON; a page is a proxy's, and an empty 500 is how rate limits look.
   if (status === 500 && text !== '' && !isHtml(answer)) return { kind: 'refused', status, text };
-  const retryAfterMs = retryAfterOf(answer, deps.wallMs);
-  return { kind: 'busy', status, text, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return given({ kind: 'busy' as const, status, text, retryAfterMs: retryAfterOf(answer, deps.wallMs) });
 }
 
 /** The verdict on an upload, for the uploader; an answer that cannot be understood did not come from the platform. */
@@ -68,23 +68,19 @@ export function expectValue(verdict: Verdict, what: string): JsonValue | undefin
   const { status } = verdict;
   const said = 'text' in verdict && verdict.text !== '' ? `: ${verdict.text}` : '';
   const answered = `${what}: the platform answered ${status ?? 'nothing'}${said}`;
-  const details = status === undefined ? {} : { status };
   switch (verdict.kind) {
     case 'busy':
-      throw new PlatformError('busy', answered, {
-        ...details,
-        ...(verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs }),
-      });
+      throw new PlatformError('busy', answered, { status, retryAfterMs: verdict.retryAfterMs });
     case 'portal':
-      throw new PlatformError('portal', `${what}: something other than the platform answered ${status}, a portal or a proxy`, details);
+      throw new PlatformError('portal', `${what}: something other than the platform answered ${status}, a portal or a proxy`, { status });
     case 'refused':
-      throw new PlatformError('refused', answered, details);
+      throw new PlatformError('refused', answered, { status });
     case 'too-large':
-      throw new PlatformError('too-large', `${what}: the platform takes no payload of this size`, details);
+      throw new PlatformError('too-large', `${what}: the platform takes no payload of this size`, { status });
     case 'not-understood':
-      throw new PlatformError('bad-answer', `${what}: the answer makes no sense${said}`, details);
+      throw new PlatformError('bad-answer', `${what}: the answer makes no sense${said}`, { status });
     case 'unauthorised':
-      throw new PlatformError(status === 404 ? 'not-found' : 'unauthorised', answered, details);
+      throw new PlatformError(status === 404 ? 'not-found' : 'unauthorised', answered, { status });
   }
 }
 

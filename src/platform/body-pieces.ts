@@ -6,17 +6,23 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../host/clock.ts';
 import { PlatformError } from './platform-error.ts';
 
-export interface Silence {
+export interface BodyReading {
   readonly clock: Clock;
   /** For so long nothing may come while it is waited for: the time that the caller takes does not count. */
   readonly maxMs: number;
+  /** Told when somebody begins to read, and when nobody reads any more. */
+  readonly begun?: () => void;
+  readonly ended?: () => unknown;
+  /** What to throw in place of a fault. */
+  readonly faultOf?: (error: unknown) => unknown;
 }
 
 /**
  * Ends with the body, and ends the body when the caller ends early.
  * @throws PlatformError `platform/busy` (retry) when nothing comes for too long, and whatever the body fails with.
  */
-export async function* piecesOf(body: Readable, { clock, maxMs }: Silence): AsyncGenerator<Uint8Array> {
+export async function* piecesOf(body: Readable, { clock, maxMs, begun, ended, faultOf }: BodyReading): AsyncGenerator<Uint8Array> {
+  begun?.();
   const waiting: Uint8Array[] = [];
   let wake = (): void => {};
   let failure: unknown;
@@ -53,7 +59,10 @@ export async function* piecesOf(body: Readable, { clock, maxMs }: Silence): Asyn
         cancel();
       }
     }
+  } catch (error) {
+    throw faultOf === undefined ? error : faultOf(error);
   } finally {
     if (!body.readableEnded) body.destroy();
+    await ended?.();
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { given } from '../host/given.ts';
 import { PlatformError, safeText } from './platform-error.ts';
 import { trusting } from './trusted-authorities.ts';
 
@@ -116,11 +117,7 @@ class Connections implements PlatformConnections {
 
   #open(connections: number, limitBytes: number): Dispatcher {
     const { ca, clientCertificate, clientKey, proxy, connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#settings;
-    const identity = {
-      ...trusting(ca),
-      ...(clientCertificate === undefined ? {} : { cert: clientCertificate }),
-      ...(clientKey === undefined ? {} : { key: clientKey }),
-    };
+    const identity = { ...trusting(ca), ...given({ cert: clientCertificate, key: clientKey }) };
     const shared = { connections, pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADERS, allowH2: false };
     try {
       if (proxy === undefined) {

@@ -3,11 +3,12 @@
  * a bounded number of redirects, without the token and without anything else that is the platform's. What it brings is verified later.
  */
 
-import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { piecesOf } from './body-pieces.ts';
 import type { FileBeginning, FirmwareBody } from './device-api.ts';
+import { lengthIn } from './http-exchange.ts';
 import { networkError, PlatformError } from './platform-error.ts';
 import { trusting } from './trusted-authorities.ts';
 
@@ -52,9 +53,10 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
     let { beginning } = settings;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       const { origin, pathname, search } = url;
-      const target = { origin, path: `${pathname}${search}`, method: 'GET' } as const;
       const response = await dispatcher.request({
-        ...target,
+        origin,
+        path: `${pathname}${search}`,
+        method: 'GET',
         signal: AbortSignal.any([signal, late.signal]),
         headersTimeout: HEADERS_TIMEOUT_MS,
         headers: {
@@ -82,23 +84,12 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
 
   function bodyOf({ headers, body }: Dispatcher.ResponseData, startsAt: number): FirmwareBody {
     const { 'content-length': length, etag } = headers;
-    return {
+    return given({
       startsAt,
-      ...(typeof length === 'string' && /^\d+$/.test(length) ? { lengthBytes: Number(length) } : {}),
-      ...(typeof etag === 'string' && STRONG_ETAG.test(etag) ? { validator: etag } : {}),
-      stream: read(body),
-    };
-  }
-
-  async function* read(body: Readable): AsyncGenerator<Uint8Array> {
-    cancel();
-    try {
-      yield* piecesOf(body, { clock, maxMs: silenceMs });
-    } catch (error) {
-      throw faultOf(error);
-    } finally {
-      await end();
-    }
+      lengthBytes: lengthIn(length),
+      validator: typeof etag === 'string' && STRONG_ETAG.test(etag) ? etag : undefined,
+      stream: piecesOf(body, { clock, maxMs: silenceMs, begun: cancel, ended: end, faultOf }),
+    });
   }
 
   function faultOf(error: unknown): PlatformError {

@@ -1,8 +1,9 @@
 /** Endpoint 10: part of a firmware file, or the whole, as a stream that nobody holds in memory. */
+import { given } from '../host/given.ts';
 import { type Answer, expectValue, type Verdict } from './answer.ts';
 import { piecesOf } from './body-pieces.ts';
 import type { FirmwareBody } from './device-api.ts';
-import { answerOf, type ExchangeDeps, faultOf, header, openExchange, readBody } from './http-exchange.ts';
+import { answerOf, type ExchangeDeps, faultOf, header, lengthIn, openExchange, readBody } from './http-exchange.ts';
 import { PlatformError } from './platform-error.ts';
 
 export interface FirmwareRequest {
@@ -57,20 +58,11 @@ export async function openFirmware(request: FirmwareRequest, deps: FirmwareReque
   }
   // A stream that is never read ends its deadline too, when the client is closed.
   response.body.once('close', release);
-  const length = header(response, 'content-length');
-  return {
-    ...(length === undefined || !/^\d+$/.test(length) ? {} : { lengthBytes: Number(length) }),
-    stream: read(),
-  };
-
-  async function* read(): AsyncGenerator<Uint8Array> {
-    watched();
-    try {
-      yield* piecesOf(response.body, { clock: deps.clock, maxMs: request.silenceMs });
-    } catch (error) {
-      throw faultOf(error, deps, signal);
-    } finally {
-      release();
-    }
-  }
+  return given({
+    lengthBytes: lengthIn(header(response, 'content-length')),
+    stream: piecesOf(response.body, {
+      ...{ clock: deps.clock, maxMs: request.silenceMs, begun: watched, ended: release },
+      faultOf: (error) => faultOf(error, deps, signal),
+    }),
+  });
 }

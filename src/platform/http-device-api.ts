@@ -91,19 +91,16 @@ export class HttpDeviceApi implements DeviceApi {
     expectValue(await this.#calls.call('POST', 'attributes', signal, { body, limitBytes: MAX_UPLOAD_ANSWER }), 'sending attributes');
   }
 
-  async getAttributes(
-    keys: { readonly clientKeys?: readonly string[]; readonly sharedKeys?: readonly string[] },
-    signal: AbortSignal,
-  ): Promise<AttributeAnswer> {
-    const { clientKeys, sharedKeys } = keys;
-    const asked = [...(clientKeys ?? []), ...(sharedKeys ?? [])];
-    const all = clientKeys === undefined && sharedKeys === undefined;
+  async getAttributes(keys: Parameters<DeviceApi['getAttributes']>[0], signal: AbortSignal): Promise<AttributeAnswer> {
+    const { clientKeys = [], sharedKeys = [] } = keys;
+    const asked = [...clientKeys, ...sharedKeys];
+    const all = keys.clientKeys === undefined && keys.sharedKeys === undefined;
     if (!all && asked.length === 0) return { client: {}, shared: {}, empty: true };
-    const query = all ? '' : attributeQuery(clientKeys ?? [], sharedKeys ?? []);
+    const query = all ? '' : attributeQuery(clientKeys, sharedKeys);
     // The server splits lists at every comma; such keys, and lists that no request line holds, can only be had with all the others.
     const plain = query.length <= MAX_QUERY_LENGTH && !asked.some((key) => key.includes(','));
     const path = `attributes${plain ? query : ''}`;
-    const wanted = all ? undefined : { clientKeys: clientKeys ?? [], sharedKeys: sharedKeys ?? [] };
+    const wanted = all ? undefined : { clientKeys, sharedKeys };
     return await this.#calls.ask(path, (verdict) => attributeAnswer(expectValue(verdict, 'reading attributes'), wanted), signal);
   }
 
@@ -123,12 +120,8 @@ export class HttpDeviceApi implements DeviceApi {
   }
 
   async clientRpc(method: string, params: JsonValue, signal: AbortSignal): Promise<JsonValue> {
-    return (
-      expectValue(
-        await this.#calls.call('POST', 'rpc', signal, { body: this.#codec.encode({ method, params }) }),
-        `client RPC ${method}`,
-      ) ?? null
-    );
+    const verdict = await this.#calls.call('POST', 'rpc', signal, { body: this.#codec.encode({ method, params }) });
+    return expectValue(verdict, `client RPC ${method}`) ?? null;
   }
 
   async claim(claim: { readonly secretKey?: string; readonly durationMs?: number }, signal: AbortSignal): Promise<void> {

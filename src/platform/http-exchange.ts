@@ -4,6 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { Answer } from './answer.ts';
 import type { Lane, PlatformConnections } from './connections.ts';
 import { earnedMs } from './line-speed.ts';
@@ -111,16 +112,14 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
 
 /** An answer's status and headers, with as much of its body as was read. */
 export function answerOf(response: Dispatcher.ResponseData, body: Uint8Array, cut: boolean): Answer {
-  const retryAfter = header(response, 'retry-after');
-  const date = header(response, 'date');
-  return {
+  return given({
     status: response.statusCode,
     contentType: (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '',
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    ...(date === undefined ? {} : { date }),
+    retryAfter: header(response, 'retry-after'),
+    date: header(response, 'date'),
     body,
     cut,
-  };
+  });
 }
 
 /** At most `limitBytes` of a body; the rest is not waited for. */
@@ -151,6 +150,11 @@ export function faultOf(error: unknown, deps: ExchangeDeps, signal: AbortSignal)
 export function header(response: Dispatcher.ResponseData, name: string): string | undefined {
   const value = response.headers[name];
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** What a server says of a body's length; undefined when it does not, or not in digits. */
+export function lengthIn(contentLength: string | readonly string[] | undefined): number | undefined {
+  return typeof contentLength === 'string' && /^\d+$/.test(contentLength) ? Number(contentLength) : undefined;
 }
 
 function aborted(): PlatformError {

@@ -60,7 +60,7 @@ export interface Poll<T> {
   readonly read: (value: JsonValue) => T | undefined;
 }
 
-const REQUEST_TIMEOUT_MS = 15_000;
+export const REQUEST_TIMEOUT_MS = 15_000;
 const DOWNLOAD_SILENCE_MS = 60_000;
 
 /** A poll whose connection died is noticed this long after the server should have answered. */

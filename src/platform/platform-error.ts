@@ -59,6 +59,13 @@ const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
 /** Longest part of an answer's text that is kept for people. */
 const MAX_TEXT_LENGTH = 300;
 
+interface PlatformErrorDetails {
+  readonly status?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly cut?: boolean;
+  readonly cause?: unknown;
+}
+
 export class PlatformError extends AgentError {
   readonly status: number | undefined;
   /** What the server asked for with Retry-After. */
@@ -68,15 +75,11 @@ export class PlatformError extends AgentError {
   /** Of a poll that failed: how long it had stood, without its wait for a turn. */
   stoodMs: number | undefined;
 
-  constructor(
-    fault: PlatformFault,
-    message: string,
-    details: { readonly status?: number; readonly retryAfterMs?: number; readonly cut?: boolean; readonly cause?: unknown } = {},
-  ) {
-    super(`platform/${fault}` satisfies ErrorCode, message, { recovery: RECOVERIES[fault], cause: details.cause });
-    this.status = details.status;
-    this.retryAfterMs = details.retryAfterMs;
-    this.cut = details.cut ?? false;
+  constructor(fault: PlatformFault, message: string, { status, retryAfterMs, cut = false, cause }: PlatformErrorDetails = {}) {
+    super(`platform/${fault}` satisfies ErrorCode, message, { recovery: RECOVERIES[fault], cause });
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+    this.cut = cut;
   }
 }
 

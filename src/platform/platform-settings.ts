@@ -4,6 +4,7 @@ import type { PlatformConfig } from '../config/agent-config.ts';
 import { AgentError, messageOf } from '../errors.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
+import { given } from '../host/given.ts';
 import type { ExternalFileSettings } from './external-file.ts';
 import type { HttpDeviceApiDeps } from './http-device-api.ts';
 import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
@@ -19,22 +20,13 @@ export async function apiSettings(platform: PlatformConfig, files: Files): Promi
     read(files, clientKeyFile),
     payloadCodec(platform.codec),
   ]);
-  const settings = {
-    url,
-    connectTimeoutMs,
-    requestTimeoutMs,
-    ...(ca === undefined ? {} : { ca }),
-    ...(clientCertificate === undefined ? {} : { clientCertificate }),
-    ...(clientKey === undefined ? {} : { clientKey }),
-    ...(proxy === undefined ? {} : { proxy: proxy.reveal() }),
-  };
+  const settings = given({ url, connectTimeoutMs, requestTimeoutMs, ca, clientCertificate, clientKey, proxy: proxy?.reveal() });
   return { settings, codec };
 }
 
 /** For a file that the platform points to: it may lie on the platform's own server, or behind the same private authority. @throws as `apiSettings`. */
 export async function externalFileSettings({ proxy, caFile }: PlatformConfig, files: Files): Promise<Omit<ExternalFileSettings, 'clock'>> {
-  const ca = await read(files, caFile);
-  return { ...(ca === undefined ? {} : { ca }), ...(proxy === undefined ? {} : { proxy: proxy.reveal() }) };
+  return given({ ca: await read(files, caFile), proxy: proxy?.reveal() });
 }
 
 /** CBOR's library is loaded only when it is chosen. */
@@ -45,7 +37,7 @@ async function payloadCodec(name: PlatformConfig['codec']): Promise<PayloadCodec
 async function read(files: Files, path: string | undefined): Promise<Buffer | undefined> {
   if (path === undefined) return undefined;
   const unreadable = (why: string, cause?: unknown): AgentError =>
-    new AgentError('agent/unreadable-file', why, { recovery: 'retry', ...(cause === undefined ? {} : { cause }) });
+    new AgentError('agent/unreadable-file', why, { recovery: 'retry', cause });
   const content = await readWhole(files, path, { follow: true }).catch((cause: unknown) => {
     throw unreadable(messageOf(cause), cause);
   });

@@ -2,20 +2,20 @@
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import { expectObject, expectValue, judge } from './answer.ts';
-import { type Connect, type ConnectionSettings, connectOverNetwork } from './connections.ts';
+import { type Connect, connectOverNetwork } from './connections.ts';
 import type { ProvisionAnswer, ProvisionRequest } from './device-api.ts';
 import { exchange } from './http-exchange.ts';
 import { jsonCodec } from './payload-codec.ts';
+import { type HttpDeviceApiSettings, REQUEST_TIMEOUT_MS } from './platform-calls.ts';
 import { PlatformError, safeText } from './platform-error.ts';
 
 export interface ProvisionDeps {
-  readonly settings: ConnectionSettings & { readonly requestTimeoutMs?: number };
+  readonly settings: HttpDeviceApiSettings;
   readonly clock: Clock;
   /** Default: over this machine's network. */
   readonly connect?: Connect;
 }
 
-const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_ANSWER = 64 * 1024;
 
 /**

@@ -4,8 +4,7 @@
  */
 import type { JsonValue } from '../host/json.ts';
 import type { TelemetryRows, UnsendableRow } from './device-api.ts';
-import { SendableKeys } from './sendable-keys.ts';
-import { timeFault, valueFault } from './wire-values.ts';
+import { SendableKeys, timeFault, valueFault } from './wire-values.ts';
 
 export interface CheckedRows {
   /** With keys that the server keeps; the very same rows where all did. */

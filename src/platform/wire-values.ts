@@ -33,6 +33,10 @@ const MIN_SIZE = 1e-15;
 /** What rounding to so many decimals may take from a number: half the last place of single precision, more than any sensor has. */
 const MAX_RELATIVE_ERROR = 2 ** -24;
 
+/** A device has some hundred keys; whoever makes keys up as they go must not fill the memory. */
+const MAX_KNOWN_KEYS = 4096;
+const MAX_KNOWN_KEY_LENGTH = 1024;
+
 const MIN_INT64 = -(2n ** 63n);
 const GREATEST_INT64 = 2n ** 63n - 1n;
 const TOO_GREAT = 2 ** 63;
@@ -55,6 +59,22 @@ export function sendableKey(key: string): string {
   const readable = key.toWellFormed().replace(UNSENDABLE, '_').trim();
   const cut = readable.slice(0, MAX_KEY_LENGTH - mark.length).replace(SPLIT_PAIR, '');
   return `${BLANK.test(cut) ? 'key' : cut}${mark}`;
+}
+
+/** Remembers under which name a key is sent: keys come again and again, and looking at each costs more than the map does. */
+export class SendableKeys {
+  readonly #known = new Map<string, string>();
+
+  /** The key itself, or the name under which the server keeps what it would lose under this one. */
+  of(key: string): string {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const name = sendableKey(key);
+    if (key.length > MAX_KNOWN_KEY_LENGTH) return name;
+    if (this.#known.size >= MAX_KNOWN_KEYS) this.#known.clear();
+    this.#known.set(key, name);
+    return name;
+  }
 }
 
 /** Why the server would lose what was taken at this time (UTC epoch ms), with everything else of the same instant; undefined when it would not. */

@@ -2,18 +2,10 @@
  * Alarm thresholds of one key, with hysteresis: a value that trembles at the limit raises one alarm, not a hundred. What was said before
  * this object was made is not known, so the first value always says how it is.
  */
+import type { KeyRulesConfig } from '../config/agent-config.ts';
 
-/** Exactly one of `above` and `below`. */
-export interface Threshold {
-  /** Raised when the value is greater than this. */
-  readonly above?: number;
-  /** Raised when the value is less than this. */
-  readonly below?: number;
-  /** How far the value must come back before the alarm clears; default 0. */
-  readonly hysteresis?: number;
-  /** What the alarm is called; default "above 40". */
-  readonly name?: string;
-}
+/** Exactly one of `above` and `below`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
+export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;
 
 /** What `<key>_alarm` says when no threshold is crossed. */
 export const ALARM_CLEAR = 'ok';

@@ -11,7 +11,7 @@ export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
   readonly budget: DailyBudget;
-  readonly delivery: Pick<BatchDelivery, 'dueSuspect' | 'dueUnanswered' | 'silent' | 'unanswered'>;
+  readonly delivery: Pick<BatchDelivery, 'suspects' | 'unanswered' | 'silence'>;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;
   /** Told of the batch that is likely next, while another is on its way. */
@@ -50,15 +50,15 @@ export class BatchChoice {
     if (now >= this.#liveNotBeforeMs) due.push('live');
     if (now >= this.#backlogNotBeforeMs && !isSpent) due.push('backlog');
     // What is refused, or not answered, one after the other, must not keep what other lanes have from showing that the platform is well.
-    for (let turns = (waits.refusals + delivery.unanswered) % due.length; turns > 0; turns -= 1) due.push(due.shift() as Lane);
+    for (let turns = (waits.refusals + delivery.unanswered.size) % due.length; turns > 0; turns -= 1) due.push(due.shift() as Lane);
     // What little a limit of posts lets through must not all be the present's.
-    if (delivery.silent % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
+    if (delivery.silence.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
     this.#ahead = undefined;
     const alone = async (options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> => {
       if (isSpent) return undefined;
-      const unanswered = await delivery.dueUnanswered(options);
-      return unanswered === undefined && withSuspects ? delivery.dueSuspect(options) : unanswered;
+      const unanswered = await delivery.unanswered.due(options);
+      return unanswered === undefined && withSuspects ? delivery.suspects.due(options) : unanswered;
     };
     const again = await alone({ nothingElse: false });
     if (again !== undefined) return again;

@@ -2,21 +2,17 @@
  * One post of a batch, and what its answer says: about the size of posts (batch-size.ts), about single entries (suspects.ts), or about nothing but
  * the platform. What the client itself cannot send is kept among the rejected at once; no platform would make a difference.
  */
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
 import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
 import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../platform/device-api.ts';
 import { BatchSize } from './batch-size.ts';
 import { PiecePace } from './piece-pace.ts';
+import type { RefusedEntriesDeps } from './refused-entries.ts';
 import { Silence } from './silence.ts';
-import { type Refusal, Suspects, type SuspectsDeps } from './suspects.ts';
+import { type Refusal, Suspects } from './suspects.ts';
 import { Unanswered } from './unanswered.ts';
 
-export interface BatchDeliveryDeps {
+export interface BatchDeliveryDeps extends RefusedEntriesDeps {
   readonly postTelemetry: (rows: TelemetryRows, signal: AbortSignal) => Promise<UploadAnswer>;
-  readonly outbox: SuspectsDeps['outbox'];
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Request Timeout and Gateway Timeout: the body did not pass in time. */
@@ -30,60 +26,28 @@ const NOT_KEPT: UploadAnswer = { kind: 'busy', status: 0, text: 'the disk does n
 
 export class BatchDelivery {
   readonly #deps: BatchDeliveryDeps;
-  readonly #size = new BatchSize();
+  /** What a batch may be now, of what is configured. */
+  readonly size = new BatchSize();
+  /** Entries that stand aside, as the platform refused them. */
+  readonly suspects: Suspects;
+  /** Entries that made way for others, as they were not answered by themselves. */
+  readonly unanswered: Unanswered;
+  readonly silence: Silence;
   readonly #pieces = new PiecePace();
-  readonly #suspects: Suspects;
-  readonly #silence: Silence;
-  readonly #unanswered: Unanswered;
   #maxTakenBytes = 0;
 
   constructor(deps: BatchDeliveryDeps) {
     this.#deps = deps;
-    this.#suspects = new Suspects(deps);
-    this.#silence = new Silence(deps.clock);
-    this.#unanswered = new Unanswered(deps.outbox);
-  }
-
-  /** How many entries stand aside, as the platform refused them. */
-  get suspects(): number {
-    return this.#suspects.size;
-  }
-
-  /** How many made way for others, as they were not answered by themselves. */
-  get unanswered(): number {
-    return this.#unanswered.size;
-  }
-
-  /** Empty 500s since something was taken. */
-  get silent(): number {
-    return this.#silence.count;
-  }
-
-  /** What a batch may be now, of what is configured. */
-  limits(configured: BatchLimits): BatchLimits {
-    return this.#size.within(configured);
+    this.suspects = new Suspects(deps);
+    this.silence = new Silence(deps.clock);
+    this.unanswered = new Unanswered(deps.outbox);
   }
 
   /** Ms to leave its lane alone after it was taken. */
   pauseAfter(batch: OutboxBatch, configured: BatchLimits): number {
-    if (this.#size.isPiece(batch, configured)) return this.#pieces.after(batch.lane, this.#deps.clock.monotonicMs());
+    if (this.size.isPiece(batch, configured)) return this.#pieces.after(batch.lane, this.#deps.clock.monotonicMs());
     this.#pieces.afterWhole(batch.lane);
     return 0;
-  }
-
-  /** The part of a batch that may go in one post now. */
-  partOf(batch: OutboxBatch): OutboxBatch {
-    return this.#size.partOf(batch);
-  }
-
-  /** An entry that was refused and is to be tried again by itself. */
-  dueSuspect(options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> {
-    return this.#suspects.due(options);
-  }
-
-  /** An entry that made way for others and is to go again by itself. */
-  dueUnanswered(options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> {
-    return this.#unanswered.due(options);
   }
 
   /** `accepted` when every entry was taken or, but not all of them, kept among the rejected: the batch is to be acknowledged; otherwise the answer. */
@@ -106,60 +70,60 @@ export class BatchDelivery {
 
   /** The agent itself ended the post, as something more urgent came: half of it goes next, which may pass in time. */
   overtaken(batch: OutboxBatch): void {
-    if (!isAlone(batch.entries)) this.#size.shrink(batch);
+    if (!isAlone(batch.entries)) this.size.shrink(batch);
   }
 
   async #learn(sent: OutboxBatch, answer: UploadAnswer): Promise<void> {
     switch (answer.kind) {
       case 'accepted':
-        this.#silence.taken(sent);
-        this.#unanswered.taken(sent);
+        this.silence.taken(sent);
+        this.unanswered.taken(sent);
         this.#maxTakenBytes = Math.max(this.#maxTakenBytes, sent.bytes);
-        if (this.#size.taken(sent)) this.#suspects.absolve();
-        return this.#suspects.taken(sent);
+        if (this.size.taken(sent)) this.suspects.absolve();
+        return this.suspects.taken(sent);
       case 'refused':
-        if (!isAlone(sent.entries)) this.#size.refused(sent);
+        if (!isAlone(sent.entries)) this.size.refused(sent);
         return this.#refused(sent, { answer: `${answer.status} ${answer.text}`, counts: true });
       case 'too-large':
-        if (!isAlone(sent.entries)) this.#size.shrink(sent);
+        if (!isAlone(sent.entries)) this.size.shrink(sent);
         // What is no larger than what was taken before is not too large, whatever a server says today.
         return this.#refused(sent, { answer: `${answer.status} too large`, counts: sent.entries.jsonBytes() > this.#maxTakenBytes });
       case 'busy': {
         if (answer.status === 500 && answer.text === '') return this.#silently(sent);
-        if (!isTooSlow(answer)) return this.#suspects.failed();
+        if (!isTooSlow(answer)) return this.suspects.failed();
         if (isAlone(sent.entries)) return this.#notAnswered(sent.entries.at(0) as ResolvedEntry);
-        this.#size.shrink(sent);
-        return this.#suspects.failed();
+        this.size.shrink(sent);
+        return this.suspects.failed();
       }
       default:
-        return this.#suspects.failed();
+        return this.suspects.failed();
     }
   }
 
   /** It was answered with an empty 500. */
   #silently(sent: OutboxBatch): void {
-    const isSuspect = this.#suspects.has(sent.entries.sequences[0] as number);
-    const meaning = isSuspect ? 'post' : this.#silence.met(sent);
-    if (!isAlone(sent.entries) && meaning !== 'moment') this.#size.silent(sent, meaning);
-    const isAtFault = isAlone(sent.entries) && (meaning === 'post' || (meaning === 'open' && !this.#size.isProven));
+    const isSuspect = this.suspects.has(sent.entries.sequences[0] as number);
+    const meaning = isSuspect ? 'post' : this.silence.met(sent);
+    if (!isAlone(sent.entries) && meaning !== 'moment') this.size.silent(sent, meaning);
+    const isAtFault = isAlone(sent.entries) && (meaning === 'post' || (meaning === 'open' && !this.size.isProven));
     if (isAtFault) this.#refused(sent, { answer: '500 without a reason', counts: true });
-    else this.#suspects.failed();
+    else this.suspects.failed();
   }
 
   /** One entry, by itself. */
   #notAnswered(entry: ResolvedEntry): void {
-    if (this.#suspects.has(entry.sequence) || this.#unanswered.failed(entry.sequence))
-      this.#suspects.refused({ entry, answer: 'no answer in time', counts: false });
-    else this.#suspects.failed();
+    if (this.suspects.has(entry.sequence) || this.unanswered.failed(entry.sequence))
+      this.suspects.refused({ entry, answer: 'no answer in time', counts: false });
+    else this.suspects.failed();
   }
 
   #refused({ entries }: OutboxBatch, refusal: Omit<Refusal, 'entry'>): void {
     if (isAlone(entries)) {
       const entry = entries.at(0) as ResolvedEntry;
-      this.#size.found();
-      this.#unanswered.forget(entry.sequence);
-      this.#suspects.refused({ ...refusal, entry });
-    } else this.#suspects.failed();
+      this.size.found();
+      this.unanswered.forget(entry.sequence);
+      this.suspects.refused({ ...refusal, entry });
+    } else this.suspects.failed();
   }
 
   /** Undefined while the disk does not keep all of them: they stand aside then, and the others go without them. */
@@ -170,7 +134,7 @@ export class BatchDelivery {
       'what the platform would lose is not sent; it is kept among the rejected',
     );
     const refused = unsendable.map(({ row, reason }) => ({ entry: entries.at(row) as ResolvedEntry, answer: `not sent: ${reason}` }));
-    if (!(await this.#suspects.keep(refused))) return undefined;
+    if (!(await this.suspects.keep(refused))) return undefined;
     return entries.where((row) => !rows.has(row));
   }
 }

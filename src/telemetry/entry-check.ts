@@ -5,8 +5,7 @@
  */
 import type { Log } from '../host/log.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import { SendableKeys } from '../platform/sendable-keys.ts';
-import { isSentAsText, timeFault } from '../platform/wire-values.ts';
+import { isSentAsText, SendableKeys, timeFault } from '../platform/wire-values.ts';
 
 /** Entries since start. */
 export interface AdaptedEntries {

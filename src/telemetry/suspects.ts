@@ -7,10 +7,8 @@
  *                     │   └ next post failed → counts for nothing, tried again as soon as something is taken
  *                     └ taken at last → nobody's refusals count: the platform was ill; the second in a row → all go back to their lanes
  */
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
-import type { AsideEntries, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
-import { RefusedEntries } from './refused-entries.ts';
+import type { OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
+import { RefusedEntries, type RefusedEntriesDeps } from './refused-entries.ts';
 
 const REFUSALS_NEEDED = 3;
 /** Between two refusals that count. */
@@ -23,15 +21,6 @@ const ASK_EVERY_MS = 10_000;
 const MAX_SUSPECTS = 1_000;
 /** Nor longer than this. */
 const MAX_AGE_MS = 24 * 3_600_000;
-
-export interface SuspectsDeps {
-  readonly outbox: {
-    readonly aside: Pick<AsideEntries, 'add' | 'putBack' | 'peek' | 'giveUp'>;
-    reject(entry: ResolvedEntry, answer: string): Promise<void>;
-  };
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 interface Suspect {
   readonly isAlarm: boolean;
@@ -52,7 +41,7 @@ export interface Refusal {
 }
 
 export class Suspects {
-  readonly #deps: SuspectsDeps;
+  readonly #deps: RefusedEntriesDeps;
   readonly #refusedEntries: RefusedEntries;
   /** By sequence, the oldest suspect first. */
   readonly #all = new Map<number, Suspect>();
@@ -68,7 +57,7 @@ export class Suspects {
   #isWellAgain = false;
   #askNotBeforeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: SuspectsDeps) {
+  constructor(deps: RefusedEntriesDeps) {
     this.#deps = deps;
     this.#refusedEntries = new RefusedEntries(deps);
   }

@@ -98,12 +98,7 @@ export class TelemetryPath {
       log: deps.log,
       settings: () => {
         const { upload, outbox: kept } = deps.config();
-        return {
-          maxBatchBytes: upload.maxBatchBytes,
-          maxBatchEntries: upload.maxBatchEntries,
-          intervalMs: upload.intervalMs,
-          backlogRatePerS: kept.backlogRatePerS,
-        };
+        return { ...upload, backlogRatePerS: kept.backlogRatePerS };
       },
       budget: this.budget,
       onAcknowledged: () => {

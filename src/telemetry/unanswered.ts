@@ -3,20 +3,20 @@
  * to show whether others pass. When one does, they go again, one at a time: one that is taken says that it was the line, and all are back in
  * their lanes; one that fails once more does not pass while others do (suspects.ts). In memory only.
  */
-import type { AsideEntries, OutboxBatch } from '../outbox/outbox.ts';
+import type { Outbox, OutboxBatch } from '../outbox/outbox.ts';
 
 /** As many as may be suspects; then the one that made way first is back in its lane. */
 const MAX_MADE_WAY = 1_000;
 
 export class Unanswered {
   /** Asked for what stands aside only when something does: at a start there may be no open outbox yet. */
-  readonly #outbox: { readonly aside: Pick<AsideEntries, 'add' | 'putBack' | 'peek'> };
+  readonly #outbox: Pick<Outbox, 'aside'>;
   /** By sequence, in the order of their turns: whether others were taken since. */
   readonly #all = new Map<number, boolean>();
   /** Others were taken since one was last asked for. */
   #othersTaken = false;
 
-  constructor(outbox: { readonly aside: Pick<AsideEntries, 'add' | 'putBack' | 'peek'> }) {
+  constructor(outbox: Pick<Outbox, 'aside'>) {
     this.#outbox = outbox;
   }
 

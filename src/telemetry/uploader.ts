@@ -9,40 +9,24 @@
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
  */
 
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
+import type { UploadConfig } from '../config/agent-config.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import { BatchChoice } from './batch-choice.ts';
 import { BatchDelivery, type BatchDeliveryDeps, isAboutWhatWasSent, isAlone } from './batch-delivery.ts';
 import type { DailyBudget } from './daily-budget.ts';
 import { endForAlarm } from './overtaking.ts';
-import type { SuspectsDeps } from './suspects.ts';
 import { reasonFor, UploadWaits } from './upload-waits.ts';
 
-export interface UploadSettings {
-  /** Largest body, bytes as JSON; the stock platform takes 16 MiB. */
-  readonly maxBatchBytes: number;
-  readonly maxBatchEntries: number;
-  /** Least time between two uploads of live entries, ms; alarms do not wait for it. 0: as soon as they are durable. */
-  readonly intervalMs: number;
+export interface UploadSettings extends UploadConfig {
   /** How fast history fills in after an outage, entries per second; undefined: as fast as the platform takes it. */
   readonly backlogRatePerS?: number;
 }
 
-/** The outbox as the uploader needs it. */
-export interface UploadSource extends Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime'> {
-  readonly aside: SuspectsDeps['outbox']['aside'];
-  reject: SuspectsDeps['outbox']['reject'];
-}
-
-export interface UploaderDeps {
-  readonly outbox: UploadSource;
-  readonly postTelemetry: BatchDeliveryDeps['postTelemetry'];
+export interface UploaderDeps extends BatchDeliveryDeps {
+  readonly outbox: Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime' | 'aside' | 'reject'>;
   /** Told of the batch that is likely next, while another is on its way. */
   readonly prepareTelemetry?: (rows: TelemetryRows) => void;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Asked before each batch, so that live settings take effect at once. */
   readonly settings: () => UploadSettings;
   readonly budget: DailyBudget;
@@ -119,7 +103,7 @@ export class Uploader {
       this.#rest();
       return this.#choice.idleWaitMs();
     }
-    const batch = this.#delivery.partOf(next);
+    const batch = this.#delivery.size.partOf(next);
     const pauseMs = this.#delivery.pauseAfter(batch, this.#configured());
     const overtaken = new AbortController();
     const alarmWaits = async (): Promise<boolean> => (await this.#deps.outbox.peek('alarm', this.#limits())) !== undefined;
@@ -138,7 +122,7 @@ export class Uploader {
   }
 
   #limits(): BatchLimits {
-    return this.#delivery.limits(this.#configured());
+    return this.#delivery.size.within(this.#configured());
   }
 
   #configured(): BatchLimits {
@@ -160,7 +144,7 @@ export class Uploader {
   /** Nothing can be sent now. */
   #rest(): void {
     const { reason: _before, ...state } = this.#state;
-    const { suspects } = this.#delivery;
+    const { size: suspects } = this.#delivery.suspects;
     const waits = this.#deps.outbox.waitsForTime();
     const aside = suspects === 0 ? {} : { reason: `${suspects} entries that the platform refused are tried again later` };
     this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...(waits ? { reason: WAITS_FOR_TIME } : aside) };

@@ -138,8 +138,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'what does not pass in its time is sent again as large as it was',
     file: 'telemetry/batch-delivery.ts',
-    old: '        this.#size.shrink(sent);\n        return this.#suspects.failed();',
-    new: '        return this.#suspects.failed();',
+    old: '        this.size.shrink(sent);\n        return this.suspects.failed();',
+    new: '        return this.suspects.failed();',
     needs: ['slow line', 'no network'],
   },
   {
@@ -152,7 +152,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a batch beyond a limit of data points is sent again as large as it was',
     file: 'telemetry/batch-delivery.ts',
-    old: "if (!isAlone(sent.entries) && meaning !== 'moment') this.#size.silent(sent, meaning);",
+    old: "if (!isAlone(sent.entries) && meaning !== 'moment') this.size.silent(sent, meaning);",
     new: '',
     needs: ['data limit', 'no network'],
   },

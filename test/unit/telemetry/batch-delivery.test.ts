@@ -54,23 +54,23 @@ async function post(what: OutboxBatch, answer: UploadAnswer, signal = never): Pr
   expect(await delivery.deliver(what, signal)).toBe(answer);
 }
 
-const rows = (): number => delivery.limits(CONFIGURED).maxEntries;
+const rows = (): number => delivery.size.within(CONFIGURED).maxEntries;
 
 it('an entry that made way is held as a suspect alone once it was refused', async () => {
   await post(batch(1), { kind: 'busy', text: 'no answer', cut: true });
-  expect([delivery.unanswered, delivery.suspects]).toEqual([1, 0]);
+  expect([delivery.unanswered.size, delivery.suspects.size]).toEqual([1, 0]);
   await post(batch(1), { kind: 'refused', status: 400, text: 'bad' });
-  expect([delivery.unanswered, delivery.suspects]).toEqual([0, 1]);
+  expect([delivery.unanswered.size, delivery.suspects.size]).toEqual([0, 1]);
 });
 
 it('nothing is posted of a batch without entries, and no suspect is judged by it', async () => {
   for (let contact = 0; contact < 4; contact += 1) {
     await post(batch(1), { kind: 'refused', status: 400, text: 'no' });
     for (let times = 0; times < 3; times += 1) expect(await delivery.deliver(batch(0), never)).toEqual({ kind: 'kept' });
-    expect(await delivery.dueSuspect({ nothingElse: false })).toBeUndefined();
+    expect(await delivery.suspects.due({ nothingElse: false })).toBeUndefined();
     await clock.advance(700_000);
   }
-  expect([rejected, delivery.suspects, [...aside]]).toEqual([[], 1, [1]]);
+  expect([rejected, delivery.suspects.size, [...aside]]).toEqual([[], 1, [1]]);
 });
 
 describe('the next post has half', () => {
@@ -82,7 +82,7 @@ describe('the next post has half', () => {
     ['what a gateway did not get through in time', { kind: 'busy', status: 504, text: '' }],
   ])('of %s', async (_name, answer) => {
     await post(batch(40), answer);
-    expect([rows(), delivery.suspects]).toEqual([20, 0]);
+    expect([rows(), delivery.suspects.size]).toEqual([20, 0]);
   });
 
   it('after two empty 500s in a row, and not after one', async () => {
@@ -149,7 +149,7 @@ describe('the next post has half', () => {
   ])('not after %s, however often', async (_name, answer) => {
     for (let time = 0; time < 4; time += 1) await post(batch(40), answer);
     await post(batch(1), answer);
-    expect([rows(), delivery.suspects]).toEqual([100, 0]);
+    expect([rows(), delivery.suspects.size]).toEqual([100, 0]);
   });
 
   it('not of what the agent itself ended', async () => {
@@ -166,29 +166,29 @@ describe('a single entry stands aside', () => {
     ['too large', { kind: 'too-large', status: 413 }],
   ])('when it is %s', async (_name, answer) => {
     await post(batch(1), answer);
-    expect([[...aside], delivery.suspects, rows()]).toEqual([[1], 1, 100]);
+    expect([[...aside], delivery.suspects.size, rows()]).toEqual([[1], 1, 100]);
   });
 
   it('at the second empty 500, and when it did before at the first', async () => {
     await post(batch(1), SILENT);
-    expect(delivery.suspects).toBe(0);
+    expect(delivery.suspects.size).toBe(0);
     await post(batch(1), SILENT);
-    expect(delivery.suspects).toBe(1);
+    expect(delivery.suspects.size).toBe(1);
     await post(batch(1, 2), ACCEPTED);
     await clock.advance(60_000);
     await post(batch(1, 2), ACCEPTED);
-    const due = await delivery.dueSuspect({ nothingElse: false });
+    const due = await delivery.suspects.due({ nothingElse: false });
     expect(due?.entries.sequences).toEqual([1]);
     await post(due ?? batch(0), SILENT);
     await post(batch(1, 2), ACCEPTED);
     // It was refused again just now, and is not asked for at once.
-    expect(await delivery.dueSuspect({ nothingElse: false })).toBeUndefined();
+    expect(await delivery.suspects.due({ nothingElse: false })).toBeUndefined();
   });
 
   it('not when it was only cut, or found the server busy', async () => {
     await post(batch(1), { kind: 'busy', text: 'no answer', cut: true });
     await post(batch(1), { kind: 'busy', status: 504, text: '' });
-    expect([delivery.suspects, rows()]).toEqual([0, 100]);
+    expect([delivery.suspects.size, rows()]).toEqual([0, 100]);
   });
 
   it('and is rejected in the words of the platform', async () => {

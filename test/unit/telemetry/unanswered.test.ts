@@ -24,6 +24,7 @@ beforeEach(() => {
         if (unreadable.has(sequence)) return 'unreadable';
         return gone.has(sequence) ? undefined : batch(sequence);
       },
+      giveUp: () => {},
     },
   });
 });

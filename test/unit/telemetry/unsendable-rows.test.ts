@@ -122,7 +122,7 @@ it.each(['refuses', 'hangs on'])(
     expect(await delivery.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
     const again = async () => {
       await clock.advance(600_000);
-      const batch = await delivery.dueSuspect({ nothingElse: true });
+      const batch = await delivery.suspects.due({ nothingElse: true });
       if (batch === undefined) return 'nothing is due';
       const delivering = delivery.deliver(batch, never);
       await clock.advance(5_000);
@@ -136,6 +136,6 @@ it.each(['refuses', 'hangs on'])(
     // What the disk hung on is kept now, without being asked for again.
     const kept = how === 'hangs on' ? ['nothing is due'] : [{ kind: 'kept' }, { kind: 'kept' }];
     for (const expected of kept) expect(await again()).toEqual(expected);
-    expect([new Set(rejected), delivery.suspects]).toEqual([new Set(['bad1', 'bad2']), 0]);
+    expect([new Set(rejected), delivery.suspects.size]).toEqual([new Set(['bad1', 'bad2']), 0]);
   },
 );
