@@ -29,6 +29,11 @@ export function retryable(code: ErrorCode, message: string, cause?: unknown): Ag
   return new AgentError(code, message, { recovery: 'retry', cause });
 }
 
+/** An error of one thing that can never succeed, however often it is tried. */
+export function refusal(code: ErrorCode, message: string, cause?: unknown): AgentError {
+  return new AgentError(code, message, { recovery: 'drop', cause });
+}
+
 /** Whether a caught value is an AgentError with this code. */
 export function hasCode(error: unknown, code: ErrorCode): error is AgentError {
   return error instanceof AgentError && error.code === code;

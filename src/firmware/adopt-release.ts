@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { refusal } from '../errors.ts';
 import { currentVersion } from './guard-state.ts';
 import { forgetTrial, openTrial } from './open-trial.ts';
-import { refused } from './refused.ts';
 import { copyRelease, expectWhole, incomingFolder, installedManifest, nameIncoming, releaseFolder } from './release-folder.ts';
 import { pruneReleases, rememberRelease } from './release-history.ts';
 import { MANIFEST_NAME, type ReleaseManifest, unreadableFormats } from './release-manifest.ts';
@@ -41,7 +41,8 @@ export async function adoptRelease(
 async function adopt(deps: ReleaseSwapDeps, source: string, { allowDowngrade }: AdoptOptions, signal: AbortSignal) {
   const { files, paths } = deps;
   const manifest = await copyRelease(deps, source);
-  if (manifest.arch !== deps.arch) throw refused('other-machine', `the release is for ${manifest.arch}, this machine is ${deps.arch}`);
+  if (manifest.arch !== deps.arch)
+    throw refusal('firmware/other-machine', `the release is for ${manifest.arch}, this machine is ${deps.arch}`);
   // Who installs by hand may be about to mend the configuration.
   await deps.selfTest(incomingFolder(paths), { withConfig: false }, signal);
   const current = await currentVersion(files, paths);
@@ -97,6 +98,6 @@ async function expectReadsState(deps: ReleaseSwapDeps, manifest: ReleaseManifest
   const unreadable = unreadableFormats(manifest, await installedManifest(deps, current));
   if (unreadable.length === 0) return;
   const what = `release ${manifest.release} cannot read the state: ${unreadable.join(', ')}`;
-  if (!allowed) throw refused('refuses-state', `${what}; --allow-downgrade installs it all the same`);
+  if (!allowed) throw refusal('firmware/refuses-state', `${what}; --allow-downgrade installs it all the same`);
   deps.log.warn({}, `${what}; it will set that aside`);
 }

@@ -1,8 +1,8 @@
 /** The seven checksums a platform may name for a firmware file, each computed in a stream (src/platform/wire-facts.md, "Firmware"). */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { refusal } from '../errors.ts';
 import { Murmur3With32Bits, Murmur3With128Bits, type StreamingHash } from './murmur3.ts';
-import { refused } from './refused.ts';
 
 export type ChecksumAlgorithm = keyof typeof ALGORITHMS;
 
@@ -66,7 +66,7 @@ export function expectSum(algorithm: ChecksumAlgorithm, digest: Buffer, announce
   const wanted = announced.trim().toLowerCase().padStart(digits, '0');
   const found = digest.toString('hex');
   if (wanted === found || (eitherOrder === true && wanted === Buffer.from(digest).reverse().toString('hex'))) return;
-  throw refused('checksum-mismatch', `the checksum is ${found}, announced was ${wanted.slice(0, 128)}`);
+  throw refusal('firmware/checksum-mismatch', `the checksum is ${found}, announced was ${wanted.slice(0, 128)}`);
 }
 
 class Crc32 implements StreamingHash {

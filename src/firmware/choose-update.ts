@@ -1,8 +1,8 @@
 /** What an idle updater begins: an offer of the platform, or a wish of a person. */
 import { join } from 'node:path';
+import { refusal } from '../errors.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
-import { refused } from './refused.ts';
 import { copyPlain } from './release-folder.ts';
 import { compareVersions, isVersion } from './release-version.ts';
 import type { Update, UpdateJournal } from './update-journal.ts';
@@ -82,12 +82,12 @@ async function releaseIn(deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>, pa
 
 async function expectKept(deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>, version: string): Promise<void> {
   const kept = isVersion(version) && (await deps.files.list(join(deps.paths.home, 'releases'))).includes(version);
-  if (!kept) throw refused('no-release', `no release ${JSON.stringify(version)} is kept here`);
+  if (!kept) throw refusal('firmware/no-release', `no release ${JSON.stringify(version)} is kept here`);
   expectAnother(deps, version);
 }
 
 function expectAnother(deps: Pick<UpdaterDeps, 'runningVersion'>, release: string): void {
-  if (release === deps.runningVersion) throw refused('same-release', `release ${release} runs already`);
+  if (release === deps.runningVersion) throw refusal('firmware/same-release', `release ${release} runs already`);
 }
 
 function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }: FirmwareOffer): string | undefined {

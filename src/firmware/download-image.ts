@@ -7,7 +7,7 @@
  *        └─────┘
  */
 import { dirname } from 'node:path';
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { AgentError, hasCode, messageOf, refusal, retryable } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { OpenFile } from '../host/files.ts';
 import { given } from '../host/given.ts';
@@ -18,7 +18,6 @@ import { type DownloadProgress, keptBytes, readProgress, writeProgress } from '.
 import { DownloadSchedule, WindowClosed } from './download-schedule.ts';
 import type { ImageDigest } from './image-digest.ts';
 import { discard, ImageWriter } from './image-writer.ts';
-import { refused } from './refused.ts';
 
 /** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
@@ -156,9 +155,12 @@ export class ImageDownload {
   #expectFits(bytes: number): void {
     const { sizeBytes } = this.#target.offer;
     if (sizeBytes !== undefined && bytes > sizeBytes)
-      throw refused('wrong-size', `the image has another size than announced: announced were ${sizeBytes} bytes, the server sends more`);
+      throw refusal(
+        'firmware/wrong-size',
+        `the image has another size than announced: announced were ${sizeBytes} bytes, the server sends more`,
+      );
     const { maxSizeBytes } = this.#deps.settings;
-    if (bytes > maxSizeBytes) throw refused('too-large', `the image is larger than the ${maxSizeBytes} bytes that are allowed`);
+    if (bytes > maxSizeBytes) throw refusal('firmware/too-large', `the image is larger than the ${maxSizeBytes} bytes that are allowed`);
   }
 
   #expectWhole(received: number, lengthBytes: number | undefined): void {
@@ -240,11 +242,8 @@ export class ImageDownload {
     this.#expectFits(wholeBytes);
     const needed = wholeBytes - this.#at + SPARE_BYTES;
     const free = await this.#deps.files.freeBytes(dirname(this.#target.partPath));
-    if (free < needed) throw refused('no-space', `the download needs ${needed} bytes, ${free} are free`);
+    if (free < needed) throw refusal('firmware/no-space', `the download needs ${needed} bytes, ${free} are free`);
   }
 }
 
-/** Another attempt may mend it. */
-function shortAnswer(what: string): AgentError {
-  return new AgentError('firmware/short-answer', `part of the image is missing: ${what}`, { recovery: 'retry' });
-}
+const shortAnswer = (what: string): AgentError => retryable('firmware/short-answer', `part of the image is missing: ${what}`);

@@ -3,9 +3,8 @@
  * window does not count; a request that is under way ends with the window or the deadline, however slowly its bytes come.
  */
 import type { FirmwareConfig } from '../config/agent-config.ts';
-import type { AgentError } from '../errors.ts';
+import { type AgentError, refusal } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
-import { refused } from './refused.ts';
 
 export type DownloadLimits = Pick<FirmwareConfig, 'rateLimitBytesPerS' | 'hours' | 'downloadDeadlineMs'>;
 
@@ -73,7 +72,7 @@ export class DownloadSchedule {
 
   #overdue(): AgentError {
     const last = this.fault === undefined ? '' : `, at last: ${this.fault}`;
-    return refused('download-deadline', `the download did not end within its deadline${last}`);
+    return refusal('firmware/download-deadline', `the download did not end within its deadline${last}`);
   }
 
   get #isOpen(): boolean {

@@ -3,7 +3,7 @@
  * step begins. Offers and people's wishes come in at any time and are taken up when the state allows it.
  */
 import { join } from 'node:path';
-import { AgentError, messageOf } from '../errors.ts';
+import { messageOf, retryable } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
@@ -176,7 +176,7 @@ export class FirmwareUpdater {
   }
 
   #expectKnown(): void {
-    if (this.#fault !== undefined) throw new AgentError('firmware/not-ready', this.#fault, { recovery: 'retry' });
+    if (this.#fault !== undefined) throw retryable('firmware/not-ready', this.#fault);
   }
 
   /** What a person cannot have does not cost the offer its download. */

@@ -5,7 +5,7 @@
 import { basename, dirname, join } from 'node:path';
 import type { AgentConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { hasCode, messageOf } from '../errors.ts';
+import { hasCode, messageOf, refusal } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import type { Clock } from '../host/clock.ts';
@@ -20,7 +20,6 @@ import type { FirmwareSummary } from '../status/agent-status.ts';
 import { offerKeys, type PackageKind } from './firmware-offer.ts';
 import { FirmwareUpdater } from './firmware-updater.ts';
 import type { ReleasePaths } from './guard-state.ts';
-import { refused } from './refused.ts';
 import { history } from './release-history.ts';
 import { requestReboot } from './swap-request.ts';
 import { updateFiles } from './update-files.ts';
@@ -124,7 +123,7 @@ export class FirmwareUpdates {
     const { firmware } = this.#updaters;
     const status = (): JsonObject => jsonOf(this.status());
     const expectEnabled = (): void => {
-      if (!this.#deps.config.firmware.enabled) throw refused('disabled', 'updates are switched off (firmware.enabled: false)');
+      if (!this.#deps.config.firmware.enabled) throw refusal('firmware/disabled', 'updates are switched off (firmware.enabled: false)');
     };
     return {
       readMethods: { firmwareStatus: status, firmwareInbox: () => ({ folder: this.#paths.firmware }) },
@@ -155,7 +154,7 @@ export class FirmwareUpdates {
     const kept = await files.list(join(this.#paths.home, 'releases'));
     const isBefore = (version: string): boolean => version !== runningRelease(this.#paths.home) && kept.includes(version);
     const before = (await history(files, this.#paths)).find(isBefore);
-    if (before === undefined) throw refused('no-release', 'no older release is kept here');
+    if (before === undefined) throw refusal('firmware/no-release', 'no older release is kept here');
     return before;
   }
 
@@ -221,5 +220,5 @@ async function runHandler(
   if (outcome.exitCode === 0) return;
   const said = outcome.stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
   const ended = outcome.exitCode === undefined ? `was ended by ${outcome.endedBySignal}` : `ended with ${outcome.exitCode}`;
-  throw refused('handler-failed', `${basename(handler.program)} ${ended}: ${said}`);
+  throw refusal('firmware/handler-failed', `${basename(handler.program)} ${ended}: ${said}`);
 }

@@ -3,7 +3,7 @@
  * on the way down and up, and no attached device's command. It is downloaded and verified all the same. What a person on site asked for goes
  * on, and what waits unbegun gives way to it.
  */
-import { AgentError } from '../errors.ts';
+import { type AgentError, retryable } from '../errors.ts';
 import { lookAtGuard } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
 import type { UpdateStep } from './update-states.ts';
@@ -42,7 +42,7 @@ export class LockoutWait {
   /** What a person is told who comes at another time. */
   busy(): AgentError {
     const waits = this.reason === undefined ? '' : `, and waits: ${this.reason}`;
-    return new AgentError('firmware/busy', `another update is under way${waits}`, { recovery: 'retry' });
+    return retryable('firmware/busy', `another update is under way${waits}`);
   }
 
   /** Resolves when the step may be taken: false when the signal has aborted meanwhile. */

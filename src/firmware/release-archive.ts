@@ -6,10 +6,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { constants, createZstdDecompress } from 'node:zlib';
-import type { AgentError } from '../errors.ts';
+import { type AgentError, refusal } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
 import { piecesOf } from './file-pieces.ts';
-import { refused } from './refused.ts';
 import { MANIFEST_NAME, MAX_MANIFEST_BYTES, parseManifest, type ReleaseFile, type ReleaseManifest } from './release-manifest.ts';
 
 const BLOCK_BYTES = 512;
@@ -179,5 +178,5 @@ function paddingAfter(bytes: number): number {
 }
 
 function bad(what: string, cause?: unknown): AgentError {
-  return refused('bad-archive', `the release archive is refused: ${what}`, cause);
+  return refusal('firmware/bad-archive', `the release archive is refused: ${what}`, cause);
 }

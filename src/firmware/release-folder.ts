@@ -4,12 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { messageOf } from '../errors.ts';
+import { messageOf, refusal } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 import { copyPieces, sha256Of, withPlain } from './file-pieces.ts';
 import type { ReleasePaths } from './guard-state.ts';
-import { refused } from './refused.ts';
 import { unpackArchive } from './release-archive.ts';
 import {
   isSafePath,
@@ -99,7 +98,7 @@ export async function unpackImage(
 export async function copyRelease(deps: ReleaseFolderDeps, source: string): Promise<ReleaseManifest> {
   const { files } = deps;
   const text = await files.read(join(source, MANIFEST_NAME), MAX_MANIFEST_BYTES);
-  if (text === undefined) throw refused('bad-manifest', `${source} is no release: it has no ${MANIFEST_NAME}`);
+  if (text === undefined) throw refusal('firmware/bad-manifest', `${source} is no release: it has no ${MANIFEST_NAME}`);
   const manifest = parseManifest(text.toString('utf8'));
   await emptyIncoming(deps);
   await beginIncoming(deps, manifest, text);
@@ -118,10 +117,11 @@ export async function nameIncoming({ files, paths }: ReleaseFolderDeps, version:
 /** Whether every file of an installed release is the one of its manifest. @throws AgentError `firmware/damaged-release` (drop). */
 export async function expectWhole(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest> {
   const manifest = await installedManifest(deps, version);
-  if (manifest === undefined) throw refused('damaged-release', `release ${version} is not installed`);
+  if (manifest === undefined) throw refusal('firmware/damaged-release', `release ${version} is not installed`);
   for (const entry of manifest.files) {
     const sum = await withPlain(deps.files, join(releaseFolder(deps.paths, version), entry.path), sha256Of).catch(() => undefined);
-    if (sum?.sha256.toString('hex') !== entry.sha256) throw refused('damaged-release', `release ${version} is damaged: ${entry.path}`);
+    if (sum?.sha256.toString('hex') !== entry.sha256)
+      throw refusal('firmware/damaged-release', `release ${version} is damaged: ${entry.path}`);
   }
   return manifest;
 }
@@ -130,15 +130,17 @@ export async function expectWhole(deps: ReleaseFolderDeps, version: string): Pro
 export async function copyPlain(files: UpdateFiles, from: string, to: string, maxBytes: number): Promise<void> {
   await withPlain(files, from, async (source) => {
     const size = await source.size();
-    if (size > maxBytes) throw refused('too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
-    if ((await files.freeBytes(dirname(to))) < size + SPARE_BYTES) throw refused('no-space', 'there is no room for a copy of the image');
+    if (size > maxBytes) throw refusal('firmware/too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
+    if ((await files.freeBytes(dirname(to))) < size + SPARE_BYTES)
+      throw refusal('firmware/no-space', 'there is no room for a copy of the image');
     const target = await files.openPart(to, 0o600);
     await copyAtMost(source, target, maxBytes).finally(() => target.close());
   });
 }
 
 async function copyAtMost(source: OpenFile, target: OpenFile, maxBytes: number, see?: (piece: Buffer) => void): Promise<void> {
-  if ((await copyPieces(source, target, maxBytes + 1, see)) > maxBytes) throw refused('too-large', 'a file grew while it was copied');
+  if ((await copyPieces(source, target, maxBytes + 1, see)) > maxBytes)
+    throw refusal('firmware/too-large', 'a file grew while it was copied');
 }
 
 async function emptyIncoming({ files, paths }: ReleaseFolderDeps): Promise<void> {
@@ -151,7 +153,7 @@ async function beginIncoming({ files, paths }: ReleaseFolderDeps, manifest: Rele
   const folder = incomingFolder(paths);
   const needed = manifest.files.reduce((sum, file) => sum + file.bytes, SPARE_BYTES);
   const free = await files.freeBytes(folder);
-  if (free < needed) throw refused('no-space', `the release needs ${needed} bytes, ${free} are free`);
+  if (free < needed) throw refusal('firmware/no-space', `the release needs ${needed} bytes, ${free} are free`);
   for (const name of foldersOf(manifest)) await files.makeFolder(join(folder, name), 0o755);
   await files.write(join(folder, MANIFEST_NAME), text);
 }
@@ -187,15 +189,15 @@ async function openTarget(deps: ReleaseFolderDeps, entry: ReleaseFile) {
 }
 
 async function copyFile(deps: ReleaseFolderDeps, from: string, entry: ReleaseFile): Promise<void> {
-  if (!isSafePath(entry.path)) throw refused('bad-manifest', 'a path leads out of the release');
+  if (!isSafePath(entry.path)) throw refusal('firmware/bad-manifest', 'a path leads out of the release');
   const source = await deps.files.openPlain(from).catch((cause) => {
-    throw refused('bad-archive', `${entry.path} is missing: ${messageOf(cause)}`);
+    throw refusal('firmware/bad-archive', `${entry.path} is missing: ${messageOf(cause)}`);
   });
   const target = await openEntry(deps, entry);
   const hash = createHash('sha256');
   try {
     await copyAtMost(source, target, entry.bytes, (piece) => hash.update(piece));
-    if (hash.digest('hex') !== entry.sha256) throw refused('bad-archive', `${entry.path} is not the file of the manifest`);
+    if (hash.digest('hex') !== entry.sha256) throw refusal('firmware/bad-archive', `${entry.path} is not the file of the manifest`);
   } finally {
     await target.close();
     await source.close();

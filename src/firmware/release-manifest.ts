@@ -1,7 +1,6 @@
 /** The manifest of a release: what it is, for which machine, every file with its SHA-256, and the state formats it can read. */
-import type { AgentError } from '../errors.ts';
+import { type AgentError, refusal } from '../errors.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';
-import { refused } from './refused.ts';
 import { isVersion } from './release-version.ts';
 
 export interface ReleaseFile {
@@ -84,5 +83,5 @@ function parseStateFormats(formats: unknown): Record<string, number[]> {
 }
 
 function wrong(what: string): AgentError {
-  return refused('bad-manifest', `the release is refused: ${what}`);
+  return refusal('firmware/bad-manifest', `the release is refused: ${what}`);
 }

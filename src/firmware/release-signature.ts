@@ -7,10 +7,9 @@
  * What is signed is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
  */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { AgentError } from '../errors.ts';
+import { AgentError, refusal } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
 import { sha256Of } from './file-pieces.ts';
-import { refused } from './refused.ts';
 
 const SKIPPABLE_MAGIC = 0x184d2a50;
 const LABEL = Buffer.from('turnstone-sig-1\n');
@@ -74,18 +73,18 @@ export async function verifySignature(
   const size = await file.size();
   const frame = await readFrame(file, size);
   if (frame === undefined) {
-    if (options.required) throw refused('unsigned', 'the release is not signed');
+    if (options.required) throw refusal('firmware/unsigned', 'the release is not signed');
     return { archiveBytes: size };
   }
   const archiveBytes = size - SIGNATURE_FRAME_BYTES;
   const trusted = options.keys.find((key) => key.id.equals(frame.keyId));
   if (trusted === undefined) {
     if (!options.required) return { archiveBytes };
-    throw refused('unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
+    throw refusal('firmware/unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
   }
   const digest = options.archiveSha256 ?? (await digestOf(file, archiveBytes));
   if (!verify(null, signedMessage(digest), trusted.key, frame.signature))
-    throw refused('bad-signature', 'the signature does not fit the release');
+    throw refusal('firmware/bad-signature', 'the signature does not fit the release');
   return { archiveBytes, signedBy: trusted.name };
 }
 
@@ -102,7 +101,7 @@ async function readFrame(file: OpenFile, size: number): Promise<{ keyId: Buffer;
 
 async function digestOf(file: OpenFile, archiveBytes: number): Promise<Buffer> {
   const { sha256, bytes } = await sha256Of(file, archiveBytes);
-  if (bytes < archiveBytes) throw refused('bad-signature', 'the release became shorter while it was verified');
+  if (bytes < archiveBytes) throw refusal('firmware/bad-signature', 'the release became shorter while it was verified');
   return sha256;
 }
 

@@ -5,12 +5,11 @@
  *   request ─► taken away ─► image copied ─► copy verified ─► unpacked ─► tried as the service user ─► named ─► trial ─► current ─► restart
  */
 import { join } from 'node:path';
-import { messageOf } from '../errors.ts';
+import { messageOf, refusal } from '../errors.ts';
 import type { Log } from '../host/log.ts';
 import { currentVersion, type HelperRequest, IMAGE_NAME, parseRequest, REQUEST_NAME, readHead, readResult } from './guard-state.ts';
 import { noteConfig } from './noted-config.ts';
 import { beginTrial, forgetTrial, goBack, openTrial, writeResult } from './open-trial.ts';
-import { refused } from './refused.ts';
 import {
   copyPlain,
   expectWhole,
@@ -74,19 +73,19 @@ async function takeRequest({ files, paths }: ReleaseSwapDeps): Promise<HelperReq
 async function swap(deps: ReleaseSwapDeps, request: HelperRequest & { request: 'swap' }, signal: AbortSignal): Promise<void> {
   const { files, paths } = deps;
   const previous = await currentVersion(files, paths);
-  if (previous === undefined) throw refused('no-release', 'no release is installed');
+  if (previous === undefined) throw refusal('firmware/no-release', 'no release is installed');
   const trial = await openTrial(deps);
   const result = await readResult(files, paths);
   // Cut short between the way back and the restart: only the restart is left.
   if (previous === request.version && result?.id === request.id && result.outcome === 'rolled-back') return;
   if (previous === request.version) {
-    if (trial?.id !== request.id) throw refused('same-release', `release ${previous} runs already`);
+    if (trial?.id !== request.id) throw refusal('firmware/same-release', `release ${previous} runs already`);
     return tellSwapped(deps, request);
   }
   const isOnTrial = trial !== undefined && trial.version === previous;
   // The way back lies there already; an image of that name would have to take its place.
   const isWayBack = isOnTrial && trial.previous === request.version && request.source === 'kept';
-  if (isOnTrial && !isWayBack) throw refused('on-trial', `release ${previous} is not confirmed yet`);
+  if (isOnTrial && !isWayBack) throw refusal('firmware/on-trial', `release ${previous} is not confirmed yet`);
   if (request.source === 'image') await installImage(deps, request, previous, signal);
   else {
     const kept = await expectWhole(deps, request.version);
@@ -118,12 +117,13 @@ async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { re
   const newest = await newestRan(deps, current);
   const judge = (manifest: ReleaseManifest): void => {
     if (manifest.release !== request.version)
-      throw refused('other-version', `the image holds release ${manifest.release}, not ${request.version}`);
-    if (manifest.arch !== deps.arch) throw refused('other-machine', `the image is for ${manifest.arch}, this machine is ${deps.arch}`);
+      throw refusal('firmware/other-version', `the image holds release ${manifest.release}, not ${request.version}`);
+    if (manifest.arch !== deps.arch)
+      throw refusal('firmware/other-machine', `the image is for ${manifest.arch}, this machine is ${deps.arch}`);
     // Signed is not enough: an old release with a known hole is signed as well, and the request may come from whoever used that hole.
     if (compareVersions(manifest.release, newest) < 0 && !switches.includes(DOWNGRADE_SWITCH))
-      throw refused(
-        'older-release',
+      throw refusal(
+        'firmware/older-release',
         `release ${manifest.release} is older than ${newest}, which ran here; to allow it: touch ${join(deps.settingsFolder, DOWNGRADE_SWITCH)}`,
       );
     expectReadsState(manifest, installed);
@@ -144,5 +144,5 @@ async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { re
 /** @throws AgentError `firmware/refuses-state` (drop). */
 function expectReadsState(manifest: ReleaseManifest, installed: ReleaseManifest | undefined): void {
   const unreadable = unreadableFormats(manifest, installed);
-  if (unreadable.length > 0) throw refused('refuses-state', `the release cannot read the state: ${unreadable.join(', ')}`);
+  if (unreadable.length > 0) throw refusal('firmware/refuses-state', `the release cannot read the state: ${unreadable.join(', ')}`);
 }

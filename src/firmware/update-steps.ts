@@ -1,6 +1,6 @@
 /** The steps of update-states.ts. Each can be begun again after a kill: what is done already is found done. */
 import { join } from 'node:path';
-import { AgentError, messageOf } from '../errors.ts';
+import { messageOf, retryable } from '../errors.ts';
 import { given } from '../host/given.ts';
 import { isOurs } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';
@@ -89,7 +89,7 @@ export class UpdateSteps {
         return this.#clear(update);
       case 'await-offer':
         // Whoever walks on all the same would never let go.
-        throw new AgentError('firmware/no-step', 'no update is under way', { recovery: 'retry' });
+        throw retryable('firmware/no-step', 'no update is under way');
     }
   }
 

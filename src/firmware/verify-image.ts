@@ -1,12 +1,13 @@
 /** Everything that is known about an image before anybody acts on it: size, checksum, signature, and for a release its manifest. */
+
 import type { FirmwareConfig } from '../config/agent-config.ts';
+import { refusal } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
 import { given } from '../host/given.ts';
 import { isWeak } from './checksum.ts';
 import { copyPieces, withPlain } from './file-pieces.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
 import { ImageDigest } from './image-digest.ts';
-import { refused } from './refused.ts';
 import { unpackArchive } from './release-archive.ts';
 import { readTrustedKeys } from './release-folder.ts';
 import type { ReleaseManifest } from './release-manifest.ts';
@@ -31,7 +32,7 @@ export async function expectAnnounced(
 ): Promise<ImageDigest> {
   const size = await file.size();
   if (offer.sizeBytes !== undefined && size !== offer.sizeBytes)
-    throw refused('wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`);
+    throw refusal('firmware/wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`);
   const sums = digest?.bytes === size ? digest : new ImageDigest(offer.algorithm);
   await sums.catchUp(file, size, signal);
   sums.expectChecksum(offer.checksum);
@@ -75,8 +76,9 @@ export async function readImageManifest(file: OpenFile, archiveBytes: number, si
 
 /** Whether a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
 export function expectFitting(manifest: ReleaseManifest, version: string, arch: string): void {
-  if (manifest.release !== version) throw refused('other-version', `the image holds release ${manifest.release}, offered was ${version}`);
-  if (manifest.arch !== arch) throw refused('other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`);
+  if (manifest.release !== version)
+    throw refusal('firmware/other-version', `the image holds release ${manifest.release}, offered was ${version}`);
+  if (manifest.arch !== arch) throw refusal('firmware/other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`);
 }
 
 /**
@@ -87,7 +89,7 @@ export async function writePayload(files: UpdateFiles, image: string, payload: s
   await withPlain(files, image, async (source) => {
     const target = await files.openPart(payload, 0o640);
     const copied = await copyPieces(source, target, bytes).finally(() => target.close());
-    if (copied < bytes) throw refused('wrong-size', `the image has ${copied} bytes, verified were ${bytes}`);
+    if (copied < bytes) throw refusal('firmware/wrong-size', `the image has ${copied} bytes, verified were ${bytes}`);
   });
 }
 

@@ -41,7 +41,7 @@ const ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
 /** 4 groups of 5: 99 bits. */
 const GROUPS = 4;
 const GROUP_LENGTH = 5;
-/** `device.claim.duration` of a stock platform (wire-facts.md, "Claim and provision"). */
+/** `device.claim.duration` of a stock platform (src/platform/wire-facts.md, "Claim and provision"). */
 const STOCK_DURATION_MS = 86_400_000;
 const REFUSALS: ReadonlySet<string> = new Set(['platform/refused', 'platform/too-large', 'platform/unauthorised', 'platform/not-found']);
 export const CLAIM_FILE = 'claim.json';

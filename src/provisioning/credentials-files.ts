@@ -3,7 +3,7 @@
  * A fault that may pass is no reason to go by the other one, which may be the older of the two; a sector that stays unreadable is, in the end.
  */
 import { join } from 'node:path';
-import { AgentError, hasCode, messageOf, systemCode } from '../errors.ts';
+import { AgentError, hasCode, messageOf, retryable, systemCode } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { PRIVATE_MODE, readWhole, removeDurably, setAside } from '../host/durable-file.ts';
 import { type Files, isLost, undefinedWhenMissing } from '../host/files.ts';
@@ -86,7 +86,7 @@ export async function removeAsides({ files, stateFolder }: Pick<CredentialsFiles
 function asWriteFailure(what: string, path: string): (cause: unknown) => never {
   return (cause) => {
     const why = systemCode(cause) ?? 'unknown fault';
-    throw new AgentError('host/write-failed', `cannot ${what} ${path}: ${why}`, { recovery: 'retry', cause });
+    throw retryable('host/write-failed', `cannot ${what} ${path}: ${why}`, cause);
   };
 }
 

@@ -1,5 +1,5 @@
 /** What the credentials file holds, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
-import { AgentError } from '../errors.ts';
+import { AgentError, refusal } from '../errors.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import { isJsonObject, parseJson, stringifyJson } from '../host/json.ts';
@@ -104,6 +104,11 @@ export function earlierTokens(present: string, tokens: readonly (string | undefi
   return previousTokens.length === 0 ? {} : { previousTokens };
 }
 
+/** Every token of a record: the present one, the one offered, then those that may still be right. */
+export function tokensOf({ accessToken, nextToken, previousTokens = [] }: CredentialsRecord): readonly string[] {
+  return [accessToken, nextToken, ...previousTokens].filter((token) => token !== undefined);
+}
+
 /** Every record of the state. */
 export function recordsOf({ own, configured, formerlyConfigured = [] }: CredentialsState): readonly CredentialsRecord[] {
   return [own, configured, ...formerlyConfigured].filter((record) => record !== undefined);
@@ -111,9 +116,7 @@ export function recordsOf({ own, configured, formerlyConfigured = [] }: Credenti
 
 /** Every token and secret of the state. */
 export function secretsIn(state: CredentialsState): readonly string[] {
-  const tokens = recordsOf(state).flatMap(({ accessToken, nextToken, previousTokens = [] }) => [accessToken, nextToken, ...previousTokens]);
-  const { deviceKey, deviceSecret } = state.provisionSecret ?? {};
-  return [...tokens, deviceKey, deviceSecret].filter((secret) => secret !== undefined);
+  return [...recordsOf(state).flatMap(tokensOf), ...Object.values(state.provisionSecret ?? {})];
 }
 
 /** With this record. A token that the configuration named before is as it was kept then; nothing of another is taken for it. */
@@ -131,9 +134,7 @@ export function withRecord(state: CredentialsState, place: CredentialsPlace, rec
 export function formatCredentials(state: CredentialsState): string {
   const text = `${stringifyJson({ format: FORMAT, version: VERSION, state })}\n`;
   if (Buffer.byteLength(text) <= MAX_SMALL_FILE_BYTES && isReadable(text)) return text;
-  throw new AgentError('provisioning/unreadable', 'the credentials cannot be kept like this: they could not be read again', {
-    recovery: 'drop',
-  });
+  throw refusal('provisioning/unreadable', 'the credentials cannot be kept like this: they could not be read again');
 }
 
 /**

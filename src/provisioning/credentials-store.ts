@@ -5,12 +5,18 @@
  */
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
-import type { Alerts } from '../host/alert-list.ts';
+import type { Clock } from '../host/clock.ts';
 import { writeDurably } from '../host/durable-file.ts';
-import type { Log } from '../host/log.ts';
-import type { HostMachine } from '../host/machine.ts';
+import { given } from '../host/given.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
-import { CREDENTIALS_FILES, mayBeLost, readCredentialsFiles, removeAsides, setUnreadAside } from './credentials-files.ts';
+import {
+  CREDENTIALS_FILES,
+  type CredentialsFilesDeps,
+  mayBeLost,
+  readCredentialsFiles,
+  removeAsides,
+  setUnreadAside,
+} from './credentials-files.ts';
 import {
   type CredentialsPlace,
   type CredentialsRecord,
@@ -21,10 +27,8 @@ import {
   withRecord,
 } from './credentials-record.ts';
 
-export interface CredentialsStoreDeps extends Pick<HostMachine, 'clock' | 'files'> {
-  readonly stateFolder: string;
-  readonly log: Log;
-  readonly alerts: Alerts;
+export interface CredentialsStoreDeps extends CredentialsFilesDeps {
+  readonly clock: Clock;
   /** Told every secret that is read or saved, before anything else happens to it. */
   readonly hide: (secret: string) => void;
 }
@@ -151,10 +155,9 @@ export class CredentialsStore {
     // The copies first: once the credentials are gone nothing may fail any more.
     await setUnreadAside(this.#deps.files, this.#liesUnread);
     await removeAsides(this.#deps);
-    await this.#replace(({ provisionSecret, setsQueueAside = false }) => ({
-      ...(provisionSecret === undefined ? {} : { provisionSecret }),
-      ...(setsQueueAside || options.setsQueueAside ? { setsQueueAside: true } : {}),
-    }));
+    await this.#replace(({ provisionSecret, setsQueueAside = false }) =>
+      given({ provisionSecret, setsQueueAside: setsQueueAside || options.setsQueueAside || undefined }),
+    );
   }
 
   async #load(): Promise<void> {
@@ -174,18 +177,15 @@ export class CredentialsStore {
   }
 
   #replace(change: (state: CredentialsState) => CredentialsState): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#loadOnce();
-      await this.#write(change(this.#state), () => {
-        this.#timesReplaced += 1;
-      });
+    return this.#change(change, () => {
+      this.#timesReplaced += 1;
     });
   }
 
-  #change(change: (state: CredentialsState) => CredentialsState): Promise<void> {
+  #change(change: (state: CredentialsState) => CredentialsState, onTaken?: () => void): Promise<void> {
     return this.#inTurn(async () => {
       await this.#loadOnce();
-      await this.#write(change(this.#state));
+      await this.#write(change(this.#state), onTaken);
     });
   }
 
@@ -195,7 +195,7 @@ export class CredentialsStore {
     return turn;
   }
 
-  async #write(state: CredentialsState, onTaken: () => void = () => {}): Promise<void> {
+  async #write(state: CredentialsState, onTaken?: () => void): Promise<void> {
     const { stateFolder } = this.#deps;
     this.#hideAll(state);
     const text = formatCredentials(state);
@@ -211,7 +211,7 @@ export class CredentialsStore {
     // From here on the next start reads the new state, so this one has to know it too.
     this.#state = state;
     this.#isWhole = false;
-    onTaken();
+    onTaken?.();
     await this.#writeTwin(join(stateFolder, twin), text);
   }
 

@@ -6,24 +6,16 @@
  *
  * At every instant the token that the platform accepts is on disk, so a rotation can be cut short anywhere.
  */
-import { AgentError } from '../errors.ts';
-import type { Alerts } from '../host/alert-list.ts';
+import { refusal, retryable } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
+import { given } from '../host/given.ts';
 import { SharedWork } from '../host/shared-work.ts';
 import { isAccessToken } from './access-token.ts';
-import { type CredentialsPlace, type CredentialsRecord, earlierTokens } from './credentials-record.ts';
-import type { CredentialsStore } from './credentials-store.ts';
+import { type CredentialsPlace, type CredentialsRecord, earlierTokens, tokensOf } from './credentials-record.ts';
+import type { ProvisioningDeps } from './provision-device.ts';
 
-export interface DeviceTokenDeps {
-  readonly store: CredentialsStore;
+export interface DeviceTokenDeps extends Pick<ProvisioningDeps, 'store' | 'tokenWorks' | 'clock' | 'log' | 'alerts' | 'hide'> {
   readonly place: CredentialsPlace;
-  readonly tokenWorks: (token: string, signal: AbortSignal) => Promise<boolean>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly alerts: Alerts;
-  readonly hide: (secret: string) => void;
   /** Provisions anew; absent when the configuration does not ask for it, or cannot. */
   readonly reprovision?: (signal: AbortSignal) => Promise<CredentialsRecord>;
 }
@@ -79,16 +71,12 @@ export class DeviceToken {
    */
   async offerNext(next: string): Promise<void> {
     if (!isAccessToken(next)) {
-      throw new AgentError('provisioning/bad-token', 'an access token has 1 to 255 printable characters without spaces', {
-        recovery: 'drop',
-      });
+      throw refusal('provisioning/bad-token', 'an access token has 1 to 255 printable characters without spaces');
     }
     this.#deps.hide(next);
     if (next === this.record.accessToken) return;
     if (this.#isReplaced) {
-      throw new AgentError('provisioning/replaced', 'another identity is about to be taken up: rotate its token after the restart', {
-        recovery: 'retry',
-      });
+      throw retryable('provisioning/replaced', 'another identity is about to be taken up: rotate its token after the restart');
     }
     await this.#deps.store.update(this.#deps.place, ({ nextToken: replaced, previousTokens = [], ...rest }) => ({
       ...rest,
@@ -150,8 +138,7 @@ export class DeviceToken {
     if (now.phase === 'proposed') {
       if (this.#refusal.isRunning || this.#isReplaced) return now;
       const { nextToken, accessToken, previousTokens = [] } = now;
-      const next = nextToken === undefined ? {} : { nextToken };
-      return { ...this.#inUse, ...next, ...earlierTokens(token, [accessToken, ...previousTokens]) };
+      return { ...this.#inUse, ...given({ nextToken }), ...earlierTokens(token, [accessToken, ...previousTokens]) };
     }
     if (now.accessToken !== token) return now;
     const { previousTokens: _old, ...rest } = now;
@@ -160,8 +147,7 @@ export class DeviceToken {
 
   async #afterRefusal(signal: AbortSignal): Promise<boolean> {
     const { clock, alerts, reprovision } = this.#deps;
-    const { nextToken, previousTokens = [] } = this.record;
-    const others = await this.#tryOthers([...(nextToken === undefined ? [] : [nextToken]), ...previousTokens], signal);
+    const others = await this.#tryOthers(tokensOf(this.record).slice(1), signal);
     if (others === 'one-works') return true;
     const then = reprovision === undefined ? 'enter the right one, or restore the device there' : 'this device will provision itself anew';
     this.#isRefused = true;

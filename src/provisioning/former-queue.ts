@@ -5,17 +5,11 @@
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
-import type { Files } from '../host/files.ts';
-import type { Log } from '../host/log.ts';
-import type { CredentialsStore } from './credentials-store.ts';
+import type { CredentialsStore, CredentialsStoreDeps } from './credentials-store.ts';
 
-export interface FormerQueueDeps {
-  readonly stateFolder: string;
-  readonly files: Files;
+export interface FormerQueueDeps extends Pick<CredentialsStoreDeps, 'stateFolder' | 'files' | 'log'> {
   readonly store: Pick<CredentialsStore, 'setsQueueAside' | 'queueIsAside'>;
-  readonly log: Log;
 }
 
 export const FORMER_QUEUE = 'outbox-of-former-device';
@@ -23,17 +17,15 @@ export const FORMER_QUEUE = 'outbox-of-former-device';
 /** So long memory takes what is measured; after it a power cut would cost more than what may have to be set aside along with the rest. */
 const KNOWN_WITHIN_MS = 60_000;
 
-export interface QueueOwnerDeps {
-  readonly store: Pick<CredentialsStore, 'read'>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /**
  * Whose the queue is only the credentials say: the outbox is not opened before they were read, or could not be for a minute from now on. What is
  * measured after that is kept in it, and nothing is sent while it is not known. The returned function throws `host/read-failed` (retry).
  */
-export function queueOwnerWithin({ store, clock, log }: QueueOwnerDeps): () => Promise<void> {
+export function queueOwnerWithin({
+  store,
+  clock,
+  log,
+}: Pick<CredentialsStoreDeps, 'clock' | 'log'> & { readonly store: Pick<CredentialsStore, 'read'> }): () => Promise<void> {
   const untilMs = clock.monotonicMs() + KNOWN_WITHIN_MS;
   return async () => {
     let fault: unknown = 'no answer';

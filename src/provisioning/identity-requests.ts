@@ -3,25 +3,18 @@
  * One place for both, so that a command does the same with and without an agent.
  */
 
-import { AgentError } from '../errors.ts';
-import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
+import { AgentError, refusal } from '../errors.ts';
+import { given } from '../host/given.ts';
+import { isOtherBoard } from '../host/identity.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import type { HostMachine } from '../host/machine.ts';
-import type { DeviceApi } from '../platform/device-api.ts';
 import { fingerprintOf } from './access-token.ts';
-import { type ClaimRequest, claimDevice } from './claim-device.ts';
+import { type ClaimDeps, type ClaimRequest, claimDevice } from './claim-device.ts';
 import { type CredentialsPlace, MAX_SECRET_LENGTH } from './credentials-record.ts';
-import type { CredentialsStore } from './credentials-store.ts';
-import { adoptIdentity, packIdentity, unpackIdentity } from './move-identity.ts';
+import { adoptIdentity, type MoveDeps, packIdentity, unpackIdentity } from './move-identity.ts';
 
-export interface IdentityRequestsDeps extends Pick<HostMachine, 'clock' | 'files' | 'randomBytes'> {
-  readonly store: CredentialsStore;
-  readonly place: CredentialsPlace;
-  readonly board: BoardIdentity;
-  readonly stateFolder: string;
-  readonly hide: (secret: string) => void;
+export interface IdentityRequestsDeps extends MoveDeps, Omit<ClaimDeps, 'deviceApi' | 'deviceName'> {
   /** Undefined while there are no credentials. */
-  readonly deviceApi: () => Pick<DeviceApi, 'claim'> | undefined;
+  readonly deviceApi: () => ClaimDeps['deviceApi'] | undefined;
   /** Puts the next token beside the present one. */
   readonly offerNext: (accessToken: string) => Promise<void>;
   /** Has a changed identity taken up: the running agent restarts; without one nothing is to be done. */
@@ -50,14 +43,12 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
     showIdentity: async () => show(deps),
     claim: async (params, signal) => {
       const deviceApi = deps.deviceApi();
-      if (deviceApi === undefined) throw noCredentials('this device has no credentials yet, so nobody can claim it');
-      const name = store.record(place)?.deviceName;
-      const claim = await claimDevice(
-        { ...deps, deviceApi, ...(name === undefined ? {} : { deviceName: name }) },
-        claimRequest(params),
-        signal,
-      );
-      return { ...claim };
+      if (deviceApi === undefined)
+        throw new AgentError('provisioning/no-credentials', 'this device has no credentials yet, so nobody can claim it', {
+          recovery: 'hold',
+        });
+      const deviceName = store.record(place)?.deviceName;
+      return { ...(await claimDevice({ ...deps, deviceApi, ...given({ deviceName }) }, claimRequest(params), signal)) };
     },
     exportIdentity: async (params) => ({
       text: await packIdentity({ store, place, randomBytes }, textIn(params, 'passphrase'), clock.wallMs()),
@@ -96,11 +87,10 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
 /** It would seem to have been done, and change nothing. */
 function refuseWhereConfigured(place: CredentialsPlace): void {
   if (place === 'own') return;
-  throw new AgentError(
+  throw refusal(
     'provisioning/token-configured',
     'the access token stands in the configuration (platform.accessToken), which goes before any other identity: take it out there, restart ' +
       'the agent, and ask again',
-    { recovery: 'drop' },
   );
 }
 
@@ -110,7 +100,7 @@ function show({ store, place, board }: IdentityRequestsDeps): JsonObject {
   const credentials: JsonObject =
     record === undefined
       ? { phase: 'none' }
-      : {
+      : given({
           phase: record.phase,
           source: record.source,
           tokenFingerprint: fingerprintOf(record.accessToken),
@@ -118,8 +108,8 @@ function show({ store, place, board }: IdentityRequestsDeps): JsonObject {
           board: { ...record.board },
           rotationUnderWay: record.nextToken !== undefined,
           replaced: record.replacedBy !== undefined,
-          ...(record.deviceName === undefined ? {} : { deviceName: record.deviceName }),
-        };
+          deviceName: record.deviceName,
+        });
   return { board: { ...board }, credentials, provisioningSecretRotated: store.provisionSecret !== undefined };
 }
 
@@ -133,18 +123,12 @@ function claimRequest({ secretKey, durationMs }: JsonObject): ClaimRequest {
 function textIn(params: JsonObject, name: string): string {
   const value = params[name];
   if (typeof value === 'string' && value !== '') return value;
-  throw new AgentError('provisioning/bad-request', `${name} is needed, as text`, { recovery: 'drop' });
+  throw refusal('provisioning/bad-request', `${name} is needed, as text`);
 }
 
 /** In a file that was named by mistake there may be anything. */
 function secretIn(params: JsonObject, name: string): string {
   const secret = textIn(params, name);
   if (secret.length <= MAX_SECRET_LENGTH) return secret;
-  throw new AgentError('provisioning/bad-request', `${name} has ${secret.length} characters, at most ${MAX_SECRET_LENGTH} are taken`, {
-    recovery: 'drop',
-  });
-}
-
-function noCredentials(message: string): AgentError {
-  return new AgentError('provisioning/no-credentials', message, { recovery: 'hold' });
+  throw refusal('provisioning/bad-request', `${name} has ${secret.length} characters, at most ${MAX_SECRET_LENGTH} are taken`);
 }

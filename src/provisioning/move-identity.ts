@@ -1,9 +1,10 @@
 /** Moves a device's place from board to board: what each move does to the kept credentials. Nothing here speaks to the platform. */
 
-import { AgentError } from '../errors.ts';
+import { refusal } from '../errors.ts';
+import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { RandomBytes } from '../host/random.ts';
-import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
+import { type CredentialsPlace, type CredentialsRecord, tokensOf } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 import { exportIdentity, importIdentity } from './identity-archive.ts';
 
@@ -20,15 +21,8 @@ export async function packIdentity(
   passphrase: string,
   nowMs: number,
 ): Promise<string> {
-  const record = store.record(place);
-  if (record?.phase !== 'in-use') {
-    throw new AgentError('provisioning/no-credentials', 'there is no identity to export: this board has not been provisioned', {
-      recovery: 'drop',
-    });
-  }
-  const { provisionSecret } = store;
-  const identity = { record, exportedAtMs: nowMs, ...(provisionSecret === undefined ? {} : { provisionSecret }) };
-  return exportIdentity(identity, passphrase, randomBytes);
+  const record = inUse({ store, place }, 'export');
+  return exportIdentity(given({ record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret }), passphrase, randomBytes);
 }
 
 /**
@@ -44,27 +38,16 @@ export async function unpackIdentity(
   const own = store.record('own');
   if (own?.phase === 'in-use' && !file.replace) {
     const name = own.deviceName === undefined ? '' : ` as "${own.deviceName}"`;
-    throw new AgentError('provisioning/has-credentials', `this board is provisioned already${name}; --replace gives that up`, {
-      recovery: 'drop',
-    });
+    throw refusal('provisioning/has-credentials', `this board is provisioned already${name}; --replace gives that up`);
   }
   const { record, provisionSecret } = await importIdentity(file.text, file.passphrase);
   const { configuredToken: _configured, replacedBy: _replaced, ownerTold: _told, ...rest } = record;
-  const moved: CredentialsRecord = {
-    ...rest,
-    phase: 'in-use',
-    source: 'imported',
-    board,
-    generation: record.generation + 1,
-    takesOver: true,
-  };
+  const changed = { board, generation: record.generation + 1, takesOver: true };
   // What a board without an identity measured waited for whichever it would get.
   const setsQueueAside = own?.phase === 'in-use' && !isSameDevice(own, record);
-  await store.replaceOwn(moved, {
-    ...(provisionSecret === undefined ? {} : { provisionSecret }),
-    ...(setsQueueAside ? { setsQueueAside } : {}),
-  });
-  return { ...(record.deviceName === undefined ? {} : { deviceName: record.deviceName }), setsQueueAside };
+  const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
+  await store.replaceOwn({ ...rest, phase: 'in-use', source: 'imported', ...changed }, more);
+  return given({ deviceName: record.deviceName, setsQueueAside });
 }
 
 /** Whether they have a token in common: an own export that comes back. */
@@ -73,23 +56,21 @@ function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean
   return tokensOf(other).some((token) => known.includes(token));
 }
 
-function tokensOf({ accessToken, nextToken, previousTokens = [] }: CredentialsRecord): readonly string[] {
-  return [accessToken, ...(nextToken === undefined ? [] : [nextToken]), ...previousTokens];
-}
-
 /**
  * The card was moved here for good: this board is the credentials' home from now on, and any other that has them is to notice.
  * @throws AgentError `provisioning/no-credentials` (drop), `host/write-failed` (retry).
  */
 export async function adoptIdentity({ store, board, place }: MoveDeps): Promise<void> {
-  const record = store.record(place);
-  // What is only proposed is of no device yet, and of another board it is not taken up.
-  if (record?.phase !== 'in-use')
-    throw new AgentError('provisioning/no-credentials', 'there is no identity to adopt: this board has not been provisioned', {
-      recovery: 'drop',
-    });
+  const record = inUse({ store, place }, 'adopt');
   await store.save(place, (now = record) => {
     const { replacedBy = 0, ownerTold: _told, ...rest } = now;
     return { ...rest, board, generation: Math.max(now.generation, replacedBy) + 1, takesOver: true };
   });
+}
+
+/** What is only proposed is of no device yet, and of another board it is not taken up. */
+function inUse({ store, place }: Pick<MoveDeps, 'store' | 'place'>, what: 'export' | 'adopt'): CredentialsRecord {
+  const record = store.record(place);
+  if (record?.phase === 'in-use') return record;
+  throw refusal('provisioning/no-credentials', `there is no identity to ${what}: this board has not been provisioned`);
 }

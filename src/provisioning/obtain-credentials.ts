@@ -4,6 +4,7 @@
  */
 import type { AgentConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
+import { given } from '../host/given.ts';
 import { type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { fingerprintOf } from './access-token.ts';
 import type { CredentialsPlace, CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
@@ -25,14 +26,11 @@ export interface CredentialsSettings {
 }
 
 export function credentialsSettings({ platform, provisioning }: AgentConfig): CredentialsSettings {
-  const accessToken = platform.accessToken === undefined ? {} : { accessToken: platform.accessToken.reveal() };
+  const accessToken = given({ accessToken: platform.accessToken?.reveal() });
   if (provisioning === undefined) return accessToken;
   const { deviceName, deviceKey, deviceSecret, onUnauthorised, onOtherBoard } = provisioning;
-  const secret =
-    deviceKey === undefined || deviceSecret === undefined
-      ? {}
-      : { secret: { deviceKey: deviceKey.reveal(), deviceSecret: deviceSecret.reveal() } };
-  return { ...accessToken, provisioning: { deviceName, onUnauthorised, onOtherBoard, ...secret } };
+  const secret = deviceKey && deviceSecret && { deviceKey: deviceKey.reveal(), deviceSecret: deviceSecret.reveal() };
+  return { ...accessToken, provisioning: given({ deviceName, onUnauthorised, onOtherBoard, secret }) };
 }
 
 export interface ObtainCredentialsDeps extends Omit<ProvisioningDeps, 'deviceName' | 'secrets'> {
@@ -112,14 +110,11 @@ async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found
     { ...deps, place, ...(mayReprovision ? { reprovision: (signal) => provisionDevice(provisioningDeps(deps), signal) } : {}) },
     record,
   );
-  const name = record.deviceName === undefined ? {} : { deviceName: record.deviceName };
-  if (!elsewhere) {
-    deps.alerts.clear(OTHER_BOARD_ALERT);
-    return { token, ...name };
-  }
   const holds = settings.provisioning?.onOtherBoard === 'hold';
-  const held = raiseOtherBoard(deps, record, holds ? 'nothing is sent' : 'two boards may be sending as one device');
-  return holds ? { token, ...name, held } : { token, ...name };
+  let held: string | undefined;
+  if (elsewhere) held = raiseOtherBoard(deps, record, holds ? 'nothing is sent' : 'two boards may be sending as one device');
+  else deps.alerts.clear(OTHER_BOARD_ALERT);
+  return given({ token, deviceName: record.deviceName, held: holds ? held : undefined });
 }
 
 /** A serial number that could not be read at the first start is added when it can: it is the surest mark of the board. */

@@ -6,26 +6,18 @@
  */
 import { createHash } from 'node:crypto';
 import { AgentError, messageOf } from '../errors.ts';
-import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
-import type { Clock } from '../host/clock.ts';
 import { allMacs, type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
-import type { Log } from '../host/log.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
-import type { CredentialsStore } from './credentials-store.ts';
+import type { ProvisioningDeps } from './provision-device.ts';
 
-export interface OwnershipDeps {
+export interface OwnershipDeps extends Pick<ProvisioningDeps, 'store' | 'board' | 'clock' | 'log' | 'alerts'> {
   /** Not the one that is held back by this very check. */
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'postAttributes'>;
-  readonly store: CredentialsStore;
   readonly place: CredentialsPlace;
-  readonly board: BoardIdentity;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly alerts: Alerts;
 }
 
 export type Ownership = 'ours' | 'replaced' | 'shared';
@@ -35,7 +27,7 @@ export const OWNER_KEY = 'turnstoneOwner';
 const CHECK_PERIOD_MS = 600_000;
 /** While the platform has not said yet. */
 const UNSETTLED_PERIOD_MS = 30_000;
-/** An answer without the attribute is also how a platform's fault looks (spec, GET attributes): it is asked again before it is believed. */
+/** An answer without the attribute is also how a platform's fault looks (src/platform/wire-facts.md): it is asked again before it is believed. */
 const EMPTY_ANSWERS = 3;
 const ASK_AGAIN_MS = 2_000;
 /** A platform that answers all but this question must not silence the device for ever; one that only starts again behind a proxy takes minutes. */
@@ -204,7 +196,7 @@ export class IdentityOwnership {
  */
 function marksOf(board: BoardIdentity, kept: Partial<BoardIdentity>): readonly string[] {
   const known = isOtherBoard(board, kept) ? board : withNewMarks(kept, board);
-  const signs = [...(known.serial === undefined ? [] : [known.serial]), ...allMacs(known)];
+  const signs = [known.serial, ...allMacs(known)].filter((sign) => sign !== undefined);
   return signs.map((sign) => createHash('sha256').update(`turnstone board ${sign}`).digest('hex').slice(0, 16));
 }
 

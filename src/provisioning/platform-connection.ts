@@ -21,7 +21,7 @@ import type { CredentialsPlace } from './credentials-record.ts';
 import { CredentialsStore } from './credentials-store.ts';
 import { credentialsSettings, type DeviceCredentials, leaveOtherBoard, obtainCredentials } from './obtain-credentials.ts';
 import { IdentityOwnership } from './ownership.ts';
-import { TokenAwareDeviceApi } from './token-aware-device-api.ts';
+import { tokenAwareDeviceApi } from './token-aware-device-api.ts';
 import { tokenWorks } from './token-check.ts';
 
 export interface PlatformConnectionDeps {
@@ -77,7 +77,7 @@ export class PlatformConnection {
     };
     const http = (): HttpDeviceApi => this.#http;
     const aware = (held: () => string | undefined): DeviceApi =>
-      new TokenAwareDeviceApi({
+      tokenAwareDeviceApi({
         get deviceApi() {
           return http();
         },

@@ -10,15 +10,16 @@
  * tokens itself leaves one window, between its answer and our disk; it ends in the alert "device exists, token unknown".
  */
 
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { type AgentError, hasCode, messageOf, retryable } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
+import { given } from '../host/given.ts';
 import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../platform/device-api.ts';
 import { isAccessToken, makeAccessToken } from './access-token.ts';
-import { type CredentialsRecord, earlierTokens, type ProvisionSecret } from './credentials-record.ts';
+import { type CredentialsRecord, earlierTokens, type ProvisionSecret, tokensOf } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 import { askPlatform, type Outcome } from './provisioning-outcome.ts';
 
@@ -105,8 +106,8 @@ async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal):
     deviceName,
     accessToken,
     // A rotation may be under way: the platform may know this board by the next token already.
-    ...earlierTokens(accessToken, [earlier?.accessToken, earlier?.nextToken, ...(earlier?.previousTokens ?? [])]),
-    ...(earlier?.ownerTold === undefined ? {} : { ownerTold: earlier.ownerTold }),
+    ...earlierTokens(accessToken, earlier === undefined ? [] : tokensOf(earlier)),
+    ...given({ ownerTold: earlier?.ownerTold }),
     board,
     generation: earlier?.generation ?? 1,
   };
@@ -185,5 +186,5 @@ function report(deps: ProvisioningDeps, outcome: Exclude<Outcome, { kind: 'token
 }
 
 function aborted(): AgentError {
-  return new AgentError('provisioning/aborted', 'provisioning was ended before the platform gave credentials', { recovery: 'retry' });
+  return retryable('provisioning/aborted', 'provisioning was ended before the platform gave credentials');
 }

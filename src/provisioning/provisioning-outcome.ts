@@ -1,8 +1,9 @@
 /** One round of asking the platform for credentials, and what its answer means for a technician. Nothing is kept here. */
 import { AgentError, messageOf } from '../errors.ts';
+import { given } from '../host/given.ts';
 import type { ProvisionAnswer } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import type { CredentialsRecord } from './credentials-record.ts';
+import { type CredentialsRecord, tokensOf } from './credentials-record.ts';
 import type { ProvisioningDeps } from './provision-device.ts';
 
 export type Outcome =
@@ -72,10 +73,7 @@ async function afterSettling(deps: ProvisioningDeps, proposal: CredentialsRecord
 }
 
 async function workingToken(deps: ProvisioningDeps, proposal: CredentialsRecord, signal: AbortSignal): Promise<string | undefined> {
-  const { accessToken, nextToken, previousTokens = [] } = proposal;
-  for (const token of [accessToken, ...(nextToken === undefined ? [] : [nextToken]), ...previousTokens]) {
-    if (await deps.tokenWorks(token, signal)) return token;
-  }
+  for (const token of tokensOf(proposal)) if (await deps.tokenWorks(token, signal)) return token;
   return undefined;
 }
 
@@ -84,8 +82,7 @@ async function afterFault(deps: ProvisioningDeps, proposal: CredentialsRecord, e
   if (!(error instanceof AgentError)) throw error;
   const explanation = `provisioning: ${messageOf(error)}`;
   if (error.recovery === 'retry') {
-    const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
-    return { kind: 'busy', explanation, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    return { kind: 'busy', explanation, ...given({ retryAfterMs: error instanceof PlatformError ? error.retryAfterMs : undefined }) };
   }
   if (error.code === 'platform/portal') return { kind: 'held', explanation };
   // The platform refuses in words of its own: some versions do so for a token that is in use, also when the device is ours.

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DeviceApi, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { CREDENTIAL_METHODS } from '../../../src/provisioning/rpc-methods.ts';
-import { TokenAwareDeviceApi } from '../../../src/provisioning/token-aware-device-api.ts';
+import { tokenAwareDeviceApi } from '../../../src/provisioning/token-aware-device-api.ts';
 import { tokenWorks } from '../../../src/provisioning/token-check.ts';
 import { methodsOn } from '../../../src/rpc/rpc-method.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
@@ -30,7 +30,7 @@ function given(options: { held?: string; next?: string; takes?: string } = {}) {
     },
     close: async () => {},
   } as unknown as DeviceApi;
-  const aware = new TokenAwareDeviceApi({
+  const aware = tokenAwareDeviceApi({
     deviceApi,
     held: () => options.held,
     token: {
@@ -118,7 +118,7 @@ describe('every call', () => {
       refused.push(token);
       return true;
     };
-    const aware = new TokenAwareDeviceApi({
+    const aware = tokenAwareDeviceApi({
       deviceApi,
       held: () => undefined,
       token: { accessToken: 'old', noteAccepted: () => {}, noteRefused },
