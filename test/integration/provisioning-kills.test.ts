@@ -1,4 +1,7 @@
-/** First boot killed everywhere. The judge is the platform's device list; what the board itself believes counts for nothing. */
+/**
+ * First boot killed everywhere. The judge is the platform's device list; what the board itself believes counts for nothing. Boards share
+ * processes, each at a place of its own when the process is killed: a start of Node costs more than a whole first boot.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,9 +16,11 @@ const STEPS = ['token-made', 'token-synced', 'asking', 'answered', 'credentials-
 const WRITES = [1, 2, 3, 4].flatMap((write) => ['half', 'not-renamed', 'renamed'].map((place) => `write-${write}-${place}`));
 /** The campaign of the issue; more with TURNSTONE_KILLS. */
 const KILLS = Number(process.env.TURNSTONE_KILLS ?? 100);
-/** Boards at once, on two cores. */
-const AT_ONCE = 3;
-/** A random kill falls so soon after what the board told: between two such, too. */
+/** Boards of one process that is killed at random; so many more or fewer steps than each other they have done. */
+const TOGETHER = 5;
+/** Processes at once, on two cores. */
+const AT_ONCE = 2;
+/** A random kill falls so soon after what the boards told: between two such, too. */
 const WITHIN_MS = 4;
 
 type Mode = 'default' | 'legacy';
@@ -50,48 +55,56 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Where one start of a board is killed: by itself at a step, or from outside, so long after it has told so much of what it does. */
+/** Where one process is killed: when each of its boards stands still at its step or has ended, or so long after so much was told. */
 interface Kill {
-  readonly step?: string;
+  /** One board each. */
+  readonly steps: readonly (string | undefined)[];
   readonly afterTold?: number;
   readonly andMs?: number;
-  readonly onTold?: () => void;
 }
 
-/** One start of a board; resolves to its last line, or `killed`. */
-async function boot(mode: Mode, serial: string, kill: Kill = {}): Promise<string> {
+interface Boots {
+  /** By serial number: a board's last word, or `killed`. */
+  readonly last: ReadonlyMap<string, string>;
+  readonly told: number;
+}
+
+/** One start of these boards, in one process that is killed in the end. */
+async function boot(mode: Mode, serials: readonly string[], { steps, afterTold, andMs }: Partial<Kill> = {}): Promise<Boots> {
   const url = platforms.get(mode)?.url ?? '';
-  const stateFolder = join(folder, serial);
-  const child: ChildProcess = spawn(process.execPath, [program, url, stateFolder, serial, kill.step ?? ''], {
+  const boards = serials.map((serial, index) => (steps?.[index] === undefined ? serial : `${serial}=${steps[index]}`));
+  const child: ChildProcess = spawn(process.execPath, [program, url, folder, ...boards], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: bundledEnvironment(program),
   });
-  let last = 'killed';
+  const last = new Map(serials.map((serial) => [serial, 'killed']));
+  const ended = new Set<string>();
   let told = 0;
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
     if (line === 'ready') child.stdin?.write('go\n');
-    if (line === 'ready' || line.startsWith('at ')) {
-      kill.onTold?.();
-      if (told === kill.afterTold) {
-        if (kill.andMs === undefined) child.kill('SIGKILL');
-        else setTimeout(() => child.kill('SIGKILL'), kill.andMs);
+    const serial = line.slice(0, line.indexOf(' '));
+    const said = line.slice(serial.length + 1);
+    if (line === 'ready' || said.startsWith('at ')) {
+      if (told === afterTold) {
+        if (andMs === undefined) child.kill('SIGKILL');
+        else setTimeout(() => child.kill('SIGKILL'), andMs);
       }
       told += 1;
       continue;
     }
-    last = line;
+    if (said !== 'stopped') last.set(serial, said);
     // A board that has called for a person waits for hours: it has said what there is to say.
-    if (line.startsWith('alert')) child.kill('SIGKILL');
+    if (ended.add(serial).size === serials.length) child.kill('SIGKILL');
   }
-  return last;
+  return { last, told };
 }
 
-/** A new board that is killed once, and started again; what became of it, by the platform's word. */
-async function campaignBoard(mode: Mode, kill: Kill): Promise<Outcome> {
-  const serial = await newBoard(mode);
-  const first = await boot(mode, serial, kill);
-  const second = await boot(mode, serial);
-  return judge(mode, serial, first, second);
+/** New boards that are killed once, and started again; what became of each, by the platform's word. */
+async function killedOnce(mode: Mode, kill: Kill): Promise<Outcome[]> {
+  const serials = await Promise.all(kill.steps.map(() => newBoard(mode)));
+  const first = await boot(mode, serials, kill);
+  const second = await boot(mode, serials);
+  return serials.map((serial) => judge(mode, serial, first.last.get(serial) ?? '', second.last.get(serial) ?? ''));
 }
 
 function judge(mode: Mode, serial: string, first: string, second: string): Outcome {
@@ -116,8 +129,7 @@ async function campaign(name: string, mode: Mode, kills: readonly Kill[]): Promi
   const left = [...kills];
   const work = async (): Promise<void> => {
     for (let kill = left.pop(); kill !== undefined; kill = left.pop()) {
-      const outcome = await campaignBoard(mode, kill);
-      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+      for (const outcome of await killedOnce(mode, kill)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -125,12 +137,11 @@ async function campaign(name: string, mode: Mode, kills: readonly Kill[]): Promi
   return counts;
 }
 
-/** How much a board tells of an undisturbed provisioning: random kills are spread over it, on a busy machine as on a quiet one. */
+/** How much boards of one process tell of an undisturbed provisioning: random kills are spread over it, on a busy machine as on a quiet one. */
 async function toldUsually(): Promise<number> {
-  const serial = await newBoard('default');
-  let told = 0;
-  const last = await boot('default', serial, { onTold: () => (told += 1) });
-  expect(last).toBe('done');
+  const serials = await Promise.all(Array.from({ length: TOGETHER }, () => newBoard('default')));
+  const { last, told } = await boot('default', serials);
+  expect([...last.values()]).toEqual(serials.map(() => 'done'));
   return told;
 }
 
@@ -145,11 +156,7 @@ const NEVER: readonly Outcome[] = ['two devices', 'lost token', 'other'];
 
 describe('provisioning, killed', () => {
   it('at every named step, ends with one device whose token the board has', async () => {
-    const counts = await campaign(
-      'every step',
-      'default',
-      [...STEPS, ...WRITES].map((step) => ({ step })),
-    );
+    const counts = await campaign('every step', 'default', [{ steps: [...STEPS, ...WRITES] }]);
     expect(counts).toEqual(new Map([['resumed', STEPS.length + WRITES.length]]));
   }, 120_000);
 
@@ -157,11 +164,7 @@ describe('provisioning, killed', () => {
     const isProvision = (_method: string, path: string): boolean => path === '/api/v1/provision';
     const platform = platforms.get('default');
     platform?.faults.plant({ kind: 'lose-answer' }, { times: 5, matches: isProvision });
-    const counts = await campaign(
-      'answer lost',
-      'default',
-      Array.from({ length: 5 }, () => ({ afterTold: 0, andMs: 60 })),
-    );
+    const counts = await campaign('answer lost', 'default', [{ steps: Array(5).fill(undefined), afterTold: 0, andMs: 60 }]);
     for (const outcome of NEVER) expect(counts.get(outcome) ?? 0).toBe(0);
     platform?.faults.clear();
   }, 120_000);
@@ -171,18 +174,18 @@ describe('provisioning, killed', () => {
     const counts = await campaign(
       'random kills',
       'default',
-      Array.from({ length: KILLS }, () => ({ afterTold: Math.floor(Math.random() * most), andMs: Math.random() * WITHIN_MS })),
+      Array.from({ length: Math.ceil(KILLS / TOGETHER) }, () => ({
+        steps: Array(TOGETHER).fill(undefined),
+        afterTold: Math.floor(Math.random() * most),
+        andMs: Math.random() * WITHIN_MS,
+      })),
     );
     for (const outcome of [...NEVER, 'device exists, token unknown'] as const) expect(counts.get(outcome) ?? 0).toBe(0);
     expect(counts.get('resumed') ?? 0).toBeGreaterThan(KILLS / 4);
   }, 300_000);
 
   it('before a server that makes tokens itself, never makes two devices and says when the token is lost', async () => {
-    const counts = await campaign(
-      'server makes tokens',
-      'legacy',
-      [...STEPS, ...WRITES].map((step) => ({ step })),
-    );
+    const counts = await campaign('server makes tokens', 'legacy', [{ steps: [...STEPS, ...WRITES] }]);
     for (const outcome of NEVER) expect(counts.get(outcome) ?? 0).toBe(0);
     // Between the answer and the first finished write of its token.
     expect(counts.get('device exists, token unknown')).toBe(3);

@@ -1,10 +1,14 @@
 /**
- * A board's first boot as a process of its own, over real files and real HTTP, that a test can kill anywhere:
- * `provisioning-board-child.ts URL STATE-FOLDER SERIAL [STEP]`. It prints `ready` and waits for a line on stdin, so that a kill meets provisioning
- * and not the start of Node; `at …` for each step and each touch of a file, so that a kill can fall by what was done and not by time; then
- * `done` once a reading was taken by the platform, or `alert: …`. With a STEP it kills itself there.
+ * Boards' first boots as one process, over real files and real HTTP, that a test can kill anywhere, and all of them with it:
+ * `provisioning-board-child.ts URL FOLDER SERIAL[=STEP]…`. It prints `ready` and waits for a line on stdin, so that a kill meets provisioning and
+ * not the start of Node. Then each board tells, after its serial number: `at …` for each step and each touch of a file, so that a kill can fall
+ * by what was done and not by time; and last `done` once a reading was taken by the platform, or `alert: …`. With a STEP it stands still there
+ * and says `stopped`: from then on nothing of it reaches the disk or the platform, until the process is killed.
  */
 import { once } from 'node:events';
+import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/host/clock.ts';
 import { type OpenFile, type OpenMode, type OpenOptions, systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
@@ -14,84 +18,100 @@ import { provisionDevice } from '../../src/platform/provision-device.ts';
 import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
 import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
 import { tokenWorks } from '../../src/provisioning/token-check.ts';
+import { Mortality } from '../simulation/mortal.ts';
 import { rowsOf } from './telemetry-rows.ts';
 
-const [url = '', stateFolder = '', serial = '', killAt = ''] = process.argv.slice(2);
-const signal = new AbortController().signal;
+/** Between the starts of two boards: a kill meets each at another place. */
+const APART_MS = 2;
+const [url = '', folder = '', ...boards] = process.argv.slice(2);
+const { signal } = new AbortController();
 const clock = systemClock;
 const settings = { url, requestTimeoutMs: 5_000 };
-const alerts = {
-  raise: (_name: string, message: string) => void process.stdout.write(`alert: ${message}\n`),
-  clear: () => {},
-};
 
+// A process that is killed would keep nothing of what it compiled.
+flushCompileCache();
 process.stdout.write('ready\n');
 await once(process.stdin, 'data');
-let writes = 0;
-const store = await CredentialsStore.open({
-  stateFolder,
-  clock,
-  log: silentLog,
-  alerts,
-  hide: () => {},
-  files: { ...systemFiles, open: mortalOpen, rename: mortalRename },
-});
-const open_ = (accessToken: string): HttpDeviceApi => new HttpDeviceApi({ settings, clock, token: () => accessToken });
-const { token } = await obtainCredentials(
-  {
-    store,
-    settings: {
-      provisioning: { deviceName: 'gateway-{serial}', secret: { deviceKey: 'key', deviceSecret: 'secret' }, onUnauthorised: 'hold' },
-    },
-    provision: (request, requestSignal) => provisionDevice(request, { settings, clock }, requestSignal),
-    tokenWorks: (accessToken, probeSignal) => tokenWorks(open_, accessToken, probeSignal),
+await Promise.all(
+  boards.map(async (board, index) => {
+    const [serial = '', stopAt] = board.split('=');
+    await delay(index * APART_MS);
+    await boot(serial, stopAt);
+  }),
+);
+process.exit(0);
+
+async function boot(serial: string, stopAt: string | undefined): Promise<void> {
+  const stateFolder = join(folder, serial);
+  const life = new Mortality({ isAsleep: false, awake: async () => {} });
+  let writes = 0;
+  const say = (line: string): void => void process.stdout.write(`${serial} ${line}\n`);
+  const stop = (): void => {
+    life.kill();
+    say('stopped');
+  };
+  const reach = (step: string): void => {
+    say(`at ${step}`);
+    if (step === stopAt) stop();
+  };
+  /** Each write of the two files has three places to die: with half a temporary file, before the rename, and after it. */
+  const openMortal = async (path: string, mode: OpenMode, options?: OpenOptions): Promise<OpenFile> => {
+    const file = await systemFiles.open(path, mode, options);
+    if (mode !== 'replace') return file;
+    writes += 1;
+    const write = async (bytes: Uint8Array, position: number): Promise<void> => {
+      say(`at write-${writes}`);
+      const half = stopAt === `write-${writes}-half`;
+      await file.write(half ? bytes.subarray(0, bytes.length / 2) : bytes, position);
+      if (!half && stopAt !== `write-${writes}-not-renamed`) return;
+      await file.datasync();
+      stop();
+    };
+    return {
+      read: file.read.bind(file),
+      write,
+      datasync: () => file.datasync(),
+      size: () => file.size(),
+      truncate: file.truncate.bind(file),
+      close: () => file.close(),
+    };
+  };
+  const renameMortal = async (from: string, to: string): Promise<void> => {
+    await systemFiles.rename(from, to);
+    await systemFiles.syncFolder(stateFolder);
+    reach(`write-${writes}-renamed`);
+  };
+  const alerts = { raise: (_name: string, message: string) => say(`alert: ${message}`), clear: () => {} };
+  const store = await CredentialsStore.open({
+    stateFolder,
     clock,
-    randomBytes: systemRandomBytes,
     log: silentLog,
     alerts,
     hide: () => {},
-    board: { serial, hostname: 'board' },
-    onStep: dieAt,
-  },
-  signal,
-);
-const deviceApi = open_(token.accessToken);
-const answer = await deviceApi.postTelemetry(rowsOf({ ts: clock.wallMs(), values: { boots: 1 } }), signal);
-process.stdout.write(answer.kind === 'accepted' ? 'done\n' : `refused: ${JSON.stringify(answer)}\n`);
-await deviceApi.close();
-process.exit(0);
-
-function dieAt(step: string): void {
-  process.stdout.write(`at ${step}\n`);
-  if (step === killAt) process.kill(process.pid, 'SIGKILL');
-}
-
-/** Each write of the two files has three places to die: with half a temporary file, before the rename, and after it. */
-async function mortalOpen(path: string, mode: OpenMode, options?: OpenOptions): Promise<OpenFile> {
-  const file = await systemFiles.open(path, mode, options);
-  if (mode !== 'replace') return file;
-  writes += 1;
-  const write = async (bytes: Uint8Array, position: number): Promise<void> => {
-    process.stdout.write(`at write-${writes}\n`);
-    const half = killAt === `write-${writes}-half`;
-    await file.write(half ? bytes.subarray(0, bytes.length / 2) : bytes, position);
-    if (half || killAt === `write-${writes}-not-renamed`) {
-      await file.datasync();
-      process.kill(process.pid, 'SIGKILL');
-    }
-  };
-  return {
-    read: file.read.bind(file),
-    write,
-    datasync: () => file.datasync(),
-    size: () => file.size(),
-    truncate: file.truncate.bind(file),
-    close: () => file.close(),
-  };
-}
-
-async function mortalRename(from: string, to: string): Promise<void> {
-  await systemFiles.rename(from, to);
-  await systemFiles.syncFolder(stateFolder);
-  dieAt(`write-${writes}-renamed`);
+    files: life.bind({ ...systemFiles, open: openMortal, rename: renameMortal }),
+  });
+  const open = (accessToken: string): HttpDeviceApi => new HttpDeviceApi({ settings, clock, token: () => accessToken });
+  const { token } = await obtainCredentials(
+    {
+      store,
+      settings: {
+        provisioning: { deviceName: 'gateway-{serial}', secret: { deviceKey: 'key', deviceSecret: 'secret' }, onUnauthorised: 'hold' },
+      },
+      provision: life.guard((request, requestSignal) => provisionDevice(request, { settings, clock }, requestSignal)),
+      tokenWorks: life.guard((accessToken, probeSignal) => tokenWorks(open, accessToken, probeSignal)),
+      clock,
+      randomBytes: systemRandomBytes,
+      log: silentLog,
+      alerts,
+      hide: () => {},
+      board: { serial, hostname: 'board' },
+      onStep: reach,
+    },
+    signal,
+  );
+  const deviceApi = open(token.accessToken);
+  const post = life.guard(() => deviceApi.postTelemetry(rowsOf({ ts: clock.wallMs(), values: { boots: 1 } }), signal));
+  const answer = await post();
+  say(answer.kind === 'accepted' ? 'done' : `refused: ${JSON.stringify(answer)}`);
+  await deviceApi.close();
 }
