@@ -1,5 +1,5 @@
 /**
- * Three hundred processes killed at random, half of them as a power cut would: nothing whose append resolved is missing in the end, and
+ * Three hundred outboxes killed at random, by SIGKILL of their processes, half of them as a power cut would: nothing whose append resolved is missing in the end, and
  * every entry keeps its time. The same harness must find fault with two builds that are broken on purpose. OUTBOX_KILLS=3000 kills more.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -39,6 +39,7 @@ describe('what was durable reaches the platform, with one time', () => {
         expect(result.lost).toEqual([]);
         expect(result.changed).toEqual([]);
         expect(result.clashing).toEqual([]);
+        console.log(kind, result.resolved, result.posted);
         expect(result.resolved).toBeGreaterThan(KILLS);
       },
       TIMEOUT_MS,

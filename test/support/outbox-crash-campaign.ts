@@ -1,4 +1,7 @@
-/** Kills an appending and delivering process again and again, and compares what it said was durable with what reached the platform. */
+/**
+ * Kills an appending and delivering process again and again, and compares what it said was durable with what reached the platform. Several
+ * outboxes share its fate, each killed wherever it is: a start of Node costs more than the life of an outbox.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +11,7 @@ import { bundledEnvironment } from './bundled-child.ts';
 import type { CrashBuild, CrashKind } from './outbox-crash-child.ts';
 
 export interface CampaignResult {
+  /** Of outboxes. */
   readonly kills: number;
   readonly resolved: number;
   readonly posted: number;
@@ -24,12 +28,17 @@ export interface Campaign {
   readonly child: string;
   readonly build: CrashBuild;
   readonly kind: CrashKind;
+  /** Of outboxes, at least. */
   readonly kills: number;
-  /** Longest life after the outbox is open, ms. */
+  /** Longest life after the outboxes are open, ms. */
   readonly longestLifeMs: number;
   readonly random: () => number;
 }
 
+/** Outboxes that live and die together. */
+const TOGETHER = 5;
+/** A life takes values up to here beyond its first: a value names one entry. */
+const VALUES_EACH = 100_000;
 /** A build that acknowledges nothing is killed all the same. */
 const SOMETHING_WITHIN_MS = 5_000;
 
@@ -38,47 +47,45 @@ export async function runCampaign({ child: program, build: own, kind, kills, lon
   const resolved = new Set<number>();
   const times = new Map<number, number>();
   const changed = new Set<number>();
-  const valueAt = new Map<number, number>();
+  const valuesAt = Array.from({ length: TOGETHER }, () => new Map<number, number>());
   const clashing = new Set<number>();
-  let next = 1;
-  const hear = (line: string): void => {
-    const [word, first, second] = line.split(' ');
+  const hear = (word: string, outbox: number, first: number, second: number): void => {
     if (word === 'A') {
-      for (let value = Number(first); value < Number(first) + Number(second); value += 1) resolved.add(value);
+      for (let value = first; value < first + second; value += 1) resolved.add(value);
     } else if (word === 'P') {
-      const known = times.get(Number(first));
-      if (known !== undefined && known !== Number(second)) changed.add(Number(first));
-      times.set(Number(first), Number(second));
-      const other = valueAt.get(Number(second));
-      if (other !== undefined && other !== Number(first)) clashing.add(Number(first));
-      valueAt.set(Number(second), Number(first));
+      const known = times.get(first);
+      if (known !== undefined && known !== second) changed.add(first);
+      times.set(first, second);
+      const other = valuesAt[outbox]?.get(second);
+      if (other !== undefined && other !== first) clashing.add(first);
+      valuesAt[outbox]?.set(second, first);
     }
   };
+  const lives = Math.ceil(kills / TOGETHER);
   try {
-    for (let kill = 0; kill < kills; kill += 1) {
-      const child = start(program, [folder, own, kind, String(next)]);
+    for (let life = 0; life < lives; life += 1) {
+      const child = start(program, [folder, own, kind, String(TOGETHER), String(1 + life * TOGETHER * VALUES_EACH)]);
+      const silent = new Set(valuesAt.keys());
       const resolvedSome = Promise.withResolvers<void>();
-      const ended = listen(child, (line) => {
-        hear(line);
-        if (line.startsWith('A ')) resolvedSome.resolve();
+      const ended = listen(child, (word, outbox, first, second) => {
+        hear(word, outbox, first, second);
+        if (word === 'A' && silent.delete(outbox) && silent.size === 0) resolvedSome.resolve();
       });
       await ended.ready;
-      // Every other life gets something done before its time is counted, however busy the machine is.
-      if (kill % 2 === 0) await Promise.race([resolvedSome.promise, delay(SOMETHING_WITHIN_MS)]);
+      // In every other life each gets something done before their time is counted, however busy the machine is.
+      if (life % 2 === 0) await Promise.race([resolvedSome.promise, delay(SOMETHING_WITHIN_MS)]);
       await delay(random() * longestLifeMs);
       child.kill('SIGKILL');
       await ended.closed;
-      // Past every value the process may have used: a value names one entry.
-      next += 100_000;
     }
-    const last = listen(start(program, [folder, own === 'acknowledges-first' ? 'whole' : own, kind, '0', 'yes']), hear);
+    const last = listen(start(program, [folder, own === 'acknowledges-first' ? 'whole' : own, kind, String(TOGETHER)]), hear);
     await last.closed;
     if (!last.finished()) throw new Error('the last drain did not end by itself');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
   const lost = [...resolved].filter((value) => !times.has(value));
-  return { kills, resolved: resolved.size, posted: times.size, lost, changed: [...changed], clashing: [...clashing] };
+  return { kills: lives * TOGETHER, resolved: resolved.size, posted: times.size, lost, changed: [...changed], clashing: [...clashing] };
 }
 
 function start(program: string, args: readonly string[]): ChildProcess {
@@ -87,7 +94,7 @@ function start(program: string, args: readonly string[]): ChildProcess {
 
 function listen(
   child: ChildProcess,
-  hear: (line: string) => void,
+  hear: (word: string, outbox: number, first: number, second: number) => void,
 ): { readonly ready: Promise<void>; readonly closed: Promise<void>; readonly finished: () => boolean } {
   let rest = '';
   let isFinished = false;
@@ -102,7 +109,11 @@ function listen(
     for (const line of lines) {
       if (line === 'R') isReady();
       else if (line === 'D') isFinished = true;
-      else hear(line);
+      else {
+        const [word = '', ...numbers] = line.split(' ');
+        const [outbox = 0, first = 0, second = 0] = numbers.map(Number);
+        hear(word, outbox, first, second);
+      }
     }
   });
   const closed = new Promise<void>((resolve) => {

@@ -1,8 +1,11 @@
 /**
- * The process that is killed: appends as fast as it can and says so when an append resolved, delivers to its parent, who is the platform.
- * Lines on stdout: `A <first> <count>` appended and durable, `P <value> <ts>` posted, `D` all closed. Written at once, so that none is lost.
+ * The process that is killed: over each of its outboxes it appends as fast as it can and says so when an append resolved, and delivers to its
+ * parent, who is the platform. Lines on stdout: `R` all open, `A <outbox> <first> <count>` appended and durable, `P <outbox> <value> <ts>` posted,
+ * `D` all closed. Written at once, so that none is lost.
  */
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import type { Log } from '../../src/host/log.ts';
@@ -15,57 +18,75 @@ export type CrashBuild = 'whole' | 'never-syncs' | 'acknowledges-first';
 /** `power`: what was not synced dies with the process. `kill`: the kernel keeps it. */
 export type CrashKind = 'power' | 'kill';
 
-const [folder = '', build = 'whole', kind = 'kill', firstValue = '0', drainOnly = 'no'] = process.argv.slice(2);
+/** From the first value on each outbox takes its own, so many apart; without one they are only drained. */
+const [folder = '', build = 'whole', kind = 'kill', outboxes = '1', firstValue = ''] = process.argv.slice(2);
+const drainOnly = firstValue === '';
 /** Not the log room's own, which would bring pino with it. */
 const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 /** A second of housekeeping in 1 ms: the process lives for less than a tenth of one. */
 const HASTE = 1_000;
 const hastyClock: Clock = { ...systemClock, after: (ms, callback) => systemClock.after(ms / HASTE, callback) };
 const LIMITS = { maxEntries: 200, maxBytes: 100_000 };
+/** More than a life of an outbox uses: a value names one entry. */
+const VALUES_EACH = 100_000;
 const LANES = ['alarm', 'live', 'backlog'] as const;
 
-const outbox = await Outbox.open(
-  {
-    folder,
-    // The last one has time. To the hasty one 3 ms are the 3 s for which a look into a lane waits for the disk.
-    clock: drainOnly === 'yes' ? systemClock : hastyClock,
-    log: silentLog,
-    timeSync: { isSynchronised: () => true, onChange: () => () => {} },
-    files: kind === 'kill' ? systemFiles : forgettingFiles(build === 'never-syncs' ? { broken: 'never-syncs' } : {}),
-    // Small, so that segments are begun, sealed and unlinked in the short life of this process.
-    settings: {
-      ...DEFAULT_OUTBOX_SETTINGS,
-      commitAgeMs: 3 * HASTE,
-      maxBytes: 512 * 1024,
-      retain: { forMs: 86_400_000, bytes: 64 * 1024 },
-      minFreeBytes: 0,
-    },
-  },
-  new AbortController().signal,
-);
-if (drainOnly === 'yes') {
-  while (await deliver());
-  await outbox.close();
+const opened = await Promise.all(Array.from({ length: Number(outboxes) }, (_none, index) => open(index)));
+// A process that is killed would keep nothing of what it compiled.
+flushCompileCache();
+if (drainOnly) {
+  for (const [index, outbox] of opened.entries()) {
+    while (await deliver(index, outbox));
+    await outbox.close();
+  }
   say('D');
 } else {
   say('R');
-  void append(Number(firstValue));
-  for (;;) if (!(await deliver())) await new Promise((resolve) => setTimeout(resolve, 2));
+  for (const [index, outbox] of opened.entries()) {
+    void append(index, outbox, Number(firstValue) + index * VALUES_EACH);
+    void deliverAll(index, outbox);
+  }
 }
 
-async function append(first: number): Promise<void> {
+function open(index: number): Promise<Outbox> {
+  return Outbox.open(
+    {
+      folder: join(folder, String(index)),
+      // The last one has time. To the hasty one 3 ms are the 3 s for which a look into a lane waits for the disk.
+      clock: drainOnly ? systemClock : hastyClock,
+      log: silentLog,
+      timeSync: { isSynchronised: () => true, onChange: () => () => {} },
+      files: kind === 'kill' ? systemFiles : forgettingFiles(build === 'never-syncs' ? { broken: 'never-syncs' } : {}),
+      // Small, so that segments are begun, sealed and unlinked in the short life of this process.
+      settings: {
+        ...DEFAULT_OUTBOX_SETTINGS,
+        commitAgeMs: 3 * HASTE,
+        maxBytes: 512 * 1024,
+        retain: { forMs: 86_400_000, bytes: 64 * 1024 },
+        minFreeBytes: 0,
+      },
+    },
+    new AbortController().signal,
+  );
+}
+
+async function append(index: number, outbox: Outbox, first: number): Promise<void> {
   for (let value = first; ; ) {
     const count = 1 + (value % 7);
     const monotonicMs = systemClock.monotonicMs();
     const entryClass = value % 11 === 0 ? 'alarm' : 'regular';
     const own = { device: 'self', key: 'count', bootId: systemClock.bootId, monotonicMs, class: entryClass } as const;
     await outbox.append(Array.from({ length: count }, (_none, at) => ({ ...own, value: value + at })));
-    say(`A ${value} ${count}`);
+    say(`A ${index} ${value} ${count}`);
     value += count;
   }
 }
 
-async function deliver(): Promise<boolean> {
+async function deliverAll(index: number, outbox: Outbox): Promise<never> {
+  for (;;) if (!(await deliver(index, outbox))) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+async function deliver(index: number, outbox: Outbox): Promise<boolean> {
   for (const lane of LANES) {
     const batch = await outbox.peek(lane, LIMITS);
     if (batch === undefined) continue;
@@ -74,7 +95,7 @@ async function deliver(): Promise<boolean> {
       // What a build that trusts its luck would do: the state goes to the disk while the platform is being asked.
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
-    say([...batch.entries].map(({ value, ts }) => `P ${value} ${ts}`).join('\n'));
+    say([...batch.entries].map(({ value, ts }) => `P ${index} ${value} ${ts}`).join('\n'));
     if (build !== 'acknowledges-first') await outbox.acknowledge(batch);
     return true;
   }
