@@ -13,7 +13,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^fast-check$/, replacement: SEEDED }] },
   test: {
     env: { FAST_CHECK_SEED: String(Number.parseInt(hashOfSource().slice(0, 8), 16)) },
-    globalSetup: ['test/support/compile-cache.ts'],
+    globalSetup: ['test/support/compile-cache.ts', 'test/support/memory-folder.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,

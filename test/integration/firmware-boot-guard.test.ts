@@ -9,9 +9,9 @@ import { guardLines } from '../../src/firmware/guard-state.ts';
 import { noteConfig } from '../../src/firmware/noted-config.ts';
 import { updateFiles } from '../../src/firmware/update-files.ts';
 import { systemFiles } from '../../src/host/files.ts';
+import { GUARD, runGuard, SED } from '../support/guard-shell.ts';
 
-const GUARD = join(import.meta.dirname, '../../systemd/boot-guard');
-const COMMANDS = ['sed', 'sync', 'mv', 'rm', 'ln', 'readlink', 'dd', 'mkdir', 'timeout', 'head', 'sha256sum', 'systemctl'];
+const COMMANDS = ['sync', 'mv', 'rm', 'ln', 'readlink', 'dd', 'mkdir', 'head', 'sha256sum'];
 const CONFIG = 'version: 1\n';
 const MAX_RUNS = 6;
 /** Most of a guard's life is waiting for the disk. */
@@ -69,32 +69,31 @@ async function stage(scene: Scene): Promise<string> {
   return root;
 }
 
-/** Shims that count commands, and kill the guard at one of them. */
-async function count(root: string): Promise<void> {
-  await mkdir(join(root, 'counting'));
-  for (const name of COMMANDS) {
-    const real = name === 'systemctl' ? 'true' : `/usr/bin/${name}`;
-    // The shell's own words: a process for each would cost more than all that the guard does.
-    const shim = `#!/bin/sh
-echo "${name}" >>"${root}/commands"
-count=0
-while read -r _; do count=$((count + 1)); done <"${root}/commands"
-[ "$count" != "$DIE_AT" ] || kill -9 0
-PATH=/usr/bin:/bin exec ${real} "$@"
-`;
-    await writeFile(join(root, 'counting', name), shim, { mode: 0o755 });
-  }
+/** Functions in the place of the commands: they count, and kill the guard and all that it started at one of them. */
+const COUNTING = `
+${SED.replace(/^sed\(\)/m, 'own_sed()')}
+at_command() {
+  echo "$1" >>"$TURNSTONE_ROOT/commands"
+  count_read=0
+  while read -r _; do count_read=$((count_read + 1)); done <"$TURNSTONE_ROOT/commands"
+  [ "$DIE_AT" = 0 ] || [ "$count_read" -lt "$DIE_AT" ] || kill -9 0
 }
+sed() { at_command sed; own_sed "$@"; }
+systemctl() { at_command systemctl; }
+# What it runs is counted, too.
+timeout() { at_command timeout; shift; "$@"; }
+${COMMANDS.map((name) => `${name}() { at_command ${name}; command ${name} "$@"; }`).join('\n')}
+guard=$1
+shift
+. "$guard"`;
 
-/** Resolves when the guard, or its whole process group, has ended. Its commands are counted where it is to die at one of them, 0 for none. */
-async function guard(root: string, command: string, environment: Readonly<Record<string, string>> = {}): Promise<void> {
+/** A guard with its real commands, each a program; or, with their number, with counted ones, killed at one of them, at 0 at none. */
+async function guardAlone(root: string, command: string, environment: Readonly<Record<string, string>> = {}): Promise<void> {
   await rm(join(root, 'commands'), { force: true });
-  if (environment.DIE_AT !== undefined) await count(root);
-  const path = [...(environment.DIE_AT === undefined ? [] : ['counting']), 'bin'].map((folder) => join(root, folder));
-  const child = spawn('sh', [GUARD, command], {
+  const child = spawn('sh', environment.DIE_AT === undefined ? [GUARD, command] : ['-c', COUNTING, 'counting', GUARD, command], {
     detached: true,
     stdio: 'ignore',
-    env: { PATH: [...path, '/usr/bin:/bin'].join(':'), TURNSTONE_ROOT: root, ...environment },
+    env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, TURNSTONE_ROOT: root, ...environment },
   });
   await new Promise((resolve) => child.once('exit', resolve));
 }
@@ -110,15 +109,15 @@ async function lookAt(root: string): Promise<{ current: string; outcome: string;
 /** Five starts that could not read the configuration, and then three of another kind, of which the fourth is one too many. */
 async function expectOnlyOthersCounted(root: string): Promise<void> {
   for (let start = 1; start <= 5; start += 1) {
-    await guard(root, 'starting');
-    await guard(root, 'stopped', { EXIT_STATUS: '66' });
+    await runGuard(root, 'starting');
+    await runGuard(root, 'stopped', '66');
   }
   for (let start = 1; start <= 3; start += 1) {
-    await guard(root, 'starting');
-    await guard(root, 'stopped', { EXIT_STATUS: '1' });
+    await runGuard(root, 'starting');
+    await runGuard(root, 'stopped', '1');
     expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
   }
-  await guard(root, 'starting');
+  await runGuard(root, 'starting');
   expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
   await rm(root, { recursive: true });
 }
@@ -127,9 +126,16 @@ describe.each(Object.keys(SCENES))('the boot guard %s', (name) => {
   const scene = SCENES[name] as Scene;
   const environment = scene.exitStatus === undefined ? {} : { EXIT_STATUS: scene.exitStatus };
 
+  it('with the commands of the machine', async () => {
+    const root = await stage(scene);
+    await guardAlone(root, scene.command, environment);
+    expect(await lookAt(root)).toEqual({ ...scene.ends, isOver: true });
+    await rm(root, { recursive: true });
+  });
+
   it('also when it is killed at any command it runs', { timeout: 180_000 }, async () => {
     const calm = await stage(scene);
-    await guard(calm, scene.command, { ...environment, DIE_AT: '0' });
+    await guardAlone(calm, scene.command, { ...environment, DIE_AT: '0' });
     expect(await lookAt(calm)).toEqual({ ...scene.ends, isOver: true });
     const commands = (await readFile(join(calm, 'commands'), 'utf8')).trim().split('\n');
     await rm(calm, { recursive: true });
@@ -138,11 +144,11 @@ describe.each(Object.keys(SCENES))('the boot guard %s', (name) => {
     const faults: string[] = [];
     const dieAt = async (index: number): Promise<void> => {
       const root = await stage(scene);
-      await guard(root, scene.command, { ...environment, DIE_AT: String(index + 1) });
+      await guardAlone(root, scene.command, { ...environment, DIE_AT: String(index + 1) });
       const { current } = await lookAt(root);
       if (!['1.0.0', '2.0.0'].includes(current)) faults.push(`${index} ${commands[index]}: current is ${current}`);
       // The machine comes back, and the service is started as often as it takes.
-      for (let run = 0; run < MAX_RUNS && !(await lookAt(root)).isOver; run += 1) await guard(root, 'starting');
+      for (let run = 0; run < MAX_RUNS && !(await lookAt(root)).isOver; run += 1) await runGuard(root, 'starting');
       const end = await lookAt(root);
       if (!end.isOver || end.current !== scene.ends.current || end.outcome !== scene.ends.outcome)
         faults.push(`${index} ${commands[index]}: ${JSON.stringify(end)}`);
@@ -161,7 +167,7 @@ describe('the boot guard', () => {
     await writeFile(join(root, 'elsewhere'), 'id=one\n');
     if (what === 'link') await symlink(join(root, 'elsewhere'), confirmed);
     else await new Promise((resolve) => spawn('mkfifo', [confirmed]).once('exit', resolve));
-    await guard(root, 'tick');
+    await runGuard(root, 'tick');
     expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
     await rm(root, { recursive: true });
   });
@@ -169,12 +175,12 @@ describe('the boot guard', () => {
   it('lets a new release start three times, and says nothing of a release that is not on trial', async () => {
     const root = await stage({ command: 'starting', ends: { current: '', outcome: '' } });
     for (let start = 1; start <= 3; start += 1) {
-      await guard(root, 'starting');
+      await runGuard(root, 'starting');
       expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
     }
-    await guard(root, 'starting');
+    await runGuard(root, 'starting');
     expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
-    await guard(root, 'starting', { DIE_AT: '0' });
+    await guardAlone(root, 'starting', { DIE_AT: '0' });
     expect(await readFile(join(root, 'commands'), 'utf8').catch(() => '')).toBe('');
     await rm(root, { recursive: true });
   });
@@ -190,10 +196,10 @@ describe('the boot guard', () => {
     for (const name of ['starts.tmp', 'result.tmp']) await mkdir(join(folder, name));
     for (const name of ['dd', ...(isLaid ? ['ln'] : [])]) await writeFile(join(root, 'bin', name), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     for (let start = 1; start <= 3; start += 1) {
-      await guard(root, 'starting');
+      await runGuard(root, 'starting');
       expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
     }
-    await guard(root, 'starting');
+    await runGuard(root, 'starting');
     expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: isLaid ? 'rolled-back' : 'swapped', isOver: true });
     await rm(root, { recursive: true });
   });
@@ -202,7 +208,7 @@ describe('the boot guard', () => {
     const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
     await writeFile(join(root, 'run'), 'no folder');
     await writeFile(join(root, 'bin/dd'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    await guard(root, 'starting');
+    await runGuard(root, 'starting');
     expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
     await rm(root, { recursive: true });
   });
@@ -216,8 +222,8 @@ describe('the boot guard', () => {
     const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
     await change(join(root, 'etc/turnstone/turnstone.yaml'));
     for (let start = 1; start <= 5; start += 1) {
-      await guard(root, 'starting');
-      await guard(root, 'stopped', { EXIT_STATUS: '78' });
+      await runGuard(root, 'starting');
+      await runGuard(root, 'stopped', '78');
       expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
     }
     await rm(root, { recursive: true });
@@ -243,7 +249,7 @@ describe('the boot guard', () => {
 
   it('rolls a release back that refuses the configuration where all that it names is as it was', async () => {
     const { root } = await stageWithFiles();
-    await guard(root, 'stopped', { EXIT_STATUS: '78' });
+    await runGuard(root, 'stopped', '78');
     expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
     await rm(root, { recursive: true });
   });
@@ -259,8 +265,8 @@ describe('the boot guard', () => {
     const { root, driver } = await stageWithFiles();
     await change(root, driver);
     for (let start = 1; start <= 5; start += 1) {
-      await guard(root, 'starting');
-      await guard(root, 'stopped', { EXIT_STATUS: '78' });
+      await runGuard(root, 'starting');
+      await runGuard(root, 'stopped', '78');
       expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
     }
     await rm(root, { recursive: true });
@@ -273,16 +279,16 @@ describe('the boot guard', () => {
 
   it.each(['never', 'only once'])('counts none of them on a disk that takes a count %s either, and every other', async (takes) => {
     const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
-    if (takes === 'only once') await guard(root, 'starting');
+    if (takes === 'only once') await runGuard(root, 'starting');
     await writeFile(join(root, 'bin/dd'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    if (takes === 'only once') await guard(root, 'stopped', { EXIT_STATUS: '66' });
+    if (takes === 'only once') await runGuard(root, 'stopped', '66');
     await expectOnlyOthersCounted(root);
   });
 
   it('rolls a release back that refuses the configuration where nobody noted which it was', async () => {
     const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
     await writeFile(join(root, 'var/lib/turnstone-guard/trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
-    await guard(root, 'stopped', { EXIT_STATUS: '78' });
+    await runGuard(root, 'stopped', '78');
     expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
     await rm(root, { recursive: true });
   });
@@ -290,7 +296,7 @@ describe('the boot guard', () => {
   it('counts in place, so that a file which has its room needs no more', async () => {
     const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
     const before = (await stat(join(root, 'var/lib/turnstone-guard/starts'))).ino;
-    await guard(root, 'starting');
+    await runGuard(root, 'starting');
     expect(await readFile(join(root, 'var/lib/turnstone-guard/starts'), 'utf8')).toBe('count=1\n');
     expect((await stat(join(root, 'var/lib/turnstone-guard/starts'))).ino).toBe(before);
     await rm(root, { recursive: true });
@@ -303,13 +309,13 @@ describe('the boot guard', () => {
       await rm(join(root, 'var/lib/turnstone-guard/result'));
       await rm(join(root, 'opt/turnstone/current'));
       await symlink('releases/1.0.0', join(root, 'opt/turnstone/current'));
-      for (let run = 1; run <= 4; run += 1) await guard(root, turn, { EXIT_STATUS: '78' });
+      for (let run = 1; run <= 4; run += 1) await runGuard(root, turn, '78');
       expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: '', isOver: false });
       await rm(join(root, 'opt/turnstone/current'));
       await symlink('releases/2.0.0', join(root, 'opt/turnstone/current'));
-      for (let start = 1; start <= 3; start += 1) await guard(root, 'starting');
+      for (let start = 1; start <= 3; start += 1) await runGuard(root, 'starting');
       expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
-      await guard(root, 'starting');
+      await runGuard(root, 'starting');
       expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
       await rm(root, { recursive: true });
     },
@@ -320,11 +326,11 @@ describe('the boot guard', () => {
     const cut = await stage(scene);
     await rm(join(cut, 'opt/turnstone/current'));
     await symlink('releases/1.0.0', join(cut, 'opt/turnstone/current'));
-    await guard(cut, 'starting');
+    await runGuard(cut, 'starting');
     expect(await lookAt(cut)).toEqual({ current: '1.0.0', outcome: 'swapped', isOver: true });
     const alone = await stage(scene);
     await rm(join(alone, 'opt/turnstone/releases/1.0.0'), { recursive: true });
-    await guard(alone, 'starting');
+    await runGuard(alone, 'starting');
     expect(await lookAt(alone)).toMatchObject({ current: '2.0.0' });
     for (const root of [cut, alone]) await rm(root, { recursive: true });
   });

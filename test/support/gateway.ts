@@ -2,11 +2,9 @@
  * A gateway in a folder: releases, the real root helper's logic, the real boot guard, the real updater, and a platform that hands out one
  * image. It boots, runs, is killed at a chosen change of the disk, boots again, until its update has ended.
  */
-import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { type AgentConfig, configSchema } from '../../src/config/agent-config.ts';
 import { FirmwareUpdater } from '../../src/firmware/firmware-updater.ts';
 import { REQUEST_NAME, type ReleasePaths, releasePaths } from '../../src/firmware/guard-state.ts';
@@ -16,12 +14,10 @@ import type { Clock } from '../../src/host/clock.ts';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import type { FirmwareBody } from '../../src/platform/device-api.ts';
+import { runGuard } from './guard-shell.ts';
 import { type Death, MortalFiles } from './mortal-files.ts';
 import { makeImage, makeKeys, type ReleaseImage } from './release-image.ts';
 import { systemUpdateFiles } from './system-update-files.ts';
-
-const run = promisify(execFile);
-const GUARD = join(import.meta.dirname, '../../systemd/boot-guard');
 
 /** How a release behaves, by its version; what is not named is well. */
 export interface ReleaseManners {
@@ -154,7 +150,7 @@ export class Gateway {
     const manners = this.#options.manners?.[version] ?? {};
     this.starts.push(version);
     if (manners.exitsWith !== undefined || manners.hangsAtStart === true) {
-      await this.guard('stopped', { EXIT_STATUS: String(manners.exitsWith ?? 'TERM') });
+      await this.guard('stopped', String(manners.exitsWith ?? 'TERM'));
       return 'restart';
     }
     const stop = new AbortController();
@@ -179,9 +175,8 @@ export class Gateway {
   }
 
   /** Runs a subcommand of the real guard. */
-  async guard(command: string, environment: Readonly<Record<string, string>> = {}): Promise<void> {
-    const bin = join(this.root, 'bin');
-    await run('sh', [GUARD, command], { env: { PATH: `${bin}:${process.env.PATH}`, TURNSTONE_ROOT: this.root, ...environment } });
+  guard(command: string, exitStatus?: string): Promise<void> {
+    return runGuard(this.root, command, exitStatus);
   }
 
   offer(): JsonObject {
