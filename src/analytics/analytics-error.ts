@@ -1,37 +1,26 @@
 /** What a call to the analytics service fails with: each status that the contract names has a fault of its own. */
 import { AgentError, type Recovery } from '../errors.ts';
 
-export type AnalyticsFault =
+const RECOVERIES = {
   /** 401 at the login. */
-  | 'login-refused'
-  /** 403, with a token that was renewed just before. */
-  | 'forbidden'
-  /** 415. */
-  | 'media-type'
-  /** 429, until the deadline was over. */
-  | 'too-many-requests'
-  /** Any other status. */
-  | 'refused'
-  | 'unreachable'
-  | 'bad-answer'
-  | 'settings';
-
-const RECOVERIES: Readonly<Record<AnalyticsFault, Recovery>> = {
   'login-refused': 'hold',
+  /** 403, with a token that was renewed just before. */
   forbidden: 'hold',
+  /** 415. */
   'media-type': 'drop',
+  /** 429, until the deadline was over. */
   'too-many-requests': 'retry',
+  /** Any other status. */
   refused: 'drop',
   unreachable: 'retry',
   'bad-answer': 'drop',
   settings: 'stop',
-};
+} as const satisfies Readonly<Record<string, Recovery>>;
+
+export type AnalyticsFault = keyof typeof RECOVERIES;
 
 export class AnalyticsError extends AgentError {
-  readonly status: number | undefined;
-
-  constructor(fault: AnalyticsFault, message: string, details: { readonly status?: number; readonly cause?: unknown } = {}) {
-    super(`analytics/${fault}`, message, { recovery: RECOVERIES[fault], cause: details.cause });
-    this.status = details.status;
+  constructor(fault: AnalyticsFault, message: string, cause?: unknown) {
+    super(`analytics/${fault}`, message, { recovery: RECOVERIES[fault], cause });
   }
 }

@@ -1,6 +1,7 @@
 /** HTTP to the analytics service and to the platform it gets its tokens from: one POST of JSON, its answer not read yet. No URL in any error. */
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
+import { readBody } from '../platform/http-exchange.ts';
 import { networkError, safeText } from '../platform/platform-error.ts';
 import { trusting } from '../platform/trusted-authorities.ts';
 import { AnalyticsError } from './analytics-error.ts';
@@ -13,16 +14,11 @@ export interface AnalyticsHttpSettings {
   readonly requestTimeoutMs: number;
 }
 
-export interface AnalyticsAnswer {
-  readonly status: number;
-  /** Header names in lower case. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** To be read to its end, or destroyed. */
-  readonly body: AsyncIterable<Uint8Array> & { destroy(): unknown };
-}
+/** Its body is to be read to its end, or destroyed. */
+export type AnalyticsAnswer = Dispatcher.ResponseData;
 
 /** Texts of faults, and answers of the login. */
-const MAX_TEXT = 64 * 1024;
+const MAX_TEXT_BYTES = 64 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export class AnalyticsHttp {
@@ -48,11 +44,7 @@ export class AnalyticsHttp {
   ): Promise<AnalyticsAnswer> {
     const { origin, pathname, search } = parsed(url);
     try {
-      const {
-        statusCode,
-        headers,
-        body: stream,
-      } = await this.#dispatcher.request({
+      return await this.#dispatcher.request({
         origin,
         path: `${pathname}${search}`,
         method: 'POST',
@@ -60,7 +52,6 @@ export class AnalyticsHttp {
         body: stringifyJson(body),
         signal,
       });
-      return { status: statusCode, headers, body: stream };
     } catch (error) {
       throw unreachable(error, options.secrets);
     }
@@ -80,23 +71,16 @@ export function unreachable(error: unknown, secrets: readonly string[]): Analyti
   const message = isAbort
     ? 'the request was ended before its answer was complete'
     : fault.message.replace('the platform', 'the analytics service');
-  return new AnalyticsError('unreachable', message, { cause: fault.cause });
+  return new AnalyticsError('unreachable', message, fault.cause);
 }
 
 /** The beginning of an answer, as text; the rest is thrown away. */
 export async function textOf(answer: AnalyticsAnswer, secrets: readonly string[]): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
   try {
-    for await (const piece of answer.body) {
-      pieces.push(piece.subarray(0, MAX_TEXT - bytes));
-      bytes += piece.byteLength;
-      if (bytes >= MAX_TEXT) break;
-    }
+    return Buffer.from((await readBody(answer.body, MAX_TEXT_BYTES)).body).toString('utf8');
   } catch (error) {
     throw unreachable(error, secrets);
   }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** What a service said about a fault, fit for people: cut, without addresses and secrets. */

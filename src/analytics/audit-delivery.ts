@@ -1,7 +1,8 @@
 /** Runs a delivery audit: asks the ledger, then the report, compares, and puts back what is missing and still kept. */
+import { given } from '../host/given.ts';
 import { AnalyticsError } from './analytics-error.ts';
 import { type AuditLine, DeliveryAudit, isFaulty } from './delivery-audit.ts';
-import type { SentCell } from './entry-digest.ts';
+import { HOUR_MS, hourOf, type SentCell } from './entry-digest.ts';
 import type { ReportClient } from './report-client.ts';
 import { type ColumnWords, findColumns, shows } from './report-columns.ts';
 
@@ -31,11 +32,9 @@ export interface AuditResult {
   readonly resent: readonly { readonly key: string; readonly hourMs: number; readonly entries: number }[];
 }
 
-const HOUR_MS = 3_600_000;
-
 /** @throws AnalyticsError as `buildReport`, and `analytics/settings` (stop) when the view does not suit. */
 export async function auditDelivery(deps: AuditDeps, request: AuditRequest, signal: AbortSignal): Promise<AuditResult> {
-  const fromMs = Math.floor(request.fromMs / HOUR_MS) * HOUR_MS;
+  const fromMs = hourOf(request.fromMs);
   const toMs = Math.ceil(request.toMs / HOUR_MS) * HOUR_MS;
   // First the ledger: whatever is delivered in between is found by the report, and is not held against it.
   const sent = (await deps.readLedger({ fromMs, toMs })).filter(({ hourMs }) => hourMs >= fromMs && hourMs < toMs);
@@ -43,15 +42,12 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
   let audit: DeliveryAudit | undefined;
   let notShown: readonly string[] = [];
   const { viewConfigId, filters } = request;
-  const parts = deps.buildReport(
-    { viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...(filters === undefined ? {} : { filters }) },
-    signal,
-  );
+  const parts = deps.buildReport({ viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...given({ filters }) }, signal);
   for await (const part of parts) {
     if (part.kind === 'labels') {
       const columns = findColumns(part.columnLabels, keys, request);
       notShown = [...keys].filter((key) => !shows(columns, key)).sort();
-      audit = new DeliveryAudit(sent, { columns, ...(request.deviceName === undefined ? {} : { deviceName: request.deviceName }) });
+      audit = new DeliveryAudit(sent, { columns, ...given({ deviceName: request.deviceName }) });
     } else audit?.take(part.rows);
   }
   if (audit === undefined) throw new AnalyticsError('bad-answer', 'the report cannot be read: it has no columnLabels');

@@ -5,9 +5,10 @@
  *   entries still kept: a digest of them ────────────────┼─→ sent, found, missing, different
  *   report rows → the same five, in memory per hour ─────┘
  */
+import { getOrInsert } from '../host/get-or-insert.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
-import { addToDigest, canonical, type SentCell } from './entry-digest.ts';
+import { addToDigest, canonical, hourOf, type SentCell } from './entry-digest.ts';
 import { type ReportColumns, shows, timeOf, type ValueColumns } from './report-columns.ts';
 
 export interface AuditLine {
@@ -28,7 +29,6 @@ export interface AuditSettings {
   readonly deviceName?: string;
 }
 
-const HOUR_MS = 3_600_000;
 /** Sums of the same numbers differ by the order in which they are added. */
 const SUM_TOLERANCE = 1e-9;
 /** Each number may have been rounded to sixteen decimals on its way. */
@@ -60,9 +60,8 @@ export class DeliveryAudit {
     this.#settings = settings;
     for (const cell of sent) {
       if (!shows(settings.columns, cell.key)) continue;
-      const hours = this.#cells.get(cell.key) ?? new Map<number, FoundCell>();
+      const hours = getOrInsert(this.#cells, cell.key, () => new Map());
       hours.set(cell.hourMs, { sent: cell, count: 0, sum: 0, scale: 0, digest: 0 });
-      this.#cells.set(cell.key, hours);
     }
   }
 
@@ -143,10 +142,6 @@ function addNumber(cell: FoundCell, value: JsonValue): void {
 /** The ledger's sum is of doubles alone; among texts and longs, of which the platform makes numbers too, it says nothing. */
 function hasSum({ first, last }: SentCell): boolean {
   return typeof first[1] === 'number' && typeof last[1] === 'number';
-}
-
-function hourOf(ts: number): number {
-  return Math.floor(ts / HOUR_MS) * HOUR_MS;
 }
 
 function lineOf(key: string, cell: FoundCell): AuditLine {

@@ -20,7 +20,7 @@ interface KeptEntry {
 }
 
 /** The ledger's cells are of whole hours. */
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 /** Sums stay whole numbers of a double. */
 const MODULUS = 2 ** 48;
 /** As deep as the platform's parser reads. */
@@ -29,6 +29,11 @@ const MAX_PARTS = 20_000;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
+
+/** When the hour of an instant begins. */
+export function hourOf(ts: number): number {
+  return Math.floor(ts / HOUR_MS) * HOUR_MS;
+}
 
 /** The digest with one more entry in it. */
 export function addToDigest(digest: number, ts: number, value: JsonValue): number {
@@ -39,7 +44,7 @@ export function addToDigest(digest: number, ts: number, value: JsonValue): numbe
 export async function withDigests(cells: readonly LedgerCell[], kept: AsyncIterable<KeptEntry>): Promise<readonly SentCell[]> {
   const sums = new Map(cells.map((cell) => [nameOf(cell.device, cell.key, cell.hourMs), { cell, count: 0, digest: 0 }]));
   for await (const { device, key, ts, value } of kept) {
-    const sum = sums.get(nameOf(device, key, Math.floor(ts / HOUR_MS) * HOUR_MS));
+    const sum = sums.get(nameOf(device, key, hourOf(ts)));
     if (sum === undefined || ts > sum.cell.last[0]) continue;
     sum.count += 1;
     sum.digest = addToDigest(sum.digest, ts, value);

@@ -1,11 +1,12 @@
 /**
- * The report API (wire-facts.md, "Analytics"): runs a saved view and gives its rows as they arrive. A token that ended is renewed once; a service at
+ * The report API (platform/wire-facts.md, "Analytics"): runs a saved view and gives its rows as they arrive. A token that ended is renewed once; a service at
  * its limits is asked again, with jitter, until a deadline.
  */
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
-import { AnalyticsError } from './analytics-error.ts';
+import { given } from '../host/given.ts';
+import type { JsonValue } from '../host/json.ts';
+import { AnalyticsError, type AnalyticsFault } from './analytics-error.ts';
 import { type AnalyticsAnswer, AnalyticsHttp, type AnalyticsHttpSettings, faultText, textOf, unreachable } from './analytics-http.ts';
 import { AnalyticsSession } from './analytics-session.ts';
 import { ExchangeDeadline } from './exchange-deadline.ts';
@@ -38,14 +39,22 @@ export interface ReportRequest {
 export interface ReportClientDeps {
   readonly settings: ReportClientSettings;
   readonly clock: Clock;
-  readonly hide: (secret: string) => void;
   /** Told before each wait, for people who watch. */
   readonly onWait?: (waitMs: number, reason: string) => void;
 }
 
 /** A report takes a second or so to execute: the first wait lets one finish, later ones give the queue room. */
 const BUSY_BACKOFF = { firstMs: 500, maxMs: 15_000 };
-const NOBODY_AT_HOME: ReadonlySet<number> = new Set([502, 503, 504]);
+/** What an answer of this status is, in words. */
+const FAULTS: Readonly<Record<number, readonly [AnalyticsFault, string]>> = {
+  403: ['forbidden', 'this user may not run the view, or its token is not taken (403)'],
+  404: ['refused', 'there is no such view, or analytics.basePath is another (404)'],
+  415: ['media-type', 'the service does not take JSON (415): is a proxy changing the request?'],
+  429: ['too-many-requests', 'the service is at its limits (429)'],
+  502: ['unreachable', 'the service is not there at the moment (502)'],
+  503: ['unreachable', 'the service is not there at the moment (503)'],
+  504: ['unreachable', 'the service is not there at the moment (504)'],
+};
 
 /** An answer that has begun, and the time that it has. */
 interface Exchange {
@@ -60,10 +69,10 @@ export class ReportClient {
 
   /** Connects at the first call. */
   constructor(deps: ReportClientDeps) {
-    const { settings, clock, hide } = deps;
+    const { settings, clock } = deps;
     this.#deps = deps;
     this.#http = new AnalyticsHttp(settings);
-    this.#session = new AnalyticsSession({ ...settings, http: this.#http, clock, hide, authUrl: settings.authUrl ?? settings.url });
+    this.#session = new AnalyticsSession({ ...settings, http: this.#http, clock, authUrl: settings.authUrl ?? settings.url });
   }
 
   /**
@@ -105,14 +114,14 @@ export class ReportClient {
       const token = await this.#session.token(signal);
       const exchange = await this.#begin(request, token, signal);
       const { answer } = exchange;
-      if (isGood(answer)) return exchange;
+      if (answer.statusCode >= 200 && answer.statusCode < 300) return exchange;
       const said = await this.#faultOf(exchange);
-      if (answer.status === 403 && !renewed) {
+      if (answer.statusCode === 403 && !renewed) {
         renewed = true;
         this.#session.forget(token);
         continue;
       }
-      const fault = faultOf(answer.status, said);
+      const fault = faultOf(answer.statusCode, said);
       if (fault.recovery !== 'retry') throw fault;
       const waitMs = backoff.nextMs(retryAfterOf(answer));
       if (clock.monotonicMs() + waitMs > giveUpAtMs) throw fault;
@@ -142,44 +151,23 @@ export class ReportClient {
     }
   }
 
-  #post(request: ReportRequest, jwt: string, signal: AbortSignal): Promise<AnalyticsAnswer> {
+  #post({ viewConfigId, rangeStartTs, rangeEndTs, filters }: ReportRequest, jwt: string, signal: AbortSignal): Promise<AnalyticsAnswer> {
     const { url, basePath, tokenIn } = this.#deps.settings;
     const path = `${url.replace(/\/+$/, '')}${basePath.replace(/\/+$/, '')}/publicApi/buildReport`;
     const inQuery = tokenIn === 'query';
+    // Only what is given: a member that is there replaces what the view has saved.
     return this.#http.post(
       inQuery ? `${path}?jwt=${encodeURIComponent(jwt)}` : path,
-      bodyOf(request),
+      given({ viewConfigId, rangeStartTs, rangeEndTs, filters }),
       { headers: inQuery ? {} : { jwt }, secrets: this.#session.secrets },
       signal,
     );
   }
 }
 
-function isGood({ status }: AnalyticsAnswer): boolean {
-  return status >= 200 && status < 300;
-}
-
-/** Only what is given: a member that is there replaces what the view has saved. */
-function bodyOf({ viewConfigId, rangeStartTs, rangeEndTs, filters }: ReportRequest): JsonObject {
-  return {
-    viewConfigId,
-    ...(rangeStartTs === undefined ? {} : { rangeStartTs }),
-    ...(rangeEndTs === undefined ? {} : { rangeEndTs }),
-    ...(filters === undefined ? {} : { filters }),
-  };
-}
-
 function faultOf(status: number, said: string): AnalyticsError {
-  const details = { status };
-  if (status === 403)
-    return new AnalyticsError('forbidden', `this user may not run the view, or its token is not taken (403)${said}`, details);
-  if (status === 415)
-    return new AnalyticsError('media-type', `the service does not take JSON (415): is a proxy changing the request?${said}`, details);
-  if (status === 429) return new AnalyticsError('too-many-requests', `the service is at its limits (429)${said}`, details);
-  if (status === 404) return new AnalyticsError('refused', `there is no such view, or analytics.basePath is another (404)${said}`, details);
-  if (NOBODY_AT_HOME.has(status))
-    return new AnalyticsError('unreachable', `the service is not there at the moment (${status})${said}`, details);
-  return new AnalyticsError('refused', `the report was refused (${status})${said}`, details);
+  const [fault, words]: readonly [AnalyticsFault, string] = FAULTS[status] ?? ['refused', `the report was refused (${status})`];
+  return new AnalyticsError(fault, `${words}${said}`);
 }
 
 /** Seconds in Retry-After; dates are left to the backoff. */

@@ -1,4 +1,5 @@
 /** What the columns of a report are to an audit: which one is the time, which the device, and which belong to which key. */
+import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
 
@@ -44,15 +45,12 @@ export function findColumns(columnLabels: readonly string[], keys: ReadonlySet<s
   const time = words.timeColumn ?? named(TIME_LABEL);
   if (time === undefined || !columnLabels.includes(time)) {
     const called = time === undefined ? '' : ` called ${time}`;
-    throw new AnalyticsError(
-      'settings',
-      `the view has no column of times${called}; it has ${listed(columnLabels)}. Name it with --time-column`,
-    );
+    throw fault(`the view has no column of times${called}; it has ${listed(columnLabels)}. Name it with --time-column`);
   }
   const device = words.deviceColumn ?? named(DEVICE_LABEL);
   const key = named(KEY_LABEL);
   const values = key === undefined ? columnPerKey(columnLabels, keys, words) : rowPerKey(columnLabels, key, named);
-  return { time, values, ...(device === undefined ? {} : { device }) };
+  return { time, values, ...given({ device }) };
 }
 
 /** Whether a view of these columns can show a key. */
@@ -72,17 +70,8 @@ function rowPerKey(columnLabels: readonly string[], key: string, named: (pattern
   const value = named(/^value$/i);
   if (value !== undefined) return { form: 'row-per-key', key, value };
   const count = named(/^count$/i);
-  if (count === undefined)
-    throw new AnalyticsError('settings', `the view has keys but neither a Value nor a Count; it has ${listed(columnLabels)}`);
-  const [sum, first, last] = [/^sum$/i, /^first$/i, /^last$/i].map(named);
-  return {
-    form: 'hour-per-key',
-    key,
-    count,
-    ...(sum === undefined ? {} : { sum }),
-    ...(first === undefined ? {} : { first }),
-    ...(last === undefined ? {} : { last }),
-  };
+  if (count === undefined) throw fault(`the view has keys but neither a Value nor a Count; it has ${listed(columnLabels)}`);
+  return { form: 'hour-per-key', key, count, ...given({ sum: named(/^sum$/i), first: named(/^first$/i), last: named(/^last$/i) }) };
 }
 
 function columnPerKey(columnLabels: readonly string[], keys: ReadonlySet<string>, words: ColumnWords): ValueColumns {
@@ -91,18 +80,18 @@ function columnPerKey(columnLabels: readonly string[], keys: ReadonlySet<string>
     const label = words.labels?.[key] ?? columnLabels.find((one) => one === key) ?? columnLabels.find((one) => isNamedAfter(one, key));
     if (label !== undefined && columnLabels.includes(label)) labels.set(key, label);
   }
-  if (keys.size > 0 && labels.size === 0) {
-    throw new AnalyticsError(
-      'settings',
-      `the view shows none of this device's keys; it has ${listed(columnLabels)}. Name columns with --column key=label`,
-    );
-  }
+  if (keys.size > 0 && labels.size === 0)
+    throw fault(`the view shows none of this device's keys; it has ${listed(columnLabels)}. Name columns with --column key=label`);
   return { form: 'column-per-key', labels };
 }
 
 function isNamedAfter(label: string, key: string): boolean {
   const rest = label.startsWith(key) ? label.slice(key.length) : undefined;
   return rest !== undefined && /^\s*(,|\(|\[|RAW$)/.test(rest);
+}
+
+function fault(message: string): AnalyticsError {
+  return new AnalyticsError('settings', message);
 }
 
 function listed(labels: readonly string[]): string {

@@ -27,7 +27,6 @@ export async function openReportClient(flags: AnalyticsFlags, edge: Edge): Promi
   const ca = analytics?.caFile === undefined ? undefined : await certificate(analytics.caFile);
   return new ReportClient({
     clock: systemClock,
-    hide: () => {},
     onWait: (waitMs, reason) => {
       if (edge.stderr.isTerminal) edge.stderr.write(`\r\u001b[K${reason}; asking again in ${Math.ceil(waitMs / 1_000)} s`);
     },

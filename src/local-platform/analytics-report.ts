@@ -53,7 +53,7 @@ function* rowsOf(
   const bucketMs = time?.groupBy === 'day' ? DAY_MS : time?.groupBy === 'hour' ? HOUR_MS : undefined;
   const row = (ts: number, valueFor: (key: string, aggregation: ReportAggregation) => JsonValue): JsonObject =>
     Object.fromEntries(view.fields.map((field) => [field.label, cell(field, device, rowKey, ts, valueFor)]));
-  const scan = (key: string): Iterable<Point> => state.telemetry.scan(device.id, key, range.startTs, range.endTs);
+  const scan = (key: string): Iterable<Point> => state.telemetry.series(device.id, key).scan(range.startTs, range.endTs);
 
   if (!grouped && bucketMs === undefined) {
     const [only] = keys;
@@ -63,7 +63,7 @@ function* rowsOf(
     }
     const instants = new Set<number>();
     for (const key of keys) for (const { ts } of scan(key)) instants.add(ts);
-    for (const ts of Float64Array.from(instants).sort()) yield row(ts, (key) => state.telemetry.at(device.id, key, ts) ?? null);
+    for (const ts of Float64Array.from(instants).sort()) yield row(ts, (key) => state.telemetry.series(device.id, key).at(ts) ?? null);
     return;
   }
   const bucketOf = ({ ts }: Point): number => (bucketMs === undefined ? range.startTs : Math.floor(ts / bucketMs) * bucketMs);

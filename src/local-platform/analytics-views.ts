@@ -1,6 +1,6 @@
 /**
  * Saved table views of the analytics side: which fields make a row, over which time, with which filters. The contract leaves the shape of
- * a view open (wire-facts.md, "Analytics"); this one is made of as little as reports need.
+ * a view open (platform/wire-facts.md, "Analytics"); this one is made of as little as reports need.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { PayloadFault } from './request-faults.ts';
@@ -32,26 +32,25 @@ export interface SavedView {
   readonly filters: ViewFilters;
 }
 
+const DEVICE_AND_KEY: readonly ViewField[] = [
+  { label: 'Device', source: 'device' },
+  { label: 'Key', source: 'key' },
+];
+
 /** There from the start, under ids that scripts can rely on: every point, and every key's hours. */
 export const BUILT_IN_VIEWS: readonly SavedView[] = [
   {
     id: '7e57ab1e-0000-4000-8000-000000000001',
     name: 'All telemetry',
     filters: {},
-    fields: [
-      { label: 'Device', source: 'device' },
-      { label: 'Key', source: 'key' },
-      { label: 'Time', source: 'time' },
-      { label: 'Value', source: 'value', aggregation: 'NONE' },
-    ],
+    fields: [...DEVICE_AND_KEY, { label: 'Time', source: 'time' }, { label: 'Value', source: 'value', aggregation: 'NONE' }],
   },
   {
     id: '7e57ab1e-0000-4000-8000-000000000002',
     name: 'Telemetry by hour',
     filters: {},
     fields: [
-      { label: 'Device', source: 'device' },
-      { label: 'Key', source: 'key' },
+      ...DEVICE_AND_KEY,
       { label: 'Hour', source: 'time', groupBy: 'hour' },
       { label: 'Count', source: 'value', aggregation: 'COUNT' },
       { label: 'Sum', source: 'value', aggregation: 'SUM' },

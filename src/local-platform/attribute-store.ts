@@ -1,4 +1,5 @@
 /** The three scopes of a device's attributes, kept apart, and who waits for a change of the shared ones. */
+import { getOrInsert } from '../host/get-or-insert.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { StoredValue } from './stored-value.ts';
 
@@ -56,12 +57,12 @@ export class AttributeStore {
   }
 
   #scope(deviceId: string, scope: Scope): Map<string, Attribute> {
-    let scopes = this.#devices.get(deviceId);
-    if (scopes === undefined) {
-      scopes = { CLIENT_SCOPE: new Map(), SHARED_SCOPE: new Map(), SERVER_SCOPE: new Map() };
-      this.#devices.set(deviceId, scopes);
-    }
-    return scopes[scope];
+    const empty = (): Record<Scope, Map<string, Attribute>> => ({
+      CLIENT_SCOPE: new Map(),
+      SHARED_SCOPE: new Map(),
+      SERVER_SCOPE: new Map(),
+    });
+    return getOrInsert(this.#devices, deviceId, empty)[scope];
   }
 }
 

@@ -1,4 +1,4 @@
-/** Claiming: the device opens a window with a secret, a user of a customer comes through it in time. */
+/** Claiming: the device opens a window with a secret, a user of a customer comes through it in time (platform/wire-facts.md, "Claim and provision"). */
 import { isJsonObject, stringifyJson } from '../host/json.ts';
 import { forDevice } from './device-routes.ts';
 import { objectIn } from './entities.ts';

@@ -3,7 +3,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { JsonObject } from '../host/json.ts';
 import { KeptTable } from './kept-table.ts';
 
-export interface PlatformDevice {
+/** Packages that a device or a profile is to have, by id. */
+export interface AssignedPackages {
+  readonly firmwareId?: string;
+  readonly softwareId?: string;
+}
+
+export interface PlatformDevice extends AssignedPackages {
   readonly id: string;
   readonly name: string;
   readonly type: string;
@@ -13,14 +19,12 @@ export interface PlatformDevice {
   readonly accessToken: string;
   /** The user who claimed it. */
   readonly customer?: string;
-  readonly firmwareId?: string;
-  readonly softwareId?: string;
   readonly gateway: boolean;
 }
 
 export type ProvisionType = 'DISABLED' | 'ALLOW_CREATE_NEW_DEVICES' | 'CHECK_PRE_PROVISIONED_DEVICES';
 
-export interface DeviceProfile {
+export interface DeviceProfile extends AssignedPackages {
   readonly id: string;
   readonly name: string;
   readonly isDefault: boolean;
@@ -28,8 +32,6 @@ export interface DeviceProfile {
   readonly provisionType: ProvisionType;
   readonly provisionDeviceKey?: string;
   readonly provisionDeviceSecret?: string;
-  readonly firmwareId?: string;
-  readonly softwareId?: string;
 }
 
 /** The stock server's own length. */

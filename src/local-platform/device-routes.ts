@@ -1,4 +1,4 @@
-/** Telemetry, attributes and RPC, seen by the device. */
+/** Telemetry, attributes and RPC, seen by the device (platform/wire-facts.md, "Endpoints"). */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { asObject, type Scope } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';

@@ -1,26 +1,16 @@
 /**
  * The analytics service's limiter: so many executions at a time, so many more waiting, and a refusal at once for whoever comes on top
- * (wire-facts.md, "Analytics").
+ * (platform/wire-facts.md, "Analytics").
  */
-
-export interface ExecutionPoolOptions {
-  /** SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE. */
-  readonly threadPoolSize: number;
-  /** SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY. */
-  readonly queueCapacity: number;
-}
-
-interface Waiting {
-  readonly start: () => void;
-}
+import type { PlatformSettings } from './local-platform-options.ts';
 
 export class ExecutionPool {
-  readonly #options: ExecutionPoolOptions;
-  readonly #queue: Waiting[] = [];
+  readonly #limits: Pick<PlatformSettings['analytics'], 'threadPoolSize' | 'queueCapacity'>;
+  readonly #queue: (() => void)[] = [];
   #running = 0;
 
-  constructor(options: ExecutionPoolOptions) {
-    this.#options = options;
+  constructor(limits: Pick<PlatformSettings['analytics'], 'threadPoolSize' | 'queueCapacity'>) {
+    this.#limits = limits;
   }
 
   /** Executions now, and requests that wait for one. */
@@ -32,23 +22,20 @@ export class ExecutionPool {
    * Resolves when there is room, with the function that gives it back (any number of times); with undefined when pool and queue are full,
    * or when `gone` aborts while waiting.
    */
-  enter(gone: AbortSignal): Promise<(() => void) | undefined> {
-    if (this.#running < this.#options.threadPoolSize) return Promise.resolve(this.#start());
-    if (this.#queue.length >= this.#options.queueCapacity || gone.aborted) return Promise.resolve(undefined);
+  async enter(gone: AbortSignal): Promise<(() => void) | undefined> {
+    if (this.#running < this.#limits.threadPoolSize) return this.#start();
+    if (this.#queue.length >= this.#limits.queueCapacity || gone.aborted) return undefined;
     return new Promise((resolve) => {
       const leave = (): void => {
-        const at = this.#queue.indexOf(waiting);
-        if (at !== -1) this.#queue.splice(at, 1);
+        this.#queue.splice(this.#queue.indexOf(start), 1);
         resolve(undefined);
       };
-      const waiting: Waiting = {
-        start: () => {
-          gone.removeEventListener('abort', leave);
-          resolve(this.#start());
-        },
+      const start = (): void => {
+        gone.removeEventListener('abort', leave);
+        resolve(this.#start());
       };
       gone.addEventListener('abort', leave, { once: true });
-      this.#queue.push(waiting);
+      this.#queue.push(start);
     });
   }
 
@@ -59,7 +46,7 @@ export class ExecutionPool {
       if (over) return;
       over = true;
       this.#running -= 1;
-      this.#queue.shift()?.start();
+      this.#queue.shift()?.();
     };
   }
 }

@@ -1,6 +1,6 @@
 /**
  * How the real server, a Java program (JDK 17), spells doubles and reads decimals: what is stored depends on it, as each value is spelled and
- * read again on its way to the database (wire-facts.md, "Values").
+ * read again on its way to the database (platform/wire-facts.md, "Values").
  */
 
 /** Below and from these, `Double.toString` writes an exponent. */

@@ -1,5 +1,5 @@
 /**
- * JSON as the real server's transport reads it, which is far from strict (wire-facts.md, "Malformed requests"): single quotes, bare words,
+ * JSON as the real server's transport reads it, which is far from strict (platform/wire-facts.md, "Malformed requests"): single quotes, bare words,
  * `=` for a colon, `;` for a comma, comments, a byte order mark, nothing where a value should be. Numbers keep their spelling.
  */
 const DEEPEST = 255;

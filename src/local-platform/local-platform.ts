@@ -3,6 +3,7 @@
  * part, joins them, and closes them in reverse; it has no rule of its own.
  */
 import { systemClock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { analyticsRoutes } from './analytics-routes.ts';
 import { Arrivals } from './arrivals.ts';
@@ -119,10 +120,7 @@ export class LocalPlatform {
   ensureDevice(name: string, accessToken?: string): { readonly id: string; readonly accessToken: string } {
     const { registry } = this.state;
     const known = registry.byName(name);
-    const device = {
-      ...(known ?? registry.draft({ name }, this.settings.clock.wallMs())),
-      ...(accessToken === undefined ? {} : { accessToken }),
-    };
+    const device = { ...(known ?? registry.draft({ name }, this.settings.clock.wallMs())), ...given({ accessToken }) };
     if (device.accessToken !== known?.accessToken) registry.devices.put(device);
     return { id: device.id, accessToken: device.accessToken };
   }

@@ -3,6 +3,7 @@
  * client that is gone is noticed late, and no request waits longer than the server's own limit.
  */
 import type { Clock } from '../host/clock.ts';
+import { getOrInsert } from '../host/get-or-insert.ts';
 
 export type PollEnd<Message> =
   | { readonly kind: 'message'; readonly message: Message }
@@ -22,13 +23,10 @@ export interface LongPollsOptions {
 /** What `timeout=0`, or none, stands for. */
 const DEFAULT_POLL_MS = 60_000;
 
-interface Poll<Message> {
-  readonly finish: (end: PollEnd<Message>) => void;
-}
-
 export class LongPolls<Message> {
   readonly #options: LongPollsOptions;
-  readonly #polls = new Map<string, Set<Poll<Message>>>();
+  /** By device: what ends each of its polls. */
+  readonly #polls = new Map<string, Set<(end: PollEnd<Message>) => void>>();
 
   constructor(options: LongPollsOptions) {
     this.#options = options;
@@ -38,12 +36,11 @@ export class LongPolls<Message> {
   wait(deviceId: string, timeoutMs: number, gone: AbortSignal): Promise<PollEnd<Message>> {
     const { clock, asyncLimitMs, stalePollMs } = this.#options;
     const ownMs = timeoutMs > 0 ? timeoutMs : DEFAULT_POLL_MS;
+    const polls = getOrInsert(this.#polls, deviceId, () => new Set());
     return new Promise((resolve) => {
-      const polls = this.#polls.get(deviceId) ?? new Set();
-      this.#polls.set(deviceId, polls);
       let cancelStale: (() => void) | undefined;
       const finish = (end: PollEnd<Message>): void => {
-        if (!polls.delete(poll)) return;
+        if (!polls.delete(finish)) return;
         cancelTimer();
         cancelStale?.();
         gone.removeEventListener('abort', leave);
@@ -52,9 +49,8 @@ export class LongPolls<Message> {
       const leave = (): void => {
         cancelStale = clock.after(stalePollMs, () => finish({ kind: 'timeout' }));
       };
-      const poll: Poll<Message> = { finish };
       const cancelTimer = clock.after(Math.min(ownMs, asyncLimitMs), () => finish({ kind: ownMs > asyncLimitMs ? 'cut' : 'timeout' }));
-      polls.add(poll);
+      polls.add(finish);
       gone.addEventListener('abort', leave, { once: true });
       if (gone.aborted) leave();
     });
@@ -62,9 +58,7 @@ export class LongPolls<Message> {
 
   /** Gives a message to every open poll of a device, stale ones too; answers how many took it. */
   tell(deviceId: string, message: Message): number {
-    const polls = [...(this.#polls.get(deviceId) ?? [])];
-    for (const poll of polls) poll.finish({ kind: 'message', message });
-    return polls.length;
+    return this.#end(deviceId, { kind: 'message', message });
   }
 
   /** Open polls of a device, stale ones included. */
@@ -74,13 +68,19 @@ export class LongPolls<Message> {
 
   /** Ends the polls of a deleted device. */
   forget(deviceId: string): void {
-    for (const poll of [...(this.#polls.get(deviceId) ?? [])]) poll.finish({ kind: 'deleted' });
+    this.#end(deviceId, { kind: 'deleted' });
     this.#polls.delete(deviceId);
   }
 
   /** Ends every poll, as a server does that stops. */
   close(): void {
-    for (const polls of this.#polls.values()) for (const poll of [...polls]) poll.finish({ kind: 'cut' });
+    for (const deviceId of this.#polls.keys()) this.#end(deviceId, { kind: 'cut' });
     this.#polls.clear();
+  }
+
+  #end(deviceId: string, end: PollEnd<Message>): number {
+    const polls = [...(this.#polls.get(deviceId) ?? [])];
+    for (const finish of polls) finish(end);
+    return polls.length;
   }
 }

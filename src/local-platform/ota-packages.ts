@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../host/json.ts';
-import type { PlatformDevice } from './device-registry.ts';
+import type { AssignedPackages, PlatformDevice } from './device-registry.ts';
 import { idIn } from './entities.ts';
 import type { KeptTable } from './kept-table.ts';
 import type { PlatformSettings } from './local-platform-options.ts';
@@ -79,8 +79,7 @@ export class OtaPackages {
   /** Who is to have a package, so that it must stay; undefined when nobody is. */
   holderOf(id: string): 'devices' | 'device profile' | undefined {
     const { devices, profiles } = this.#state.registry;
-    const holds = ({ firmwareId, softwareId }: { readonly firmwareId?: string; readonly softwareId?: string }): boolean =>
-      firmwareId === id || softwareId === id;
+    const holds = ({ firmwareId, softwareId }: AssignedPackages): boolean => firmwareId === id || softwareId === id;
     if (devices.all.some(holds)) return 'devices';
     return profiles.all.some(holds) ? 'device profile' : undefined;
   }
@@ -121,12 +120,8 @@ export class OtaPackages {
 }
 
 /** The packages that a body assigns, with those of before where it says nothing. @throws PayloadFault for one without a file. */
-export function assignedIn(
-  body: JsonObject,
-  before: { readonly firmwareId?: string | undefined; readonly softwareId?: string | undefined },
-  packages: KeptTable<OtaPackage>,
-): { readonly firmwareId?: string; readonly softwareId?: string } {
-  const assigned: { firmwareId?: string; softwareId?: string } = {};
+export function assignedIn(body: JsonObject, before: AssignedPackages, packages: KeptTable<OtaPackage>): AssignedPackages {
+  const assigned: { -readonly [Field in keyof AssignedPackages]: AssignedPackages[Field] } = {};
   for (const kind of OTA_KIND_NAMES) {
     const { field } = OTA_KINDS[kind];
     const id = Object.hasOwn(body, field) ? idIn(body[field]) : before[field];

@@ -1,4 +1,4 @@
-/** Checksums of packages as the real platform writes them: lower-case hex of the hash's bytes (wire-facts.md, "Firmware"). */
+/** Checksums of packages as the real platform writes them: lower-case hex of the hash's bytes (platform/wire-facts.md, "Firmware"). */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';

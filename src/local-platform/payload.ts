@@ -1,5 +1,5 @@
 /**
- * Payloads as the real platform's transport reads them (wire-facts.md, "Values" and "Malformed requests"): as leniently, and with the same
+ * Payloads as the real platform's transport reads them (platform/wire-facts.md, "Values" and "Malformed requests"): as leniently, and with the same
  * complaints. JSON, or CBOR by content type.
  */
 import { Decoder, Encoder } from 'cbor-x';
@@ -7,7 +7,16 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseJsonNumb
 import type { Reply } from './http-reply.ts';
 import { parseLenient } from './lenient-json.ts';
 import { PayloadFault } from './request-faults.ts';
-import { receivedValue, SpelledNumber, type StoredValue, savedValue, spelledNumber, unspelled, type ValueRules } from './stored-value.ts';
+import {
+  mapLeaves,
+  receivedValue,
+  SpelledNumber,
+  type StoredValue,
+  savedValue,
+  spelledNumber,
+  unspelled,
+  type ValueRules,
+} from './stored-value.ts';
 
 export interface TimedValues {
   /** As the device gave it: past the year 9999, or before 1970, is possible. */
@@ -106,7 +115,7 @@ function readValues(
 function readWire(body: Buffer, contentType: string | undefined): unknown {
   try {
     if (contentType?.startsWith(CBOR) === true) {
-      return fromCbor(new Decoder({ useRecords: false, mapsAsObjects: true }).decode(body));
+      return mapLeaves(new Decoder({ useRecords: false, mapsAsObjects: true }).decode(body), (leaf) => leaf ?? null);
     }
   } catch {
     throw new PayloadFault('Malformed payload');
@@ -125,12 +134,6 @@ function readLeniently(text: string): unknown {
   } catch (error) {
     throw new PayloadFault(error instanceof Error ? error.message : 'Malformed payload');
   }
-}
-
-function fromCbor(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(fromCbor);
-  if (!isPlainObject(value)) return value ?? null;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromCbor(item)]));
 }
 
 function objectOf(wire: unknown): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-/** Users of the REST API: login, and who may call what. */
+/** Users of the REST API: login, and who may call what (platform/wire-facts.md, "The people's side"). */
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 import type { Call, Handler, Routes } from './http-service.ts';

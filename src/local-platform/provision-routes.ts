@@ -1,5 +1,6 @@
-/** Devices that provision themselves by a profile's key and secret. Refusals come with status 200. */
+/** Devices that provision themselves by a profile's key and secret. Refusals come with status 200 (platform/wire-facts.md). */
 import { randomBytes } from 'node:crypto';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
 import { errorReply, type Reply, textReply } from './http-reply.ts';
@@ -26,7 +27,7 @@ export function provisionRoutes(platform: LocalPlatform): Routes {
   };
 }
 
-function provision(request: ProvisionRequest, { state, settings }: LocalPlatform): Reply {
+function provision(request: ReturnType<typeof requestIn>, { state, settings }: LocalPlatform): Reply {
   const { registry } = state;
   const isLegacy = settings.legacyProvisioning;
   const deviceName = request.deviceName.trim();
@@ -46,7 +47,7 @@ function provision(request: ProvisionRequest, { state, settings }: LocalPlatform
       profileId: profile.id,
       type: profile.name,
       gateway: !isLegacy && request.gateway,
-      ...(proposed === undefined ? {} : { accessToken: proposed }),
+      ...given({ accessToken: proposed }),
     },
     settings.clock.wallMs(),
   );
@@ -75,18 +76,8 @@ function asText(answer: JsonObject): Reply {
   return textReply(200, stringifyJson(answer));
 }
 
-interface ProvisionRequest {
-  /** Empty: the server makes one up. */
-  readonly deviceName: string;
-  readonly key: string;
-  readonly secret: string;
-  readonly credentialsType: string;
-  readonly token: string;
-  readonly gateway: boolean;
-}
-
 /** @throws PayloadFault in the real server's words. */
-function requestIn(body: JsonValue): ProvisionRequest {
+function requestIn(body: JsonValue) {
   if (!isJsonObject(body)) throw new PayloadFault(`Can't parse value: ${stringifyJson(body)}`);
   const text = (name: string, isRequired = false): string => {
     const value = body[name];
@@ -98,6 +89,7 @@ function requestIn(body: JsonValue): ProvisionRequest {
   if (!CREDENTIALS_TYPES.includes(credentialsType))
     throw new PayloadFault(`No enum constant org.thingsboard.server.gen.transport.TransportProtos.CredentialsType.${credentialsType}`);
   return {
+    /** Empty: the server makes one up. */
     deviceName: text('deviceName'),
     key: text('provisionDeviceKey', true),
     secret: text('provisionDeviceSecret', true),

@@ -1,8 +1,9 @@
 /**
  * Limits per device, off by default as on a stock server: of messages, of messages that bring data points, and of the data points in them,
- * each over several windows at once (wire-facts.md, "Rate limits").
+ * each over several windows at once (platform/wire-facts.md, "Rate limits").
  */
 import type { Clock } from '../host/clock.ts';
+import { getOrInsert } from '../host/get-or-insert.ts';
 
 /** Windows as the real server spells them: `100:1,3000:60` is 100 in one second and 3000 in a minute. */
 export interface RateLimits {
@@ -14,35 +15,17 @@ export interface RateLimits {
   readonly dataPoints?: string;
 }
 
+/** Refilled steadily. */
 interface Window {
   readonly capacity: number;
   readonly durationMs: number;
 }
 
-/** Windows that are refilled steadily; what is taken is taken from all of them, or from none. */
-class Bucket {
-  readonly #windows: readonly (Window & { left: number })[];
-  #atMs: number;
-
-  constructor(windows: readonly Window[], nowMs: number) {
-    this.#windows = windows.map((window) => ({ ...window, left: window.capacity }));
-    this.#atMs = nowMs;
-  }
-
-  take(count: number, nowMs: number): boolean {
-    for (const window of this.#windows)
-      window.left = Math.min(window.capacity, window.left + ((nowMs - this.#atMs) * window.capacity) / window.durationMs);
-    this.#atMs = nowMs;
-    if (this.#windows.some(({ left }) => left < count)) return false;
-    for (const window of this.#windows) window.left -= count;
-    return true;
-  }
-}
-
 export class RateLimit {
   readonly #clock: Clock;
-  #limits: RateLimits = {};
-  #buckets = new Map<string, Bucket>();
+  #limits: Partial<Record<keyof RateLimits, readonly Window[]>> = {};
+  /** By limit and device: what is left in each window. */
+  #buckets = new Map<string, { atMs: number; left: readonly number[] }>();
 
   constructor({ clock, rateLimits }: { readonly clock: Clock; readonly rateLimits: RateLimits }) {
     this.#clock = clock;
@@ -51,8 +34,7 @@ export class RateLimit {
 
   /** Takes effect at once, with full windows. @throws Error for a limit that cannot be read. */
   set limits(limits: RateLimits) {
-    for (const spec of Object.values(limits)) windowsOf(spec as string);
-    this.#limits = limits;
+    this.#limits = Object.fromEntries(Object.entries(limits).map(([what, spec]: [string, string]) => [what, windowsOf(spec)]));
     this.#buckets.clear();
   }
 
@@ -67,17 +49,20 @@ export class RateLimit {
     return this.#take(deviceId, 'dataMessages', 1) && this.#take(deviceId, 'dataPoints', dataPoints);
   }
 
+  /** Takes from all windows, or from none. */
   #take(deviceId: string, what: keyof RateLimits, count: number): boolean {
-    const spec = this.#limits[what];
-    if (spec === undefined) return true;
+    const windows = this.#limits[what];
+    if (windows === undefined) return true;
     const nowMs = this.#clock.monotonicMs();
-    const name = `${what} ${deviceId}`;
-    let bucket = this.#buckets.get(name);
-    if (bucket === undefined) {
-      bucket = new Bucket(windowsOf(spec), nowMs);
-      this.#buckets.set(name, bucket);
-    }
-    return bucket.take(count, nowMs);
+    const full = windows.map(({ capacity }) => capacity);
+    const bucket = getOrInsert(this.#buckets, `${what} ${deviceId}`, () => ({ atMs: nowMs, left: full }));
+    const left = windows.map(({ capacity, durationMs }, at) =>
+      Math.min(capacity, (bucket.left[at] ?? 0) + ((nowMs - bucket.atMs) * capacity) / durationMs),
+    );
+    const passes = left.every((room) => room >= count);
+    bucket.atMs = nowMs;
+    bucket.left = passes ? left.map((room) => room - count) : left;
+    return passes;
   }
 }
 

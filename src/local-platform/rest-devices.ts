@@ -1,4 +1,5 @@
-/** REST: devices and their credentials. Shapes and spellings are the real platform's. */
+/** REST: devices and their credentials. Shapes and spellings are the real platform's (platform/wire-facts.md, "The people's side"). */
+import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import { entityId, idIn, NOBODY_ID, objectIn, page, TENANT_ID } from './entities.ts';
@@ -65,15 +66,14 @@ function saveDevice({ packages, settings, state }: LocalPlatform, call: Call): R
   const accessToken = call.query.get('accessToken') ?? undefined;
   if (accessToken !== undefined) checkUnheld(state, accessToken, id);
   const profileId = idIn(body.deviceProfileId);
-  const { firmwareId, softwareId, ...kept } = before ?? registry.draft({ name }, settings.clock.wallMs());
-  const assigned = assignedIn(body, { firmwareId, softwareId }, state.packages);
+  const { firmwareId: _firmware, softwareId: _software, ...kept } = before ?? registry.draft({ name }, settings.clock.wallMs());
+  const assigned = assignedIn(body, before ?? {}, state.packages);
   const device: PlatformDevice = {
     ...kept,
     name,
     ...(typeof type === 'string' ? { type } : {}),
     ...(typeof label === 'string' ? { label } : {}),
-    ...(accessToken === undefined ? {} : { accessToken }),
-    ...(profileId === undefined ? {} : { profileId }),
+    ...given({ accessToken, profileId }),
     ...assigned,
   };
   registry.devices.put(device);

@@ -67,7 +67,7 @@ function readSeries(state: PlatformState, device: PlatformDevice, call: Call): R
   const answer: Record<string, JsonValue> = {};
   for (const key of keys) {
     if (startTs === undefined || endTs === undefined) {
-      const latest = state.telemetry.latest(device.id, key);
+      const latest = state.telemetry.series(device.id, key).latest();
       // The real server answers an unknown key with one null value.
       answer[key] = latest === undefined ? [{ ts: 0, value: null }] : [pointJson(latest, strict)];
       continue;
@@ -90,10 +90,10 @@ function readRange(
   const limit = numberOf(query, 'limit') ?? DEFAULT_LIMIT;
   const orderBy = query.get('orderBy') === 'ASC' ? 'ASC' : 'DESC';
   const intervalMs = numberOf(query, 'interval') ?? 0;
-  if (aggregation === 'NONE') return state.telemetry.read(device.id, key, { startTs, endTs, limit, orderBy });
+  if (aggregation === 'NONE') return state.telemetry.series(device.id, key).read({ startTs, endTs, limit, orderBy });
   const interval = intervalMs > 0 ? intervalMs : Math.max(1, endTs - startTs);
   if ((endTs - startTs) / interval > MAX_INTERVALS) throw new PayloadFault('Incorrect TsKvQuery. Number of intervals is to high');
-  return aggregate(state.telemetry.scan(device.id, key, startTs, endTs), aggregation, { startTs, endTs, intervalMs: interval });
+  return aggregate(state.telemetry.series(device.id, key).scan(startTs, endTs), aggregation, { startTs, endTs, intervalMs: interval });
 }
 
 function pointJson({ ts, value }: Point, strict: boolean): JsonObject {

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
+import { getOrInsert } from '../host/get-or-insert.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { KeptTable } from './kept-table.ts';
 import { LongPolls, type LongPollsOptions, type PollEnd } from './long-polls.ts';
@@ -78,8 +79,7 @@ export class RpcBroker {
     this.#nextIds.set(deviceId, id + 1);
     const message: RpcMessage = { id, method: call.method, params: call.params };
     return new Promise((resolve) => {
-      const queue = this.#pending.get(deviceId) ?? [];
-      this.#pending.set(deviceId, queue);
+      const queue = getOrInsert(this.#pending, deviceId, () => []);
       const settle = (result: RpcResult): void => {
         cancel();
         if (queue.includes(pending)) queue.splice(queue.indexOf(pending), 1);

@@ -1,5 +1,5 @@
 /**
- * Values as the real server stores and shows them (wire-facts.md, "Values"):
+ * Values as the real server stores and shows them (platform/wire-facts.md, "Values"):
  *
  *   a number's spelling → long, double or text → spelled by the transport, read again by the rule that saves → stored
  *   stored → as devices see it · as people see it, strictly typed or as text
@@ -50,7 +50,8 @@ export function spelledNumber(source: string): StoredValue {
 export function savedValue(wire: unknown, rules: ValueRules): StoredValue | undefined {
   const received = receivedValue(wire, rules);
   if (typeof received === 'object' && !isSpelled(received)) return withoutNulls(received) as StoredValue;
-  return received === undefined ? undefined : receivedValue(again(received), rules);
+  // The transport spells it for the second reading.
+  return receivedValue(isDouble(received) ? new SpelledNumber(javaDouble(received)) : received, rules);
 }
 
 /** A value that is read once, as a person's through the REST API. */
@@ -69,10 +70,10 @@ export function deviceForm(value: StoredValue): JsonValue {
 
 /** What people are told who ask for strict types: JSON has passed through another parser, which spells its doubles anew. */
 export function strictForm(value: JsonValue): JsonValue {
-  if (isDouble(value)) return asStored(javaDouble(value));
-  if (isSpelled(value)) return WHOLE.test(value.source) ? value : asStored(javaDouble(Number(value.source)));
-  if (Array.isArray(value)) return value.map(strictForm);
-  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, strictForm(item)])) : value;
+  return mapLeaves(value, (leaf) => {
+    if (isDouble(leaf)) return asStored(javaDouble(leaf));
+    return isSpelled(leaf) && !WHOLE.test(leaf.source) ? asStored(javaDouble(Number(leaf.source))) : leaf;
+  }) as JsonValue;
 }
 
 /** What people are told by default: text. */
@@ -89,9 +90,7 @@ export function numberIn(value: StoredValue): number | bigint | undefined {
 
 /** Without spellings, for formats that have none. */
 export function unspelled(value: JsonValue): JsonValue {
-  if (isSpelled(value)) return Number(value.source);
-  if (Array.isArray(value)) return value.map(unspelled);
-  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unspelled(item)])) : value;
+  return mapLeaves(value, (leaf) => (isSpelled(leaf) ? Number(leaf.source) : leaf)) as JsonValue;
 }
 
 /** JSON text as the REST side writes it: characters beyond the basic plane as two escapes. */
@@ -118,12 +117,6 @@ function numberFrom(source: string, rules: ValueRules): StoredValue {
   return plainString(decimal);
 }
 
-/** A received value as it is spelled for the second reading. */
-function again(value: StoredValue): unknown {
-  if (isDouble(value)) return new SpelledNumber(javaDouble(value));
-  return value;
-}
-
 function isDouble(value: unknown): value is number {
   return typeof value === 'number' && !Number.isInteger(value);
 }
@@ -144,16 +137,28 @@ function storable(text: string): string {
 }
 
 function mapTexts(wire: unknown): unknown {
-  if (typeof wire === 'string') return storable(wire);
-  if (Array.isArray(wire)) return wire.map(mapTexts);
-  if (!isJsonObject(wire) || isSpelled(wire)) return wire;
-  return Object.fromEntries(Object.entries(wire).map(([key, item]) => [storable(key), mapTexts(item)]));
+  return mapLeaves(
+    wire,
+    (leaf) => (typeof leaf === 'string' ? storable(leaf) : leaf),
+    (members) => members.map(([key, item]) => [storable(key), item]),
+  );
 }
 
 /** The transport's own writer leaves out members without a value; items of arrays stay. */
 function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isJsonObject(value) || isSpelled(value)) return value;
-  const members = Object.entries(value).filter(([, item]) => item !== null);
-  return Object.fromEntries(members.map(([key, item]) => [key, withoutNulls(item)]));
+  return mapLeaves(
+    value,
+    (leaf) => leaf,
+    (members) => members.filter(([, item]) => item !== null),
+  );
+}
+
+type Members = readonly (readonly [string, unknown])[];
+
+/** The same value with every leaf of it, and the members of every object in it, made into others. */
+export function mapLeaves(value: unknown, leafOf: (leaf: unknown) => unknown, membersOf = (members: Members): Members => members): unknown {
+  const map = (item: unknown): unknown => mapLeaves(item, leafOf, membersOf);
+  if (Array.isArray(value)) return value.map(map);
+  if (!isJsonObject(value) || isSpelled(value)) return leafOf(value);
+  return Object.fromEntries(membersOf(Object.entries(value)).map(([key, item]) => [key, map(item)]));
 }

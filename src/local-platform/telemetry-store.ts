@@ -2,6 +2,7 @@
  * Time series by device and key. A second value of one instant replaces the first, as in the real database, which is what makes a
  * retried upload harmless. Bounded: past the greatest number of points a key loses its oldest.
  */
+import { getOrInsert } from '../host/get-or-insert.ts';
 import type { StoredValue } from './stored-value.ts';
 
 export interface Point {
@@ -30,17 +31,9 @@ export class TelemetryStore {
   }
 
   save(deviceId: string, ts: number, values: Readonly<Record<string, StoredValue>>): void {
-    let keys = this.#devices.get(deviceId);
-    if (keys === undefined) {
-      keys = new Map();
-      this.#devices.set(deviceId, keys);
-    }
+    const keys = getOrInsert(this.#devices, deviceId, () => new Map());
     for (const [key, value] of Object.entries(values)) {
-      let series = keys.get(key);
-      if (series === undefined) {
-        series = new Series();
-        keys.set(key, series);
-      }
+      const series = getOrInsert(keys, key, () => new Series());
       series.set(ts, value);
       if (series.size > this.#maxPoints) series.dropOldest(Math.max(1, Math.floor(this.#maxPoints * DROPPED_SHARE)));
     }
@@ -50,38 +43,13 @@ export class TelemetryStore {
     return [...(this.#devices.get(deviceId)?.keys() ?? [])];
   }
 
-  at(deviceId: string, key: string, ts: number): StoredValue | undefined {
-    return this.#series(deviceId, key)?.at(ts);
-  }
-
-  latest(deviceId: string, key: string): Point | undefined {
-    return this.#series(deviceId, key)?.latest();
-  }
-
-  read(deviceId: string, key: string, range: PointRange): readonly Point[] {
-    return this.#series(deviceId, key)?.read(range) ?? [];
-  }
-
-  /** Every point of a range in ascending order, one at a time. */
-  scan(deviceId: string, key: string, startTs: number, endTs: number): Iterable<Point> {
-    return this.#series(deviceId, key)?.scan(startTs, endTs) ?? [];
-  }
-
-  count(deviceId: string, key: string): number {
-    return this.#series(deviceId, key)?.size ?? 0;
-  }
-
-  /** Takes points out behind the platform's back; tests plant losses so. Answers how many went. */
-  remove(deviceId: string, key: string, startTs: number, endTs: number): number {
-    return this.#series(deviceId, key)?.remove(startTs, endTs) ?? 0;
+  /** Empty for a key that was never saved. */
+  series(deviceId: string, key: string): Series {
+    return this.#devices.get(deviceId)?.get(key) ?? new Series();
   }
 
   forget(deviceId: string): void {
     this.#devices.delete(deviceId);
-  }
-
-  #series(deviceId: string, key: string): Series | undefined {
-    return this.#devices.get(deviceId)?.get(key);
   }
 }
 
@@ -119,6 +87,7 @@ class Series {
     return Array.from(order.subarray(until - count, until).toReversed(), (ts) => this.#point(ts));
   }
 
+  /** Every point of a range in ascending order, one at a time. */
   *scan(startTs: number, endTs: number): Generator<Point> {
     const order = this.#order();
     for (let at = lowerBound(order, startTs); at < order.length; at += 1) {
@@ -128,6 +97,7 @@ class Series {
     }
   }
 
+  /** Takes points out behind the platform's back; tests plant losses so. Answers how many went. */
   remove(startTs: number, endTs: number): number {
     const order = this.#order();
     const doomed = order.subarray(lowerBound(order, startTs), lowerBound(order, endTs));

@@ -84,7 +84,7 @@ async function audit(view: string, ...more: readonly string[]): Promise<AuditAns
 }
 
 const faulty = ({ lines }: AuditAnswer) => lines.filter(({ missing, different }) => missing > 0 || different.length > 0);
-const points = (key: string) => [...platform.state.telemetry.scan(deviceId, key, 0, Number.MAX_SAFE_INTEGER)];
+const points = (key: string) => [...platform.state.telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)];
 
 async function readBack(): Promise<Map<string, StoredValue[]>> {
   const client = new ReportClient({
@@ -98,7 +98,6 @@ async function readBack(): Promise<Map<string, StoredValue[]>> {
       deadlineMs: 10_000,
     },
     clock: systemClock,
-    hide: () => {},
   });
   const stored = new Map<string, StoredValue[]>();
   for await (const part of client.buildReport(
@@ -150,11 +149,11 @@ describe('what the demo sent, asked back', () => {
     const door = points('doorOpen')[1];
     if (deleted === undefined || altered === undefined || door === undefined) throw new Error('too few points');
     const hour = points('roomPressure').length;
-    telemetry.remove(deviceId, 'roomTemperature', deleted.ts, deleted.ts + 1);
+    telemetry.series(deviceId, 'roomTemperature').remove(deleted.ts, deleted.ts + 1);
     telemetry.save(deviceId, altered.ts, { roomHumidity: (altered.value as number) + 0.5 });
     // Of values that are no numbers only the first, the last and what the gateway keeps can tell.
     telemetry.save(deviceId, door.ts, { doorOpen: door.value !== true });
-    telemetry.remove(deviceId, 'roomPressure', 0, Number.MAX_SAFE_INTEGER);
+    telemetry.series(deviceId, 'roomPressure').remove(0, Number.MAX_SAFE_INTEGER);
     const result = await audit(ALL_TELEMETRY);
     expect(result.exitCode).toBe(1);
     const sums = new Map<string, { missing: number; different: number }>();

@@ -59,7 +59,7 @@ function points(name: string): number {
   if (device === undefined) return 0;
   return platform.state.telemetry
     .keys(device.id)
-    .reduce((sum, key) => sum + [...platform.state.telemetry.scan(device.id, key, 0, Number.MAX_SAFE_INTEGER)].length, 0);
+    .reduce((sum, key) => sum + [...platform.state.telemetry.series(device.id, key).scan(0, Number.MAX_SAFE_INTEGER)].length, 0);
 }
 
 /** More readings than before arrive. */
@@ -128,7 +128,7 @@ describe('a gateway out of the box', () => {
     await expect.poll(() => readFile(join(gateway.folder, 'state/credentials.json'), 'utf8'), PATIENCE).not.toContain(before.accessToken);
     // Every second has its reading: nothing was lost on the way.
     const device = deviceOf('gateway-SN-100') as PlatformDevice;
-    const times = [...platform.state.telemetry.scan(device.id, 'cpuPercent', 0, Number.MAX_SAFE_INTEGER)].map(({ ts }) => ts);
+    const times = [...platform.state.telemetry.series(device.id, 'cpuPercent').scan(0, Number.MAX_SAFE_INTEGER)].map(({ ts }) => ts);
     const gaps = times.slice(1).map((ts, index) => ts - (times[index] as number));
     expect(Math.max(...gaps)).toBeLessThan(3_000);
   });

@@ -37,7 +37,6 @@ describe(`${CALLS} reports at once`, () => {
         deadlineMs: 120_000,
       },
       clock: systemClock,
-      hide: () => {},
       onWait: () => {
         refusals += 1;
       },

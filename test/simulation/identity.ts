@@ -102,7 +102,7 @@ export class Identity {
     const { telemetry } = this.#platform.state;
     for (const key of telemetry.keys(deviceId)) {
       const points = this.#former.get(key) ?? new Map<number, StoredValue>();
-      for (const { ts, value } of telemetry.scan(deviceId, key, 0, Number.MAX_SAFE_INTEGER)) points.set(ts, value);
+      for (const { ts, value } of telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)) points.set(ts, value);
       this.#former.set(key, points);
     }
     this.#platform.state.deleteDevice(deviceId);
@@ -114,7 +114,7 @@ export class Identity {
   }
 
   points(key: string): readonly Point[] {
-    const present = [...this.#platform.state.telemetry.scan(this.deviceId, key, 0, Number.MAX_SAFE_INTEGER)];
+    const present = [...this.#platform.state.telemetry.series(this.deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)];
     const former = this.#former.get(key);
     if (former === undefined) return present;
     const all = new Map(former);

@@ -74,7 +74,6 @@ function clientOf(url: string, basePath: string): ReportClient {
   return new ReportClient({
     settings: { url, basePath, user: 'u', password: 'p', tokenIn: 'header', requestTimeoutMs: 30_000, deadlineMs: 30_000 },
     clock: systemClock,
-    hide: () => {},
   });
 }
 

@@ -51,7 +51,8 @@ describe('the data folder', () => {
     const again = await LocalPlatform.start({ dataFolder: folder });
     open.push(again);
     expect(again.state.registry.devices.all.map(({ name, accessToken }) => [name, accessToken])).toEqual([['gateway', 'kept-token']]);
-    for (const [key, value] of Object.entries(values)) expect(again.state.telemetry.latest(id, key), key).toEqual({ ts: 5, value });
+    for (const [key, value] of Object.entries(values))
+      expect(again.state.telemetry.series(id, key).latest(), key).toEqual({ ts: 5, value });
     for (const [scope, key, value] of [
       ['CLIENT_SCOPE', 'mine', 1],
       ['SHARED_SCOPE', 'wanted', true],
@@ -72,14 +73,14 @@ describe('the data folder', () => {
 
     const again = await LocalPlatform.start({ dataFolder: folder });
     open.push(again);
-    expect(again.state.telemetry.latest(id, 'a')).toEqual({ ts: 1, value: 1 });
+    expect(again.state.telemetry.series(id, 'a').latest()).toEqual({ ts: 1, value: 1 });
     const device = again.state.registry.devices.byId(id);
     if (device === undefined) throw new Error('no device');
     again.state.saveTelemetry(device, { ts: 3, values: { a: 3 } });
     await again.close();
     const third = await LocalPlatform.start({ dataFolder: folder });
     open.push(third);
-    expect(third.state.telemetry.read(id, 'a', { startTs: 0, endTs: 9, limit: 9, orderBy: 'ASC' })).toEqual([
+    expect(third.state.telemetry.series(id, 'a').read({ startTs: 0, endTs: 9, limit: 9, orderBy: 'ASC' })).toEqual([
       { ts: 1, value: 1 },
       { ts: 3, value: 3 },
     ]);
@@ -92,7 +93,7 @@ describe('the data folder', () => {
     await appendFile(journal, `\u0000\u0000\u0000\n{"t":"ts","d":"${id}","ts":2,"v":{"a":2}}\n`);
     const again = await LocalPlatform.start({ dataFolder: folder });
     open.push(again);
-    expect(again.state.telemetry.read(id, 'a', { startTs: 0, endTs: 9, limit: 9, orderBy: 'ASC' })).toEqual([
+    expect(again.state.telemetry.series(id, 'a').read({ startTs: 0, endTs: 9, limit: 9, orderBy: 'ASC' })).toEqual([
       { ts: 1, value: 1 },
       { ts: 2, value: 2 },
     ]);
@@ -122,7 +123,10 @@ describe('the data folder', () => {
     expect(await again.api.pollRpc(1000, never)).toEqual({ id: 0, method: 'first', params: { n: 1 } });
     await again.api.replyRpc(0, { result: 1 }, never);
     expect(await again.api.pollRpc(1000, never)).toMatchObject({ id: 1, method: 'second' });
-    const { whole, j } = { whole: again.platform.state.telemetry.latest(id, 'whole'), j: again.platform.state.telemetry.latest(id, 'j') };
+    const { whole, j } = {
+      whole: again.platform.state.telemetry.series(id, 'whole').latest(),
+      j: again.platform.state.telemetry.series(id, 'j').latest(),
+    };
     expect(stringifyJson([whole?.value ?? null, j?.value ?? null])).toBe('[5.0,{"n":1.0}]');
   });
 

@@ -101,13 +101,13 @@ describe('what a device sent', () => {
     expect((await post(`${base}/telemetry`, '{"ts":5,"values":{"a":1}}')).status).toBe(200);
     expect((await post(`${base}/telemetry`, '{"ts":5,"values":{"a":2}}')).status).toBe(200);
     expect((await post(`${base}/attributes`, '{"model":"x"}')).status).toBe(200);
-    expect([platform.state.telemetry.count(id, 'a'), platform.state.attributes.read(id, 'CLIENT_SCOPE')]).toEqual([0, []]);
+    expect([platform.state.telemetry.series(id, 'a').size, platform.state.attributes.read(id, 'CLIENT_SCOPE')]).toEqual([0, []]);
     await clock.advance(20);
-    expect(platform.state.telemetry.latest(id, 'a')).toEqual({ ts: 5, value: 2 });
+    expect(platform.state.telemetry.series(id, 'a').latest()).toEqual({ ts: 5, value: 2 });
     expect(platform.state.attributes.read(id, 'CLIENT_SCOPE')).toMatchObject([{ key: 'model', value: 'x' }]);
     await post(`${base}/telemetry`, '{"ts":6,"values":{"a":3}}');
     await platform.goAway();
-    expect(platform.state.telemetry.latest(id, 'a')).toEqual({ ts: 6, value: 3 });
+    expect(platform.state.telemetry.series(id, 'a').latest()).toEqual({ ts: 6, value: 3 });
   });
 
   it('is lost without a word, the whole instant or the whole set, where one key or the time is bad', async () => {
@@ -283,14 +283,14 @@ describe('planted faults', () => {
       { kind: 'accepted' },
     ]);
     expect(platform.faults.left).toBe(0);
-    expect(platform.state.telemetry.latest(id, 'n')).toEqual({ ts: 1, value: 4 });
+    expect(platform.state.telemetry.series(id, 'n').latest()).toEqual({ ts: 1, value: 4 });
   });
 
   it('lose an answer after everything was stored', async () => {
     const { platform, api, id } = await start();
     platform.faults.plant({ kind: 'lose-answer' });
     expect(await api.postTelemetry(RECORDS, never)).toMatchObject({ kind: 'busy' });
-    expect(platform.state.telemetry.latest(id, 'a')).toEqual({ ts: 1, value: 1 });
+    expect(platform.state.telemetry.series(id, 'a').latest()).toEqual({ ts: 1, value: 1 });
   });
 
   it('drip until the client has had enough', async () => {

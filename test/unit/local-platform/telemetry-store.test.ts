@@ -23,11 +23,11 @@ describe('the telemetry store', () => {
           model.set(ts, value);
         }
         const sorted = [...model].map(([ts, value]) => ({ ts, value })).sort((a, b) => a.ts - b.ts);
-        expect(store.latest('d', 'k')).toEqual(sorted.at(-1));
+        expect(store.series('d', 'k').latest()).toEqual(sorted.at(-1));
         for (const { startTs, endTs, limit, orderBy } of ranges) {
           const inside = sorted.filter(({ ts }) => ts >= startTs && ts < endTs);
           const expected = orderBy === 'ASC' ? inside.slice(0, limit) : inside.reverse().slice(0, limit);
-          expect(store.read('d', 'k', { startTs, endTs, limit, orderBy })).toEqual(expected);
+          expect(store.series('d', 'k').read({ startTs, endTs, limit, orderBy })).toEqual(expected);
         }
       }),
     );
@@ -36,18 +36,18 @@ describe('the telemetry store', () => {
   it('loses its oldest points when a key is full', () => {
     const store = new TelemetryStore({ maxPointsPerKey: 100 });
     for (let ts = 0; ts < 250; ts += 1) store.save('d', ts, { k: ts });
-    expect(store.count('d', 'k')).toBeLessThanOrEqual(100);
-    expect(store.count('d', 'k')).toBeGreaterThan(85);
-    expect(store.latest('d', 'k')).toEqual({ ts: 249, value: 249 });
-    expect(store.read('d', 'k', all)[0]?.ts).toBe(250 - store.count('d', 'k'));
+    expect(store.series('d', 'k').size).toBeLessThanOrEqual(100);
+    expect(store.series('d', 'k').size).toBeGreaterThan(85);
+    expect(store.series('d', 'k').latest()).toEqual({ ts: 249, value: 249 });
+    expect(store.series('d', 'k').read(all)[0]?.ts).toBe(250 - store.series('d', 'k').size);
   });
 
   it('gives up what is taken out behind its back', () => {
     const store = new TelemetryStore({ maxPointsPerKey: 100 });
     for (const ts of [1, 2, 3]) store.save('d', ts, { k: ts });
-    expect(store.remove('d', 'k', 2, 4)).toBe(2);
-    expect(store.latest('d', 'k')).toEqual({ ts: 1, value: 1 });
-    expect(store.remove('d', 'unknown', 0, 9)).toBe(0);
+    expect(store.series('d', 'k').remove(2, 4)).toBe(2);
+    expect(store.series('d', 'k').latest()).toEqual({ ts: 1, value: 1 });
+    expect(store.series('d', 'unknown').remove(0, 9)).toBe(0);
   });
 
   it('keeps devices apart and forgets a deleted one', () => {
@@ -55,7 +55,7 @@ describe('the telemetry store', () => {
     store.save('a', 1, { k: 1 });
     store.save('b', 1, { k: 2 });
     store.forget('a');
-    expect([store.latest('a', 'k'), store.latest('b', 'k')]).toEqual([undefined, { ts: 1, value: 2 }]);
+    expect([store.series('a', 'k').latest(), store.series('b', 'k').latest()]).toEqual([undefined, { ts: 1, value: 2 }]);
   });
 });
 

@@ -39,5 +39,5 @@ it('the client works when it is bundled', async () => {
   await bundleFile(entry, bundle, '0.0.0');
   const { stdout } = await promisify(execFile)(process.execPath, [bundle, platform.url, accessToken]);
   expect(JSON.parse(stdout)).toEqual([{ kind: 'accepted' }, { client: {}, shared: {}, empty: true }]);
-  expect(platform.state.telemetry.latest(id, 'a')).toEqual({ ts: 5, value: 1 });
+  expect(platform.state.telemetry.series(id, 'a').latest()).toEqual({ ts: 5, value: 1 });
 });

@@ -125,9 +125,10 @@ describe('over CBOR', () => {
     await api.postTelemetry(rowsOf({ ts: 5, values }), never);
     await api.postTelemetry(rowsOf({ values: { later: 1 } }), never);
     await api.postTelemetry(rowsOf({ ts: 6, values: { many: 1 } }, { ts: 7, values: { many: 2 } }), never);
-    for (const [key, value] of Object.entries(values)) expect(platform.state.telemetry.latest(id, key), key).toEqual({ ts: 5, value });
-    expect(platform.state.telemetry.latest(id, 'later')?.ts).toBeGreaterThan(1_700_000_000_000);
-    expect(platform.state.telemetry.count(id, 'many')).toBe(2);
+    for (const [key, value] of Object.entries(values))
+      expect(platform.state.telemetry.series(id, key).latest(), key).toEqual({ ts: 5, value });
+    expect(platform.state.telemetry.series(id, 'later').latest()?.ts).toBeGreaterThan(1_700_000_000_000);
+    expect(platform.state.telemetry.series(id, 'many').size).toBe(2);
   });
 
   it('attributes go out and come back', async () => {

@@ -15,7 +15,7 @@ function traces(world: World): unknown {
     moves: site.outputs.map(({ line }) => rig.record.movesOf(line)),
     requests: network.requests.count,
     durable: durable.length,
-    stored: [...telemetry.keys(deviceId)].map((key) => [key, [...telemetry.scan(deviceId, key, 0, Number.MAX_SAFE_INTEGER)].length]),
+    stored: [...telemetry.keys(deviceId)].map((key) => [key, [...telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)].length]),
     logged: story.logged.mostAnHour,
   };
 }

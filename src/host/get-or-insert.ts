@@ -1,0 +1,8 @@
+/** `Map.prototype.getOrInsertComputed` of ECMAScript 2026, which Node 24 does not have yet. */
+export function getOrInsert<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
