@@ -9,7 +9,7 @@ import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { type AnalyticsFlags, PASSWORD_VARIABLE } from './commands/analytics-options.ts';
 import type { Edge } from './edge.ts';
-import { CommandError, EXIT } from './exit-code.ts';
+import { CommandError, usageError } from './exit-code.ts';
 import { secretFrom } from './secret-from.ts';
 
 const DEFAULT_BASE_PATH = '/apiAnalytics';
@@ -65,5 +65,5 @@ async function certificate(file: string): Promise<Buffer> {
 }
 
 function missing(what: string, nextStep: string): CommandError {
-  return new CommandError(`it is not known ${what}`, { exitCode: EXIT.usage, nextStep: `give ${nextStep}` });
+  return usageError(`it is not known ${what}`, { nextStep: `give ${nextStep}` });
 }

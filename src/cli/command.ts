@@ -3,6 +3,7 @@
  * imports nothing that works: `run` brings the code when the command is called.
  */
 import { InvalidArgumentError } from 'commander';
+import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
 import { parseDuration } from '../config/quantity.ts';
 import { given } from '../host/given.ts';
 import type { AgentCalls, AgentFiles, AgentFlags } from './agent-calls.ts';
@@ -29,6 +30,9 @@ export const AGENT_OPTIONS = {
   runFolder: valued('<folder>', 'run folder of the agent (default: /run/turnstone, or what --config says)'),
   config: valued('<file>', 'configuration of the agent, to find its run folder'),
 };
+
+/** Of a command that reads the configuration itself. */
+export const CONFIG = valued('<file>', 'the configuration', { byDefault: DEFAULT_CONFIG_FILE });
 
 /** By name: `tlsPort` is `--tls-port`. */
 export type Parameters = Readonly<Record<string, Parameter>>;

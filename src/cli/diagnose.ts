@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { version as kernelVersion, release } from 'node:os';
 import { join, resolve } from 'node:path';
-import { peekFolders } from '../config/peek-folders.ts';
+import { peekFolders } from '../config/peek-config.ts';
 import { type ShownConfig, shownConfig } from '../config/shown-config.ts';
 import { messageOf, systemCode } from '../errors.ts';
 import { boardModel } from '../host/board-model.ts';
@@ -14,14 +14,14 @@ import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { type JsonValue, jsonOf, stringifyJson } from '../host/json.ts';
 import { readLogFile, readServiceLog } from '../host/service-log.ts';
 import { agentVersion } from '../host/version.ts';
+import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { parseCredentials } from '../provisioning/credentials-record.ts';
 import { UNIT } from '../status/doctor/checkup.ts';
-import { runDoctor } from '../status/doctor/doctor.ts';
 import { askAgent } from './agent-calls.ts';
 import type { DiagnoseCall } from './commands/diagnose.ts';
 import { reportText } from './doctor.ts';
-import { doctorDeps } from './doctor-deps.ts';
-import { CommandError, EXIT } from './exit-code.ts';
+import { examine } from './examination.ts';
+import { usageError } from './exit-code.ts';
 import { writeOutput } from './output-file.ts';
 import { PLAIN } from './printer.ts';
 import { ARCHIVE_MODE, packSupportArchive, Redactor } from './support-archive.ts';
@@ -41,8 +41,7 @@ export async function diagnose({ flags, edge, print }: DiagnoseCall): Promise<vo
       : await shownConfig(configuration, edge.environment);
   for (const secret of shown.secrets) redactor.hide(secret);
   await hideKeptSecrets(flags.config, edge.environment, redactor);
-  const deps = await doctorDeps({ configFile: flags.config, environment: edge.environment, clock: systemClock, version: agentVersion() });
-  const doctor = await runDoctor(deps, edge.signal);
+  const doctor = await examine(flags.config, edge);
   const { runFolder } = await peekFolders(flags.config, edge.environment);
   const texts = {
     'configuration.yaml': shown.text ?? NO_YAML,
@@ -67,13 +66,13 @@ export async function diagnose({ flags, edge, print }: DiagnoseCall): Promise<vo
 async function namedLog(path: string): Promise<string> {
   return readLogFile(path).catch((cause: unknown) => {
     const why = systemCode(cause) === 'EINVAL' ? 'it is no regular file' : (systemCode(cause) ?? messageOf(cause));
-    throw new CommandError(`cannot read the log ${path}: ${why}`, { exitCode: EXIT.usage, cause });
+    throw usageError(`cannot read the log ${path}: ${why}`, { cause });
   });
 }
 
 async function hideKeptSecrets(configFile: string, environment: Environment, redactor: Redactor): Promise<void> {
   const { stateFolder } = await peekFolders(configFile, environment);
-  for (const name of ['credentials.json', 'credentials.backup.json']) {
+  for (const name of CREDENTIALS_FILES) {
     const text = await readWhole(systemFiles, join(stateFolder, name)).catch(() => undefined);
     try {
       if (text !== undefined) for (const secret of textsIn(parseCredentials(text.toString('utf8')), 'state')) redactor.hide(secret);

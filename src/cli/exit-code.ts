@@ -1,4 +1,5 @@
 /** How a command ends: the exit codes that scripts and systemd rely on, and the error that names one. */
+import { given } from '../host/given.ts';
 
 export const EXIT = {
   ok: 0,
@@ -22,16 +23,24 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+interface CommandErrorOptions {
+  readonly exitCode?: ExitCode;
+  readonly nextStep?: string;
+  readonly cause?: unknown;
+}
+
 /** Ends a command with a line that says what is wrong and what to do next; an empty message ends it without a word. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
 
-  constructor(message: string, options: { readonly exitCode?: ExitCode; readonly nextStep?: string; readonly cause?: unknown } = {}) {
-    super(
-      options.nextStep === undefined || message === '' ? message : `${message}; ${options.nextStep}`,
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
-    this.exitCode = options.exitCode ?? EXIT.failure;
+  constructor(message: string, { exitCode = EXIT.failure, nextStep, cause }: CommandErrorOptions = {}) {
+    super(nextStep === undefined || message === '' ? message : `${message}; ${nextStep}`, given({ cause }));
+    this.exitCode = exitCode;
   }
+}
+
+/** What was typed, or what it names, cannot be used. */
+export function usageError(message: string, more: Omit<CommandErrorOptions, 'exitCode'> = {}): CommandError {
+  return new CommandError(message, { ...more, exitCode: EXIT.usage });
 }

@@ -2,7 +2,7 @@
  * What a release has to show before root lets it run: it loads, its native modules load, and it accepts this machine's configuration. It
  * runs without the service's secrets, so what only they could mend is no fault of the release.
  */
-import { type ConfigFault, faultLine } from '../config/config-fault.ts';
+import { type ConfigFault, faultLine, sectionOf } from '../config/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
 import { AgentError, hasCode } from '../errors.ts';
 import { loadNativeModules } from '../hardware/linux-native-modules.ts';
@@ -42,9 +42,4 @@ async function faultsOf(configFile: string, environment: Environment): Promise<r
 
 function isOfThePlace({ problem, expected }: ConfigFault): boolean {
   return OF_THE_PLACE.test(problem) || expected.startsWith('a credential given by systemd');
-}
-
-/** `platform` of `platform.accessToken`. */
-function sectionOf({ path }: ConfigFault): string {
-  return /^\w*/.exec(path)?.[0] ?? '';
 }

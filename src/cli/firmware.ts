@@ -1,7 +1,7 @@
 /** What runs, what is offered, and how an update goes on. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { peekFolders } from '../config/peek-folders.ts';
+import { peekFolders } from '../config/peek-config.ts';
 import { formatSize } from '../config/quantity.ts';
 import { messageOf, systemCode } from '../errors.ts';
 import { HANDED_OVER_NAME } from '../firmware/guard-state.ts';
@@ -17,7 +17,7 @@ import type { InstallCall, RollbackCall, WaitingCall } from './commands/firmware
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { type ProgressBar, withBar } from './progress-bar.ts';
 
 /** How often a waiting command looks; people see it as motion. */
 const LOOK_EVERY_MS = 500;
@@ -57,17 +57,11 @@ async function change({ agent, edge, flags, print }: WaitingCall, method: string
   const before = (await statusOf(asked)).history[0];
   await asked.ask(method, params);
   if (!flags.wait) return printStatus(await statusOf(asked), print);
-  const bar = new ProgressBar(edge.stderr, 'downloading');
-  try {
-    const last = await follow(edge, asked, bar, before);
-    bar.end();
-    printStatus(last, print);
-    const ended = last.history[0];
-    if (ended?.outcome === 'FAILED' && isAnother(ended, before))
-      throw new CommandError(`the update failed: ${ended.reason ?? 'no reason given'}`, { exitCode: EXIT.failure });
-  } finally {
-    bar.end();
-  }
+  const last = await withBar(edge.stderr, 'downloading', (bar) => follow(edge, asked, bar, before));
+  printStatus(last, print);
+  const [ended] = last.history;
+  if (ended?.outcome === 'FAILED' && isAnother(ended, before))
+    throw new CommandError(`the update failed: ${ended.reason ?? 'no reason given'}`);
 }
 
 /** The last status that was seen; the agent's end, when it is replaced, ends this too. */

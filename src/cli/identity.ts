@@ -10,7 +10,7 @@ import { makeAccessToken } from '../provisioning/access-token.ts';
 import { FORMER_QUEUE } from '../provisioning/former-queue.ts';
 import type { Call } from './command.ts';
 import type { ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
-import { CommandError, EXIT } from './exit-code.ts';
+import { CommandError, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 
@@ -34,7 +34,7 @@ export async function exportIdentity(call: ExportCall): Promise<void> {
   const { flags, args, edge, print } = call;
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
   if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
-    throw new CommandError('the two passphrases differ', { exitCode: EXIT.usage });
+    throw usageError('the two passphrases differ');
   const target = await openTarget(args.file);
   const { text } = await askIdentity<{ readonly text: string }>(call, 'exportIdentity', { passphrase }).catch(async (error: unknown) => {
     await target.discard();
@@ -47,7 +47,7 @@ export async function exportIdentity(call: ExportCall): Promise<void> {
 export async function importIdentity(call: ImportCall): Promise<void> {
   const { flags, args, edge, print } = call;
   const text = await readFile(args.file, 'utf8').catch((cause: unknown) => {
-    throw new CommandError(`cannot read ${args.file}: ${systemCode(cause)}`, { exitCode: EXIT.usage, cause });
+    throw usageError(`cannot read ${args.file}: ${systemCode(cause)}`, { cause });
   });
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
   const { deviceName, setsQueueAside } = await askIdentity<{ readonly deviceName?: string; readonly setsQueueAside?: boolean }>(

@@ -4,7 +4,7 @@ import { makeFolder } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';
 import type { InitCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
-import { CommandError, EXIT } from './exit-code.ts';
+import { usageError } from './exit-code.ts';
 import type { CredentialsChoice, FirstConfig } from './first-config.ts';
 import { writeOutput } from './output-file.ts';
 
@@ -17,13 +17,10 @@ const SECRET_MODE = 0o640;
 /** Everything but what the buses show. @throws CommandError (usage) when something is missing and nobody can be asked. */
 export async function askForFirstConfig(flags: InitFlags, edge: Edge, folder: string): Promise<Omit<FirstConfig, 'found'>> {
   const asks = flags.yes !== true;
-  if (asks && !edge.isInteractive)
-    throw new CommandError('nobody can be asked here', {
-      exitCode: EXIT.usage,
-      nextStep: 'say --yes and give --url and credentials as flags; see turnstone init --help',
-    });
+  const asFlags = 'say --yes and give --url and credentials as flags; see turnstone init --help';
+  if (asks && !edge.isInteractive) throw usageError('nobody can be asked here', { nextStep: asFlags });
   const url = flags.url ?? (asks ? await answer(edge, 'Address of the platform (https://…): ') : '');
-  if (url === '') throw new CommandError('the address of the platform is missing', { exitCode: EXIT.usage, nextStep: 'give it as --url' });
+  if (url === '') throw usageError('the address of the platform is missing', { nextStep: 'give it as --url' });
   const credentials = chosen(flags) ?? (asks ? await askForCredentials(flags, edge, folder) : ({ way: 'later' } as const));
   const [caFile, stateFolder, runFolder, boardSocket] = [flags.caFile, flags.stateFolder, flags.runFolder, flags.simulate].map(
     (path) => path && resolve(path),
@@ -38,23 +35,16 @@ function chosen(flags: InitFlags): CredentialsChoice | undefined {
   if (accessTokenEnv !== undefined) return { way: 'token-variable', variable: accessTokenEnv };
   if (provisionKeyFile === undefined && provisionSecretFile === undefined) return undefined;
   if (provisionKeyFile === undefined || provisionSecretFile === undefined)
-    throw new CommandError('provisioning needs a key and a secret', {
-      exitCode: EXIT.usage,
-      nextStep: 'give both --provision-key-file and --provision-secret-file',
-    });
-  return {
-    way: 'provision',
-    keyFile: resolve(provisionKeyFile),
-    secretFile: resolve(provisionSecretFile),
-    deviceName: flags.name ?? DEFAULT_NAME,
-  };
+    throw usageError('provisioning needs a key and a secret', { nextStep: 'give both --provision-key-file and --provision-secret-file' });
+  const [keyFile, secretFile] = [resolve(provisionKeyFile), resolve(provisionSecretFile)];
+  return { way: 'provision', keyFile, secretFile, deviceName: flags.name ?? DEFAULT_NAME };
 }
 
 async function askForCredentials(flags: InitFlags, edge: Edge, folder: string): Promise<CredentialsChoice> {
   const way = await answer(edge, 'Does the device (p)rovision itself, or has it a (t)oken, or comes that (l)ater? [p] ');
   const keep = async (name: string, question: string): Promise<string> => {
     const secret = await edge.ask(question, { hidden: true });
-    if (secret.trim() === '') throw new CommandError('nothing was typed', { exitCode: EXIT.usage, nextStep: 'start again' });
+    if (secret.trim() === '') throw usageError('nothing was typed', { nextStep: 'start again' });
     const file = join(folder, name);
     await makeFolder(folder);
     await writeOutput(file, `${secret.trim()}\n`, SECRET_MODE);

@@ -15,7 +15,7 @@ import { firstConfigText } from './first-config.ts';
 import { askForFirstConfig } from './init-questions.ts';
 import { OutputFile } from './output-file.ts';
 import type { Style } from './printer.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { withBar } from './progress-bar.ts';
 import { type FoundBoard, scanBoard } from './scan-board.ts';
 
 /** The service's group may read it. */
@@ -23,7 +23,11 @@ const CONFIG_MODE = 0o640;
 
 export async function initialise({ flags, edge, print }: InitCall): Promise<void> {
   const out = resolve(flags.out);
-  if (flags.force !== true && (await exists(out)))
+  const isThere = await access(out).then(
+    () => true,
+    () => false,
+  );
+  if (flags.force !== true && isThere)
     throw new CommandError(`${out} is there already`, { nextStep: 'choose another --out, or overwrite it with --force' });
   const answers = await askForFirstConfig(flags, edge, dirname(out));
   const found = flags.scan ? await lookAround(flags, edge) : { chips: [], thermometers: [], serialPorts: [], faults: [] };
@@ -61,13 +65,9 @@ async function lookAround({ simulate }: InitCall['flags'], edge: Edge): Promise<
       ? ({ board: 'linux', gpio: 'auto' } as const)
       : ({ board: 'simulated', gpio: 'auto', boardSocket: resolve(simulate) } as const);
   const ports = openPorts({ clock: systemClock, hardware });
-  const bar = new ProgressBar(edge.stderr, 'looking at the buses');
-  try {
-    return await scanBoard(ports, { onProgress: (done, total) => bar.update(done, total, (amount) => `${amount} buses`) }, edge.signal);
-  } finally {
-    bar.end();
-    await ports.close();
-  }
+  return withBar(edge.stderr, 'looking at the buses', (bar) =>
+    scanBoard(ports, { onProgress: (done, total) => bar.update(done, total, (amount) => `${amount} buses`) }, edge.signal),
+  ).finally(() => ports.close());
 }
 
 function summary(out: string, { chips, thermometers, serialPorts, faults }: FoundBoard, { bold, yellow }: Style): string {
@@ -76,11 +76,4 @@ function summary(out: string, { chips, thermometers, serialPorts, faults }: Foun
   const saw = list.length === 0 ? 'no chip, thermometer or serial port' : list.join(', ');
   const missed = faults.map((fault) => `${yellow('!')} not looked at: ${fault}\n`).join('');
   return `found   ${saw}\n${missed}wrote   ${bold(out)}\nnext    turnstone doctor --config ${out}\n        systemctl enable --now turnstone\n`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -7,7 +7,7 @@ import { type AgentCalls, agentWallMs } from './agent-calls.ts';
 import type { EntriesCall, ExportCall, ListCall } from './commands/outbox.ts';
 import { csvLine } from './csv-line.ts';
 import { printable } from './printer.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { withBar } from './progress-bar.ts';
 import { valueText } from './value-text.ts';
 
 export async function listEntries(call: ListCall): Promise<void> {
@@ -28,19 +28,16 @@ export async function listEntries(call: ListCall): Promise<void> {
 export async function exportEntries(call: ExportCall): Promise<void> {
   const { edge, flags, print } = call;
   const line = flags.format === 'csv' ? csvOf : jsonLine;
-  const bar = new ProgressBar(edge.stderr, 'export');
   let done = 0;
   if (flags.format === 'csv') print.write('time,ts,key,value,class\r\n');
-  try {
-    await entries(call, async (some) => {
+  await withBar(edge.stderr, 'export', (bar) =>
+    entries(call, async (some) => {
       print.writeForeign(some.map(line).join(''));
       done += some.length;
       bar.update(done, undefined, (amount) => `${amount} entries`);
       await edge.stdout.drained();
-    });
-  } finally {
-    bar.end();
-  }
+    }),
+  );
 }
 
 /** Calls back with what the flags choose, in the order of blocks, a few hundred at a time. */

@@ -1,6 +1,6 @@
 /** The whole of an outbox: looked through, waited for until it has arrived, and what the platform refused of it. */
 import { join } from 'node:path';
-import { peekFolders } from '../config/peek-folders.ts';
+import { peekFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
@@ -9,7 +9,7 @@ import { type OutboxStatus, type OutboxVerdict, type RejectedEntry, verifyOutbox
 import type { DrainCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { withBar } from './progress-bar.ts';
 import { valueText } from './value-text.ts';
 
 const LOOK_EVERY_MS = 500;
@@ -18,21 +18,13 @@ export async function verify({ flags, edge, print }: VerifyCall): Promise<void> 
   const { stateFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder);
   const folder = join(stateFolder, 'outbox');
-  const bar = new ProgressBar(edge.stderr, 'verify');
-  let verdict: OutboxVerdict;
-  try {
-    verdict = await verifyOutbox(
-      { files: systemFiles, folder },
-      (done, total) => bar.update(done, total, (amount) => `${amount} segments`),
-      edge.signal,
-    );
-  } catch (error) {
-    throw new CommandError(`the outbox in ${folder} cannot be read: ${messageOf(error)}`, {
-      nextStep: 'name its --config, and run this as the service’s user or root',
-    });
-  } finally {
-    bar.end();
-  }
+  const nextStep = 'name its --config, and run this as the service’s user or root';
+  const verdict = await withBar(edge.stderr, 'verify', (bar) => {
+    const onProgress = (done: number, total: number): void => bar.update(done, total, (amount) => `${amount} segments`);
+    return verifyOutbox({ files: systemFiles, folder }, onProgress, edge.signal);
+  }).catch((error: unknown) => {
+    throw new CommandError(`the outbox in ${folder} cannot be read: ${messageOf(error)}`, { nextStep });
+  });
   print.result({ folder, ...verdict }, () => verdictText(folder, verdict, print));
   if (!verdict.isWhole) print.exitCode = EXIT.failure;
 }
@@ -49,23 +41,19 @@ function verdictText(folder: string, { segments, entries, setAside, isWhole }: O
 
 export async function drain({ flags, edge, print, agent }: DrainCall): Promise<void> {
   const asked = await agent();
-  const bar = new ProgressBar(edge.stderr, 'drain');
   const held = async (): Promise<number> => (await asked.ask<OutboxStatus>('outboxStatus')).heldEntries;
-  try {
-    const atFirst = await held();
-    const untilMs = systemClock.monotonicMs() + flags.within;
-    let left = atFirst;
+  const atFirst = await held();
+  const untilMs = systemClock.monotonicMs() + flags.within;
+  let left = atFirst;
+  await withBar(edge.stderr, 'drain', async (bar) => {
     while (left > 0 && systemClock.monotonicMs() < untilMs && !edge.signal.aborted) {
       bar.update(Math.max(0, atFirst - left), atFirst, (amount) => `${amount} entries`);
       await systemClock.sleep(LOOK_EVERY_MS, edge.signal);
       left = await held();
     }
-    bar.end();
-    print.result({ held: left }, () => (left === 0 ? 'everything has arrived\n' : ''));
-    if (left > 0) print.fail(`${left} entries still wait`, 'turnstone status says why');
-  } finally {
-    bar.end();
-  }
+  });
+  print.result({ held: left }, () => (left === 0 ? 'everything has arrived\n' : ''));
+  if (left > 0) print.fail(`${left} entries still wait`, 'turnstone status says why');
 }
 
 export async function rejected({ flags, print, agent }: RejectedCall): Promise<void> {

@@ -40,3 +40,9 @@ export class ProgressBar {
     this.#output.write(`\r\u001b[K${text.slice(0, this.#output.columns - 1)}`);
   }
 }
+
+/** A bar for as long as the work takes. */
+export async function withBar<T>(output: Output, label: string, work: (bar: ProgressBar) => Promise<T>): Promise<T> {
+  const bar = new ProgressBar(output, label);
+  return work(bar).finally(() => bar.end());
+}

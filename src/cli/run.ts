@@ -1,12 +1,15 @@
 /** The agent itself, until it is told to stop. */
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Agent } from '../agent.ts';
-import { peekFolders } from '../config/peek-folders.ts';
+import { peekFolders } from '../config/peek-config.ts';
 import { loadConfigToRun } from '../config/read-config.ts';
 import { startCompanion } from '../host/companion-process.ts';
 import { makeFolder } from '../host/durable-file.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
-import { AppendRecord } from './append-record.ts';
+import { given } from '../host/given.ts';
+import { stringifyJson } from '../host/json.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { RunCall } from './commands/run.ts';
 import type { Edge } from './edge.ts';
 
@@ -23,7 +26,6 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
-  const record = flags.recordAppends === undefined ? undefined : new AppendRecord(flags.recordAppends, `${process.pid}`);
   let agent: Agent | undefined;
   let isAsked = false;
   // Before the start: systemd may ask for a reload as soon as it is told that the agent is ready, and an unheard SIGHUP ends a process.
@@ -38,13 +40,24 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
       machine: thisMachine,
       redactWith: (redact) => edge.redactWith(redact),
       ...board,
-      ...(record === undefined ? {} : { onDurable: (entries) => record.add(entries) }),
+      ...given({ onDurable: flags.recordAppends === undefined ? undefined : recordAppends(flags.recordAppends) }),
     },
     edge.signal,
   );
   if (isAsked) void agent.reload();
   await agent.stopped;
   stopListening();
+}
+
+/** Writes down every entry whose append has resolved, one JSON line each: what a test, or the demo, holds against the platform. */
+function recordAppends(path: string): (entries: readonly TelemetryEntry[]) => void {
+  const file = createWriteStream(path, { flags: 'a', mode: 0o644 });
+  // Among the processes that write to the same file.
+  const life = String(process.pid);
+  return (entries) => {
+    const lines = entries.map(({ key, value, monotonicMs }) => `${stringifyJson({ life, key, value, monotonicMs })}\n`);
+    file.write(lines.join(''));
+  };
 }
 
 /** A simulated board that fits the configuration, as a process of its own, reached through a socket in the run folder. */

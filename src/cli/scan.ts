@@ -1,5 +1,5 @@
 /** What hangs on a bus or port, and the lines of configuration that switch it on. */
-import { peekHardware } from '../config/peek-hardware.ts';
+import { peekHardware } from '../config/peek-config.ts';
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
@@ -10,7 +10,7 @@ import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
 import { chipSnippet, serialProposals } from './first-config.ts';
 import { printable } from './printer.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { withBar } from './progress-bar.ts';
 import { type FoundChip, scanI2cBus } from './scan-board.ts';
 
 type ScanFlags = ScanCall['flags'];
@@ -57,19 +57,11 @@ async function scanI2c(ports: Ports, { bus, addressesOnly = false }: ScanFlags, 
     });
   const found: FoundChip[] = [];
   for (const number of buses) {
-    const bar = new ProgressBar(edge.stderr, `i2c-${number}`);
-    try {
-      found.push(
-        ...(await scanI2cBus(
-          ports,
-          number,
-          { onProgress: (done) => bar.update(done * 112, 112, (amount) => `${amount} addresses`), addressesOnly },
-          edge.signal,
-        )),
-      );
-    } finally {
-      bar.end();
-    }
+    const chips = await withBar(edge.stderr, `i2c-${number}`, (bar) => {
+      const onProgress = (done: number): void => bar.update(done * 112, 112, (amount) => `${amount} addresses`);
+      return scanI2cBus(ports, number, { onProgress, addressesOnly }, edge.signal);
+    });
+    found.push(...chips);
   }
   const rows = found.map((chip) => [
     `i2c-${chip.bus}`,

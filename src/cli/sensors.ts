@@ -15,7 +15,7 @@ import type { AgentFiles } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { ReadCall } from './commands/sensors.ts';
 import type { Edge } from './edge.ts';
-import { CommandError, EXIT } from './exit-code.ts';
+import { usageError } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
 import { shortAge, valueText } from './value-text.ts';
 
@@ -91,8 +91,6 @@ async function readDirectly(name: string, config: AgentConfig, edge: Edge): Prom
 function sensorNamed(name: string, { sensors }: AgentConfig) {
   const found = sensors.find((sensor) => sensor.name === name);
   if (found !== undefined) return found;
-  throw new CommandError(`there is no sensor ${name}`, {
-    exitCode: EXIT.usage,
-    nextStep: `the configuration has ${sensors.map((sensor) => sensor.name).join(', ') || 'none'}`,
-  });
+  const names = sensors.map((sensor) => sensor.name).join(', ') || 'none';
+  throw usageError(`there is no sensor ${name}`, { nextStep: `the configuration has ${names}` });
 }

@@ -5,11 +5,11 @@ import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import type { WatchCall } from './commands/watch.ts';
 import { type Printer, printable } from './printer.ts';
-import { sparkline } from './sparkline.ts';
 import { shortAge, valueText } from './value-text.ts';
 
 /** As many as a sparkline has room for. */
 const HISTORY = 32;
+const BLOCKS = '▁▂▃▄▅▆▇█';
 const CLEAR = '\u001b[H\u001b[J';
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
@@ -90,4 +90,11 @@ function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Wat
         : `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`,
     )
     .join('');
+}
+
+/** A curve in one line of text: a block for each number, from the least to the greatest of them; a flat curve lies at the bottom. */
+export function sparkline(values: readonly number[]): string {
+  const least = Math.min(...values);
+  const range = Math.max(...values) - least;
+  return values.map((value) => BLOCKS[range === 0 ? 0 : Math.round(((value - least) / range) * (BLOCKS.length - 1))] ?? '').join('');
 }

@@ -68,3 +68,8 @@ export function pathText(path: ConfigPath): string {
     return text === '' ? part : `${text}.${part}`;
   }, '');
 }
+
+/** `platform` of `platform.caFile`. */
+export function sectionOf({ path }: ConfigFault): string {
+  return /^\w*/.exec(path)?.[0] ?? '';
+}

@@ -14,7 +14,7 @@ import type { AgentLog } from '../host/log.ts';
 import { oneAtATime } from '../host/one-at-a-time.ts';
 import type { AgentConfig } from './agent-config.ts';
 import { changedSections, configHash, secretsOf } from './config-diff.ts';
-import { ConfigError, type ConfigFault } from './config-fault.ts';
+import { ConfigError, type ConfigFault, sectionOf } from './config-fault.ts';
 import { LiveConfig } from './live-config.ts';
 import type { loadConfigToRun } from './read-config.ts';
 import { rulesUntilRestart } from './rules-until-restart.ts';
@@ -133,7 +133,7 @@ export class ConfigFile {
       const { config, missing } = await ConfigFile.read(place);
       await prepare(config);
       const awaited = this.#missingSections();
-      const still = missing.filter((fault) => awaited.includes(sectionOf(fault)));
+      const still = missing.filter((fault) => awaited.includes(sectionOf(fault) as Section));
       // The same ones, perhaps for other reasons.
       if (isDeepStrictEqual(pathsOf(still), pathsOf(this.#missing))) return this.#noteMissing(still);
       this.#hideSecrets(config);
@@ -178,13 +178,8 @@ function pathsOf(faults: readonly ConfigFault[]): string[] {
 }
 
 function sectionsOf(missing: readonly ConfigFault[]): readonly Section[] {
-  return missing.map(sectionOf);
-}
-
-/** `platform` of `platform.caFile`. */
-function sectionOf({ path }: ConfigFault): Section {
   // Only what the schema knows is looked for.
-  return (/^\w*/.exec(path)?.[0] ?? '') as Section;
+  return missing.map((fault) => sectionOf(fault) as Section);
 }
 
 function withSections(config: AgentConfig, other: AgentConfig, sections: readonly Section[]): AgentConfig {

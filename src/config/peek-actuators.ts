@@ -1,13 +1,10 @@
 /** What a configuration says of hardware and actuators, also when something else in it is wrong: a stop hook must not depend on the rest. */
 import { z } from 'zod';
-import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import type { ActuatorConfig, HardwareConfig } from './agent-config.ts';
-import { type AgentFolders, foldersOf } from './peek-folders.ts';
+import { type AgentFolders, foldersOf, peek } from './peek-config.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { hardwareSchema } from './schema/local.ts';
-import { withEnvironment } from './secret-sources.ts';
-import { readYaml } from './yaml-source.ts';
 
 export interface ActuatorSections {
   readonly hardware: HardwareConfig;
@@ -18,9 +15,7 @@ export interface ActuatorSections {
 
 /** @throws AgentError `host/read-failed` when the file cannot be read. */
 export async function peekActuators(file: string, environment: Environment): Promise<ActuatorSections> {
-  const content = await readUserFile(file);
-  const tree = content === undefined ? undefined : withEnvironment(readYaml(content).tree, environment);
-  const written = (typeof tree === 'object' && tree !== null ? tree : {}) as Readonly<Record<string, unknown>>;
+  const written = await peek(file, environment);
   const hardware = hardwareSchema.safeParse(written.hardware ?? {});
   const actuators = Array.isArray(written.actuators) ? written.actuators : [];
   return {

@@ -1,5 +1,6 @@
 /** The command line's end of the control sockets. */
 import { AgentError, hasCode, systemCode } from '../errors.ts';
+import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
 import {
@@ -9,6 +10,8 @@ import {
   JOIN_GROUP,
   MAX_ANSWER_LENGTH,
   PROTOCOL_VERSION,
+  refusal,
+  retry,
   socketPath,
 } from './control-protocol.ts';
 
@@ -106,11 +109,10 @@ export class ControlClient {
     const cancel = (): void => {
       this.#link.send({ cancel: id });
       if (onEvent !== undefined) answer.resolve(null);
-      else if (this.#interrupted?.aborted === true)
-        answer.reject(new AgentError('control-socket/interrupted', 'the answer was not waited for', { recovery: 'drop' }));
-      else answer.reject(new AgentError('control-socket/deadline', 'the agent did not answer in time', { recovery: 'retry' }));
+      else if (this.#interrupted?.aborted === true) answer.reject(refusal('control-socket/interrupted', 'the answer was not waited for'));
+      else answer.reject(retry('control-socket/deadline', 'the agent did not answer in time'));
     };
-    this.#pending.set(id, { ...answer, ...(onEvent === undefined ? {} : { onEvent }) });
+    this.#pending.set(id, given({ ...answer, onEvent }));
     signal.addEventListener('abort', cancel, { once: true });
     try {
       this.#link.send({ id, ...request });
@@ -136,7 +138,7 @@ export class ControlClient {
 
   #take(message: JsonObject): void {
     if (this.#greeted !== undefined) {
-      if (message.turnstone !== PROTOCOL_VERSION) throw new AgentError('control-socket/version', OTHER_RELEASE, { recovery: 'drop' });
+      if (message.turnstone !== PROTOCOL_VERSION) throw refusal('control-socket/version', OTHER_RELEASE);
       this.#greeted.resolve(null);
       return;
     }
@@ -154,7 +156,7 @@ export class ControlClient {
 }
 
 function lost(message: string): AgentError {
-  return new AgentError('control-socket/lost', message, { recovery: 'retry' });
+  return retry('control-socket/lost', message);
 }
 
 async function connected(path: string, access: ControlAccess): Promise<JsonLink> {
@@ -163,14 +165,11 @@ async function connected(path: string, access: ControlAccess): Promise<JsonLink>
   } catch (cause) {
     const code = systemCode(cause);
     if (code === 'EACCES' || code === 'EPERM')
-      throw new AgentError(
+      throw refusal(
         'control-socket/no-permission',
         `no permission for the agent's ${access} socket ${path}, which is for its group: ${JOIN_GROUP}`,
-        { recovery: 'drop', cause },
+        cause,
       );
-    throw new AgentError('control-socket/not-running', `no agent runs here (${path}: ${code ?? 'not reached'})`, {
-      recovery: 'retry',
-      cause,
-    });
+    throw retry('control-socket/not-running', `no agent runs here (${path}: ${code ?? 'not reached'})`, cause);
   }
 }

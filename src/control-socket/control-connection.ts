@@ -1,7 +1,6 @@
 /** One caller on the control socket: its requests, their deadlines, its subscriptions. It ends when the caller does anything impossible. */
 
 import type { Socket } from 'node:net';
-import { AgentError } from '../errors.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
@@ -15,6 +14,8 @@ import {
   MAX_REQUEST_LENGTH,
   PROTOCOL_VERSION,
   parseRequest,
+  refusal,
+  retry,
 } from './control-protocol.ts';
 import type { LongAnswer, LongAnswers } from './long-answers.ts';
 import type { UnderWay } from './under-way.ts';
@@ -53,6 +54,7 @@ export interface ControlConnectionDeps {
 /** One terminal never has more under way. */
 const MAX_REQUESTS = 16;
 const LISTENERS_OF_SOCKET = 10;
+const TOO_LONG = `the answer is longer than ${MAX_ANSWER_LENGTH / 1024 / 1024} MB: ask for less`;
 /** Longer answers take their turn. */
 const LONG_BYTES = 256 * 1024;
 
@@ -104,8 +106,7 @@ export class ControlConnection {
   async #serve(request: ControlRequest): Promise<void> {
     const { id, method, deadlineMs } = request;
     const { streams, underWay, clock } = this.#deps;
-    const refused = (why: string): void =>
-      void this.#send(errorMessage(id, new AgentError('control-socket/refused', why, { recovery: 'drop' })));
+    const refused = (why: string): void => void this.#send(errorMessage(id, refusal('control-socket/refused', why)));
     if (this.#running.has(id)) return refused('this id is under way already');
     if (this.#running.size >= MAX_REQUESTS) return refused(`at most ${MAX_REQUESTS} requests may be under way`);
     const isStream = streams.has(method);
@@ -113,9 +114,7 @@ export class ControlConnection {
     if (!underWay.begin(begun)) return refused('the agent has as many requests under way as it can hold: try again later');
     const ending = new AbortController();
     this.#running.set(id, ending);
-    const late = new AgentError('control-socket/deadline', `${method} did not end within ${deadlineMs / 1000} s`, {
-      recovery: 'retry',
-    });
+    const late = retry('control-socket/deadline', `${method} did not end within ${deadlineMs / 1000} s`);
     const cancelTimer = isStream ? () => {} : clock.after(deadlineMs, () => ending.abort(late));
     const work = this.#run(request, ending.signal);
     try {
@@ -144,13 +143,9 @@ export class ControlConnection {
     const serve = methods.get(method);
     if (serve !== undefined) return serve(params, signal);
     if (withheld.has(method))
-      throw new AgentError('control-socket/no-permission', `you may only look; ${method} is for the agent's group: ${JOIN_GROUP}`, {
-        recovery: 'drop',
-      });
+      throw refusal('control-socket/no-permission', `you may only look; ${method} is for the agent's group: ${JOIN_GROUP}`);
     const known = [...methods.keys(), ...streams.keys()].join(', ');
-    throw new AgentError('control-socket/unknown-method', `the agent has no ${method.slice(0, 100)}; it has ${known}`, {
-      recovery: 'drop',
-    });
+    throw refusal('control-socket/unknown-method', `the agent has no ${method.slice(0, 100)}; it has ${known}`);
   }
 
   async #emit(message: JsonObject, signal: AbortSignal): Promise<void> {
@@ -183,7 +178,8 @@ export class ControlConnection {
     if (socket.destroyed) return;
     // Bytes lie outside the heap, which is small.
     const line = Buffer.from(encodeLine(message));
-    if (line.length > MAX_ANSWER_LENGTH && typeof message.id === 'number') return this.#send(errorMessage(message.id, tooLong()));
+    if (line.length > MAX_ANSWER_LENGTH && typeof message.id === 'number')
+      return this.#send(errorMessage(message.id, refusal('control-socket/too-long', TOO_LONG)));
     if (line.length > LONG_BYTES) return this.#sendInTurn(line);
     if (!socket.write(line)) onBacklog();
   }
@@ -206,10 +202,4 @@ export class ControlConnection {
   #abortAll(): void {
     for (const ending of this.#running.values()) ending.abort();
   }
-}
-
-function tooLong(): AgentError {
-  return new AgentError('control-socket/too-long', `the answer is longer than ${MAX_ANSWER_LENGTH / 1024 / 1024} MB: ask for less`, {
-    recovery: 'drop',
-  });
 }

@@ -9,7 +9,7 @@
  *   → {"cancel": 2}
  */
 import { join } from 'node:path';
-import { AgentError, type ErrorCode } from '../errors.ts';
+import { AgentError, type ErrorCode, messageOf } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 
 /** Rises when something that exists changes its meaning; new methods and members do not count. */
@@ -45,15 +45,24 @@ export function socketPath(folder: string, access: ControlAccess): string {
 export function parseRequest(message: JsonObject): ControlRequest {
   const { id, method, params, deadlineMs } = message;
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || typeof method !== 'string')
-    throw new AgentError('control-socket/malformed', 'a request needs an id and a method', { recovery: 'drop' });
+    throw refusal('control-socket/malformed', 'a request needs an id and a method');
   const asked = typeof deadlineMs === 'number' && deadlineMs > 0 ? deadlineMs : DEFAULT_DEADLINE_MS;
   return { id, method, params: isJsonObject(params) ? params : {}, deadlineMs: Math.min(asked, MAX_DEADLINE_MS) };
 }
 
+/** What never succeeds. */
+export function refusal(code: ErrorCode, message: string, cause?: unknown): AgentError {
+  return new AgentError(code, message, { recovery: 'drop', cause });
+}
+
+/** What may succeed later. */
+export function retry(code: ErrorCode, message: string, cause?: unknown): AgentError {
+  return new AgentError(code, message, { recovery: 'retry', cause });
+}
+
 export function errorMessage(id: number, error: unknown): JsonObject {
-  const known = error instanceof AgentError;
-  const message = error instanceof Error ? error.message : String(error);
-  return { id, error: { code: known ? error.code : 'control-socket/failed', message: message.slice(0, 2_000) } };
+  const code = error instanceof AgentError ? error.code : 'control-socket/failed';
+  return { id, error: { code, message: messageOf(error).slice(0, 2_000) } };
 }
 
 /** The error that an answer carries. */

@@ -1,25 +1,19 @@
 /** The agent's end of the control sockets. Nothing is kept: whoever was connected when the agent ends connects again. */
-
-import { createConnection, createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { AgentError, systemCode } from '../errors.ts';
 import { undefinedWhenMissing } from '../host/files.ts';
 import { MAX_SOCKET_PATH_BYTES } from '../host/folder-place.ts';
+import { JsonLink } from '../host/json-link.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import { ControlConnection, type ControlMethod, type ControlStream } from './control-connection.ts';
+import { type ControlCalls, ControlConnection } from './control-connection.ts';
 import { type ControlAccess, MAX_ANSWER_LENGTH, socketPath } from './control-protocol.ts';
 import { LongAnswers } from './long-answers.ts';
 import { UnderWay } from './under-way.ts';
 
-export interface ControlServerDeps extends Pick<HostMachine, 'clock' | 'files'> {
+export interface ControlServerDeps extends ControlCalls, Pick<HostMachine, 'clock' | 'files'> {
   /** The run folder. */
   readonly folder: string;
-  /** For the group of the service only: what changes something. */
-  readonly methods: Readonly<Record<string, ControlMethod>>;
-  /** For everyone on the machine, and for the group too. */
-  readonly readMethods: Readonly<Record<string, ControlMethod>>;
-  readonly streams?: Readonly<Record<string, ControlStream>>;
-  readonly readStreams?: Readonly<Record<string, ControlStream>>;
   readonly log: Log;
 }
 
@@ -106,15 +100,15 @@ export class ControlServer {
     (here.find(({ isIdle }) => isIdle) ?? here[0])?.close();
   }
 
-  #accept(socket: ConstructorParameters<typeof ControlConnection>[0]['socket'], access: ControlAccess): void {
-    const { methods, readMethods, streams = {}, readStreams = {}, clock } = this.#deps;
+  #accept(socket: Socket, access: ControlAccess): void {
+    const { methods = {}, readMethods = {}, readStreams = {}, clock } = this.#deps;
     const may = access === 'control';
     const connection = new ControlConnection({
       socket,
       access,
       methods: new Map(Object.entries(may ? { ...readMethods, ...methods } : readMethods)),
-      streams: new Map(Object.entries(may ? { ...readStreams, ...streams } : readStreams)),
-      withheld: new Set(may ? [] : [...Object.keys(methods), ...Object.keys(streams)]),
+      streams: new Map(Object.entries(readStreams)),
+      withheld: new Set(may ? [] : Object.keys(methods)),
       clock,
       longAnswers: this.#longAnswers,
       underWay: this.#underWay[access],
@@ -127,13 +121,8 @@ export class ControlServer {
 }
 
 /** Whether somebody listens there: a file alone may be what a crash left. */
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
+async function answers(path: string): Promise<boolean> {
+  const link = await JsonLink.connect(path, MAX_ANSWER_LENGTH).catch(() => undefined);
+  link?.close();
+  return link !== undefined;
 }

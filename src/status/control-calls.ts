@@ -1,14 +1,12 @@
 /** What the command line can ask of the running agent as a whole: how it is, what is wrong, how much it logs, what memory it takes. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { type JsonObject, jsonOf } from '../host/json.ts';
+import { jsonOf } from '../host/json.ts';
 import { type AgentLog, LOG_LEVELS } from '../host/log.ts';
 import { badRequest } from '../host/request-params.ts';
-import type { AgentStatus } from './agent-status.ts';
+import type { AskedForStatus } from './rpc-methods.ts';
 import type { StatusPublisher } from './status-publisher.ts';
 
-export interface StatusCallsDeps {
-  readonly status: () => AgentStatus;
-  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
+export interface StatusCallsDeps extends AskedForStatus {
   readonly page: Pick<StatusPublisher, 'url'>;
   readonly log: AgentLog;
 }

@@ -2,7 +2,6 @@
  * Who may see the page on the LAN: whoever knows the PIN gets a session, and guessing is slow. Sessions live in memory, so that a restart ends
  * them. The limit holds per address and for all together: a LAN has many addresses to guess from.
  */
-
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -34,7 +33,7 @@ export class PinAccess {
   readonly #randomBytes: RandomBytes;
   readonly #sessions = new Map<string, number>();
   readonly #attempts = new Map<string, Attempts>();
-  #hour: Attempts = { failures: 0, lastMs: 0 };
+  #hour: Attempts;
 
   constructor(pin: string, { clock, randomBytes }: PinAccessDeps) {
     this.#pin = digest(pin);
@@ -51,17 +50,12 @@ export class PinAccess {
   /** Judges a guess. While an address has to wait, even the right PIN is not looked at. */
   admit(pin: string, address: string): Admission {
     const nowMs = this.#clock.monotonicMs();
-    const waitMs = Math.max(this.#waitOf(address, nowMs), this.#waitOfAll(nowMs));
-    if (waitMs > 0) return { waitMs };
-    if (!timingSafeEqual(digest(pin), this.#pin)) {
-      this.#noteFailure(address, nowMs);
-      return 'wrong';
-    }
+    const guess = this.#judge(pin, address, nowMs);
+    if (guess !== 'right') return guess;
     this.#attempts.delete(address);
     const session = this.#randomBytes(24).toString('base64url');
     // The oldest gives way: somebody with the PIN cannot fill the memory either.
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size >= MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
+    makeRoom(this.#sessions, MAX_SESSIONS);
     this.#sessions.set(session, nowMs + SESSION_LIFE_MS);
     return { session };
   }
@@ -73,15 +67,19 @@ export class PinAccess {
 
   /** Whether a program that sends the PIN with each request may pass; a wrong one counts like a person's. */
   proves(pin: string, address: string): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    if (this.#waitOf(address, nowMs) > 0 || this.#waitOfAll(nowMs) > 0) return false;
-    if (timingSafeEqual(digest(pin), this.#pin)) return true;
-    this.#noteFailure(address, nowMs);
-    return false;
+    return this.#judge(pin, address, this.#clock.monotonicMs()) === 'right';
   }
 
   forget(session: string): void {
     this.#sessions.delete(session);
+  }
+
+  #judge(pin: string, address: string, nowMs: number): 'right' | 'wrong' | { readonly waitMs: number } {
+    const waitMs = Math.max(this.#waitOf(address, nowMs), this.#waitOfAll(nowMs));
+    if (waitMs > 0) return { waitMs };
+    if (timingSafeEqual(digest(pin), this.#pin)) return 'right';
+    this.#noteFailure(address, nowMs);
+    return 'wrong';
   }
 
   #waitOf(address: string, nowMs: number): number {
@@ -99,11 +97,16 @@ export class PinAccess {
   #noteFailure(address: string, nowMs: number): void {
     const failures = (this.#attempts.get(address)?.failures ?? 0) + 1;
     this.#attempts.delete(address);
-    const [oldest] = this.#attempts.keys();
-    if (this.#attempts.size >= MAX_ADDRESSES && oldest !== undefined) this.#attempts.delete(oldest);
+    makeRoom(this.#attempts, MAX_ADDRESSES);
     this.#attempts.set(address, { failures, lastMs: nowMs });
     this.#hour = { ...this.#hour, failures: this.#hour.failures + 1 };
   }
+}
+
+/** For one more: the oldest goes. */
+function makeRoom(kept: Map<string, unknown>, max: number): void {
+  const [oldest] = kept.keys();
+  if (kept.size >= max && oldest !== undefined) kept.delete(oldest);
 }
 
 function digest(text: string): Buffer {

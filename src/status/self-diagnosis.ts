@@ -1,18 +1,12 @@
 /** The RPC `diagnose`: the doctor, called by the agent on itself. Loaded only when somebody asks. */
 import type { AgentConfig } from '../config/agent-config.ts';
 import { openPorts } from '../hardware/open-ports.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Environment } from '../host/environment.ts';
 import type { JsonObject } from '../host/json.ts';
 import { agentVersion } from '../host/version.ts';
 import type { AgentStatus } from './agent-status.ts';
+import type { DoctorDeps } from './doctor/checkup.ts';
 
-export interface SelfDiagnosisDeps {
-  readonly configFile: string;
-  readonly environment: Environment;
-  readonly clock: Clock;
-  /** A simulated board's socket, in place of the hardware that the configuration names. */
-  readonly boardSocket?: string;
+export interface SelfDiagnosisDeps extends Pick<DoctorDeps, 'configFile' | 'environment' | 'clock' | 'boardSocket'> {
   readonly status: () => AgentStatus;
   /** Whether the platform's last word about the access token was that it does not know it. */
   readonly isTokenRefused: () => boolean;

@@ -2,26 +2,25 @@
  * The status page, health, metrics, and the metrics as telemetry, joined to the parts they speak of. The server is loaded after the agent
  * runs, and only when the configuration wants it: nobody waits for a page.
  */
-
 import type { LiveConfig } from '../config/live-config.ts';
 import { rulesOfReading } from '../config/sensor-keys.ts';
 import { messageOf } from '../errors.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { type JsonObject, jsonOf } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
-import type { AgentStatus } from './agent-status.ts';
+import type { AgentStatus, SensorStatus } from './agent-status.ts';
 import { healthOf, readinessOf } from './health.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import { thinSeries } from './series.ts';
 import type { OpenedStatusServer, StatusServerDeps } from './status-server.ts';
-import type { ReadingView, StatusView } from './status-view.ts';
+import type { StatusView } from './status-view.ts';
 
 export interface StatusPublisherDeps {
   readonly config: LiveConfig;
@@ -68,7 +67,7 @@ export class StatusPublisher {
       clock,
       periodMs: () => config.current.status.telemetryPeriodMs,
       metrics: () => this.#metrics(),
-      append: (entries: readonly TelemetryEntry[]) => void telemetry.append(entries),
+      append: (entries) => void telemetry.append(entries),
     });
     if (page === 'off' && !metrics) return;
     this.#cancelOpening = clock.after(OPEN_AFTER_MS, () => {
@@ -98,7 +97,7 @@ export class StatusPublisher {
     const { randomBytes, openStatusServer } = this.#deps.machine;
     const { page, port, pin, metrics } = config.current.status;
     const server = await openStatusServer({
-      settings: { page, port, metrics, ...(pin === undefined ? {} : { pin: pin.reveal() }) },
+      settings: given({ page, port, metrics, pin: pin?.reveal() }),
       clock: rightClock,
       randomBytes,
       log,
@@ -106,8 +105,7 @@ export class StatusPublisher {
       view: () => this.#view(),
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
-      series: ({ keys, fromMs, toMs, points }, signal) =>
-        thinSeries(telemetry.outbox.read({ keys, fromMs, toMs }, signal), { keys, fromMs, toMs, points }),
+      series: (query, signal) => thinSeries(telemetry.outbox.read(query, signal), query),
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
     });
@@ -133,7 +131,7 @@ export class StatusPublisher {
     const record = platform.store.record(platform.place);
     return {
       ...status,
-      connection: { ...status.connection, ...(latencyMs === undefined ? {} : { latencyMs }) },
+      connection: given({ ...status.connection, latencyMs }),
       outbox: { ...status.outbox, lanes, ratePerS },
       sensors: status.sensors.map((sensor) => ({ ...sensor, readings: this.#readings(sensor) })),
       firmware: { ...status.firmware, history: jsonOf(firmware.status().history.slice(0, MAX_HISTORY)) },
@@ -142,18 +140,13 @@ export class StatusPublisher {
   }
 
   /** A sensor's readings under the names, in the units and with the values that the platform gets. */
-  #readings({ name, readings }: AgentStatus['sensors'][number]): readonly ReadingView[] {
+  #readings({ name, readings }: SensorStatus): SensorStatus['readings'] {
     const sensor = this.#deps.config.current.sensors.find((one) => one.name === name);
     return readings.map((reading) => {
       const rules = sensor === undefined ? undefined : rulesOfReading(sensor, reading.key);
       const key = rules?.rename ?? reading.key;
-      const unit = rules?.unit ?? reading.unit;
-      return {
-        key,
-        value: this.#deps.telemetry.latest.get(name, key) ?? reading.value,
-        atMs: reading.atMs,
-        ...(unit === undefined ? {} : { unit }),
-      };
+      const value = this.#deps.telemetry.latest.get(name, key) ?? reading.value;
+      return given({ key, value, atMs: reading.atMs, unit: rules?.unit ?? reading.unit });
     });
   }
 }

@@ -1,5 +1,4 @@
 /** What the status page's server answers. Nothing here changes anything at the device; the only thing that is sent is the PIN. */
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -14,10 +13,15 @@ import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
 import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
 import type { StatusView } from './status-view.ts';
 
-export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
+export interface ShownSettings {
+  /** `off`: metrics and health alone, on loopback. */
   readonly page: 'off' | 'loopback' | 'lan';
   readonly pin?: string;
-  readonly metricsOn: boolean;
+  readonly metrics: boolean;
+}
+
+export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
+  readonly settings: ShownSettings;
   readonly view: () => StatusView;
   readonly logLines: LogRing;
   readonly metrics: () => readonly Metric[];
@@ -52,19 +56,19 @@ export class StatusRoutes {
 
   constructor(deps: StatusRoutesDeps) {
     this.#deps = deps;
-    this.#access = deps.pin === undefined ? undefined : new PinAccess(deps.pin, deps);
+    const { settings, health } = deps;
+    this.#access = settings.pin === undefined ? undefined : new PinAccess(settings.pin, deps);
     this.#streams = new EventStreams({ clock: deps.clock, tick: () => this.#tick() });
-    const { health } = deps;
     this.#open = {
       'GET /healthz': (_request, response) => sendHealth(response, health().health),
       'GET /readyz': (_request, response) => sendHealth(response, health().readiness),
-      ...(deps.page === 'off' ? {} : { 'POST /api/session': (request, response) => this.#enter(request, response) }),
+      ...(settings.page !== 'off' && { 'POST /api/session': (request, response) => this.#enter(request, response) }),
     };
     this.#guarded = {
-      ...(deps.metricsOn
-        ? { 'GET /metrics': (_request, response) => sendText(response, 200, prometheusText(deps.metrics()), PROMETHEUS_TYPE) }
-        : {}),
-      ...(deps.page === 'off' ? {} : this.#pageAnswers()),
+      ...(settings.metrics && {
+        'GET /metrics': (_request, response) => sendText(response, 200, prometheusText(deps.metrics()), PROMETHEUS_TYPE),
+      }),
+      ...(settings.page !== 'off' && this.#pageAnswers()),
     };
   }
 
@@ -80,12 +84,12 @@ export class StatusRoutes {
     const open = this.#open[name];
     if (open !== undefined) return open(request, response, url.searchParams);
     const guarded = this.#guarded[name];
-    if (guarded !== undefined) return this.#mayPass(request) ? guarded(request, response, url.searchParams) : refuse(response);
+    if (guarded !== undefined && !this.#mayPass(request)) return sendJson(response, { reason: 'pin' }, 401);
+    if (guarded !== undefined) return guarded(request, response, url.searchParams);
     // The page itself holds nothing: without a session it asks for the PIN.
-    const file =
-      method === 'GET' && this.#deps.page !== 'off'
-        ? await this.#files.read(url.pathname, request.headers['accept-encoding']?.toString())
-        : undefined;
+    const encodings = request.headers['accept-encoding']?.toString();
+    const isPage = method === 'GET' && this.#deps.settings.page !== 'off';
+    const file = isPage ? await this.#files.read(url.pathname, encodings) : undefined;
     if (file === undefined) sendText(response, 404, 'nothing is here\n');
     else sendFile(request, response, file);
   }
@@ -201,10 +205,6 @@ function logEvent(lines: readonly string[]): string {
 
 function sendHealth(response: ServerResponse, { ok, reasons }: Health): void {
   sendJson(response, { ok, reasons: [...reasons] }, ok ? 200 : 503);
-}
-
-function refuse(response: ServerResponse): void {
-  sendJson(response, { reason: 'pin' }, 401);
 }
 
 function parsed(text: string): JsonValue | undefined {

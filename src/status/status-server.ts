@@ -7,26 +7,20 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { PAGE_HEADERS } from '../host/page-files.ts';
 import { serveOneAtATime } from '../host/request-gate.ts';
 import type { Held } from '../host/state-lock.ts';
 import { sendText } from './answers.ts';
-import { StatusRoutes, type StatusRoutesDeps } from './status-routes.ts';
+import { type ShownSettings, StatusRoutes, type StatusRoutesDeps } from './status-routes.ts';
 
-export interface StatusServerSettings {
-  /** `off`: metrics and health alone, on loopback. */
-  readonly page: 'off' | 'loopback' | 'lan';
+export interface StatusServerSettings extends ShownSettings {
   /** 0: any free one. */
   readonly port: number;
-  readonly pin?: string;
-  readonly metrics: boolean;
 }
 
-export interface StatusServerDeps extends Omit<StatusRoutesDeps, 'page' | 'metricsOn'> {
+export interface StatusServerDeps extends StatusRoutesDeps {
   readonly settings: StatusServerSettings;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -54,14 +48,8 @@ export class StatusServer {
   #isClosed = false;
 
   private constructor(deps: StatusServerDeps) {
-    const { settings } = deps;
     this.#deps = deps;
-    this.#routes = new StatusRoutes({
-      ...deps,
-      page: settings.page,
-      metricsOn: settings.metrics,
-      ...(settings.pin === undefined ? {} : { pin: settings.pin }),
-    });
+    this.#routes = new StatusRoutes(deps);
     this.#server = createServer({
       headersTimeout: HEADERS_WITHIN_MS,
       requestTimeout: REQUEST_WITHIN_MS,
@@ -104,7 +92,9 @@ export class StatusServer {
   async #listen(): Promise<void> {
     const { settings, clock, log } = this.#deps;
     try {
-      await listenOn(this.#server, settings.port, settings.page === 'lan' ? '0.0.0.0' : '127.0.0.1');
+      this.#server.listen(settings.port, settings.page === 'lan' ? '0.0.0.0' : '127.0.0.1');
+      // Leaves no listener behind, however it ends.
+      await once(this.#server, 'listening');
       log.info({ page: settings.page, port: (this.#server.address() as AddressInfo).port }, 'the status page can be opened');
     } catch (error) {
       log.warn({ port: settings.port, error: messageOf(error) }, 'the status page cannot be opened; it is tried again');
@@ -126,10 +116,4 @@ export class StatusServer {
       else sendText(response, 500, 'this could not be answered; the log says why\n');
     }
   }
-}
-
-/** Leaves no listener behind, however it ends. */
-async function listenOn(server: Server, port: number, host: string): Promise<void> {
-  server.listen(port, host);
-  await once(server, 'listening');
 }

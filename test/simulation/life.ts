@@ -63,7 +63,7 @@ export class Life {
 
   /** What somebody of the service's group asks for on this machine. */
   async ask(door: string, params: JsonObject): Promise<JsonValue> {
-    const method = this.#doors[door];
+    const method = this.#doors?.[door];
     if (method === undefined || this.isDead || this.#deps.boot.isAsleep) throw new Error('nobody listens');
     return await method(params, this.#stopping.signal);
   }

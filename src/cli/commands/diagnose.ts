@@ -1,6 +1,5 @@
 /** `turnstone diagnose`: one redacted archive for support. */
-import { type Call, command, toggle, valued } from '../command.ts';
-import { CONFIG } from './config-option.ts';
+import { type Call, CONFIG, command, toggle, valued } from '../command.ts';
 
 const OPTIONS = {
   config: CONFIG,

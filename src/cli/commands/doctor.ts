@@ -1,6 +1,5 @@
 /** `turnstone doctor`: what keeps this gateway from working, each thing with a verdict, a reason and a remedy. */
-import { type Call, command, toggle } from '../command.ts';
-import { CONFIG } from './config-option.ts';
+import { type Call, CONFIG, command, toggle } from '../command.ts';
 
 const OPTIONS = { config: CONFIG, json: toggle('print the report as JSON') };
 export type DoctorCall = Call<typeof OPTIONS>;

@@ -1,6 +1,5 @@
 /** `turnstone run`: the agent itself, until it is told to stop. */
-import { type Call, command, toggle, valued } from '../command.ts';
-import { CONFIG } from './config-option.ts';
+import { type Call, CONFIG, command, toggle, valued } from '../command.ts';
 
 const OPTIONS = {
   config: CONFIG,

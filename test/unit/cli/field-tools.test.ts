@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import { sparkline } from '../../../src/cli/sparkline.ts';
+import { sparkline } from '../../../src/cli/watch.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/host/clock.ts';

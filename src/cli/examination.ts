@@ -1,14 +1,15 @@
 /** What the doctor looks at when it is called from the command line: this machine, and the agent when one runs. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/agent-config.ts';
-import { peekFolders } from '../config/peek-folders.ts';
+import { peekFolders } from '../config/peek-config.ts';
 import { openPorts } from '../hardware/open-ports.ts';
-import type { Clock } from '../host/clock.ts';
+import { systemClock as clock } from '../host/clock.ts';
 import { readWhole } from '../host/durable-file.ts';
-import type { Environment } from '../host/environment.ts';
 import { systemFiles } from '../host/files.ts';
+import { given } from '../host/given.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
+import { agentVersion } from '../host/version.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { apiSettings } from '../platform/platform-settings.ts';
 import { fingerprintOf } from '../provisioning/access-token.ts';
@@ -16,36 +17,32 @@ import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { type CredentialsState, parseCredentials, recordsOf } from '../provisioning/credentials-record.ts';
 import { tokenWorks } from '../provisioning/token-check.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
-import type { DoctorDeps } from '../status/doctor/checkup.ts';
+import { type DoctorReport, runDoctor } from '../status/doctor/doctor.ts';
 import { askAgent } from './agent-calls.ts';
+import type { Edge } from './edge.ts';
 
-export async function doctorDeps(from: {
-  readonly configFile: string;
-  readonly environment: Environment;
-  readonly clock: Clock;
-  readonly version: string;
-}): Promise<DoctorDeps> {
-  const { runFolder } = await peekFolders(from.configFile, from.environment);
-  // None runs, or it does not answer this user.
+/** What a running agent says is taken; none may run, or none that answers this user. */
+export async function examine(configFile: string, { environment, signal }: Pick<Edge, 'environment' | 'signal'>): Promise<DoctorReport> {
+  const { runFolder } = await peekFolders(configFile, environment);
   const agent = await askAgent<AgentStatus>(runFolder, 'getStatus').catch(() => undefined);
-  return {
-    ...from,
-    machine: new MachineFacts({ clock: from.clock }),
-    isTimeSynchronised: () => lookOnce(from.clock),
-    ...(agent === undefined ? {} : { agent }),
-    tokenWorks: (config, signal) => askPlatform(config, from.clock, signal),
-    openPorts: ({ hardware }) => openPorts({ clock: from.clock, hardware }),
+  const deps = {
+    ...{ configFile, environment, clock, version: agentVersion() },
+    machine: new MachineFacts({ clock }),
+    isTimeSynchronised,
+    tokenWorks: askPlatform,
+    openPorts: ({ hardware }: AgentConfig) => openPorts({ clock, hardware }),
   };
+  return runDoctor({ ...deps, ...given({ agent }) }, signal);
 }
 
-async function lookOnce(clock: Clock): Promise<boolean> {
+async function isTimeSynchronised(): Promise<boolean> {
   const timeSync = new TimeSync({ clock, policy: 'system', ask: askSystemTime });
   await timeSync.start();
   timeSync.close();
   return timeSync.isSynchronised();
 }
 
-async function askPlatform(config: AgentConfig, clock: Clock, signal: AbortSignal): Promise<boolean | undefined> {
+async function askPlatform(config: AgentConfig, signal: AbortSignal): Promise<boolean | undefined> {
   const token = await tokenInUse(config.stateFolder, config.platform.accessToken?.reveal());
   if (token === undefined) return undefined;
   const settings = await apiSettings(config.platform, systemFiles);
