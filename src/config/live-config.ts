@@ -5,6 +5,7 @@
 
 import { AgentError } from '../errors.ts';
 import type { JsonValue } from '../host/json.ts';
+import { Listeners } from '../host/listeners.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import type { AgentConfig } from './agent-config.ts';
 import { liveSettings, withLiveSetting, withLiveSettings } from './live-settings.ts';
@@ -29,7 +30,7 @@ export class LiveConfig {
   /** Of the file's configuration: finding them walks all of it, and they are asked for at each look at the shared attributes. */
   #settings: readonly ChangeableSetting[];
   readonly #laidOver = new Map<string, JsonValue>();
-  readonly #listeners = new Set<(config: AgentConfig) => void>();
+  readonly #changes = new Listeners<[AgentConfig]>();
 
   constructor(config: AgentConfig) {
     this.#beneath = config;
@@ -43,10 +44,7 @@ export class LiveConfig {
   }
 
   /** Calls back with the configuration in force whenever it changes; the returned function ends it. */
-  onChange(listener: (config: AgentConfig) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onChange = this.#changes.add;
 
   /** Takes a new file's configuration. */
   replace(config: AgentConfig): void {
@@ -83,7 +81,7 @@ export class LiveConfig {
     const config = withLiveSettings(this.#beneath, this.#laidOver);
     this.#current = config;
     this.#effective = effectiveValues(config);
-    for (const listener of this.#listeners) listener(config);
+    this.#changes.tell(config);
   }
 }
 

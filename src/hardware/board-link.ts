@@ -3,11 +3,12 @@
  * lost every waiting request fails, and it is made again with backoff; then whoever held something opens it again.
  */
 
-import { AgentError, hasCode } from '../errors.ts';
+import { AgentError, hasCode, retryable } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
+import { Listeners } from '../host/listeners.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
@@ -38,7 +39,7 @@ export class BoardLink {
   readonly #deps: BoardLinkDeps;
   readonly #waiting = new Map<number, Waiting>();
   readonly #eventListeners = new Map<number, (event: BoardEvent) => void>();
-  readonly #reconnectListeners = new Set<() => void>();
+  readonly #reconnects = new Listeners<[]>();
   readonly #closing = new AbortController();
   #link: JsonLink | undefined;
   readonly #connect = joinedWhileUnderWay(() => this.#open());
@@ -75,10 +76,7 @@ export class BoardLink {
   }
 
   /** Calls back whenever a lost connection has been made again: handles are gone then, and must be opened anew. */
-  onReconnect(listener: () => void): () => void {
-    this.#reconnectListeners.add(listener);
-    return () => this.#reconnectListeners.delete(listener);
-  }
+  readonly onReconnect = this.#reconnects.add;
 
   /** Idempotent. */
   async close(): Promise<void> {
@@ -106,7 +104,7 @@ export class BoardLink {
     await greeted.promise.finally(cancel);
     this.#link = link;
     this.#connections += 1;
-    if (this.#connections > 1) for (const listener of this.#reconnectListeners) listener();
+    if (this.#connections > 1) this.#reconnects.tell();
     return link;
   }
 
@@ -146,5 +144,5 @@ export class BoardLink {
 }
 
 function gone(message: string, cause?: unknown): AgentError {
-  return new AgentError('hardware/board-gone', message, { recovery: 'retry', cause });
+  return retryable('hardware/board-gone', message, cause);
 }

@@ -2,6 +2,7 @@
  * I2C as drivers need it. Registers, words and plain transfers are told apart because some adapters (and i2c-stub) speak only SMBus:
  * those serve the first two, and answer `hardware/unsupported` to plain transfers that SMBus has no form for.
  */
+import { hasCode } from '../errors.ts';
 
 export interface I2cBus {
   /** `i2c-1`, for messages. */
@@ -36,6 +37,17 @@ export interface I2cPort {
   list(signal: AbortSignal): Promise<readonly number[]>;
   /** Closes every bus. Idempotent. */
   close(): Promise<void>;
+}
+
+/** Whether a chip acknowledged its address in this transfer. @throws what else went wrong. */
+export async function isAnswered(transfer: Promise<unknown>): Promise<boolean> {
+  try {
+    await transfer;
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'hardware/i2c-no-answer')) return false;
+    throw error;
+  }
 }
 
 /** `0x76`, as datasheets write it. */

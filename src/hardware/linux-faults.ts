@@ -1,5 +1,5 @@
 /** System errors of device files, in words that say what to do: which group to join, what is missing, who is in the way. */
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors.ts';
 
 /** The group that owns each class of device file where udev rules set one (ours do; Raspberry Pi OS does too). */
 const GROUPS = { gpio: 'gpio', i2c: 'i2c', serial: 'dialout', pwm: 'gpio' } as const;
@@ -8,26 +8,23 @@ const GROUPS = { gpio: 'gpio', i2c: 'i2c', serial: 'dialout', pwm: 'gpio' } as c
 export function permissionFault(kind: keyof typeof GROUPS, what: string, cause: unknown): AgentError | undefined {
   const code = systemCode(cause);
   if (code === 'EROFS') {
-    return new AgentError(
+    return retryable(
       'hardware/no-permission',
       `${what}: the file system is read-only for this service (systemd's ProtectKernelTunables?)`,
-      { recovery: 'retry', cause },
+      cause,
     );
   }
   // Not a matter of groups: the service's device list is fixed when it starts (systemd.resource-control(5), DeviceAllow=).
   if (code === 'EPERM') {
     const remedy = 'restart needed, after /opt/turnstone/guard/narrow-devices has allowed it';
-    return new AgentError('hardware/no-permission', `${what}: outside of the devices that the service may open; ${remedy}`, {
-      recovery: 'retry',
-      cause,
-    });
+    return retryable('hardware/no-permission', `${what}: outside of the devices that the service may open; ${remedy}`, cause);
   }
   if (code !== 'EACCES') return undefined;
   const group = GROUPS[kind];
-  return new AgentError(
+  return retryable(
     'hardware/no-permission',
     `${what}: no permission; the user must be in group ${group} (usermod -aG ${group} USER, then log in again)`,
-    { recovery: 'retry', cause },
+    cause,
   );
 }
 
@@ -35,8 +32,5 @@ export function permissionFault(kind: keyof typeof GROUPS, what: string, cause: 
 export function hardwareFault(kind: keyof typeof GROUPS, code: `hardware/${string}`, what: string, cause: unknown): AgentError {
   if (cause instanceof AgentError) return cause;
   const name = systemCode(cause);
-  return (
-    permissionFault(kind, what, cause) ??
-    new AgentError(code, name === undefined ? what : `${what} (${name})`, { recovery: 'retry', cause })
-  );
+  return permissionFault(kind, what, cause) ?? retryable(code, name === undefined ? what : `${what} (${name})`, cause);
 }

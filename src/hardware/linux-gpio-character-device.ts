@@ -4,12 +4,13 @@
  */
 import { closeSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { AgentError, systemCode } from '../errors.ts';
+import { retryable, systemCode } from '../errors.ts';
 import { kernelStampMs } from '../host/clock.ts';
+import { Listeners } from '../host/listeners.ts';
 import type { GpioInput, GpioOutput, InputRequest, LineBias, LineDrive, LineEdge, LineEdges, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
 import { gpioAddon as addon, FLAG, holderOf, type LineConfig, withChip } from './linux-gpio-chips.ts';
-import type { FoundLine } from './linux-gpio-lines.ts';
+import { type FoundLine, inWords } from './linux-gpio-lines.ts';
 
 const BIAS_FLAGS: Readonly<Record<LineBias, number>> = {
   'as-is': 0,
@@ -44,7 +45,7 @@ export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, 
   const flags =
     FLAG.input | (request.activeLow ? FLAG.activeLow : 0) | BIAS_FLAGS[request.bias ?? 'as-is'] | EDGE_FLAGS[request.edges ?? 'none'];
   const fd = requestLine(deviceFolder, line, { flags, debounceUs: Math.round((request.debounceMs ?? 0) * 1000), level: 0 });
-  const watchers = new Set<(edge: LineEdge) => void>();
+  const edges = new Listeners<[LineEdge]>();
   const buffer = Buffer.alloc(EVENT_SIZE * 64);
   let lastSequence = 0;
   let closed = false;
@@ -62,21 +63,14 @@ export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, 
       const sequence = buffer.readUInt32LE(at + 20);
       const missed = lastSequence === 0 ? sequence - 1 : (sequence - lastSequence - 1) >>> 0;
       lastSequence = sequence;
-      const edge: LineEdge = {
-        level: buffer.readUInt32LE(at + 8) === RISING ? 1 : 0,
-        monotonicMs: kernelStampMs(Number(buffer.readBigUInt64LE(at)) / 1e6),
-        missed,
-      };
-      for (const watcher of watchers) watcher(edge);
+      const monotonicMs = kernelStampMs(Number(buffer.readBigUInt64LE(at)) / 1e6);
+      edges.tell({ level: buffer.readUInt32LE(at + 8) === RISING ? 1 : 0, monotonicMs, missed });
     }
   });
   if (request.edges !== undefined && request.edges !== 'none') epoll.add(fd, loadEpoll().EPOLLIN);
   return {
     read: async () => guarded(`reading ${inWords(line)}`, () => addon().gpioReadLine(fd)),
-    watch: (listener) => {
-      watchers.add(listener);
-      return () => watchers.delete(listener);
-    },
+    watch: edges.add,
     close: async () => {
       if (closed) return;
       closed = true;
@@ -120,10 +114,7 @@ function requestLine(deviceFolder: string, line: FoundLine, config: LineConfig):
     );
   } catch (cause) {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
-    throw new AgentError('hardware/gpio-busy', `${words} is held by ${holderOf(deviceFolder, line) ?? 'another program'}`, {
-      recovery: 'retry',
-      cause,
-    });
+    throw retryable('hardware/gpio-busy', `${words} is held by ${holderOf(deviceFolder, line) ?? 'another program'}`, cause);
   }
 }
 
@@ -133,11 +124,6 @@ function guarded<T>(what: string, work: () => T): T {
   } catch (cause) {
     throw hardwareFault('gpio', 'hardware/gpio-failed', what, cause);
   }
-}
-
-function inWords(line: FoundLine): string {
-  const name = line.chip.lineNames[line.offset];
-  return `GPIO line ${line.offset} of ${line.chip.label}${name ? ` (${name})` : ''}`;
 }
 
 /** onoff's own epoll, so that there is one copy of the native module. */

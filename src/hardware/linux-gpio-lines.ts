@@ -8,7 +8,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError } from '../errors.ts';
+import { type AgentError, retryable } from '../errors.ts';
 import { type LineReference, lineInWords } from './gpio-port.ts';
 
 /** A chip as one of the two kernel interfaces shows it. */
@@ -30,6 +30,12 @@ export interface FoundLine {
   readonly offset: number;
 }
 
+/** For messages. */
+export function inWords({ chip, offset }: FoundLine): string {
+  const name = chip.lineNames[offset];
+  return `GPIO line ${offset} of ${chip.label}${name ? ` (${name})` : ''}`;
+}
+
 /** The chips that carry the pin header on each generation of Raspberry Pi. */
 const RASPBERRY_PI_LABELS: ReadonlySet<string> = new Set(['pinctrl-bcm2835', 'pinctrl-bcm2711', 'pinctrl-rp1']);
 const BCM_NAME = /^(?:GPIO|BCM)[ _-]?(\d{1,3})$/i;
@@ -37,8 +43,7 @@ const BCM_NAME = /^(?:GPIO|BCM)[ _-]?(\d{1,3})$/i;
 /** @throws AgentError `hardware/gpio-no-chip` or `hardware/gpio-no-line` (retry), naming what there is instead. */
 export function findLine(chips: readonly GpioChip[], reference: LineReference): FoundLine {
   const words = lineInWords(reference);
-  if (chips.length === 0)
-    throw new AgentError('hardware/gpio-no-chip', `GPIO ${words}: the kernel shows no GPIO chip`, { recovery: 'retry' });
+  if (chips.length === 0) throw retryable('hardware/gpio-no-chip', `GPIO ${words}: the kernel shows no GPIO chip`);
   if (typeof reference !== 'string') return lineOf(findChip(chips, reference.chip, words), reference.offset, words);
 
   const named = chips.flatMap((chip) => chip.lineNames.flatMap((name, offset) => (name === reference ? [{ chip, offset }] : [])));
@@ -57,14 +62,12 @@ function findChip(chips: readonly GpioChip[], wanted: string, words: string): Gp
   if (byName !== undefined) return byName;
   const byLabel = chips.filter((chip) => chip.label === wanted);
   if (byLabel.length > 1) {
-    throw new AgentError(
+    throw retryable(
       'hardware/gpio-no-chip',
       `GPIO ${words}: ${byLabel.length} chips have that label (${byLabel.map((chip) => chip.name).join(', ')}); use the name`,
-      { recovery: 'retry' },
     );
   }
-  if (byLabel[0] === undefined)
-    throw new AgentError('hardware/gpio-no-chip', `GPIO ${words}: no such chip; there is ${chipsInWords(chips)}`, { recovery: 'retry' });
+  if (byLabel[0] === undefined) throw retryable('hardware/gpio-no-chip', `GPIO ${words}: no such chip; there is ${chipsInWords(chips)}`);
   return byLabel[0];
 }
 
@@ -80,7 +83,7 @@ function chipsInWords(chips: readonly GpioChip[]): string {
 }
 
 function noLine(message: string): AgentError {
-  return new AgentError('hardware/gpio-no-line', message, { recovery: 'retry' });
+  return retryable('hardware/gpio-no-line', message);
 }
 
 /** The chips that sysfs shows; none when the kernel was built without it. @param classFolder normally /sys/class/gpio */

@@ -6,11 +6,11 @@ import { closeSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Gpio } from 'onoff';
-import { AgentError, systemCode } from '../errors.ts';
+import { retryable, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { GpioInput, GpioOutput, InputRequest, Level, LineEdge, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
-import type { FoundLine } from './linux-gpio-lines.ts';
+import { type FoundLine, inWords } from './linux-gpio-lines.ts';
 import type { TurnQueues } from './turn-queue.ts';
 
 export interface SysfsGpioDeps {
@@ -126,8 +126,7 @@ async function exported(line: FoundLine, deps: SysfsGpioDeps, { direction, open 
   const work = async (): Promise<Gpio> => {
     const gpio = open(sysfsNumber(line));
     // onoff swallows failures on lines that were exported before.
-    if (gpio.direction() !== direction)
-      throw new AgentError('hardware/gpio-failed', `${words} cannot be made an ${direction}put`, { recovery: 'retry' });
+    if (gpio.direction() !== direction) throw retryable('hardware/gpio-failed', `${words} cannot be made an ${direction}put`);
     return gpio;
   };
   try {
@@ -135,10 +134,7 @@ async function exported(line: FoundLine, deps: SysfsGpioDeps, { direction, open 
   } catch (cause) {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
     const holder = (await deps.holderOf(line)) ?? (await debugHolder(sysfsNumber(line)));
-    throw new AgentError('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, {
-      recovery: 'retry',
-      cause,
-    });
+    throw retryable('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, cause);
   }
 }
 
@@ -150,11 +146,6 @@ async function debugHolder(number: number): Promise<string | undefined> {
 
 function failed(what: string, cause: unknown): never {
   throw hardwareFault('gpio', 'hardware/gpio-failed', what, cause);
-}
-
-function inWords(line: FoundLine): string {
-  const name = line.chip.lineNames[line.offset];
-  return `GPIO line ${line.offset} of ${line.chip.label}${name ? ` (${name})` : ''}`;
 }
 
 async function loadOnoff(): Promise<{ readonly Gpio: typeof Gpio }> {

@@ -6,7 +6,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, hasCode } from '../errors.ts';
+import { AgentError, hasCode, retryable } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
 import { openCharacterDeviceInput, openCharacterDeviceOutput } from './linux-gpio-character-device.ts';
@@ -119,9 +119,7 @@ export class LinuxGpio implements GpioPort {
   async #onSysfs<T extends GpioInput | GpioOutput>(line: FoundLine, open: () => Promise<T>): Promise<T> {
     const number = sysfsNumber(line);
     if (this.#sysfsLines.has(number))
-      throw new AgentError('hardware/gpio-busy', `GPIO line ${line.offset} of ${line.chip.label} is held by turnstone itself`, {
-        recovery: 'retry',
-      });
+      throw retryable('hardware/gpio-busy', `GPIO line ${line.offset} of ${line.chip.label} is held by turnstone itself`);
     this.#sysfsLines.add(number);
     try {
       const opened = await open();

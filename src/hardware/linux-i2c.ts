@@ -4,7 +4,7 @@
  */
 import { readdir } from 'node:fs/promises';
 import type { I2CFuncs, OpenOptions, PromisifiedBus } from 'i2c-bus';
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors.ts';
 import { withinDeadline } from './deadline.ts';
 import { addressInWords, type I2cBus, type I2cPort } from './i2c-port.ts';
 import { hardwareFault } from './linux-faults.ts';
@@ -206,13 +206,9 @@ class LinuxI2cBus implements I2cBus {
     } catch (cause) {
       const name = systemCode(cause);
       if (name !== undefined && NO_ANSWER.has(name)) {
-        throw new AgentError('hardware/i2c-no-answer', `${what}: no chip acknowledges that address (wiring, power, address?)`, {
-          recovery: 'retry',
-          cause,
-        });
+        throw retryable('hardware/i2c-no-answer', `${what}: no chip acknowledges that address (wiring, power, address?)`, cause);
       }
-      if (name === 'EBUSY')
-        throw new AgentError('hardware/i2c-failed', `${what}: a kernel driver holds that address`, { recovery: 'retry', cause });
+      if (name === 'EBUSY') throw retryable('hardware/i2c-failed', `${what}: a kernel driver holds that address`, cause);
       throw hardwareFault('i2c', 'hardware/i2c-failed', what, cause);
     }
   }
@@ -223,7 +219,7 @@ function swapped(word: number): number {
 }
 
 function checkLength(got: number, wanted: number): void {
-  if (got !== wanted) throw new AgentError('hardware/i2c-failed', `${got} bytes came instead of ${wanted}`, { recovery: 'retry' });
+  if (got !== wanted) throw retryable('hardware/i2c-failed', `${got} bytes came instead of ${wanted}`);
 }
 
 function unsupported(bus: string, what: string): AgentError {
@@ -232,10 +228,10 @@ function unsupported(bus: string, what: string): AgentError {
 
 function openFault(number: number, cause: unknown): AgentError {
   if (systemCode(cause) === 'ENOENT' || systemCode(cause) === 'ENODEV') {
-    return new AgentError(
+    return retryable(
       'hardware/i2c-no-bus',
       `there is no i2c-${number}: is the bus enabled (raspi-config, device tree, modprobe i2c-dev)?`,
-      { recovery: 'retry', cause },
+      cause,
     );
   }
   return hardwareFault('i2c', 'hardware/i2c-failed', `opening i2c-${number}`, cause);

@@ -1,7 +1,7 @@
 /** One-wire through the kernel's w1 folders. Reading a slave waits for its conversion on a thread of the pool; one at a time, as the wire is one. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors.ts';
 import { permissionFault } from './linux-faults.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import { TurnQueue } from './turn-queue.ts';
@@ -40,17 +40,14 @@ export class LinuxOneWire implements OneWirePort {
   }
 
   async #onSlave<T>(id: string, what: string, use: (folder: string) => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (!SLAVE_ID.test(id))
-      throw new AgentError('hardware/one-wire-no-slave', `${what}: not an id of the form 28-00000a1b2c3d`, { recovery: 'retry' });
+    if (!SLAVE_ID.test(id)) throw retryable('hardware/one-wire-no-slave', `${what}: not an id of the form 28-00000a1b2c3d`);
     try {
       return await this.#queue.run(() => use(join(this.#devicesFolder, id)), { what }, signal);
     } catch (cause) {
       if (cause instanceof AgentError) throw cause;
-      if (systemCode(cause) === 'ENOENT')
-        throw new AgentError('hardware/one-wire-no-slave', `${what}: it is not on the bus`, { recovery: 'retry', cause });
+      if (systemCode(cause) === 'ENOENT') throw retryable('hardware/one-wire-no-slave', `${what}: it is not on the bus`, cause);
       throw (
-        permissionFault('gpio', what, cause) ??
-        new AgentError('hardware/one-wire-failed', `${what} (${systemCode(cause) ?? 'unknown'})`, { recovery: 'retry', cause })
+        permissionFault('gpio', what, cause) ?? retryable('hardware/one-wire-failed', `${what} (${systemCode(cause) ?? 'unknown'})`, cause)
       );
     }
   }

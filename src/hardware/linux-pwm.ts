@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, systemCode } from '../errors.ts';
+import { retryable, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { hardwareFault } from './linux-faults.ts';
 import type { PwmChannel, PwmPort, PwmRequest, PwmState } from './pwm-port.ts';
@@ -56,7 +56,7 @@ export class LinuxPwm implements PwmPort {
     const what = `PWM channel ${channel} of pwmchip${chip}`;
     const chipFolder = join(this.#classFolder, `pwmchip${chip}`);
     const folder = join(chipFolder, `pwm${channel}`);
-    if (this.#held.has(folder)) throw new AgentError('hardware/pwm-busy', `${what} is already in use by this agent`, { recovery: 'retry' });
+    if (this.#held.has(folder)) throw retryable('hardware/pwm-busy', `${what} is already in use by this agent`);
     this.#held.add(folder);
     const queue = this.#queues.at(chipFolder);
     const inTurn: InTurn = (work) => queue.run(work, { what: `opening ${what}`, rank: 'movement' }, signal);
@@ -65,8 +65,7 @@ export class LinuxPwm implements PwmPort {
       await this.#export({ chipFolder, folder, channel }, inTurn, signal);
     } catch (cause) {
       this.#held.delete(folder);
-      if (systemCode(cause) === 'EBUSY')
-        throw new AgentError('hardware/pwm-busy', `${what} is held by a kernel driver`, { recovery: 'retry', cause });
+      if (systemCode(cause) === 'EBUSY') throw retryable('hardware/pwm-busy', `${what} is held by a kernel driver`, cause);
       throw hardwareFault('pwm', 'hardware/pwm-failed', `opening ${what}`, cause);
     }
     return {
@@ -103,10 +102,8 @@ export class LinuxPwm implements PwmPort {
 
   async #checkChannel(chipFolder: string, channel: number, what: string): Promise<void> {
     const channels = await text(chipFolder, 'npwm').catch(() => undefined);
-    if (channels === undefined)
-      throw new AgentError('hardware/pwm-no-channel', `${what}: the kernel shows no such chip`, { recovery: 'retry' });
-    if (channel >= Number(channels))
-      throw new AgentError('hardware/pwm-no-channel', `${what}: the chip has ${channels}`, { recovery: 'retry' });
+    if (channels === undefined) throw retryable('hardware/pwm-no-channel', `${what}: the kernel shows no such chip`);
+    if (channel >= Number(channels)) throw retryable('hardware/pwm-no-channel', `${what}: the chip has ${channels}`);
   }
 
   /** Others have their turn while udev takes its time. */

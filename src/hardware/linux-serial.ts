@@ -5,12 +5,13 @@
  */
 import { stat } from 'node:fs/promises';
 import type { SerialPort as NodeSerialPort } from 'serialport';
-import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { type AgentError, messageOf, retryable, systemCode } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
+import { Listeners } from '../host/listeners.ts';
 import { withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
-import type { SerialDescription, SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
+import { type SerialDescription, type SerialPort, type SerialPorts, type SerialSettings, unplugged } from './serial-port.ts';
 import { type TurnQueue, TurnQueues } from './turn-queue.ts';
 
 export interface LinuxSerialDeps {
@@ -66,10 +67,11 @@ class LinuxSerialPort implements SerialPort {
   onClosed: () => void = () => {};
   readonly #settings: SerialSettings;
   readonly #deps: PortDeps;
-  readonly #clock: Clock;
   readonly #backoff: Backoff;
-  readonly #byteListeners = new Set<(bytes: Uint8Array) => void>();
-  readonly #plugListeners = new Set<(plugged: boolean, reason: string) => void>();
+  readonly #bytes = new Listeners<[Uint8Array]>();
+  readonly #plugs = new Listeners<[boolean, string]>();
+  readonly onBytes = this.#bytes.add;
+  readonly onPlug = this.#plugs.add;
   readonly #closing = new AbortController();
   #native: NodeSerialPort | undefined;
 
@@ -89,7 +91,6 @@ class LinuxSerialPort implements SerialPort {
     this.path = settings.port;
     this.#settings = settings;
     this.#deps = deps;
-    this.#clock = deps.clock;
     this.#backoff = new Backoff(REOPEN, deps.clock);
   }
 
@@ -99,28 +100,15 @@ class LinuxSerialPort implements SerialPort {
 
   async write(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     const native = this.#native;
-    if (native?.isOpen !== true) throw new AgentError('hardware/serial-unplugged', `${this.path} is unplugged`, { recovery: 'retry' });
+    if (native?.isOpen !== true) throw unplugged(this.path);
     const what = `writing to ${this.path}`;
     const ended = (act: (done: (error?: Error | null) => void) => void): Promise<void> =>
       new Promise((resolve, reject) => {
-        act((cause) => (cause ? reject(new AgentError('hardware/serial-failed', what, { recovery: 'retry', cause })) : resolve()));
+        act((cause) => (cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve()));
       });
-    await withinDeadline(
-      ended((done) => void native.write(Buffer.from(bytes), done)),
-      what,
-      signal,
-    );
+    const written = ended((done) => void native.write(Buffer.from(bytes), done));
+    await withinDeadline(written, what, signal);
     await this.#deps.drains.run(() => ended((done) => native.drain(done)), { what }, signal);
-  }
-
-  onBytes(listener: (bytes: Uint8Array) => void): () => void {
-    this.#byteListeners.add(listener);
-    return () => this.#byteListeners.delete(listener);
-  }
-
-  onPlug(listener: (plugged: boolean, reason: string) => void): () => void {
-    this.#plugListeners.add(listener);
-    return () => this.#plugListeners.delete(listener);
   }
 
   async close(): Promise<void> {
@@ -132,7 +120,7 @@ class LinuxSerialPort implements SerialPort {
   }
 
   async #openNative(): Promise<void> {
-    const { SerialPort: Native } = await (this.#deps.loadNative ?? loadSerialport)();
+    const { SerialPort: Native } = await (this.#deps.loadNative?.() ?? import('serialport'));
     const { port: path, baudRate, dataBits = 8, stopBits = 1, parity = 'none', flowControl = 'none' } = this.#settings;
     const flow = { rtscts: flowControl === 'hardware', xon: flowControl === 'software', xoff: flowControl === 'software' };
     const native = new Native({ path, baudRate, dataBits, stopBits, parity, ...flow, autoOpen: false });
@@ -142,9 +130,7 @@ class LinuxSerialPort implements SerialPort {
     await new Promise<void>((resolve) => native.flush(() => resolve()));
     this.#native = native;
     this.#backoff.reset();
-    native.on('data', (bytes: Buffer) => {
-      for (const listener of this.#byteListeners) listener(bytes);
-    });
+    native.on('data', (bytes: Buffer) => this.#bytes.tell(bytes));
     // An error is always followed by close; without a listener it would end the process.
     native.on('error', () => {});
     native.on('close', (error: Error | null) => this.#lost(error));
@@ -153,37 +139,29 @@ class LinuxSerialPort implements SerialPort {
 
   #lost(error: Error | null): void {
     if (this.#closing.signal.aborted) return;
-    this.#tell(false, error === null ? 'closed' : messageOf(error));
+    this.#plugs.tell(false, error === null ? 'closed' : messageOf(error));
     void this.#reopen(this.#closing.signal);
   }
 
   async #reopen(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#clock.sleep(this.#backoff.nextMs(), signal);
+      await this.#deps.clock.sleep(this.#backoff.nextMs(), signal);
       if (signal.aborted) return;
       const opened = await this.#openNative().then(
         () => true,
         () => false,
       );
-      if (opened) return this.#tell(true, 'back');
+      if (opened) return this.#plugs.tell(true, 'back');
     }
   }
 
   async #watchFile(native: NodeSerialPort, opened: string): Promise<void> {
     while (native.isOpen) {
-      await this.#clock.sleep(LOOK_EVERY_MS, this.#closing.signal);
+      await this.#deps.clock.sleep(LOOK_EVERY_MS, this.#closing.signal);
       if (this.#closing.signal.aborted) return;
       if (native.isOpen && (await fileIdentity(this.path)) !== opened) native.close();
     }
   }
-
-  #tell(plugged: boolean, reason: string): void {
-    for (const listener of this.#plugListeners) listener(plugged, reason);
-  }
-}
-
-async function loadSerialport(): Promise<{ readonly SerialPort: typeof NodeSerialPort }> {
-  return await import('serialport');
 }
 
 /** Which device is behind the path now; links are followed. */
@@ -198,19 +176,12 @@ function openFault(path: string, cause: Error): AgentError {
   // The bindings put the errno name only into the text ("Error: No such file or directory, cannot open /dev/x").
   const text = messageOf(cause);
   if (/No such file/i.test(text))
-    return new AgentError('hardware/serial-no-port', `there is no serial port ${path}; 'turnstone scan serial' lists them`, {
-      recovery: 'retry',
-      cause,
-    });
-  if (/busy|lock/i.test(text))
-    return new AgentError('hardware/serial-busy', `${path} is used by another program`, { recovery: 'retry', cause });
+    return retryable('hardware/serial-no-port', `there is no serial port ${path}; 'turnstone scan serial' lists them`, cause);
+  if (/busy|lock/i.test(text)) return retryable('hardware/serial-busy', `${path} is used by another program`, cause);
   const denied = /Permission denied/i.test(text) ? Object.assign(new Error(text), { code: 'EACCES' }) : cause;
   const name = systemCode(cause);
   return (
     permissionFault('serial', `opening ${path}`, denied) ??
-    new AgentError('hardware/serial-failed', `opening ${path}${name === undefined ? '' : ` (${name})`}: ${text}`, {
-      recovery: 'retry',
-      cause,
-    })
+    retryable('hardware/serial-failed', `opening ${path}${name === undefined ? '' : ` (${name})`}: ${text}`, cause)
   );
 }

@@ -5,7 +5,8 @@
  *   RTU   unit, PDU, CRC-16 (low byte first)
  *   TCP   transaction (2), protocol 0 (2), length (2), unit, PDU
  */
-import { AgentError } from '../errors.ts';
+import { AgentError, retryable } from '../errors.ts';
+import type { RegisterRange } from './modbus-port.ts';
 
 /** What a unit answers when it refuses (V1.1b3, section 7). */
 const EXCEPTIONS: Readonly<Record<number, string>> = {
@@ -105,7 +106,7 @@ export function parseTcpFrame(bytes: Uint8Array): TcpAnswer | undefined {
   };
 }
 
-export function readRequest(code: number, address: number, count: number): Uint8Array {
+export function readRequest(code: number, { address, count }: Pick<RegisterRange, 'address' | 'count'>): Uint8Array {
   return Uint8Array.of(code, address >> 8, address & 0xff, count >> 8, count & 0xff);
 }
 
@@ -160,8 +161,7 @@ function checkAnswer(pdu: Uint8Array, code: number): void {
   const [answered, reason = 0] = pdu;
   if (answered === (code | EXCEPTION_FLAG)) {
     const words = EXCEPTIONS[reason] ?? `exception ${reason}`;
-    if (GATEWAY_EXCEPTIONS.has(reason))
-      throw new AgentError('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`, { recovery: 'retry' });
+    if (GATEWAY_EXCEPTIONS.has(reason)) throw retryable('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`);
     throw new AgentError('hardware/modbus-exception', `the Modbus unit refused: ${words}`, {
       recovery: FINAL_EXCEPTIONS.has(reason) ? 'drop' : 'retry',
     });
@@ -170,5 +170,5 @@ function checkAnswer(pdu: Uint8Array, code: number): void {
 }
 
 export function badAnswer(what: string): AgentError {
-  return new AgentError('hardware/modbus-bad-answer', `on the Modbus came ${what}`, { recovery: 'retry' });
+  return retryable('hardware/modbus-bad-answer', `on the Modbus came ${what}`);
 }

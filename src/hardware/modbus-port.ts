@@ -1,9 +1,16 @@
 /** Modbus as its users need it: tables of 16-bit registers and of bits, on units behind one serial line or one TCP connection. */
-
+import type { SerialSettings } from './serial-port.ts';
 import type { TurnRank } from './turn-queue.ts';
 
 /** `coil` and `discrete` are bits, the others 16-bit registers; `input` and `discrete` can only be read. */
 export type ModbusTable = 'holding' | 'input' | 'coil' | 'discrete';
+
+/** Neighbours in a table. */
+export interface RegisterRange<Table extends ModbusTable = ModbusTable> {
+  readonly table: Table;
+  readonly address: number;
+  readonly count: number;
+}
 
 /**
  * One connection, shared by all who open it; requests wait their turn, what switches off first. All throw AgentError:
@@ -18,16 +25,10 @@ export interface ModbusLink extends ModbusRequests {
 }
 
 export interface ModbusRequests {
-  /** @param count from 1 to 125. */
-  readRegisters(
-    unitId: number,
-    table: 'holding' | 'input',
-    address: number,
-    count: number,
-    signal: AbortSignal,
-  ): Promise<readonly number[]>;
-  /** @param count from 1 to 2000. */
-  readBits(unitId: number, table: 'coil' | 'discrete', address: number, count: number, signal: AbortSignal): Promise<readonly boolean[]>;
+  /** From 1 to 125 of them. */
+  readRegisters(unitId: number, range: RegisterRange<'holding' | 'input'>, signal: AbortSignal): Promise<readonly number[]>;
+  /** From 1 to 2000 of them. */
+  readBits(unitId: number, range: RegisterRange<'coil' | 'discrete'>, signal: AbortSignal): Promise<readonly boolean[]>;
   /** Writes holding registers, in one request. @param words from 1 to 123 of them. */
   writeRegisters(unitId: number, address: number, words: readonly number[], signal: AbortSignal): Promise<void>;
   writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void>;
@@ -35,15 +36,7 @@ export interface ModbusRequests {
 
 /** Where the units are. */
 export type ModbusConnection =
-  | {
-      readonly transport: 'rtu';
-      readonly port: string;
-      readonly baudRate: number;
-      readonly dataBits?: 5 | 6 | 7 | 8;
-      readonly stopBits?: 1 | 2;
-      readonly parity?: 'none' | 'even' | 'odd';
-      readonly responseTimeoutMs: number;
-    }
+  | (Omit<SerialSettings, 'flowControl'> & { readonly transport: 'rtu'; readonly responseTimeoutMs: number })
   | { readonly transport: 'tcp'; readonly host: string; readonly port: number; readonly responseTimeoutMs: number };
 
 export interface ModbusPort {

@@ -12,7 +12,7 @@
  *
  * What switches off does not wait for any of this: it is asked at once, and again.
  */
-import { AgentError, hasCode } from '../errors.ts';
+import { hasCode, retryable } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { withinDeadline } from './deadline.ts';
 import { answers, badAnswer, loopBackRequest, parseRtuFrame, rtuAnswerLength, rtuFrame } from './modbus-frames.ts';
@@ -88,7 +88,7 @@ export class RtuTransport implements ModbusTransport {
     } catch (cause) {
       if (!hasCode(cause, 'hardware/deadline')) throw cause;
       const what = `Modbus unit ${unitId} on ${this.#port.path} has not answered an earlier question yet`;
-      throw new AgentError('hardware/modbus-no-answer', what, { recovery: 'retry', cause });
+      throw retryable('hardware/modbus-no-answer', what, cause);
     } finally {
       this.#onFrame = undefined;
     }

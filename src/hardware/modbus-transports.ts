@@ -1,6 +1,6 @@
 /** A PDU there, a PDU back, one request at a time: what a serial line and TCP have in common, and TCP, whose answers carry their request's number. */
 import { createConnection, type Socket } from 'node:net';
-import { AgentError } from '../errors.ts';
+import { type AgentError, retryable } from '../errors.ts';
 import { deadlineError, withinDeadline } from './deadline.ts';
 import { parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
 
@@ -15,16 +15,21 @@ export interface ModbusTransport {
   close(): Promise<void>;
 }
 
+export interface TcpPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
 export class TcpTransport implements ModbusTransport {
   readonly #host: string;
-  readonly #place: (signal: AbortSignal) => Promise<{ readonly host: string; readonly port: number }>;
+  readonly #place: (signal: AbortSignal) => Promise<TcpPlace>;
   #socket: Socket | undefined;
   #transaction = 0;
   #onAnswer: (answer: TcpAnswer) => void = () => {};
   #onLost: (error: AgentError) => void = () => {};
 
   /** @param host for messages. */
-  constructor(host: string, place: (signal: AbortSignal) => Promise<{ readonly host: string; readonly port: number }>) {
+  constructor(host: string, place: (signal: AbortSignal) => Promise<TcpPlace>) {
     this.#host = host;
     this.#place = place;
   }
@@ -67,16 +72,15 @@ export class TcpTransport implements ModbusTransport {
   }
 
   async #connect(signal: AbortSignal): Promise<Socket> {
-    const socket = createConnection({ ...(await this.#place(signal)), noDelay: true });
+    const { host, port } = await this.#place(signal);
+    const socket = createConnection({ host, port, noDelay: true });
     // A connection that nobody waits for any more is not made: the next request makes its own.
     const giveUp = (): void => void socket.destroy(deadlineError(`connecting to ${this.#host}`, signal));
     if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
-      socket.once('error', (cause) =>
-        reject(new AgentError('hardware/modbus-no-answer', `no connection to Modbus host ${this.#host}`, { recovery: 'retry', cause })),
-      );
+      socket.once('error', (cause) => reject(retryable('hardware/modbus-no-answer', `no connection to Modbus host ${this.#host}`, cause)));
     }).finally(() => signal.removeEventListener('abort', giveUp));
     let rest = new Uint8Array();
     socket.on('error', () => {}); // close follows
@@ -95,7 +99,7 @@ export class TcpTransport implements ModbusTransport {
     socket.once('close', () => {
       if (this.#socket !== socket) return; // dropped before: its end is no news
       this.#socket = undefined;
-      this.#onLost(new AgentError('hardware/modbus-no-answer', `Modbus host ${this.#host} hung up`, { recovery: 'retry' }));
+      this.#onLost(retryable('hardware/modbus-no-answer', `Modbus host ${this.#host} hung up`));
     });
     this.#socket = socket;
     return socket;

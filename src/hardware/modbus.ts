@@ -11,9 +11,9 @@ import {
   writeCoilRequest,
   writeRegistersRequest,
 } from './modbus-frames.ts';
-import type { ModbusConnection, ModbusLink, ModbusPort, ModbusRequests } from './modbus-port.ts';
+import type { ModbusConnection, ModbusLink, ModbusPort, ModbusRequests, RegisterRange } from './modbus-port.ts';
 import { RtuTransport, type UnitDebts } from './modbus-rtu.ts';
-import { type ModbusTransport, TcpTransport } from './modbus-transports.ts';
+import { type ModbusTransport, type TcpPlace, TcpTransport } from './modbus-transports.ts';
 import type { SerialPorts } from './serial-port.ts';
 import { TurnQueue, type TurnRank } from './turn-queue.ts';
 
@@ -21,7 +21,7 @@ export interface ModbusDeps {
   readonly clock: Clock;
   readonly serial: SerialPorts;
   /** Where a host really is; a simulated board stands in for it. Default: where it says. */
-  readonly placeOf?: (host: string, port: number, signal: AbortSignal) => Promise<{ readonly host: string; readonly port: number }>;
+  readonly placeOf?: (place: TcpPlace, signal: AbortSignal) => Promise<TcpPlace>;
 }
 
 interface Shared {
@@ -74,7 +74,7 @@ export class Modbus implements ModbusPort {
   async #openShared(connection: ModbusConnection, signal: AbortSignal): Promise<Shared> {
     const transport =
       connection.transport === 'tcp'
-        ? new TcpTransport(connection.host, (inner) => this.#placeOf(connection.host, connection.port, inner))
+        ? new TcpTransport(connection.host, async (inner) => (await this.#deps.placeOf?.(connection, inner)) ?? connection)
         : await this.#openLine(connection, signal);
     return { transport, queue: new TurnQueue(), refusing: new Set(), connection, users: 0 };
   }
@@ -84,10 +84,6 @@ export class Modbus implements ModbusPort {
     const debts: UnitDebts = this.#debts.get(connection.port) ?? new Map();
     this.#debts.set(connection.port, debts);
     return new RtuTransport({ port: await serial.open(connection, signal), baudRate: connection.baudRate, clock, debts });
-  }
-
-  async #placeOf(host: string, port: number, signal: AbortSignal): Promise<{ readonly host: string; readonly port: number }> {
-    return (await this.#deps.placeOf?.(host, port, signal)) ?? { host, port };
   }
 
   async #release(key: string, shared: Shared): Promise<void> {
@@ -113,26 +109,14 @@ class SharedRequests implements ModbusRequests {
     this.#rank = rank;
   }
 
-  async readRegisters(
-    unitId: number,
-    table: 'holding' | 'input',
-    address: number,
-    count: number,
-    signal: AbortSignal,
-  ): Promise<readonly number[]> {
-    const code = table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
-    return await this.#ask(unitId, readRequest(code, address, count), (answer) => parseRegisters(answer, code, count), signal);
+  async readRegisters(unitId: number, range: RegisterRange<'holding' | 'input'>, signal: AbortSignal): Promise<readonly number[]> {
+    const code = range.table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
+    return await this.#ask(unitId, readRequest(code, range), (answer) => parseRegisters(answer, code, range.count), signal);
   }
 
-  async readBits(
-    unitId: number,
-    table: 'coil' | 'discrete',
-    address: number,
-    count: number,
-    signal: AbortSignal,
-  ): Promise<readonly boolean[]> {
-    const code = table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
-    return await this.#ask(unitId, readRequest(code, address, count), (answer) => parseBits(answer, code, count), signal);
+  async readBits(unitId: number, range: RegisterRange<'coil' | 'discrete'>, signal: AbortSignal): Promise<readonly boolean[]> {
+    const code = range.table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
+    return await this.#ask(unitId, readRequest(code, range), (answer) => parseBits(answer, code, range.count), signal);
   }
 
   async writeRegisters(unitId: number, address: number, words: readonly number[], signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 /** Serial ports that survive being unplugged: an open port comes back by itself, and tells its users when it is gone and when it is back. */
+import { type AgentError, retryable } from '../errors.ts';
 
 export interface SerialSettings {
   /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`. */
@@ -44,4 +45,8 @@ export interface SerialPorts {
   list(signal: AbortSignal): Promise<readonly SerialDescription[]>;
   /** Closes every port. Idempotent. */
   close(): Promise<void>;
+}
+
+export function unplugged(path: string): AgentError {
+  return retryable('hardware/serial-unplugged', `${path} is unplugged`);
 }

@@ -3,7 +3,7 @@
  * What a crash leaves is a `*.tmp` file, which the next write replaces.
  */
 import { dirname, join } from 'node:path';
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors.ts';
 import { type Files, isMissing, type OpenFile, systemFiles, undefinedWhenMissing } from './files.ts';
 
 /** For files that hold secrets: the service user only. */
@@ -34,10 +34,7 @@ export async function writeDurably(
     const file = await replaceContent(files, path, Buffer.from(content), options.mode ?? PRIVATE_MODE);
     await file.close();
   } catch (cause) {
-    throw new AgentError('host/write-failed', `cannot write ${path}: ${systemCode(cause) ?? 'unknown fault'}`, {
-      recovery: 'retry',
-      cause,
-    });
+    throw retryable('host/write-failed', `cannot write ${path}: ${systemCode(cause) ?? 'unknown fault'}`, cause);
   }
 }
 

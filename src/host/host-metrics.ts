@@ -5,7 +5,7 @@
 import { readdir, readFile, statfs } from 'node:fs/promises';
 import { freemem, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { AgentError } from '../errors.ts';
+import { retryable } from '../errors.ts';
 
 export type MetricGroup = 'cpu' | 'load' | 'memory' | 'disk' | 'temperature' | 'network' | 'uptime';
 
@@ -46,7 +46,7 @@ export class HostMetrics implements HostMetricsSource {
     try {
       return await this.#readers[group](disk);
     } catch (cause) {
-      throw new AgentError('host/no-metrics', `the machine does not show its ${group}`, { recovery: 'retry', cause });
+      throw retryable('host/no-metrics', `the machine does not show its ${group}`, cause);
     }
   }
 
@@ -109,7 +109,7 @@ export class HostMetrics implements HostMetricsSource {
     // A zone without a sensor fails with EINVAL or EAGAIN.
     const read = zones.map((zone) => this.#text(`sys/class/thermal/${zone}/temp`).then(Number, () => Number.NaN));
     const millidegrees = (await Promise.all(read)).filter((value) => Number.isFinite(value));
-    if (millidegrees.length === 0) throw new AgentError('host/no-metrics', 'no thermal zone', { recovery: 'retry' });
+    if (millidegrees.length === 0) throw retryable('host/no-metrics', 'no thermal zone');
     return [{ key: 'temperature', value: rounded(Math.max(...millidegrees) / 1000, 1), unit: '°C' }];
   }
 

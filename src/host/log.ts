@@ -5,6 +5,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Clock } from './clock.ts';
+import { Listeners } from './listeners.ts';
 import { secretForms, withoutSecrets } from './secret-forms.ts';
 import { SummedLog } from './summed-log.ts';
 
@@ -31,7 +32,7 @@ export class AgentLog implements Log {
   readonly #summed: SummedLog;
   readonly #secrets = new Set<string>();
   #forms: readonly string[] = [];
-  readonly #listeners = new Set<(line: string) => void>();
+  readonly #lines = new Listeners<[string]>();
 
   constructor(options: {
     readonly level: LogLevel;
@@ -46,15 +47,11 @@ export class AgentLog implements Log {
         write: (line: string) => {
           const shown = this.redact(line);
           sink.write(shown);
-          for (const listener of this.#listeners) listener(shown);
+          this.#lines.tell(shown);
         },
       },
     );
-    const tell =
-      (level: LogLevel) =>
-      (fields: object, message: string): void =>
-        this.#pino[level](fields, message);
-    this.#summed = new SummedLog({ clock, log: { debug: tell('debug'), info: tell('info'), warn: tell('warn'), error: tell('error') } });
+    this.#summed = new SummedLog({ clock, tell: (level, fields, message) => this.#pino[level](fields, message) });
   }
 
   /** Adds a secret that no line may show from now on, in none of the forms that secret-forms.ts knows. */
@@ -70,10 +67,7 @@ export class AgentLog implements Log {
   }
 
   /** Calls back with every line as it is written, secrets already replaced; the returned function ends it. */
-  onLine(listener: (line: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onLine = this.#lines.add;
 
   /** Tells the numbers of what was not told. Idempotent. */
   close(): void {
@@ -89,19 +83,23 @@ export class AgentLog implements Log {
   }
 
   debug(fields: object, message: string): void {
-    if (this.#pino.isLevelEnabled('debug')) this.#summed.debug(fields, message);
+    this.#tell('debug', fields, message);
   }
 
   info(fields: object, message: string): void {
-    if (this.#pino.isLevelEnabled('info')) this.#summed.info(fields, message);
+    this.#tell('info', fields, message);
   }
 
   warn(fields: object, message: string): void {
-    if (this.#pino.isLevelEnabled('warn')) this.#summed.warn(fields, message);
+    this.#tell('warn', fields, message);
   }
 
   error(fields: object, message: string): void {
-    if (this.#pino.isLevelEnabled('error')) this.#summed.error(fields, message);
+    this.#tell('error', fields, message);
+  }
+
+  #tell(level: LogLevel, fields: object, message: string): void {
+    if (this.#pino.isLevelEnabled(level)) this.#summed.tell(level, fields, message);
   }
 }
 

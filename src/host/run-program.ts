@@ -4,7 +4,7 @@
  * do, or cannot be killed, is not waited for.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors.ts';
 import type { Clock } from './clock.ts';
 
 export interface Program {
@@ -167,5 +167,5 @@ function killGroup(child: ChildProcess): void {
 }
 
 function endedEarly(program: Program, why: string): AgentError {
-  return new AgentError('host/program-deadline', `${program.file} was ended: ${why}`, { recovery: 'retry' });
+  return retryable('host/program-deadline', `${program.file} was ended: ${why}`);
 }

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors.ts';
 import { nativeAddon } from './native-addon.ts';
 
 /** Something that was opened and is to be closed once. */
@@ -32,10 +32,7 @@ export class StateLock {
       const kept = systemCode(cause) === 'EROFS' ? await openAsItIs(path) : undefined;
       if (kept !== undefined) return kept;
       const remedy = systemCode(cause) === 'EACCES' ? await remedyFor(folder) : '';
-      throw new AgentError('host/write-failed', `cannot write in the state folder ${folder}: ${systemCode(cause)}${remedy}`, {
-        recovery: 'retry',
-        cause,
-      });
+      throw retryable('host/write-failed', `cannot write in the state folder ${folder}: ${systemCode(cause)}${remedy}`, cause);
     });
     const lock = await StateLock.#hold(file, folder);
     // A full disk, or one that is read-only, does not take the name; the lock holds all the same.

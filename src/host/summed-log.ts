@@ -3,10 +3,11 @@
  * and so many an hour, and of the others their number. A flood of one message takes no other's place.
  */
 import type { Clock } from './clock.ts';
-import type { Log, LogLevel } from './log.ts';
+import type { LogLevel } from './log.ts';
 
 export interface SummedLogDeps {
-  readonly log: Log;
+  /** Writes a line. */
+  readonly tell: (level: LogLevel, fields: object, message: string) => void;
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
 }
 
@@ -18,10 +19,8 @@ const SUM_AFTER_MS = 600_000;
 /** Messages are words of the program, with little of others in some: so many are known apart. */
 const MAX_MESSAGES = 500;
 
-type SummedLevel = Exclude<LogLevel, 'debug'>;
-
 interface Stream {
-  readonly level: SummedLevel;
+  readonly level: LogLevel;
   readonly message: string;
   /** When all that was told is paid for. */
   paidAtMs: number;
@@ -29,7 +28,7 @@ interface Stream {
   cancel?: () => void;
 }
 
-export class SummedLog implements Log {
+export class SummedLog {
   readonly #deps: SummedLogDeps;
   /** By level and message, the one that was told longest ago first. */
   readonly #streams = new Map<string, Stream>();
@@ -38,31 +37,19 @@ export class SummedLog implements Log {
     this.#deps = deps;
   }
 
-  /** Whoever asks for these wants all of them. */
-  debug(fields: object, message: string): void {
-    this.#deps.log.debug(fields, message);
-  }
-
-  info(fields: object, message: string): void {
-    this.#tell('info', fields, message);
-  }
-
-  warn(fields: object, message: string): void {
-    this.#tell('warn', fields, message);
-  }
-
-  error(fields: object, message: string): void {
-    this.#tell('error', fields, message);
-  }
-
   /** Tells the numbers that are left. Idempotent. */
   close(): void {
     for (const stream of this.#streams.values()) this.#sum(stream);
   }
 
-  #tell(level: SummedLevel, fields: object, message: string): void {
-    const { clock, log } = this.#deps;
+  tell(level: LogLevel, fields: object, message: string): void {
+    const { clock, tell } = this.#deps;
     const nowMs = clock.monotonicMs();
+    if (level === 'debug') {
+      // Whoever asks for these wants all of them.
+      tell(level, fields, message);
+      return;
+    }
     const stream = this.#streamOf(level, message);
     const paidAtMs = Math.max(stream.paidAtMs, nowMs) + ONE_EVERY_MS;
     if (paidAtMs - nowMs > MAX_AT_ONCE * ONE_EVERY_MS) {
@@ -70,21 +57,19 @@ export class SummedLog implements Log {
       stream.cancel ??= clock.after(SUM_AFTER_MS, () => this.#sum(stream));
     } else {
       stream.paidAtMs = paidAtMs;
-      log[level](fields, message);
+      tell(level, fields, message);
     }
   }
 
-  #streamOf(level: SummedLevel, message: string): Stream {
+  #streamOf(level: LogLevel, message: string): Stream {
     const name = `${level} ${message}`;
     const stream = this.#streams.get(name) ?? { level, message, paidAtMs: Number.NEGATIVE_INFINITY, untold: 0 };
     this.#streams.delete(name);
     this.#streams.set(name, stream);
-    if (this.#streams.size > MAX_MESSAGES) {
-      for (const [oldest, ended] of this.#streams) {
-        this.#streams.delete(oldest);
-        this.#sum(ended);
-        break;
-      }
+    const [oldest] = this.#streams;
+    if (this.#streams.size > MAX_MESSAGES && oldest !== undefined) {
+      this.#streams.delete(oldest[0]);
+      this.#sum(oldest[1]);
     }
     return stream;
   }
@@ -94,6 +79,6 @@ export class SummedLog implements Log {
     cancel?.();
     delete stream.cancel;
     stream.untold = 0;
-    if (untold > 0) this.#deps.log[level]({ message, times: untold }, 'more of the same');
+    if (untold > 0) this.#deps.tell(level, { message, times: untold }, 'more of the same');
   }
 }

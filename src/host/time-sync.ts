@@ -6,6 +6,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Clock } from './clock.ts';
+import { Listeners } from './listeners.ts';
 
 /** Made by systemd-timesyncd(8) at the first synchronisation of a boot. */
 const SYNCHRONISED_MARKER = '/run/systemd/timesync/synchronized';
@@ -43,7 +44,7 @@ export class TimeSync {
   readonly #clock: Clock;
   readonly #policy: TimeSyncPolicy;
   readonly #ask: () => Promise<boolean>;
-  readonly #listeners = new Set<() => void>();
+  readonly #changes = new Listeners<[]>();
   /** By the system's word, or as the policy says: nothing more is asked or heard. */
   #isSettled = false;
   /** The machine's clock agrees with the platform's dates. */
@@ -81,10 +82,7 @@ export class TimeSync {
   }
 
   /** Calls back when the clock becomes synchronised, and when it has another source; the returned function ends it. */
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onChange = this.#changes.add;
 
   /**
    * A date the platform named, UTC epoch ms, at some time in the last `tookMs`. Each date leaves room; together they leave less.
@@ -128,7 +126,7 @@ export class TimeSync {
     const before = this.#borrowed?.offsetMs ?? (this.#isConfirmed ? ownMs : told.earliestMs);
     this.#borrowed = { offsetMs: Math.min(Math.max(before, told.earliestMs), told.latestMs), ownMs };
     this.#isConfirmed = false;
-    this.#tell();
+    this.#changes.tell();
   }
 
   async #look(): Promise<void> {
@@ -149,7 +147,7 @@ export class TimeSync {
     if (this.#isConfirmed) return;
     this.#isConfirmed = true;
     this.#borrowed = undefined;
-    this.#tell();
+    this.#changes.tell();
   }
 
   #settle(): void {
@@ -158,11 +156,7 @@ export class TimeSync {
     const isNew = !this.#isConfirmed;
     this.#isSettled = true;
     this.#borrowed = undefined;
-    if (isNew) this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
+    if (isNew) this.#changes.tell();
   }
 }
 

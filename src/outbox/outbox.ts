@@ -4,8 +4,10 @@
  *
  *   append ─▶ GroupCommit ─▶ BlockBuilder ─▶ SegmentWriter ─▶ segments ─▶ Lanes ─▶ peek ─▶ acknowledge ─▶ ledger
  */
+
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
+import { Listeners } from '../host/listeners.ts';
 import { CommitWriter } from './commit-writer.ts';
 import type { AsideEntries } from './delivery/aside-entries.ts';
 import { Delivery } from './delivery/delivery.ts';
@@ -52,7 +54,7 @@ export class Outbox {
   readonly #delivery: Delivery;
   readonly #housekeeping: Housekeeping;
   readonly #rate: AppendRate;
-  readonly #listeners = new Set<() => void>();
+  readonly #appended = new Listeners<[]>();
   /** Everything that changes files; whoever has it waits for a turn to read only so long. */
   readonly #writing = new SerialQueue();
   readonly #opened: { readonly atMs: number; readonly diskBytes: number };
@@ -130,10 +132,7 @@ export class Outbox {
   }
 
   /** Calls back when entries became durable, or when the clock did and old ones can go; the returned function ends it. */
-  onAppended(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onAppended = this.#appended.add;
 
   /**
    * What a lane has to send: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
@@ -234,6 +233,6 @@ export class Outbox {
   }
 
   #notify(): void {
-    for (const listener of this.#listeners) listener();
+    this.#appended.tell();
   }
 }

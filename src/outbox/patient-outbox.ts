@@ -3,9 +3,11 @@
  * it. Until then entries wait in the same bounded ring as while an open outbox cannot write, nothing is given out, and who wants to read what
  * is on the disk is refused. What waited goes into the outbox in its order as soon as there is one.
  */
+
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
+import { Listeners } from '../host/listeners.ts';
 import type { TelemetryEntry } from './format/telemetry-entry.ts';
 import type { Outbox } from './outbox.ts';
 import { type OutboxStatus, statusBeforeOpening } from './outbox-status.ts';
@@ -38,7 +40,7 @@ export class PatientOutbox {
   readonly #deps: PatientOutboxDeps;
   readonly #waiting = new WaitingAppends();
   readonly #backoff: Backoff;
-  readonly #listeners = new Set<() => void>();
+  readonly #appended = new Listeners<[]>();
   readonly #opened = Promise.withResolvers<Outbox>();
   readonly #closing = new AbortController();
   #outbox: Outbox | undefined;
@@ -117,10 +119,7 @@ export class PatientOutbox {
     this.#outbox?.changeCommitAge(commitAgeMs);
   }
 
-  onAppended(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onAppended = this.#appended.add;
 
   status(): OutboxStatus {
     if (this.#outbox !== undefined) return this.#outbox.status();
@@ -168,14 +167,12 @@ export class PatientOutbox {
   #begin(outbox: Outbox): void {
     if (this.#dropped > 0) outbox.countDropped(this.#dropped);
     if (this.#commitAgeMs !== undefined) outbox.changeCommitAge(this.#commitAgeMs);
-    outbox.onAppended(() => {
-      for (const listener of this.#listeners) listener();
-    });
+    outbox.onAppended(() => this.#appended.tell());
     for (const { entries, resolve, reject } of this.#waiting.takeAll()) outbox.append(entries).then(resolve, reject);
     if (this.#isLate) this.#deps.log.info({ code: this.#fault }, 'outbox is open');
     this.#outbox = outbox;
     this.#opened.resolve(outbox);
-    for (const listener of this.#listeners) listener();
+    this.#appended.tell();
   }
 
   #boundMemory(): void {

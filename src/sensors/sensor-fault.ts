@@ -1,9 +1,9 @@
 /** Faults of this room: what a sensor says when it has no reading to give. All of them are worth another try. */
-import { AgentError } from '../errors.ts';
+import { type AgentError, retryable } from '../errors.ts';
 
 /** @param fault after `sensors/`: `wrong-chip`, `bad-reading`, `out-of-range`, `silent` … */
 export function sensorFault(fault: string, message: string, cause?: unknown): AgentError {
-  return new AgentError(`sensors/${fault}`, message, { recovery: 'retry', cause });
+  return retryable(`sensors/${fault}`, message, cause);
 }
 
 /**

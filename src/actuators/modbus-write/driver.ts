@@ -20,7 +20,7 @@ type RegisterAccess = Required<Pick<ActuatorDriver, 'write' | 'read'>>;
 function coilAccess({ unitId, address }: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
   return {
     write: (value, signal) => to(link, value).writeCoil(unitId, address, value === true, signal),
-    read: async (signal) => (await link.ranked('movement').readBits(unitId, 'coil', address, 1, signal))[0] === true,
+    read: async (signal) => (await link.ranked('movement').readBits(unitId, { table: 'coil', address, count: 1 }, signal))[0] === true,
   };
 }
 
@@ -32,6 +32,7 @@ function to(link: ModbusLink, value: ActuatorValue): ModbusRequests {
 function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
   const { unitId, address, type, wordOrder, byteOrder, scale, offset } = config;
   const layout: ModbusLayout = { type, wordOrder, byteOrder };
+  const range = { table: 'holding', address, count: registersOf(layout) } as const;
   const wordsOf = (value: ActuatorValue): readonly number[] => encodeModbus((Number(value) - offset) / scale, layout);
   let wanted: { readonly value: ActuatorValue; readonly words: readonly number[] } | undefined;
   return {
@@ -41,7 +42,7 @@ function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAc
       wanted = { value, words };
     },
     read: async (signal) => {
-      const words = await link.ranked('movement').readRegisters(unitId, 'holding', address, registersOf(layout), signal);
+      const words = await link.ranked('movement').readRegisters(unitId, range, signal);
       // 21.37 in steps of 0.1 is 21.4 in the register: what was written is what was wanted.
       if (wanted?.words.every((word, at) => word === words[at]) === true) return wanted.value;
       const raw = decodeModbus(words, layout);

@@ -1,16 +1,17 @@
 /** What check-config says of registers is what the drivers do. */
 import { describe, expect, it } from 'vitest';
 import { configOf, SMALLEST } from '../../../test/support/config-file.ts';
-import { MODBUS_TYPES, registersOf } from '../../config/fields/modbus-types.ts';
+import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';
 import { modbusWidth } from '../../config/fields/registers.ts';
-import { encodeModbus } from '../../hardware/modbus-values.ts';
+import { decodeModbus, encodeModbus } from '../../hardware/modbus-values.ts';
 import { modbusWrite } from './definition.ts';
 
 describe.each(MODBUS_TYPES)('a Modbus %s', (type) => {
   it('takes as many registers as are read', () => {
-    expect(modbusWidth({ table: 'holding', type, length: type === 'string' ? 7 : undefined })).toBe(
-      registersOf({ type, length: type === 'string' ? 7 : undefined }),
-    );
+    const layout = { type, wordOrder: 'big', byteOrder: 'big', length: type === 'string' ? 7 : undefined } as const;
+    const words = Array.from({ length: modbusWidth({ table: 'holding', ...layout }) }, () => 0x4141);
+    expect(decodeModbus(words, layout)).toEqual(type === 'string' ? 'A'.repeat(14) : expect.anything());
+    if (type !== 'string') expect(() => decodeModbus(words.slice(1), layout)).toThrow(RangeError);
   });
 
   it.runIf(type !== 'bool' && type !== 'string')('holds the numbers that are written, and no others', async () => {

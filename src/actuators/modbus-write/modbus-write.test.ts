@@ -1,7 +1,8 @@
 /** What is written over Modbus, and what is read back. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
 import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';
-import type { ModbusLink, ModbusPort } from '../../hardware/modbus-port.ts';
+import type { ModbusLink, ModbusPort, RegisterRange } from '../../hardware/modbus-port.ts';
 import type { ModbusWriteConfig } from './definition.ts';
 import { opener } from './driver.ts';
 
@@ -16,10 +17,10 @@ describe('a Modbus actuator', () => {
     writeRegisters: async (_unit: number, address: number, words: readonly number[]) => {
       for (const [at, word] of words.entries()) registers.set(address + at, word);
     },
-    readRegisters: async (_unit: number, _table: string, address: number, count: number) =>
+    readRegisters: async (_unit: number, { address, count }: RegisterRange) =>
       Array.from({ length: count }, (_, at) => registers.get(address + at) ?? 0),
     writeCoil: async (_unit: number, address: number, on: boolean) => void coils.set(address, on),
-    readBits: async (_unit: number, _table: string, address: number) => [coils.get(address) === true],
+    readBits: async (_unit: number, { address }: RegisterRange) => [coils.get(address) === true],
     close: async () => {},
     ranked: (rank: string) => {
       ranks.push(rank);

@@ -81,7 +81,7 @@ beforeEach(async () => {
 async function read(unit: number): Promise<never> {
   for (;;) {
     const next = bench.clock.sleep(1_000, never);
-    const isRead = await link.readRegisters(unit, 'holding', 0, 1, never).then(
+    const isRead = await link.readRegisters(unit, { table: 'holding', address: 0, count: 1 }, never).then(
       () => true,
       () => false,
     );

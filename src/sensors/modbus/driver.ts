@@ -12,7 +12,7 @@
  * What a unit shows that has no value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
  * a value is left out alone.
  */
-import { AgentError, hasCode } from '../../errors.ts';
+import { AgentError, hasCode, retryable } from '../../errors.ts';
 import { type Outcome, sorted } from '../outcome.ts';
 import type { Refusal, Sensor } from '../sensor.ts';
 import type { SensorDeps } from '../sensor-deps.ts';
@@ -51,7 +51,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
   const link = await ports.modbus.open(connection, signal);
   const plan = plans.get(registers) ?? new PollingPlan(registers, maxGap);
   plans.set(registers, plan);
-  const tooLate = new AgentError('hardware/deadline', `${name}: its time was over before this was given`, { recovery: 'retry' });
+  const tooLate = retryable('hardware/deadline', `${name}: its time was over before this was given`);
   /** How many reads are left for which each of these is called late. */
   const late = new Map<string, number>();
   let refused: readonly Refusal[] = [];

@@ -3,6 +3,7 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
 import { AgentError } from '../../errors.ts';
+import type { RegisterRange } from '../../hardware/modbus-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { silentLog } from '../../host/log.ts';
 import { open as openModbus } from './driver.ts';
@@ -32,7 +33,7 @@ type Ill = (address: number, count: number) => boolean | 'drop' | 'retry';
 function readerOf({ groups, perGroup, apart = 100, perMs, deadlineMs }: Unit, isIll: Ill) {
   const clock = new FakeClock();
   let [late, leftMs, failures, failed, changes, before] = [new AbortController(), 0, 0, 0, 0, ''];
-  const readRegisters = async (_unit: number, _table: string, address: number, count: number) => {
+  const readRegisters = async (_unit: number, { address, count }: RegisterRange) => {
     const ill = isIll(address, count);
     const lost = ill === true;
     const recovery = ill === 'drop' ? 'drop' : 'retry';

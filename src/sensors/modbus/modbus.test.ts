@@ -7,6 +7,7 @@ import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { AgentError } from '../../errors.ts';
 import { parseRegisters } from '../../hardware/modbus-frames.ts';
+import type { RegisterRange } from '../../hardware/modbus-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { silentLog } from '../../host/log.ts';
 import type { Sensor } from '../sensor.ts';
@@ -99,7 +100,7 @@ describe('a register that the unit cannot give', () => {
   };
   const meter = async (registers: Readonly<Record<string, unknown>>): Promise<Sensor> => {
     const link = {
-      readRegisters: async (_unit: number, _table: string, address: number, count: number) => {
+      readRegisters: async (_unit: number, { address, count }: RegisterRange) => {
         asked.push(`${address}+${count}`);
         await noise();
         for (const [at, fail] of faults) if (at >= address && at < address + count) fail();

@@ -1,14 +1,10 @@
 /** Which registers of a Modbus unit are asked for together. */
-
 import { modbusWidth } from '../../config/fields/registers.ts';
-import type { ModbusTable } from '../../hardware/modbus-port.ts';
+import type { ModbusTable, RegisterRange } from '../../hardware/modbus-port.ts';
 import type { ModbusRegister } from './definition.ts';
 
 /** One request and the keys that are read from its answer. */
-export interface PollingGroup {
-  readonly table: ModbusTable;
-  readonly address: number;
-  readonly count: number;
+export interface PollingGroup extends RegisterRange {
   readonly keys: readonly string[];
   /** Registers that are told apart: several keys may be of one, as bits are. */
   readonly places: number;

@@ -1,5 +1,4 @@
 /** One request to a Modbus unit, and what its answer says of each register. */
-
 import { modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusLink } from '../../hardware/modbus-port.ts';
 import { decodeModbus } from '../../hardware/modbus-values.ts';
@@ -17,14 +16,14 @@ interface Unit {
 }
 
 /** @throws AgentError `hardware/modbus-exception`, `hardware/modbus-no-answer`, `hardware/modbus-bad-answer`, `hardware/deadline`; of the port. */
-export async function request({ link, unitId, registers }: Unit, group: PollingGroup, signal: AbortSignal): Promise<readonly Outcome[]> {
-  return outcomesOf(group, registers, await readRaw(link, unitId, group, signal));
+export async function request(unit: Unit, group: PollingGroup, signal: AbortSignal): Promise<readonly Outcome[]> {
+  return outcomesOf(group, unit, await readRaw(unit, group, signal));
 }
 
 /** @throws AgentError `hardware/modbus-no-number`, `sensors/no-value`, `sensors/out-of-range` (all retry). */
 export function readingOf(key: string, register: ModbusRegister, words: readonly number[]): Reading {
-  const { unit, bit, length, type } = register;
-  const raw = decodeModbus(words, { ...register, ...(bit !== undefined && { bit }), ...(length !== undefined && { length }) });
+  const { unit, type } = register;
+  const raw = decodeModbus(words, register);
   const bits = type.startsWith('float') ? undefined : 16 * words.length;
   const value = typeof raw === 'number' || typeof raw === 'bigint' ? registerValue(key, raw, bits, register) : raw;
   return { key, value, ...(unit !== undefined && { unit }) };
@@ -32,21 +31,16 @@ export function readingOf(key: string, register: ModbusRegister, words: readonly
 
 /** Registers as numbers, bits as booleans. */
 async function readRaw(
-  link: ModbusLink,
-  unitId: number,
-  { table, address, count }: PollingGroup,
+  { link, unitId }: Unit,
+  { table, ...range }: PollingGroup,
   signal: AbortSignal,
 ): Promise<readonly (number | boolean)[]> {
   return table === 'coil' || table === 'discrete'
-    ? await link.readBits(unitId, table, address, count, signal)
-    : await link.readRegisters(unitId, table, address, count, signal);
+    ? await link.readBits(unitId, { ...range, table }, signal)
+    : await link.readRegisters(unitId, { ...range, table }, signal);
 }
 
-function outcomesOf(
-  { address, keys }: PollingGroup,
-  registers: Readonly<Record<string, ModbusRegister>>,
-  raw: readonly (number | boolean)[],
-): readonly Outcome[] {
+function outcomesOf({ address, keys }: PollingGroup, { registers }: Unit, raw: readonly (number | boolean)[]): readonly Outcome[] {
   return keys.map((key) => {
     const register = registerOf(registers, key);
     const from = register.address - address;

@@ -40,13 +40,17 @@ afterAll(async () => {
 
 describe('Modbus/TCP against modbus-serial', () => {
   it('reads registers, as many as a request can carry', async () => {
-    expect(await link.readRegisters(UNIT, 'holding', 5, 3, signal)).toEqual([5, 6, 7]);
-    expect(await link.readRegisters(UNIT, 'input', 0, 125, signal)).toEqual(Array.from({ length: 125 }, (_, at) => 1_000 + at));
+    expect(await link.readRegisters(UNIT, { table: 'holding', address: 5, count: 3 }, signal)).toEqual([5, 6, 7]);
+    expect(await link.readRegisters(UNIT, { table: 'input', address: 0, count: 125 }, signal)).toEqual(
+      Array.from({ length: 125 }, (_, at) => 1_000 + at),
+    );
   });
 
   it('reads bits across bytes', async () => {
-    expect(await link.readBits(UNIT, 'coil', 0, 19, signal)).toEqual(Array.from({ length: 19 }, (_, at) => at % 3 === 0));
-    expect(await link.readBits(UNIT, 'discrete', 1, 2, signal)).toEqual([true, false]);
+    expect(await link.readBits(UNIT, { table: 'coil', address: 0, count: 19 }, signal)).toEqual(
+      Array.from({ length: 19 }, (_, at) => at % 3 === 0),
+    );
+    expect(await link.readBits(UNIT, { table: 'discrete', address: 1, count: 2 }, signal)).toEqual([true, false]);
   });
 
   it('writes one register, several, and a coil', async () => {
@@ -55,24 +59,24 @@ describe('Modbus/TCP against modbus-serial', () => {
     await link.writeCoil(UNIT, 7, true, signal);
     expect([40, 41, 42, 43].map((address) => holding.get(address))).toEqual([0xabcd, 1, 2, 0xffff]);
     expect(coils.get(7)).toBe(true);
-    expect(await link.readRegisters(UNIT, 'holding', 40, 4, signal)).toEqual([0xabcd, 1, 2, 0xffff]);
+    expect(await link.readRegisters(UNIT, { table: 'holding', address: 40, count: 4 }, signal)).toEqual([0xabcd, 1, 2, 0xffff]);
   });
 
   it('keeps many questions at once apart', async () => {
     const asked = Array.from({ length: 60 }, (_, at) => at * 3);
-    const answers = await Promise.all(asked.map((address) => link.readRegisters(UNIT, 'input', address, 1, signal)));
+    const answers = await Promise.all(asked.map((address) => link.readRegisters(UNIT, { table: 'input', address, count: 1 }, signal)));
     expect(answers.map(([value]) => value)).toEqual(asked.map((address) => address + 1_000));
   });
 
   it('shares one connection, and says so when another is asked for on the same line', async () => {
     const second = await modbus.open(connection, signal);
     await second.close();
-    expect(await link.readRegisters(UNIT, 'holding', 1, 1, signal)).toEqual([1]);
+    expect(await link.readRegisters(UNIT, { table: 'holding', address: 1, count: 1 }, signal)).toEqual([1]);
   });
 
   it('says that nobody is there', async () => {
     const nobody = await modbus.open({ transport: 'tcp', host: '127.0.0.1', port: await freePort(), responseTimeoutMs: 500 }, signal);
-    await expect(nobody.readRegisters(1, 'holding', 0, 1, signal)).rejects.toMatchObject({
+    await expect(nobody.readRegisters(1, { table: 'holding', address: 0, count: 1 }, signal)).rejects.toMatchObject({
       code: 'hardware/modbus-no-answer',
       recovery: 'retry',
     });
@@ -91,10 +95,12 @@ describe('Modbus/TCP against modbus-serial', () => {
     const slow = new Modbus({ clock: systemClock, serial: new LinuxSerial({ clock: systemClock }), placeOf });
     const unit = await slow.open({ transport: 'tcp', host: 'meter', port, responseTimeoutMs: 100 }, signal);
     const here = { host: '127.0.0.1', port };
-    await expect(unit.readRegisters(1, 'holding', 0, 1, signal)).rejects.toMatchObject({ code: 'hardware/deadline' });
+    await expect(unit.readRegisters(1, { table: 'holding', address: 0, count: 1 }, signal)).rejects.toMatchObject({
+      code: 'hardware/deadline',
+    });
     places.shift()?.(here); // the name was found too late
     for (let at = 0; at < 3; at += 1) {
-      const value = unit.readRegisters(1, 'holding', 0, 1, signal);
+      const value = unit.readRegisters(1, { table: 'holding', address: 0, count: 1 }, signal);
       await new Promise((resolve) => setImmediate(resolve));
       places.shift()?.(here);
       expect(await value).toEqual([7]);
@@ -113,7 +119,9 @@ describe('Modbus/TCP against modbus-serial', () => {
     );
     const fooled = await modbus.open({ transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 500 }, signal);
     for (let at = 0; at < 2; at += 1)
-      await expect(fooled.readRegisters(1, 'holding', 0, 1, signal)).rejects.toMatchObject({ code: 'hardware/modbus-bad-answer' });
+      await expect(fooled.readRegisters(1, { table: 'holding', address: 0, count: 1 }, signal)).rejects.toMatchObject({
+        code: 'hardware/modbus-bad-answer',
+      });
     await fooled.close();
     liar.close();
   });

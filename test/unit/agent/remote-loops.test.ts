@@ -5,6 +5,7 @@ import { runRemote } from '../../../src/agent/open-parts.ts';
 import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attributes/device-attributes.ts';
 import { configSchema } from '../../../src/config/agent-config.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
+import type { LogLevel } from '../../../src/host/log.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { SummedLog } from '../../../src/host/summed-log.ts';
 import type { DeviceApi } from '../../../src/platform/device-api.ts';
@@ -95,7 +96,9 @@ describe('what is told from afar', () => {
       },
       replyRpc: async () => {},
     };
-    const log = new SummedLog({ log: { debug: told, info: told, warn: told, error: told }, clock });
+    const summed = new SummedLog({ tell: (_level, fields, message) => told(fields, message), clock });
+    const at = (level: LogLevel) => (fields: object, message: string) => summed.tell(level, fields, message);
+    const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
     const remote = await open(() => ({}), { deviceApi: flood, log });
     const running = remote.run(stop.signal);
     await clock.advance(6_000);
@@ -103,7 +106,7 @@ describe('what is told from afar', () => {
     await clock.advance(100);
     await running;
     await remote.close();
-    log.close();
+    summed.close();
     expect(answered).toBe(id);
     expect(id).toBeGreaterThan(500);
     expect(bytes).toBeLessThan(5_000);

@@ -21,12 +21,12 @@ const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.repla
 // The examples of the MODBUS Application Protocol Specification V1.1b3, by section.
 describe('the PDUs of the specification', () => {
   it('6.1 Read Coils: 20 to 38', () => {
-    expect(readRequest(1, 0x13, 19)).toEqual(hex('01 00 13 00 13'));
+    expect(readRequest(1, { address: 0x13, count: 19 })).toEqual(hex('01 00 13 00 13'));
     const bits = parseBits(hex('01 03 CD 6B 05'), 1, 19);
     expect(bits.map(Number).join('')).toBe('1011001111010110101');
   });
   it('6.3 Read Holding Registers: 108 to 110 are 555, 0, 100', () => {
-    expect(readRequest(3, 0x6b, 3)).toEqual(hex('03 00 6B 00 03'));
+    expect(readRequest(3, { address: 0x6b, count: 3 })).toEqual(hex('03 00 6B 00 03'));
     expect(parseRegisters(hex('03 06 02 2B 00 00 00 64'), 3, 3)).toEqual([555, 0, 100]);
   });
   it('6.5 Write Single Coil: 173 on', () => {

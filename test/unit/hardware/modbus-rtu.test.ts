@@ -62,7 +62,7 @@ function openLink(): Promise<ModbusLink> {
 
 /** The value, or the code of the fault. */
 async function read(address: number, unitId = 1): Promise<number | string> {
-  return await ended(link.readRegisters(unitId, 'holding', address, 1, never).then(([value = -1]) => value));
+  return await ended(link.readRegisters(unitId, { table: 'holding', address, count: 1 }, never).then(([value = -1]) => value));
 }
 
 async function ended<T>(work: Promise<T>): Promise<T | string> {
@@ -96,7 +96,7 @@ describe('a late answer on a serial line', () => {
 
   it('leaves the unit usable at once when it comes, or when the unit answers the loop-back', async () => {
     unit.delayMs = 240;
-    expect(await ended(link.readRegisters(1, 'holding', 0, 1, never))).toBe('hardware/deadline');
+    expect(await ended(link.readRegisters(1, { table: 'holding', address: 0, count: 1 }, never))).toBe('hardware/deadline');
     unit.delayMs = 10;
     expect(await read(10)).toBe(73);
     unit.answer = () => undefined; // a lost answer
@@ -123,7 +123,7 @@ describe('a late answer on a serial line', () => {
     unit.answer = () => undefined;
     expect(await read(0)).toBe('hardware/deadline');
     unit.answer = answer;
-    const other = link.readRegisters(2, 'holding', 10, 1, never);
+    const other = link.readRegisters(2, { table: 'holding', address: 10, count: 1 }, never);
     await clock.advance(5);
     say(rtuFrame(1, Uint8Array.of(3, 2, 0, 101)));
     expect(await ended(other)).toEqual([73]);
@@ -142,7 +142,7 @@ describe('a late answer on a serial line', () => {
   it('is put together from pieces, and half of one is forgotten', async () => {
     unit.answer = () => undefined;
     const frame = rtuFrame(1, Uint8Array.of(3, 2, 0, 73));
-    const whole = link.readRegisters(1, 'holding', 10, 1, never);
+    const whole = link.readRegisters(1, { table: 'holding', address: 10, count: 1 }, never);
     await clock.advance(20);
     say(frame.subarray(0, 3));
     await clock.advance(16);
@@ -175,7 +175,7 @@ describe('a late answer on a serial line', () => {
 });
 
 it('switches off before the readings that wait on its line', async () => {
-  const readings = [0, 10, 0, 10].map((address) => link.readRegisters(1, 'holding', address, 1, never));
+  const readings = [0, 10, 0, 10].map((address) => link.readRegisters(1, { table: 'holding', address, count: 1 }, never));
   const off = link.ranked('off').writeCoil(1, 0, false, never);
   await ended(Promise.allSettled([...readings, off]));
   expect(asked).toEqual([3, 5, 3, 3, 3]);
@@ -225,7 +225,11 @@ describe('switching off while the unit owes an answer', () => {
 
   it('believes its own echo between late answers of other questions, and the one of the same off before it', async () => {
     const late = { delayMs: RESPONSE_TIMEOUT_MS + 40, answer };
-    for (const before of [() => link.readRegisters(1, 'holding', 0, 1, never), () => link.writeCoil(1, 0, true, never), off]) {
+    for (const before of [
+      () => link.readRegisters(1, { table: 'holding', address: 0, count: 1 }, never),
+      () => link.writeCoil(1, 0, true, never),
+      off,
+    ]) {
       unit = { ...late, answer: (pdu) => (pdu[0] === 5 ? pdu : answer(pdu)) };
       const first = before().catch(() => {});
       await clock.advance(RESPONSE_TIMEOUT_MS + 10);
