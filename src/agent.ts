@@ -7,33 +7,32 @@
 
 import { loadActuatorDrivers } from './actuators/open-driver.ts';
 import type { Machine } from './agent/machine.ts';
-import { type AgentParts, openParts, runRemote } from './agent/open-parts.ts';
+import { type AgentParts, type OpenPartsDeps, openParts, runRemote } from './agent/open-parts.ts';
 import type { AgentConfig } from './config/agent-config.ts';
 import { ConfigFile, type ConfigPlace, type FileConfig } from './config/config-file.ts';
 import { messageOf } from './errors.ts';
 import { AlertList } from './host/alert-list.ts';
 import { closingStep } from './host/bounded-wait.ts';
-import type { Clock } from './host/clock.ts';
 import { correctedClock } from './host/corrected-clock.ts';
+import { given } from './host/given.ts';
 import type { JsonObject } from './host/json.ts';
 import { keepRunning } from './host/keep-running.ts';
 import { AgentLog } from './host/log.ts';
 import { SystemdNotifier } from './host/systemd-notifier.ts';
 import { TimeSync } from './host/time-sync.ts';
 import { agentVersion } from './host/version.ts';
-import type { TelemetryEntry } from './outbox/outbox.ts';
 import { REFUSED_ALERT } from './provisioning/device-token.ts';
 import { loadDrivers } from './sensors/create-sensor.ts';
 import type { AgentStatus } from './status/agent-status.ts';
 import { agentStatus } from './status/status-of.ts';
 
-export interface AgentDeps extends ConfigPlace {
+export interface AgentDeps extends ConfigPlace, Pick<OpenPartsDeps, 'onDurable'> {
   readonly machine: Machine;
-  /** Told every entry whose append has resolved: what a test, or the demo, holds against the platform. */
-  readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
   /** Is given the filter that hides secrets, for what is printed outside the log. */
   readonly redactWith?: (redact: (text: string) => string) => void;
 }
+
+type Loops = Readonly<Record<string, (signal: AbortSignal) => Promise<void>>>;
 
 /** What closing may take beyond the drain itself. */
 const CLOSE_WITHIN_MS = 5_000;
@@ -41,16 +40,10 @@ const CLOSE_WITHIN_MS = 5_000;
 export class Agent {
   /** Resolves when everything is closed. */
   readonly stopped: Promise<void>;
-  readonly #deps: AgentDeps;
-  readonly #machine: Machine;
-  readonly #clock: Clock;
-  readonly #rightClock: Clock;
-  readonly #log: AgentLog;
-  readonly #alerts: AlertList;
-  readonly #timeSync: TimeSync;
+  /** What the parts are opened with. */
+  readonly #common: OpenPartsDeps;
   readonly #notifier: SystemdNotifier;
   readonly #startedAtMs: number;
-  readonly #file: ConfigFile;
   readonly #loops = new AbortController();
   readonly #stopped = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<void>();
@@ -60,19 +53,24 @@ export class Agent {
   #configuredLogLevel: AgentConfig['log']['level'];
 
   private constructor(deps: AgentDeps, first: FileConfig) {
-    const { config } = first;
-    this.#deps = deps;
-    this.#machine = deps.machine;
-    this.#clock = this.#machine.clock;
+    const { log: logging, time } = first.config;
+    const { machine, onDurable } = deps;
+    const { clock } = machine;
+    const log = new AgentLog(given({ level: logging.level, clock, sink: machine.logSink }));
+    const alerts = new AlertList(log);
+    const timeSync = new TimeSync({ clock, policy: time.trust, ask: machine.askSystemTime });
+    const aboutItself = { clock, status: () => this.status(), isTokenRefused: () => alerts.isRaised(REFUSED_ALERT) };
+    this.#common = {
+      ...{ machine, log, alerts, timeSync, rightClock: correctedClock(clock, timeSync), ...given({ onDurable }) },
+      file: new ConfigFile({ place: deps, clock, log, alerts, prepare: loadDrivers }, first),
+      status: () => this.status(),
+      reload: () => this.reload(),
+      restart: () => void this.#stop(),
+      diagnose: (signal) => machine.diagnose({ ...deps, ...aboutItself }, signal),
+    };
     this.#notifier = new SystemdNotifier(deps.environment);
-    const { logSink } = this.#machine;
-    this.#configuredLogLevel = config.log.level;
-    this.#log = new AgentLog({ level: config.log.level, clock: this.#clock, ...(logSink === undefined ? {} : { sink: logSink }) });
-    this.#alerts = new AlertList(this.#log);
-    this.#file = new ConfigFile({ place: deps, clock: this.#clock, log: this.#log, alerts: this.#alerts, prepare: loadDrivers }, first);
-    this.#timeSync = new TimeSync({ clock: this.#clock, policy: config.time.trust, ask: this.#machine.askSystemTime });
-    this.#rightClock = correctedClock(this.#clock, this.#timeSync);
-    this.#startedAtMs = this.#clock.monotonicMs();
+    this.#configuredLogLevel = logging.level;
+    this.#startedAtMs = clock.monotonicMs();
     this.stopped = this.#stopped.promise;
   }
 
@@ -84,7 +82,7 @@ export class Agent {
     const first = await ConfigFile.read(deps);
     await Promise.all([loadDrivers(first.config), loadActuatorDrivers(first.config)]);
     const agent = new Agent(deps, first);
-    deps.redactWith?.((text) => agent.#log.redact(text));
+    deps.redactWith?.((text) => agent.#common.log.redact(text));
     // Not with `signal`: a stop during the start ends what was opened in good order, with safe states, once all of it is open.
     await agent.#open(new AbortController().signal);
     agent.#opened.resolve();
@@ -95,22 +93,22 @@ export class Agent {
 
   status(): AgentStatus {
     const { telemetry, platform, field, firmware } = this.#parts;
-    const { dailyBudgetBytes } = this.#file.live.current.platform;
+    const { machine, rightClock, file, timeSync, alerts } = this.#common;
+    const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
       known: {
         version: agentVersion(),
-        nowMs: this.#clock.monotonicMs(),
-        wallMs: this.#rightClock.wallMs(),
-        bootId: this.#clock.bootId,
+        nowMs: machine.clock.monotonicMs(),
+        wallMs: rightClock.wallMs(),
+        bootId: machine.clock.bootId,
         startedAtMs: this.#startedAtMs,
-        configHash: this.#file.hash,
+        configHash: file.hash,
         deviceName: platform.deviceName,
-        timeSynchronised: this.#timeSync.isSynchronised(),
+        timeSynchronised: timeSync.isSynchronised(),
         connection: {
           ...telemetry.uploader.state,
           ...platform.traffic,
-          sentTodayBytes: telemetry.budget.today().bytes,
-          ...(dailyBudgetBytes === undefined ? {} : { dailyBudgetBytes }),
+          ...given({ sentTodayBytes: telemetry.budget.today().bytes, dailyBudgetBytes }),
         },
         lockedOut: field.actuators.lockout.locked,
         firmware: firmware.summary(),
@@ -118,19 +116,20 @@ export class Agent {
       ...telemetry.status(),
       sensors: field.sampler.states(),
       actuators: field.actuators.states(),
-      alerts: this.#alerts.list(),
+      alerts: alerts.list(),
     });
   }
 
   /** Reads the configuration again and changes only what changed. Never rejects: a wrong file changes nothing, and is an alert. */
   async reload(): Promise<JsonObject> {
-    this.#notifier.reloading(this.#clock.monotonicMs());
+    const { machine, file, alerts } = this.#common;
+    this.#notifier.reloading(machine.clock.monotonicMs());
     try {
-      const read = await this.#file.readAgain();
-      this.#alerts.clear('reload');
+      const read = await file.readAgain();
+      alerts.clear('reload');
       return { ...read };
     } catch (error) {
-      this.#alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
+      alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
       return { error: messageOf(error) };
     } finally {
       this.#notifier.ready('running');
@@ -138,70 +137,52 @@ export class Agent {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    void this.#timeSync.start();
-    const isTokenRefused = (): boolean => this.#alerts.isRaised(REFUSED_ALERT);
-    const aboutItself = { clock: this.#clock, status: () => this.status(), isTokenRefused };
-    this.#parts = await openParts(
-      {
-        config: this.#file.live,
-        configHash: this.#file.hash,
-        machine: this.#machine,
-        log: this.#log,
-        alerts: this.#alerts,
-        timeSync: this.#timeSync,
-        rightClock: this.#rightClock,
-        status: () => this.status(),
-        reload: () => this.reload(),
-        restart: () => void this.#stop(),
-        diagnose: (asked) => this.#machine.diagnose({ ...this.#deps, ...aboutItself }, asked),
-        ...(this.#deps.onDurable === undefined ? {} : { onDurable: this.#deps.onDurable }),
-      },
-      signal,
-    );
-    this.#file.live.onChange((changed) => this.#takeUp(changed));
-    this.#takeUp(this.#file.live.current);
-    this.#parts.field.sampler.start(this.#loops.signal);
+    const { machine, log, timeSync, file } = this.#common;
+    void timeSync.start();
+    this.#parts = await openParts(this.#common, signal);
+    file.live.onChange((changed) => this.#takeUp(changed));
+    this.#takeUp(file.live.current);
     const { signal: running } = this.#loops;
-    this.#running = Promise.all([this.#runPlatform(running), this.#runFirmware(running), this.#file.lookForMissing(running)]);
-    this.#notifier.keepAlive(this.#clock);
+    this.#parts.field.sampler.start(running);
+    // Not after the credentials: a release on trial that gets none has its time counted all the same.
+    const firmware = this.#keepRunning({ firmware: (loopSignal) => this.#parts.firmware.run(loopSignal) }, running);
+    this.#running = Promise.all([this.#runPlatform(running), firmware, file.lookForMissing(running)]);
+    this.#notifier.keepAlive(machine.clock);
     // Without its PIN it is nobody's to see.
-    void this.#file.untilThere(['status'], running).then(() => running.aborted || this.#parts.page.open());
+    void file.untilThere(['status'], running).then(() => running.aborted || this.#parts.page.open());
     this.#notifier.ready('running');
-    this.#log.info({ version: agentVersion(), configHash: this.#file.hash }, 'the agent runs');
+    log.info({ version: agentVersion(), configHash: file.hash }, 'the agent runs');
   }
 
   /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
     const { platform, telemetry } = this.#parts;
-    await this.#file.untilThere(['platform', 'provisioning'], signal);
+    await this.#common.file.untilThere(['platform', 'provisioning'], signal);
     await platform.connect(signal);
-    const loops: Readonly<Record<string, (loopSignal: AbortSignal) => Promise<void>>> = {
+    const loops: Loops = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => runRemote(this.#parts, loopSignal),
       credentials: (loopSignal) => platform.watchCredentials(loopSignal),
     };
-    const common = { clock: this.#clock, log: this.#log };
-    await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ ...common, name, run }, signal)));
+    await this.#keepRunning(loops, signal);
   }
 
-  /** Not after the credentials: a release on trial that gets none has its time counted all the same. */
-  #runFirmware(signal: AbortSignal): Promise<void> {
-    const { firmware } = this.#parts;
-    return keepRunning({ clock: this.#clock, log: this.#log, name: 'firmware', run: (loopSignal) => firmware.run(loopSignal) }, signal);
+  async #keepRunning(loops: Loops, signal: AbortSignal): Promise<void> {
+    const { machine, log } = this.#common;
+    await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ clock: machine.clock, log, name, run }, signal)));
   }
 
   /** What a live setting or a reload changes in parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
     const { field, telemetry, attributes } = this.#parts;
+    const { log, file, alerts } = this.#common;
     // Somebody on the machine may have set another one.
-    if (config.log.level !== this.#configuredLogLevel) this.#log.level = config.log.level;
+    if (config.log.level !== this.#configuredLogLevel) log.level = config.log.level;
     this.#configuredLogLevel = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
-    attributes.configurationChanged(this.#file.hash);
-    void field
-      .configure(config)
-      .catch((error: unknown) => this.#alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
+    attributes.configurationChanged(file.hash);
+    void field.configure(config).catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
   }
 
   /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */
@@ -210,13 +191,15 @@ export class Agent {
     this.#isStopping = true;
     // A part may ask for it while the others are still being opened.
     await this.#opened.promise;
-    const { drainMs } = this.#file.live.current.shutdown;
+    const { machine, log, file, timeSync } = this.#common;
+    const { clock } = machine;
+    const { drainMs } = file.live.current.shutdown;
     const { stateFolder, telemetry, platform, field, attributes, rpc, sockets, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
-    this.#log.info({ drainMs }, 'stopping');
-    const attempt = closingStep({ clock: this.#clock, log: this.#log, withinMs: drainMs + CLOSE_WITHIN_MS });
+    log.info({ drainMs }, 'stopping');
+    const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
     const drained = new AbortController();
-    const cancel = this.#clock.after(drainMs, () => drained.abort());
+    const cancel = clock.after(drainMs, () => drained.abort());
     await attempt('close the sensors and actuators', () => field.close());
     this.#loops.abort();
     await attempt('end the loops', () => this.#running);
@@ -226,10 +209,10 @@ export class Agent {
     await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
     await attempt('close the connections', () => platform.close());
     await attempt('close the control sockets', () => sockets.close());
-    this.#timeSync.close();
+    timeSync.close();
     await attempt('release the state folder', () => stateFolder.close());
-    this.#log.info({}, 'stopped');
-    this.#log.close();
+    log.info({}, 'stopped');
+    log.close();
     this.#stopped.resolve();
   }
 }

@@ -8,12 +8,13 @@ import { declaredActuatorMethods } from '../actuators/rpc-methods.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
-import type { LiveConfig } from '../config/live-config.ts';
+import type { ConfigFile } from '../config/config-file.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { openControlSockets } from '../control-socket/control-sockets.ts';
 import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { AlertList } from '../host/alert-list.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
 import { randomId } from '../host/random.ts';
@@ -54,8 +55,7 @@ export interface AgentParts {
 }
 
 export interface OpenPartsDeps {
-  readonly config: LiveConfig;
-  readonly configHash: string;
+  readonly file: ConfigFile;
   readonly machine: Machine;
   readonly log: AgentLog;
   readonly alerts: AlertList;
@@ -66,6 +66,7 @@ export interface OpenPartsDeps {
   readonly reload: () => Promise<JsonObject>;
   readonly restart: () => void;
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
+  /** Told every entry whose append has resolved: what a test, or the demo, holds against the platform. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
 
@@ -73,21 +74,19 @@ export interface OpenPartsDeps {
 export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promise<AgentParts> {
   const { machine, log, alerts, timeSync, rightClock, status, diagnose } = deps;
   const { clock, files, randomBytes } = machine;
-  const config = deps.config.current;
+  const { live } = deps.file;
+  const config = live.current;
+  const current = (): AgentConfig => live.current;
   const { stateFolder: path, runFolder } = config;
   const stateFolder = await StateFolder.open({ path, runFolder, machine, alerts, onTaken: deps.restart });
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void => void telemetryOpened.promise.then((opened) => opened.append(entries));
   const fieldOpening = Field.open(
     {
-      config,
-      machine: { ...machine, clock: rightClock },
-      log,
+      ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report },
       onSamples: (samples) => telemetry.take(samples),
       keyOf: (key) => telemetry.keyOf(key),
       clientRpc: (method, params, callSignal) => platform.deviceApi.clientRpc(method, params, callSignal),
-      report,
-      alerts,
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
     },
     signal,
@@ -95,10 +94,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   // Awaited below; until then its failure is nobody's.
   fieldOpening.catch(() => {});
   const platform = await PlatformConnection.open({
-    config: () => deps.config.current,
-    machine,
-    log,
-    alerts,
+    ...{ config: current, machine, log, alerts },
     onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
     // While it is not open it is set aside before it is.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
@@ -111,47 +107,34 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
   };
   const telemetry = await TelemetryPath.open({
-    config: () => deps.config.current,
-    clock: rightClock,
-    files,
-    log,
-    timeSync,
-    platform,
+    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable }) },
     openOutbox: () =>
       openOutbox({ stateFolder: path, config: config.outbox, clock: rightClock, files, log, timeSync, expectFolder }, signal),
     onAcknowledged: () => field.actuators.control.contact.heard(),
     observe: (sensor, key, value) => field.actuators.rules.take(sensor, key, value),
-    ...(deps.onDurable === undefined ? {} : { onDurable: deps.onDurable }),
   });
   telemetryOpened.resolve(telemetry);
   const field: Field = await fieldOpening;
   const firmware = await FirmwareUpdates.open({
-    config,
-    clock: rightClock,
-    files,
+    ...{ config, clock: rightClock, files, runProgram: machine.runProgram, log, alerts, deviceApi: platform.deviceApi },
     newId: () => randomId(randomBytes),
-    runProgram: machine.runProgram,
-    log,
-    deviceApi: platform.deviceApi,
     getUrl: async (url, beginning, urlSignal) => {
-      const settings = { clock, ...(await externalFileSettings(deps.config.current.platform, files)) };
-      return machine.openExternalFile(url, { ...settings, ...(beginning === undefined ? {} : { beginning }) }, urlSignal);
+      const settings = await externalFileSettings(live.current.platform, files);
+      return machine.openExternalFile(url, { ...settings, clock, ...given({ beginning }) }, urlSignal);
     },
     append: (entries) => telemetry.append(entries),
     uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,
     fault: () => (telemetry.outbox.status().fault === undefined ? undefined : 'the disk takes no entries'),
     restart: deps.restart,
     locked: () => field.actuators.lockout.locked,
-    alerts,
   });
   const { actuators, sampler } = field;
-  const current = (): AgentConfig => deps.config.current;
   const methods = [
     ...builtInMethods({
       status: { status, diagnose },
       sensors: sampler,
       outbox: telemetry.outbox,
-      settings: deps.config,
+      settings: live,
       restarts: { restart: deps.restart, reboot: () => firmware.reboot() },
       actuators: actuators.control,
       credentials: platform,
@@ -168,14 +151,14 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const attributes = await DeviceAttributes.open(
     {
-      ...{ config: current, deviceApi, actuators, clock, files, log, live: deps.config, firmware },
-      identity: await identityAttributes(platform.board, machine, deps.configHash),
+      ...{ config: current, deviceApi, actuators, clock, files, log, live, firmware },
+      identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses() }),
     },
     signal,
   );
   const page = new StatusPublisher({
-    ...{ config: deps.config, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },
+    ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },
     claim: () => shownClaim({ stateFolder: path, clock, files, deviceName: platform.deviceName, hide: (secret) => log.hide(secret) }),
   });
   const calls: readonly ControlCalls[] = [

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
-import { endedWithin } from '../host/bounded-wait.ts';
+import { outcomeWithin } from '../host/bounded-wait.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
 import type { CredentialsStore, CredentialsStoreDeps } from './credentials-store.ts';
 
@@ -28,12 +28,12 @@ export function queueOwnerWithin({
 }: Pick<CredentialsStoreDeps, 'clock' | 'log'> & { readonly store: Pick<CredentialsStore, 'read'> }): () => Promise<void> {
   const untilMs = clock.monotonicMs() + KNOWN_WITHIN_MS;
   return async () => {
-    let fault: unknown = 'no answer';
-    const reading = store.read().then(
-      () => (fault = undefined),
-      (error: unknown) => (fault = error),
-    );
-    await endedWithin(clock, Math.max(0, untilMs - clock.monotonicMs()), reading);
+    const read = (): Promise<unknown> =>
+      store.read().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    const fault = await outcomeWithin(clock, Math.max(0, untilMs - clock.monotonicMs()), read, () => 'no answer');
     if (fault === undefined) return;
     if (hasCode(fault, 'host/read-failed') && clock.monotonicMs() < untilMs) throw fault;
     log.warn({}, 'the outbox is opened before the credentials could be read; nothing is sent until they are');

@@ -6,7 +6,7 @@ import type { AgentConfig } from '../config/agent-config.ts';
 import { AgentError, messageOf } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
-import { endedWithin } from '../host/bounded-wait.ts';
+import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -46,7 +46,7 @@ export class PlatformConnection {
   /** What this board is. */
   readonly board: BoardIdentity;
   readonly #deps: PlatformConnectionDeps;
-  readonly #store: CredentialsStore;
+  readonly store: CredentialsStore;
   /** Until its certificates are read, one that nobody is let through to. */
   #http: HttpDeviceApi;
   #settings: ApiSettings | undefined;
@@ -63,30 +63,14 @@ export class PlatformConnection {
   private constructor(deps: PlatformConnectionDeps, store: CredentialsStore, board: BoardIdentity) {
     this.#deps = deps;
     this.board = board;
-    this.#store = store;
+    this.store = store;
     this.#config = deps.config();
-    const token = (): DeviceCredentials['token'] | undefined => this.#credentials?.token;
     this.#pace = new HostPace(deps.machine);
     this.#http = this.#open({ settings: { url: this.#config.platform.url } });
-    const tokenInUse = {
-      get accessToken() {
-        return token()?.accessToken ?? '';
-      },
-      noteAccepted: (used: string) => token()?.noteAccepted(used),
-      noteRefused: async (used: string, signal: AbortSignal) => (await token()?.noteRefused(used, signal)) ?? false,
-    };
-    const http = (): HttpDeviceApi => this.#http;
-    const aware = (held: () => string | undefined): DeviceApi =>
-      tokenAwareDeviceApi({
-        get deviceApi() {
-          return http();
-        },
-        token: tokenInUse,
-        held,
-      });
-    this.deviceApi = aware(() => this.#held());
+    const inUse = { deviceApi: () => this.#http, token: () => this.#credentials?.token };
+    this.deviceApi = tokenAwareDeviceApi({ ...inUse, held: () => this.#held() });
     // A refused token may be one that was replaced: which board is the device is asked with whichever is right.
-    this.#askingApi = aware(() => undefined);
+    this.#askingApi = tokenAwareDeviceApi({ ...inUse, held: () => undefined });
   }
 
   /** Reads the kept credentials; connects to nothing. */
@@ -96,12 +80,8 @@ export class PlatformConnection {
     const { clock, files, readIdentity } = deps.machine;
     const store = new CredentialsStore({ stateFolder: config.stateFolder, files, clock, log, alerts, hide: (secret) => log.hide(secret) });
     // What cannot be read now is read again when it is needed: measuring does not wait for it.
-    let why: string | undefined = 'the disk does not answer';
-    const reading = store.read().then(
-      () => (why = undefined),
-      (error: unknown) => (why = messageOf(error)),
-    );
-    await endedWithin(clock, READ_WITHIN_MS, reading);
+    const read = (): Promise<string | undefined> => store.read().then(() => undefined, messageOf);
+    const why = await outcomeWithin(clock, READ_WITHIN_MS, read, () => 'the disk does not answer');
     if (why !== undefined) alerts.raise(CONNECT_ALERT, `nothing is sent: ${why}`);
     return new PlatformConnection(deps, store, await readIdentity({ runFolder: config.runFolder }));
   }
@@ -109,7 +89,7 @@ export class PlatformConnection {
   /** Before the outbox is opened. @throws AgentError `host/write-failed` (retry). */
   async leaveOtherBoard(): Promise<void> {
     const { alerts, config } = this.#deps;
-    await leaveOtherBoard({ settings: credentialsSettings(config()), store: this.#store, board: this.board, alerts });
+    await leaveOtherBoard({ settings: credentialsSettings(config()), store: this.store, board: this.board, alerts });
   }
 
   /** Bytes over the wire since start. */
@@ -125,10 +105,6 @@ export class PlatformConnection {
   /** As the platform calls this device; empty while that is not known. */
   get deviceName(): string {
     return this.#credentials?.deviceName ?? '';
-  }
-
-  get store(): CredentialsStore {
-    return this.#store;
   }
 
   /** Whose credentials are used: a token of the configuration goes before the board's own. */
@@ -174,10 +150,10 @@ export class PlatformConnection {
     const { clock, connect } = this.#deps.machine;
     const { board } = this;
     const config = this.#config;
-    await this.#store.read();
+    await this.store.read();
     await this.leaveOtherBoard();
     // The outbox was opened before these could be read, or is not open yet.
-    if (this.#store.setsQueueAside) {
+    if (this.store.setsQueueAside) {
       this.#deps.onQueueOfAnother();
       const reason = 'what waits was measured as another device, and was not set aside yet; a restart does it';
       throw new AgentError('agent/queue-of-another', reason, { recovery: 'hold' });
@@ -188,7 +164,7 @@ export class PlatformConnection {
     const credentials = await obtainCredentials(
       {
         settings: credentialsSettings(config),
-        store: this.#store,
+        store: this.store,
         provision: (request, requestSignal) => provisionDevice(request, { settings: settings.settings, clock, connect }, requestSignal),
         tokenWorks: (token, probeSignal) => tokenWorks(open, token, probeSignal),
         clock,
@@ -201,7 +177,7 @@ export class PlatformConnection {
       signal,
     );
     log.hide(credentials.token.accessToken);
-    const common = { store: this.#store, place: this.place, board, clock, log, alerts };
+    const common = { store: this.store, place: this.place, board, clock, log, alerts };
     // Both at once: with credentials and without ownership everything would be let through.
     this.#ownership = new IdentityOwnership({ ...common, deviceApi: this.#askingApi });
     this.#credentials = credentials;
@@ -214,7 +190,7 @@ export class PlatformConnection {
       [
         async (either) => this.#credentials?.token.run(either),
         async (either) => this.#ownership?.run(either),
-        (either) => this.#store.keepWhole(either),
+        (either) => this.store.keepWhole(either),
       ],
       signal,
     );

@@ -7,8 +7,9 @@ import { PlatformError } from '../platform/platform-error.ts';
 import type { DeviceToken } from './device-token.ts';
 
 export interface TokenAwareDeps {
-  readonly deviceApi: DeviceApi;
-  readonly token: Pick<DeviceToken, 'accessToken' | 'noteAccepted' | 'noteRefused'>;
+  /** Each is asked for at every call: certificates and credentials may come later. */
+  readonly deviceApi: () => DeviceApi;
+  readonly token: () => Pick<DeviceToken, 'accessToken' | 'noteAccepted' | 'noteRefused'> | undefined;
   /** Why these credentials must not be used now, in words; asked before every call. */
   readonly held: () => string | undefined;
 }
@@ -16,7 +17,9 @@ export interface TokenAwareDeps {
 const REFUSED = 401;
 
 export function tokenAwareDeviceApi(deps: TokenAwareDeps): DeviceApi {
-  const { token } = deps;
+  const usedToken = (): string => deps.token()?.accessToken ?? '';
+  const isChangedOver = async (used: string, signal: AbortSignal): Promise<boolean> =>
+    (await deps.token()?.noteRefused(used, signal)) ?? false;
   /** Any call but an upload; the signal is the last of its parameters. */
   const aware =
     <Params extends readonly unknown[], Answer>(
@@ -25,26 +28,26 @@ export function tokenAwareDeviceApi(deps: TokenAwareDeps): DeviceApi {
     async (...params: [...Params, signal: AbortSignal]): Promise<Answer> => {
       const held = deps.held();
       if (held !== undefined) throw new PlatformError('unauthorised', held);
-      const used = token.accessToken;
+      const used = usedToken();
       try {
-        return await call(deps.deviceApi, ...params);
+        return await call(deps.deviceApi(), ...params);
       } catch (error) {
         if (!(error instanceof PlatformError) || error.status !== REFUSED) throw error;
-        if (!(await token.noteRefused(used, params.at(-1) as AbortSignal))) throw error;
-        return call(deps.deviceApi, ...params);
+        if (!(await isChangedOver(used, params.at(-1) as AbortSignal))) throw error;
+        return call(deps.deviceApi(), ...params);
       }
     };
   return {
     postTelemetry: async (rows, signal) => {
       const held = deps.held();
       if (held !== undefined) return { kind: 'unauthorised', status: 0, text: held };
-      const used = token.accessToken;
-      const answer = await deps.deviceApi.postTelemetry(rows, signal);
-      if (answer.kind === 'accepted') token.noteAccepted(used);
+      const used = usedToken();
+      const answer = await deps.deviceApi().postTelemetry(rows, signal);
+      if (answer.kind === 'accepted') deps.token()?.noteAccepted(used);
       if (answer.kind !== 'unauthorised' || answer.status !== REFUSED) return answer;
-      return (await token.noteRefused(used, signal)) ? deps.deviceApi.postTelemetry(rows, signal) : answer;
+      return (await isChangedOver(used, signal)) ? deps.deviceApi().postTelemetry(rows, signal) : answer;
     },
-    prepareTelemetry: (rows) => deps.deviceApi.prepareTelemetry(rows),
+    prepareTelemetry: (rows) => deps.deviceApi().prepareTelemetry(rows),
     postAttributes: aware((deviceApi, ...params) => deviceApi.postAttributes(...params)),
     getAttributes: aware((deviceApi, ...params) => deviceApi.getAttributes(...params)),
     pollAttributes: aware((deviceApi, ...params) => deviceApi.pollAttributes(...params)),
@@ -53,6 +56,6 @@ export function tokenAwareDeviceApi(deps: TokenAwareDeps): DeviceApi {
     clientRpc: aware((deviceApi, ...params) => deviceApi.clientRpc(...params)),
     claim: aware((deviceApi, ...params) => deviceApi.claim(...params)),
     getFirmware: aware((deviceApi, ...params) => deviceApi.getFirmware(...params)),
-    close: () => deps.deviceApi.close(),
+    close: () => deps.deviceApi().close(),
   };
 }

@@ -31,18 +31,16 @@ function given(options: { held?: string; next?: string; takes?: string } = {}) {
     close: async () => {},
   } as unknown as DeviceApi;
   const aware = tokenAwareDeviceApi({
-    deviceApi,
+    deviceApi: () => deviceApi,
     held: () => options.held,
-    token: {
-      get accessToken() {
-        return state.token;
-      },
+    token: () => ({
+      accessToken: state.token,
       noteAccepted: (token) => void state.accepted.push(token),
       noteRefused: async () => {
         state.token = next;
         return next === takes;
       },
-    },
+    }),
   });
   return { aware, state, deviceApi };
 }
@@ -119,9 +117,9 @@ describe('every call', () => {
       return true;
     };
     const aware = tokenAwareDeviceApi({
-      deviceApi,
+      deviceApi: () => deviceApi,
       held: () => undefined,
-      token: { accessToken: 'old', noteAccepted: () => {}, noteRefused },
+      token: () => ({ accessToken: 'old', noteAccepted: () => {}, noteRefused }),
     });
     // The methods by name: their parameters are those of the table.
     const call = (name: string, params: readonly unknown[]): Promise<unknown> =>
