@@ -3,6 +3,7 @@
  * is taken out of the file an hour after the last switching on: after a reboot nobody could tell how long ago it was.
  */
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
 import type { ActuatorValue } from './actuator.ts';
@@ -78,12 +79,8 @@ export class DesiredStates {
 }
 
 function stateAsJson({ value, history, isSilenced = false }: DesiredState, nowMs: number): JsonObject {
-  return {
-    ...(value === undefined ? {} : { value }),
-    ...(history.changedAtMs === undefined ? {} : { changedAtMs: history.changedAtMs }),
-    switchedOnAtMs: recentSwitches(history, nowMs),
-    ...(isSilenced ? { isSilenced } : {}),
-  };
+  const { changedAtMs } = history;
+  return given({ value, changedAtMs, switchedOnAtMs: recentSwitches(history, nowMs), isSilenced: isSilenced || undefined });
 }
 
 function stateOf(json: JsonObject, sameBoot: boolean): DesiredState {

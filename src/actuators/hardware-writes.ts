@@ -2,7 +2,6 @@
  * Writes to one pin's driver, and what becomes of those that nobody waits for any longer. A driver may go on after it was told to stop: until
  * it has settled, the claim stays on the record, and what comes late makes the value doubtful.
  */
-
 import { AgentError, messageOf, retryable } from '../errors.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import type { ActuatorValue } from './actuator.ts';

@@ -1,6 +1,7 @@
 /** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
 import type { RpcMethodConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
@@ -93,8 +94,7 @@ function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: s
     ...MOVEMENT,
     prepare: (params) => {
       const { name, value } = target(params);
-      actuators.check(name, value, 'rpc');
-      return undefined;
+      return void actuators.check(name, value, 'rpc');
     },
     run: async (params, { signal }) => {
       const { name, value } = target(params);
@@ -112,8 +112,7 @@ function pulseMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name:
     ...MOVEMENT,
     prepare: (params) => {
       const { name, durationMs } = target(params);
-      actuators.checkPulse(name, durationMs, 'rpc');
-      return undefined;
+      return void actuators.checkPulse(name, durationMs, 'rpc');
     },
     run: async (params, { signal }) => {
       const { name, durationMs } = target(params);
@@ -141,7 +140,7 @@ function toggleMethod(actuators: ActuatorCalls): MethodBody {
       actuators.check(name, !value, 'rpc');
       // It is on, and was to be switched off whatever happens.
       const isMarked = value && (pulsing || desired === false);
-      return { from: value, to: !value, ...(isMarked ? { marked: true } : {}) };
+      return { from: value, to: !value, ...(isMarked && { marked: true }) };
     },
     run: async (params, { note, signal }) =>
       stateAsJson(await actuators.set(textOf(params, 'name'), note?.to === true, { by: 'rpc' }, signal)),
@@ -160,13 +159,6 @@ function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readon
   return [safe.stop, safe.crash, ...(limits.maxOnMs !== undefined || note.marked === true ? [false] : [])];
 }
 
-export function stateAsJson(state: ActuatorState): JsonObject {
-  const { name, value, by, pulsing, fault } = state;
-  return {
-    name,
-    value: value ?? null,
-    ...(by === undefined ? {} : { by }),
-    ...(pulsing ? { pulsing } : {}),
-    ...(fault === undefined ? {} : { fault }),
-  };
+export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): JsonObject {
+  return given({ name, value: value ?? null, by, pulsing: pulsing || undefined, fault });
 }

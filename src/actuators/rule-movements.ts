@@ -4,6 +4,7 @@
  */
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import { type ActuatorState, type ActuatorValue, speaks } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
@@ -114,7 +115,7 @@ export class RuleMovements {
     if (attempt.cancelRetry === undefined) this.#end(attempt);
     if (refusal !== undefined && attempt.refusedBy === refusedBefore) return;
     log.info({ rule, on, actuator, value, refusal }, 'rule');
-    onEvent({ rule, on, ...(refusal === undefined ? {} : { refusal }) });
+    onEvent(given({ rule, on, refusal }));
   }
 
   #isOverruled(attempt: Attempt): boolean {

@@ -4,7 +4,7 @@
  * everything that is switched off; then what is switched on, one by one, and only when what excludes it is known to be off.
  */
 import type { ActuatorConfig } from '../config/agent-config.ts';
-import { AgentError, messageOf } from '../errors.ts';
+import { messageOf, retryable } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './actuator.ts';
@@ -25,6 +25,11 @@ export interface SafeStateOutcome {
   readonly value: ActuatorValue;
   /** Undefined when it was set. */
   readonly fault?: string;
+}
+
+/** Whatever is asked or set heeds the signal. */
+interface Hook extends SafeStateHookDeps {
+  readonly signal: AbortSignal;
 }
 
 interface Owed {
@@ -48,6 +53,7 @@ export async function setSafeStates(
   deps: SafeStateHookDeps,
   signal: AbortSignal,
 ): Promise<readonly SafeStateOutcome[]> {
+  const hook: Hook = { ...deps, signal };
   const { left } = deps.marks;
   const enabled = configs.filter((config) => config.enabled);
   const owed = configs.flatMap((config) => {
@@ -56,13 +62,11 @@ export async function setSafeStates(
     return value === undefined ? [] : [{ config, value }];
   });
   const outcomes: SafeStateOutcome[] = [];
-  const set = async (one: Owed): Promise<void> => {
-    outcomes.push(await outcomeInTime(one, deps, signal));
-  };
+  const set = async (one: Owed): Promise<void> => void outcomes.push(await outcomeInTime(one, hook));
   const setting = owed.filter(({ value }) => !isActive(value)).map(set);
   await endedWithin(deps.clock, OFF_FIRST_MS, Promise.all(setting));
   for (const one of owed.filter(({ value }) => isActive(value))) {
-    const excluder = await excluderOf(one.config, { enabled, outcomes }, deps, signal);
+    const excluder = await excluderOf(one.config, { enabled, outcomes }, hook);
     if (excluder === undefined) {
       const moving = set(one);
       setting.push(moving);
@@ -71,9 +75,9 @@ export async function setSafeStates(
     }
     const { name } = one.config;
     // The agent may have set it, and knew more.
-    const isSet = !excluder.isOn && (await shownInTime(one.config, deps, signal)) === one.value;
+    const isSet = !excluder.isOn && (await shownInTime(one.config, hook)) === one.value;
     const fault = `is never on together with ${excluder.name}, which is not known to be off`;
-    outcomes.push({ name, value: one.value, ...(isSet ? {} : { fault }) });
+    outcomes.push({ name, value: one.value, ...(!isSet && { fault }) });
   }
   await Promise.all(setting);
   const lost = [...left.keys()].filter((name) => !owed.some(({ config }) => config.name === name));
@@ -84,30 +88,26 @@ export async function setSafeStates(
 }
 
 /** Hardware may hang and heed no signal. */
-async function outcomeInTime(one: Owed, deps: SafeStateHookDeps, signal: AbortSignal): Promise<SafeStateOutcome> {
-  const { config, value } = one;
-  try {
-    return await withinDeadline(setOne(one, deps, signal), config.name, signal);
-  } catch (error) {
-    return { name: config.name, value, fault: messageOf(error) };
-  }
+function outcomeInTime(one: Owed, hook: Hook): Promise<SafeStateOutcome> {
+  const { name } = one.config;
+  return withinDeadline(setOne(one, hook), name, hook.signal).catch((error) => ({ name, value: one.value, fault: messageOf(error) }));
 }
 
-async function setOne({ config, value }: Owed, deps: SafeStateHookDeps, signal: AbortSignal): Promise<SafeStateOutcome> {
+async function setOne({ config, value }: Owed, hook: Hook): Promise<SafeStateOutcome> {
   const { name } = config;
+  const { signal, marks, clock } = hook;
   for (let tries = 1; ; tries += 1) {
     try {
-      await withDriver(config, deps, signal, async (driver) => {
+      await withDriver(config, hook, async (driver) => {
         await driver.write(value, signal);
         const shown = await driver.read?.(signal);
-        if (shown !== undefined && shown !== value)
-          throw new AgentError('actuators/not-moved', `shows ${String(shown)}`, { recovery: 'retry' });
+        if (shown !== undefined && shown !== value) throw retryable('actuators/not-moved', `shows ${String(shown)}`);
       });
-      if (!isActive(value)) deps.marks.remove(name);
+      if (!isActive(value)) marks.remove(name);
       return { name, value };
     } catch (error) {
       if (tries === MAX_TRIES || signal.aborted) return { name, value, fault: messageOf(error) };
-      await deps.clock.sleep(AGAIN_AFTER_MS, signal);
+      await clock.sleep(AGAIN_AFTER_MS, signal);
     }
   }
 }
@@ -124,43 +124,32 @@ interface Excluder {
 }
 
 /** Whoever is on, or is not known to be off; undefined when nobody is. */
-async function excluderOf(
-  config: ActuatorConfig,
-  known: Known,
-  deps: SafeStateHookDeps,
-  signal: AbortSignal,
-): Promise<Excluder | undefined> {
+async function excluderOf(config: ActuatorConfig, known: Known, hook: Hook): Promise<Excluder | undefined> {
   for (const other of known.enabled) {
     const excluded = config.interlocks.includes(other.name) || other.interlocks.includes(config.name);
     if (!excluded || other.name === config.name) continue;
     const set = known.outcomes.find(({ name }) => name === other.name);
     const value = set?.fault === undefined ? set?.value : undefined;
-    const shown = value ?? (await shownInTime(other, deps, signal));
+    const shown = value ?? (await shownInTime(other, hook));
     if (shown === undefined || isActive(shown)) return { name: other.name, isOn: shown !== undefined };
   }
   return undefined;
 }
 
-function shownInTime(config: ActuatorConfig, deps: DriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
-  return withinMs(deps.clock, ONE_WITHIN_MS, (within) => shownBy(config, deps, within), signal);
-}
-
 /** Undefined when it does not say. */
-async function shownBy(config: ActuatorConfig, deps: DriverDeps, signal: AbortSignal): Promise<ActuatorValue | undefined> {
-  const reading = withDriver(config, deps, signal, async (driver) => driver.read?.(signal));
-  return await withinDeadline(reading, config.name, signal).catch(() => undefined);
+function shownInTime(config: ActuatorConfig, hook: Hook): Promise<ActuatorValue | undefined> {
+  const show = (signal: AbortSignal): Promise<ActuatorValue | undefined> => {
+    const reading = withDriver(config, { ...hook, signal }, async (driver) => driver.read?.(signal));
+    return withinDeadline(reading, config.name, signal).catch(() => undefined);
+  };
+  return withinMs(hook.clock, ONE_WITHIN_MS, show, hook.signal);
 }
 
-async function withDriver<T>(
-  config: ActuatorConfig,
-  deps: DriverDeps,
-  signal: AbortSignal,
-  use: (driver: ActuatorDriver) => Promise<T>,
-): Promise<T> {
-  const driver = await openDriver(config, deps, signal);
+async function withDriver<T>(config: ActuatorConfig, hook: Hook, use: (driver: ActuatorDriver) => Promise<T>): Promise<T> {
+  const driver = await openDriver(config, hook, hook.signal);
   try {
     return await use(driver);
   } finally {
-    await endedWithin(deps.clock, CLOSE_WITHIN_MS, driver.close());
+    await endedWithin(hook.clock, CLOSE_WITHIN_MS, driver.close());
   }
 }

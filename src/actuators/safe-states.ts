@@ -3,7 +3,6 @@
  * the hardware is taken over from: an output that does not switch off is tried again every two seconds, or as soon as the try before ran out
  * of time, with an alarm standing.
  */
-
 import { hasCode, messageOf } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';

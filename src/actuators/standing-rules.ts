@@ -2,10 +2,10 @@
  * What local rules have set and not taken back: kept across restarts, since an output stays on where nobody remembers that a rule holds it.
  * At most one entry for a rule and an actuator, in the order in which they began.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
 import type { ActuatorValue } from './actuator.ts';
@@ -100,7 +100,7 @@ function keyOf({ rule, actuator }: Pick<StandingRule, 'rule' | 'actuator'>): str
 }
 
 function standingAsJson({ otherwise, overruled, ...one }: StandingRule): JsonObject {
-  return { ...one, ...(otherwise === undefined ? {} : { otherwise }), ...(overruled ? { overruled } : {}) };
+  return { ...one, ...given({ otherwise, overruled: overruled || undefined }) };
 }
 
 function standingOf(json: JsonValue): StandingRule[] {

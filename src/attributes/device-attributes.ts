@@ -7,6 +7,7 @@ import type { Actuators } from '../actuators/actuators.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -142,14 +143,6 @@ export async function identityAttributes(
   { clock, boardModel, networkAddresses }: Pick<HostMachine, 'clock' | 'boardModel' | 'networkAddresses'>,
   configHash: string,
 ): Promise<JsonObject> {
-  return {
-    model: (await boardModel()) ?? 'unknown',
-    version: agentVersion(),
-    bootId: clock.bootId,
-    configHash,
-    hostname,
-    addresses: networkAddresses(),
-    ...(serial === undefined ? {} : { serial }),
-    ...(mac === undefined ? {} : { mac }),
-  };
+  const model = (await boardModel()) ?? 'unknown';
+  return given({ model, version: agentVersion(), bootId: clock.bootId, configHash, hostname, addresses: networkAddresses(), serial, mac });
 }

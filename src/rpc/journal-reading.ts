@@ -7,7 +7,7 @@ import { entryFromJson, type JournalEntry } from './journal-entries.ts';
 import { decodeFrames, type Frame, JOURNAL_HEAD } from './journal-frames.ts';
 import type { JournalStorage } from './journal-storage.ts';
 
-export interface JournalReadingDeps {
+export interface JournalDeps {
   readonly storage: JournalStorage;
   readonly clock: Clock;
   readonly log: Log;
@@ -22,7 +22,7 @@ export function headFrame(clock: Clock): Frame {
 }
 
 /** Oldest first; none when there is no file. @throws what the storage says when the file may be read another time. */
-export async function readEntries({ storage, clock, log }: JournalReadingDeps): Promise<readonly JournalEntry[]> {
+export async function readEntries({ storage, clock, log }: JournalDeps): Promise<readonly JournalEntry[]> {
   const bytes = await readOrSetAside(storage, log);
   if (bytes === undefined || bytes.length === 0) return [];
   const { frames, wholeBytes, damagedBytes, unknownFrames } = decodeFrames(bytes);
@@ -72,8 +72,5 @@ function inThisBoot(entry: JournalEntry, bootId: string, lastedMs: number): Jour
   if (entry.bootId === bootId) return entry;
   const beforeMs = Math.max(lastedMs, MIN_BOOT_MS);
   const { seenAtMs, answeredAtMs } = entry;
-  return {
-    ...{ ...entry, bootId, seenAtMs: seenAtMs - beforeMs },
-    ...(answeredAtMs === undefined ? {} : { answeredAtMs: answeredAtMs - beforeMs }),
-  };
+  return { ...entry, bootId, seenAtMs: seenAtMs - beforeMs, ...(answeredAtMs !== undefined && { answeredAtMs: answeredAtMs - beforeMs }) };
 }

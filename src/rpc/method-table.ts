@@ -2,6 +2,7 @@
 import type { RpcMethodConfig } from '../config/agent-config.ts';
 import { AgentError, type ErrorCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { mismatchOf, shapeAsJson } from '../host/value-shape.ts';
 import { methodsOn, type RpcMethod } from './rpc-method.ts';
@@ -79,16 +80,10 @@ export class MethodTable {
   }
 
   #describe(method: RpcMethod): JsonObject {
-    const { allowed, mostPerMinute, deadlineMs } = this.#permission(method.name);
-    return {
-      name: method.name,
-      description: method.description,
-      params: shapeAsJson(method.params),
-      ...(allowed === undefined ? {} : { allowed: shapeAsJson(allowed) }),
-      ...(mostPerMinute === undefined ? {} : { mostPerMinute }),
-      deadlineMs: deadlineMs ?? method.deadlineMs,
-      moves: method.moves !== false,
-    };
+    const { name, description, moves } = method;
+    const { allowed, mostPerMinute, deadlineMs = method.deadlineMs } = this.#permission(name);
+    const shapes = { params: shapeAsJson(method.params), allowed: allowed && shapeAsJson(allowed) };
+    return given({ name, description, ...shapes, mostPerMinute, deadlineMs, moves: moves !== false });
   }
 }
 

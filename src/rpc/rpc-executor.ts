@@ -9,6 +9,7 @@
  */
 import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
@@ -188,6 +189,6 @@ export class RpcExecutor {
 
   #complete(request: RpcRequest, effect: Effect, reply: JsonObject, afterReply?: () => void): RpcAnswer {
     this.#deps.journal.complete(request, effect, reply);
-    return { reply, repeat: false, ...(afterReply === undefined ? {} : { afterReply }) };
+    return given({ reply, repeat: false, afterReply });
   }
 }

@@ -9,14 +9,12 @@
  */
 import { AgentError, messageOf } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
-import type { Log } from '../host/log.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import { entryToJson, type HandOut, JournalEntries, type JournalEntry, type Recollection } from './journal-entries.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';
-import { headFrame, readEntries } from './journal-reading.ts';
-import type { JournalStorage } from './journal-storage.ts';
+import { headFrame, type JournalDeps, readEntries } from './journal-reading.ts';
 import { JournalWriter } from './journal-writer.ts';
 import { requestKey } from './request-key.ts';
 import { isOutcomeUnknown } from './rpc-reply.ts';
@@ -35,14 +33,8 @@ const READ_AGAIN_AFTER_MS = 5_000;
 /** A start does without a past that a disk does not give in this time. */
 const READ_WITHIN_MS = 10_000;
 
-export interface RpcJournalDeps {
-  readonly storage: JournalStorage;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 export class RpcJournal {
-  readonly #deps: RpcJournalDeps;
+  readonly #deps: JournalDeps;
   readonly #entries = new JournalEntries((entry) => this.#writeLater({ kind: 'entry', payload: entryToJson(entry) }));
   readonly #writer: JournalWriter;
   /** The last hand-out of what is not answered yet: from then on its time runs, however long it takes. */
@@ -54,7 +46,7 @@ export class RpcJournal {
   #isOpen = false;
   #closed = false;
 
-  private constructor(deps: RpcJournalDeps) {
+  private constructor(deps: JournalDeps) {
     this.#deps = deps;
     // The first write begins a clean file with what is known.
     this.#writer = new JournalWriter({ ...deps, content: () => this.#content(), compactAboveBytes: COMPACT_ABOVE_BYTES, beginAnew: true });
@@ -64,7 +56,7 @@ export class RpcJournal {
    * Reads what an earlier run left. Never rejects: until the file can be read everything works but movements that must not happen twice, and
    * a full disk is noticed by the first of those.
    */
-  static async open(deps: RpcJournalDeps): Promise<RpcJournal> {
+  static async open(deps: JournalDeps): Promise<RpcJournal> {
     const journal = new RpcJournal(deps);
     journal.#blindBecause = 'the disk does not answer';
     await endedWithin(deps.clock, READ_WITHIN_MS, journal.#read());
@@ -107,7 +99,7 @@ export class RpcJournal {
     const { clock } = this.#deps;
     if (this.#blindBecause !== undefined) await this.#see(request);
     if (this.#writer.busyForMs() >= STALLED_AFTER_MS) throw stalled();
-    const entry = this.#newEntry(request, 'move', note === undefined ? {} : { note });
+    const entry = this.#newEntry(request, 'move', given({ note }));
     if (!this.#entries.put(entry, clock.monotonicMs(), this.#underWay.get(entry.key)?.turn))
       throw new AgentError('rpc/journal-full', 'too many movements within half a minute', { recovery: 'drop' });
     try {

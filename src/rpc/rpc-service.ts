@@ -1,6 +1,7 @@
 /** Server-side RPC as a whole: its journal, which is open before the first poll, its methods, and the loop that answers. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/agent-config.ts';
+import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
@@ -34,7 +35,7 @@ export class RpcService {
     this.#deps = deps;
     this.#journal = journal;
     const methods = new MethodTable({ clock, methods: deps.methods, permissions: config().rpc.methods, locked });
-    this.#executor = new RpcExecutor({ journal, methods, clock, log, ...(checkpoint === undefined ? {} : { checkpoint }) });
+    this.#executor = new RpcExecutor(given({ journal, methods, clock, log, checkpoint }));
   }
 
   /** @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */

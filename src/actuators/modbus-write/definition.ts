@@ -1,7 +1,7 @@
 /** A setpoint or a coil in a Modbus unit. Values are true and false, or numbers that the register can hold. */
 import { z } from 'zod';
 import { type ConfigPath, pathText } from '../../config/config-fault.ts';
-import type { Finding } from '../../config/fields/findings.ts';
+import { type Finding, finding, findingAtKey } from '../../config/fields/findings.ts';
 import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { holdsModbus, MODBUS_TYPES, modbusRange } from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
@@ -44,21 +44,15 @@ export const modbusWrite = defineActuator({
   faultsAmong: (writers) =>
     writers.flatMap(({ config, path }, index) => {
       const first = writers.slice(0, index).find((other) => overlaps(other.config, config));
-      if (first === undefined) return [];
-      return [
-        {
-          path: [...path, 'address'],
-          problem: `two actuators on one ${config.table === 'coil' ? 'coil' : 'register'}:`,
-          expected: `an address of its own; ${pathText(first.path)} has it already`,
-        },
-      ];
+      const problem = `two actuators on one ${config.table === 'coil' ? 'coil' : 'register'}:`;
+      return first ? [finding([...path, 'address'], problem, `an address of its own; ${pathText(first.path)} has it already`)] : [];
     }),
 });
 
 function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   const { type, table } = config;
-  if (type === 'string') return [{ path: [...path, 'type'], problem: 'texts are not written:', expected: 'a type of number, or bool' }];
-  if (table === 'coil' && type !== 'bool') return [{ path: [...path, 'type'], problem: 'a coil is one bit:', expected: 'type: bool' }];
+  if (type === 'string') return [finding([...path, 'type'], 'texts are not written:', 'a type of number, or bool')];
+  if (table === 'coil' && type !== 'bool') return [finding([...path, 'type'], 'a coil is one bit:', 'type: bool')];
   return [
     ...unitFaults(config, path),
     ...endFaults(config, path),
@@ -71,7 +65,7 @@ function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
 function offFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   if (config.limits.maxOnMs === undefined || holdsModbus(config, 0)) return [];
   const problem = `maxOn has no effect, as 0 does not fit into ${config.type}`;
-  return [{ path: [...path, 'limits', 'maxOn'], atKey: true, value: '', problem, expected: 'another type, scale or offset' }];
+  return [findingAtKey([...path, 'limits', 'maxOn'], problem, 'another type, scale or offset')];
 }
 
 function overlaps(a: ModbusWriteConfig, b: ModbusWriteConfig): boolean {
