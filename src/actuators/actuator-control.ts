@@ -15,8 +15,7 @@ import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type Ac
 import { checkPulse, checkPulseOver } from './actuator-limits.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
 import { ActuatorSlot, type Movement } from './actuator-slot.ts';
-import { Gates } from './gates.ts';
-import { excluderOf } from './interlocks.ts';
+import { excluderOf, Gates } from './gates.ts';
 import { ContactWatch } from './no-contact.ts';
 import { OffTimes } from './off-times.ts';
 import { PinRecord } from './pin-record.ts';
@@ -72,10 +71,7 @@ export class ActuatorControl {
     this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, memory, safeStates: this.#safeStates });
   }
 
-  /**
-   * Looks at what the hardware shows, then restores or sets the safe states for start. An actuator that does not answer is reported, not fatal,
-   * and waited for a few seconds at most.
-   */
+  /** Looks at what the hardware shows, then restores or sets the states for start. What does not answer is waited for a few seconds at most. */
   static async open(deps: ActuatorControlDeps, signal: AbortSignal): Promise<ActuatorControl> {
     const control = new ActuatorControl(deps);
     const slots = [...control.#slots.values()];

@@ -1,5 +1,5 @@
 /** What an actuator may be asked for, and how often. Pure: the state comes in, a refusal or nothing comes out. */
-import { AgentError, type ErrorCode } from '../errors.ts';
+import { AgentError, type ErrorCode, retryable } from '../errors.ts';
 import { type ActuatorSettings, type ActuatorValue, isActive } from './actuator.ts';
 import type { PinRecord } from './pin-record.ts';
 
@@ -43,18 +43,14 @@ export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number
   const { minOnMs = 0, minOffMs = 0, maxSwitchesPerHour } = settings.limits;
   const turnsOn = isActive(value);
   if (turnsOn && (record.offDueMs ?? Number.POSITIVE_INFINITY) <= nowMs)
-    throw new AgentError('actuators/max-on', `${settings.name} has had its longest time on, and is not known to be off`, {
-      recovery: 'retry',
-    });
+    throw retryable('actuators/max-on', `${settings.name} has had its longest time on, and is not known to be off`);
   if (expected !== undefined ? isActive(expected) === turnsOn : !turnsOn) return;
   const sinceMs = nowMs - (record.changedAtMs ?? Number.NEGATIVE_INFINITY);
   if (!turnsOn && sinceMs < minOnMs) throw tooSoon('actuators/min-on', settings, minOnMs - sinceMs);
   if (turnsOn && sinceMs < minOffMs) throw tooSoon('actuators/min-off', settings, minOffMs - sinceMs);
   if (!turnsOn || maxSwitchesPerHour === undefined) return;
   if (recentSwitches(record.history, nowMs).length >= maxSwitchesPerHour)
-    throw new AgentError('actuators/too-many-switches', `${settings.name} was switched on ${maxSwitchesPerHour} times within an hour`, {
-      recovery: 'retry',
-    });
+    throw retryable('actuators/too-many-switches', `${settings.name} was switched on ${maxSwitchesPerHour} times within an hour`);
 }
 
 /** @throws AgentError `actuators/no-pulse`, `actuators/out-of-range` or `actuators/already-on` (drop). */
@@ -120,8 +116,8 @@ function checkNumber(settings: ActuatorSettings, value: number): void {
   if (Math.abs(steps - Math.round(steps)) > STEP_TOLERANCE) throw refused('actuators/off-step', settings, `takes steps of ${step}`);
 }
 
-function tooSoon(code: ErrorCode, settings: ActuatorSettings, leftMs: number): AgentError {
-  return new AgentError(code, `${settings.name} may be switched in ${Math.ceil(leftMs / 1000)} s at the earliest`, { recovery: 'retry' });
+function tooSoon(code: ErrorCode, { name }: ActuatorSettings, leftMs: number): AgentError {
+  return retryable(code, `${name} may be switched in ${Math.ceil(leftMs / 1000)} s at the earliest`);
 }
 
 function refused(code: ErrorCode, settings: ActuatorSettings, why: string): AgentError {

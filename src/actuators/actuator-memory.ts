@@ -2,7 +2,7 @@
  * What of each pin outlives the process: its last wish and its switching on the card, that it must be switched off in the run folder, and for
  * what does not fall with this board's power on the card as well.
  */
-import { AgentError, messageOf } from '../errors.ts';
+import { messageOf, retryable } from '../errors.ts';
 import { type ActuatorSettings, type ActuatorValue, hasMemory, isSettled } from './actuator.ts';
 import type { SwitchHistory } from './actuator-limits.ts';
 import type { DesiredStates } from './desired-states.ts';
@@ -33,7 +33,7 @@ export class ActuatorMemory {
     return this.#deps.desired.get(name)?.history ?? NO_HISTORY;
   }
 
-  /** What was wished last; undefined when nothing was, or nothing is kept. */
+  /** Undefined when nothing was wished, or nothing is kept. */
   wishOf(name: string): ActuatorValue | undefined {
     return this.#deps.desired.get(name)?.value;
   }
@@ -74,7 +74,7 @@ export class ActuatorMemory {
       // A full folder takes the name and not what belongs into it, and an empty mark says pulse to whoever reads it.
       this.#marked.set(name, undefined);
       const message = `${name} is not switched on, as nobody would know of it after a restart: ${messageOf(cause)}`;
-      throw new AgentError('actuators/not-marked', message, { recovery: 'retry', cause });
+      throw retryable('actuators/not-marked', message, cause);
     }
   }
 

@@ -2,12 +2,12 @@
  * Moves one pin: switching on one after the other, each within its deadline, each read back where the hardware can be asked. Switching off
  * and safe states do not queue: they end what is under way and go first.
  */
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { AgentError, hasCode, messageOf, retryable } from '../errors.ts';
 import { untilAborted, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import type { Claim, Pulse } from './claim.ts';
-import { HardwareWrites } from './hardware-writes.ts';
+import { givenUp, HardwareWrites } from './hardware-writes.ts';
 import type { PinRecord } from './pin-record.ts';
 
 export interface ActuatorSlotDeps {
@@ -117,9 +117,8 @@ export class ActuatorSlot {
 
   #moveAtOnce(movement: Movement): Promise<void> {
     const { value } = movement;
-    const overridden = new AgentError('actuators/overridden', `${this.settings.name}: a safe state or switching off went first`, {
-      recovery: 'drop',
-    });
+    const why = `${this.settings.name}: a safe state or switching off went first`;
+    const overridden = new AgentError('actuators/overridden', why, { recovery: 'drop' });
     this.#inTurn.abort(overridden);
     this.#inTurn = new AbortController();
     if (!isActive(value)) this.#want(movement);
@@ -178,7 +177,6 @@ export class ActuatorSlot {
   async #write(turn: Turn): Promise<void> {
     const { record, settings } = this;
     const { claim, signal } = turn;
-    const { value } = claim;
     try {
       const writing = this.#writes.write(claim, signal);
       this.#deps.onDue();
@@ -192,12 +190,12 @@ export class ActuatorSlot {
       throw ended;
     }
     const shown = await this.#readBack(turn, undefined);
-    if (shown === value || (shown === undefined && !this.#writes.doubts(value))) return;
+    if (shown === claim.value || (shown === undefined && !this.#writes.doubts(claim.value))) return;
     // Who went first knows what it shows.
     if (shown === undefined && signal.aborted) throw this.#ended(signal);
     const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
-    if (shown !== undefined) this.#standsStill(shown, value);
-    throw new AgentError('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(value)}`, { recovery: 'retry' });
+    if (shown !== undefined) this.#standsStill(shown, claim.value);
+    throw retryable('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(claim.value)}`);
   }
 
   #standsStill(shown: ActuatorValue, told: ActuatorValue): void {
@@ -234,7 +232,6 @@ export class ActuatorSlot {
   }
 
   #ended(signal: AbortSignal): AgentError {
-    if (hasCode(signal.reason, 'actuators/overridden')) return signal.reason;
-    return new AgentError('actuators/given-up', `${this.settings.name}: whoever asked has given up`, { recovery: 'drop' });
+    return hasCode(signal.reason, 'actuators/overridden') ? signal.reason : givenUp(this.settings);
   }
 }

@@ -1,20 +1,17 @@
 /**
  * What keeps a movement from being made: the agent's stop, lockout, value, times, interlocks. Off passes all but the value and the least time
- * on that was asked for; a safe state passes all but the interlocks.
+ * on that was asked for; a safe state passes all but the interlocks, which say "never both": an actuator is not activated while one that excludes
+ * it is, may be, or is about to be active.
  */
-import { AgentError } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
+import { AgentError, retryable } from '../errors.ts';
 import { type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import type { ActuatorControlDeps } from './actuator-control.ts';
 import { checkTimes, checkValue } from './actuator-limits.ts';
-import { checkInterlocks } from './interlocks.ts';
 import type { PinRecord } from './pin-record.ts';
 
-export interface GatesDeps {
+export interface GatesDeps extends Pick<ActuatorControlDeps, 'locked' | 'clock'> {
   readonly records: readonly PinRecord[];
-  /** Whether someone works on the machine. */
-  readonly locked: () => boolean;
   readonly closing: AbortSignal;
-  readonly clock: Clock;
 }
 
 /** Who is stopped by lockout; a person on site holds the key. */
@@ -30,7 +27,7 @@ export class Gates {
   /** All of them, before anything is claimed. @throws AgentError `actuators/…` that names the gate. */
   check(record: PinRecord, value: unknown, by: Writer): ActuatorValue {
     const checked = checkValue(record.settings, value);
-    if (this.#deps.closing.aborted) throw stopping();
+    if (this.#deps.closing.aborted) throw closing();
     this.permit(record, checked, by);
     checkTimes(record, checked, this.#deps.clock.monotonicMs());
     return checked;
@@ -38,8 +35,8 @@ export class Gates {
 
   /** Those that may close between the asking and the moving. @throws AgentError as `check` does. */
   permit(record: PinRecord, value: ActuatorValue, by: Writer): void {
-    const { records, locked, closing } = this.#deps;
-    if (closing.aborted && by !== 'safe-state') throw new AgentError('actuators/closing', 'the agent is stopping', { recovery: 'drop' });
+    const { records, locked } = this.#deps;
+    if (this.#deps.closing.aborted && by !== 'safe-state') throw closing();
     if (!isActive(value)) return;
     if (REMOTE.has(by) && locked())
       throw new AgentError('actuators/locked-out', `${record.settings.name} is not moved: the machine is locked out`, { recovery: 'hold' });
@@ -47,6 +44,24 @@ export class Gates {
   }
 }
 
-function stopping(): AgentError {
+function closing(): AgentError {
   return new AgentError('actuators/closing', 'the agent is stopping', { recovery: 'drop' });
+}
+
+/** @throws AgentError `actuators/interlocked` (retry) that names the other. */
+function checkInterlocks(pin: PinRecord, all: Iterable<PinRecord>): void {
+  const other = excluderOf(pin, all);
+  if (other === undefined) return;
+  const why = other.value === undefined ? 'its state is not known' : 'it is active';
+  throw retryable('actuators/interlocked', `${pin.settings.name} is never on together with ${other.settings.name}, and ${why}`);
+}
+
+/** Whichever keeps it from being activated; undefined when nothing does. */
+export function excluderOf(pin: PinRecord, all: Iterable<PinRecord>): PinRecord | undefined {
+  const { name, neverWith } = pin.settings;
+  for (const other of all) {
+    const excluded = neverWith.includes(other.settings.name) || other.settings.neverWith.includes(name);
+    if (excluded && other.mayBeActive) return other;
+  }
+  return undefined;
 }

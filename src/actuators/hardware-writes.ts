@@ -4,7 +4,7 @@
  */
 import { AgentError, messageOf, retryable } from '../errors.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
-import type { ActuatorValue } from './actuator.ts';
+import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
 import type { ActuatorSlotDeps } from './actuator-slot.ts';
 import type { Claim } from './claim.ts';
 
@@ -137,9 +137,13 @@ export class HardwareWrites {
   #withinDeadline<T>(act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const { name, deadlineMs } = this.#deps.record.settings;
     const late = (): never => {
-      if (signal.aborted) throw new AgentError('actuators/given-up', `${name}: whoever asked has given up`, { recovery: 'drop' });
+      if (signal.aborted) throw givenUp(this.#deps.record.settings);
       throw retryable('actuators/deadline-passed', `${name} did not answer within ${deadlineMs} ms`);
     };
     return outcomeWithin(this.#deps.clock, deadlineMs, act, late, signal);
   }
+}
+
+export function givenUp({ name }: ActuatorSettings): AgentError {
+  return new AgentError('actuators/given-up', `${name}: whoever asked has given up`, { recovery: 'drop' });
 }

@@ -3,7 +3,7 @@
  * run folder and not such an output's state, so this list is on the card, before the output goes on. It is taken off the card soon after the
  * pulse: what stands there too long is switched off once too often, at a start after a cut.
  */
-import { AgentError } from '../errors.ts';
+import { retryable } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { StateFile } from '../host/state-file.ts';
@@ -47,7 +47,7 @@ export class KeptPulses {
     if (this.#file.isSaved) return;
     if (!wasThere) this.drop(name);
     const message = `${name} is not switched on, as nobody would know of it after a power cut: the disk does not take it`;
-    throw new AgentError('actuators/not-marked', message, { recovery: 'retry' });
+    throw retryable('actuators/not-marked', message);
   }
 
   /** Does nothing when it is not there. */

@@ -11,11 +11,11 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '../host/json.ts';
-import { type ActuatorState, speaks } from './actuator.ts';
+import { speaks } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Holder } from './no-contact.ts';
 import { afterWord } from './overruling.ts';
-import { RuleMovements, type RuleMovementsDeps } from './rule-movements.ts';
+import { RuleMovements, type RuleMovementsDeps, stateOf } from './rule-movements.ts';
 import type { RuleInForce, RuleState } from './rule-state.ts';
 import { asStanding, conditionHolds, noteSeen, seesUntilMs, stopWaiting, wait, watches } from './rule-state.ts';
 import { type StandingRule, StandingRules } from './standing-rules.ts';
@@ -76,7 +76,7 @@ export class LocalRules implements Holder {
   }
 
   heldAtMs(actuator: string): number | undefined {
-    const { desired, by } = this.#stateOf(actuator) ?? {};
+    const { desired, by } = stateOf(this.#deps.actuators, actuator) ?? {};
     if (by === 'safe-state') return undefined;
     const standing = this.#standingOn(actuator);
     // What one has set is not held by another that wants it otherwise; what somebody else has said, by one that wants the same.
@@ -113,8 +113,8 @@ export class LocalRules implements Holder {
     const overrulings = known === undefined ? 0 : this.#deps.actuators.overrulings(config.set.actuator);
     // The actuator that it stood on before the restart is gone: this one may be the same under a new name, and is taken back like it. What was
     // restored had this name before.
-    const isKnown = this.#stateOf(config.set.actuator)?.by === 'restore';
-    if (on && known === undefined && !isKnown && standing.every(({ actuator }) => this.#stateOf(actuator) === undefined))
+    const isKnown = stateOf(this.#deps.actuators, config.set.actuator)?.by === 'restore';
+    if (on && known === undefined && !isKnown && standing.every(({ actuator }) => stateOf(this.#deps.actuators, actuator) === undefined))
       this.#standing.note(asStanding({ config, isOverruled }));
     return { config, on, isSet, isOverruled, overrulings, mayStand, seenAtMs, cancelWaiting: undefined };
   }
@@ -193,7 +193,7 @@ export class LocalRules implements Holder {
   /** Nothing is to be done where it is as this one wants it, and the hardware has followed. */
   #leaveTo(holder: RuleState): void {
     const { actuator, value } = holder.config.set;
-    const { desired, value: shown } = this.#stateOf(actuator) ?? {};
+    const { desired, value: shown } = stateOf(this.#deps.actuators, actuator) ?? {};
     const isAsWanted = desired === value && shown === value;
     if (!holder.isSet) this.#awaitValue(holder);
     else if (!isAsWanted && !this.#movements.isTrying(asStanding(holder))) this.#set(holder);
@@ -221,7 +221,7 @@ export class LocalRules implements Holder {
 
   /** Somebody has said since what it is to be, over another rule as well that still holds. */
   #isLeftAlone({ actuator, overruled }: StandingRule): boolean {
-    const overrules = overruled || speaks(this.#stateOf(actuator)?.by);
+    const overrules = overruled || speaks(stateOf(this.#deps.actuators, actuator)?.by);
     return overrules && [...this.#states.values()].some(({ on, config }) => on && config.set.actuator === actuator);
   }
 
@@ -234,7 +234,7 @@ export class LocalRules implements Holder {
       if (one === undefined) continue;
       const overrulings = this.#deps.actuators.overrulings(set.actuator);
       const isTrying = this.#movements.isTrying(one);
-      Object.assign(state, afterWord(state, { state: this.#stateOf(set.actuator), overrulings, isTrying }));
+      Object.assign(state, afterWord(state, { state: stateOf(this.#deps.actuators, set.actuator), overrulings, isTrying }));
       if (one.overruled !== state.isOverruled) this.#standing.note({ ...one, overruled: state.isOverruled });
     }
   }
@@ -242,9 +242,5 @@ export class LocalRules implements Holder {
   /** Of those that nobody has overruled, in the order of the configuration. */
   #standingOn(actuator: string): readonly RuleState[] {
     return [...this.#states.values()].filter(({ on, isOverruled, config }) => on && !isOverruled && config.set.actuator === actuator);
-  }
-
-  #stateOf(actuator: string): ActuatorState | undefined {
-    return this.#deps.actuators.states().find(({ name }) => name === actuator);
   }
 }

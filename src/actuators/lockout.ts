@@ -104,10 +104,7 @@ export class Lockout {
   }
 }
 
-/**
- * Synchronous on purpose: the thread pool may be full of writes to a disk that hangs, and a name that is looked up before every movement
- * is in the kernel's memory.
- */
+/** Synchronous: the thread pool may be full of writes to a disk that hangs, and a name that is looked up so often is in the kernel's memory. */
 function isThere(files: LockoutDeps['files'], path: string): boolean {
   try {
     return files.isThereNow(path);

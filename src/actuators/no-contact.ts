@@ -7,14 +7,13 @@
  *
  * Whatever a local rule sets after its turn is held in the same way.
  */
-import type { Clock } from '../host/clock.ts';
+import type { ActuatorControlDeps } from './actuator-control.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
 import type { ActuatorSlot } from './actuator-slot.ts';
 import { NO_CONTACT, type SafeState, type SafeStates } from './safe-states.ts';
 
-export interface NoContactDeps {
+export interface NoContactDeps extends Pick<ActuatorControlDeps, 'clock'> {
   readonly slots: readonly ActuatorSlot[];
-  readonly clock: Clock;
   /** Told when a slot's time has come, and whenever the platform is heard. */
   readonly memory: Pick<ActuatorMemory, 'silence'>;
   readonly safeStates: Pick<SafeStates, 'setAll' | 'endSilence'>;

@@ -1,24 +1,16 @@
 /** Switches off at the end of a pulse and of the longest time on, whoever switched on, and however often it was told to stay on. */
-import type { Clock } from '../host/clock.ts';
 import { type ActuatorValue, offValue } from './actuator.ts';
-import type { ActuatorMemory } from './actuator-memory.ts';
+import type { ActuatorControlDeps } from './actuator-control.ts';
 import type { ActuatorSlot } from './actuator-slot.ts';
 import type { SafeStates } from './safe-states.ts';
 
-export interface OffTimesDeps {
-  readonly clock: Clock;
-  readonly memory: Pick<ActuatorMemory, 'wished'>;
-  readonly safeStates: Pick<SafeStates, 'set'>;
-}
-
-interface Armed {
-  readonly dueMs: number;
-  readonly cancel: () => void;
+export interface OffTimesDeps extends Pick<ActuatorControlDeps, 'clock' | 'memory'> {
+  readonly safeStates: SafeStates;
 }
 
 export class OffTimes {
   readonly #deps: OffTimesDeps;
-  readonly #armed = new Map<ActuatorSlot, Armed>();
+  readonly #armed = new Map<ActuatorSlot, { readonly dueMs: number; readonly cancel: () => void }>();
 
   constructor(deps: OffTimesDeps) {
     this.#deps = deps;

@@ -1,6 +1,6 @@
 /** Opens an actuator by the driver of its kind. One whose hardware is not there yet is opened again at each movement. */
 import type { ActuatorConfig, AgentConfig } from '../config/agent-config.ts';
-import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { AgentError, messageOf, retryable, systemCode } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
@@ -26,14 +26,11 @@ async function loadOpener(config: ActuatorConfig, deps: DriverDeps): Promise<Ope
     return (await actuatorDefinition(config.kind).driver()).opener(config, deps);
   } catch (cause) {
     const why = `the driver of ${config.kind} cannot be loaded (${systemCode(cause) ?? messageOf(cause)})`;
-    throw new AgentError('actuators/no-driver', `${why}: the installed release or its disk is at fault`, { cause, recovery: 'retry' });
+    throw retryable('actuators/no-driver', `${why}: the installed release or its disk is at fault`, cause);
   }
 }
 
-/**
- * Letting go of a line may let it fall, so one fault is no reason to; hardware that was pulled out and is back only answers when it is
- * opened anew.
- */
+/** Letting go of a line may let it fall, so one fault is no reason to; hardware that was pulled out and is back answers when opened anew. */
 const FAULTS_BEFORE_REOPENING = 3;
 const LETTING_GO_MS = 500;
 

@@ -49,6 +49,11 @@ interface Attempt {
 
 const AGAIN_AFTER_MS = 5_000;
 
+/** Undefined for an actuator that there is not, or no longer. */
+export function stateOf(actuators: Pick<ActuatorControl, 'states'>, actuator: string): ActuatorState | undefined {
+  return actuators.states().find(({ name }) => name === actuator);
+}
+
 export class RuleMovements {
   readonly #deps: RuleMovementsDeps;
   readonly #attempts = new Set<Attempt>();
@@ -100,7 +105,8 @@ export class RuleMovements {
     try {
       if (after !== undefined) await after;
       if (!this.#attempts.has(attempt)) return;
-      if (this.#isOverruled(attempt)) throw overruled(actuator);
+      if (this.#isOverruled(attempt))
+        throw new AgentError('actuators/overruled', `${actuator}: someone else has written since`, { recovery: 'drop' });
       await actuators.set(actuator, value, { by: 'rule' }, AbortSignal.any([this.#closing.signal, attempt.ended.signal]));
       if (!this.#attempts.has(attempt)) return;
     } catch (error) {
@@ -121,7 +127,7 @@ export class RuleMovements {
   #isOverruled(attempt: Attempt): boolean {
     const { actuator, value } = attempt.wish;
     const overrulings = this.#deps.actuators.overrulings(actuator);
-    const { desired, by, pulsing } = this.#stateOf(actuator) ?? {};
+    const { desired, by, pulsing } = stateOf(this.#deps.actuators, actuator) ?? {};
     // A try that failed half-way has been a write of ours, and who wants the same says nothing against it; a pulse wants nothing for long.
     if (by === 'rule' || (speaks(by) && pulsing !== true && desired === value)) attempt.overrulings = overrulings;
     return attempt.overrulings !== overrulings;
@@ -129,12 +135,8 @@ export class RuleMovements {
 
   /** The end of a pulse went first, and says nothing against it. A safe state would be undone. */
   #wasOnlyOvertaken(attempt: Attempt, error: AgentError): boolean {
-    const isSafe = this.#stateOf(attempt.wish.actuator)?.by === 'safe-state';
+    const isSafe = stateOf(this.#deps.actuators, attempt.wish.actuator)?.by === 'safe-state';
     return error.code === 'actuators/overridden' && !isSafe && !this.#isOverruled(attempt);
-  }
-
-  #stateOf(actuator: string): ActuatorState | undefined {
-    return this.#deps.actuators.states().find(({ name }) => name === actuator);
   }
 
   #end(attempt: Attempt): void {
@@ -142,8 +144,4 @@ export class RuleMovements {
     attempt.ended.abort();
     if (this.#attempts.delete(attempt)) attempt.wish.onDone?.();
   }
-}
-
-function overruled(actuator: string): AgentError {
-  return new AgentError('actuators/overruled', `${actuator}: someone else has written since`, { recovery: 'drop' });
 }

@@ -5,9 +5,8 @@
  */
 import { hasCode, messageOf } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
 import { type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import type { ActuatorControlDeps } from './actuator-control.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
 import type { PinRecord } from './pin-record.ts';
 
@@ -16,15 +15,11 @@ export interface SafeState {
   readonly value: ActuatorValue;
 }
 
-export interface SafeStatesDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface SafeStatesDeps extends Required<Pick<ActuatorControlDeps, 'clock' | 'log' | 'onAlarm'>> {
   /** Moves under the interlocks. */
   readonly move: (slot: ActuatorSlot, movement: Movement) => Promise<void>;
   /** Whichever keeps a pin from being activated. */
   readonly excluderOf: (pin: PinRecord) => PinRecord | undefined;
-  /** A person must know; undefined takes it back. */
-  readonly onAlarm: (actuator: string, message: string | undefined) => void;
 }
 
 interface Owed {
@@ -153,10 +148,7 @@ export class SafeStates {
     owed.tries += 1;
     owed.writes = slot.record.writes;
     if (owed.tries === 1)
-      onAlarm(
-        name,
-        isOn ? `${name} has not taken its safe state for ${owed.occasion}: ${reason}` : `${name} does not switch off: ${reason}`,
-      );
+      onAlarm(name, `${name} ${isOn ? `has not taken its safe state for ${owed.occasion}` : 'does not switch off'}: ${reason}`);
     if (isOn) slot.record.blame(reason);
     this.#say(name, owed, reason);
     const excluder = isOn ? excluderOf(slot.record) : undefined;

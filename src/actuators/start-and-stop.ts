@@ -5,18 +5,12 @@
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
 import { type ActuatorValue, isActive, offValue } from './actuator.ts';
-import type { ActuatorMemory } from './actuator-memory.ts';
+import type { ActuatorControlDeps } from './actuator-control.ts';
 import type { ActuatorSlot } from './actuator-slot.ts';
 import type { SafeState, SafeStates } from './safe-states.ts';
 
-export interface StartDeps {
-  readonly memory: Pick<ActuatorMemory, 'wishOf' | 'leftMark' | 'isSilenced'>;
-  readonly locked: () => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface StartDeps extends Pick<ActuatorControlDeps, 'memory' | 'locked' | 'clock' | 'log'> {
   /** Through the same gates as everyone. */
   readonly restore: (slot: ActuatorSlot, value: ActuatorValue) => Promise<void>;
   readonly safeStates: SafeStates;

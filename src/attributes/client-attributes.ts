@@ -1,7 +1,6 @@
 /**
  * What the device says of itself: the platform holds a copy, sent when something changes, read back at times, and healed where it differs.
- * Changes that come faster than once a second go together; the newest value wins. What the platform refuses, which an ill one does for a
- * while, is sent again by itself, ever more seldom.
+ * Changes that come faster than once a second go together; the newest value wins. What the platform refuses is sent again, ever more seldom.
  */
 import { hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
@@ -53,10 +52,7 @@ export class ClientAttributes {
     this.#deps = deps;
   }
 
-  /**
-   * The values as they are now. Null and NaN cannot be told to the platform and are left out; a key that it would lose, with all that is
-   * sent with it, goes by another name.
-   */
+  /** The values as they are now. Null and NaN cannot be told and are left out; a key that the platform would lose goes by another name. */
   report(attributes: JsonObject): void {
     for (const [given, value] of Object.entries(attributes)) {
       if (value === null || value === undefined || (typeof value === 'number' && !Number.isFinite(value))) continue;
@@ -103,10 +99,8 @@ export class ClientAttributes {
       await clock.sleep(GATHER_MS, signal);
       if (signal.aborted) return;
       const failure = await this.#send(signal);
-      if (failure === undefined) {
-        backoff.reset();
-        await clock.sleep(MIN_INTERVAL_MS - GATHER_MS, signal);
-      } else await clock.sleep(backoff.nextMs(askedDelayMs(failure)), signal);
+      if (failure === undefined) backoff.reset();
+      await clock.sleep(failure === undefined ? MIN_INTERVAL_MS - GATHER_MS : backoff.nextMs(askedDelayMs(failure)), signal);
     }
   }
 
@@ -144,7 +138,10 @@ export class ClientAttributes {
       await this.#post(attributes, signal);
       return undefined;
     } catch (error) {
-      if (signal.aborted || !isOfContent(error)) return this.#notTaken(error);
+      if (signal.aborted || !isOfContent(error)) {
+        this.#deps.log.debug({ error: messageOf(error) }, 'client attributes were not taken');
+        return error;
+      }
       if (more.length === 0) {
         this.#noteRefused(first[0], error);
         return undefined;
@@ -160,11 +157,6 @@ export class ClientAttributes {
       this.#held.set(key, value);
       this.#refused.delete(key);
     }
-  }
-
-  #notTaken(error: unknown): unknown {
-    this.#deps.log.debug({ error: messageOf(error) }, 'client attributes were not taken');
-    return error;
   }
 
   #noteRefused(key: string, error: unknown): void {

@@ -1,7 +1,4 @@
-/**
- * Client and shared attributes as a whole, over the platform client that they are given: what the device says of itself, and what the
- * platform wishes of it.
- */
+/** Client and shared attributes as a whole: what the device says of itself, and what the platform wishes of it. */
 import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
@@ -58,27 +55,17 @@ export class DeviceAttributes {
     const { config, files, clock, log, actuators, firmware } = deps;
     const { stateFolder, runFolder } = config();
     const name = 'shared-attributes.json';
-    const applied = await AppliedValues.open(
-      new StateFile({
-        ...{ ...APPLIED_VALUES_FORMAT, files, clock, log },
-        ...{ path: join(stateFolder, name), behindMark: join(runFolder, 'behind', name) },
-      }),
-    );
+    const places = { path: join(stateFolder, name), behindMark: join(runFolder, 'behind', name) };
+    const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log }));
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
-    // Not while a value is being applied: what it changes shows itself a moment later.
-    const onChange = (): void => queueMicrotask(() => client.report({ ...settingValues(deps), sharedRefused: opened?.refusals ?? {} }));
-    const targets = (): readonly SharedTarget[] => targetsOf(deps);
-    const offers = { firmwareKeys: firmware.keys, onFirmwareOffer: (wishes: JsonObject) => firmware.consider(wishes) };
     let opened: SharedAttributes | undefined;
-    const shared = await SharedAttributes.open({ targets, applied, ...offers, onChange, log }, signal);
+    const wishes = (): JsonObject => ({ ...settingValues(deps), sharedRefused: opened?.refusals ?? {} });
+    // Not while a value is being applied: what it changes shows itself a moment later.
+    const onChange = (): void => queueMicrotask(() => client.report(wishes()));
+    const offers = { firmwareKeys: firmware.keys, onFirmwareOffer: (offer: JsonObject) => firmware.consider(offer) };
+    const shared = await SharedAttributes.open({ targets: () => targetsOf(deps), applied, ...offers, onChange, log }, signal);
     opened = shared;
-    client.report({
-      ...deps.identity,
-      ...config().attributes.client,
-      ...actuatorValues(deps),
-      ...settingValues(deps),
-      sharedRefused: shared.refusals,
-    });
+    client.report({ ...deps.identity, ...config().attributes.client, ...actuatorValues(deps), ...wishes() });
     actuators.control.onState(() => client.report(actuatorValues(deps)));
     return new DeviceAttributes(deps, { client, shared }, applied);
   }

@@ -162,14 +162,15 @@ export class SharedAttributes {
     if (target.writes() !== writes) return this.#drop(key, value, 'someone else has written since');
     const mine = { value };
     this.#acting.set(key, mine);
-    const fault = await outcomeOf(async () => await target.apply(value, signal));
+    const [outcome] = await Promise.allSettled([(async () => await target.apply(value, signal))()]);
+    const hasFailed = outcome.status === 'rejected';
     // What another wish has overtaken, or what was deleted meanwhile, has no outcome.
     if (this.#acting.get(key) !== mine) return false;
     this.#acting.delete(key);
     // What was tried may have moved it half-way: what was applied last is to be written again when it is wished again.
-    if (fault !== undefined && target.writes() !== writes) this.#deps.applied.delete(key);
-    if (fault !== undefined && signal.aborted) return false;
-    const acted = fault === undefined ? this.#keep(key, value) : this.#failed(target, value, fault.error);
+    if (hasFailed && target.writes() !== writes) this.#deps.applied.delete(key);
+    if (hasFailed && signal.aborted) return false;
+    const acted = hasFailed ? this.#failed(target, value, outcome.reason) : this.#keep(key, value);
     const wished = sharedValue(this.#latest, key);
     return wished === undefined || jsonEqual(wished, value) ? acted : (await this.#follow(target, signal)) || acted;
   }
@@ -241,10 +242,4 @@ export class SharedAttributes {
 
 function sharedValue(shared: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(shared, key) ? shared[key] : undefined;
-}
-
-/** Undefined when it succeeded. */
-async function outcomeOf(work: () => Promise<void>): Promise<{ readonly error: unknown } | undefined> {
-  const [outcome] = await Promise.allSettled([work()]);
-  return outcome.status === 'rejected' ? { error: outcome.reason } : undefined;
 }

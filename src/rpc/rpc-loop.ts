@@ -95,22 +95,16 @@ async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): 
   const { reply, repeat, afterReply } = answer;
   const failed = Object.hasOwn(reply, 'error');
   log.info({ id: request.id, method: request.method.slice(0, 100), repeat, failed }, 'RPC answered');
-  const outcome = await sendReply(loop, { request, reply, handedOutMs }, signal);
+  const outcome = await sendReply(loop, { id: request.id, reply, handedOutMs }, signal);
   if (outcome === 'taken') executor.answered(request);
   if (afterReply !== undefined) void clock.sleep(outcome === 'failed' ? REPLY_GIVEN_UP_AFTER_MS : 0, signal).then(afterReply);
   return repeat ? 'worthless' : 'worthy';
 }
 
-interface Outgoing {
-  readonly request: RpcRequest;
-  readonly reply: JsonObject;
-  readonly handedOutMs: number;
-}
-
 /** The platform took the reply, or the error that goes out in place of one it refused; or refused both. */
 async function sendReply(
   loop: RpcLoop,
-  { request, reply, handedOutMs }: Outgoing,
+  { id, reply, handedOutMs }: { readonly id: number; readonly reply: JsonObject; readonly handedOutMs: number },
   signal: AbortSignal,
 ): Promise<'taken' | 'refused' | 'failed'> {
   const { deviceApi, clock, log } = loop;
@@ -120,7 +114,7 @@ async function sendReply(
   const leftMs = (): number => handedOutMs + tryForMs - clock.monotonicMs();
   for (;;) {
     try {
-      await withinMs(clock, leftMs(), (within) => deviceApi.replyRpc(request.id, body, within), signal);
+      await withinMs(clock, leftMs(), (within) => deviceApi.replyRpc(id, body, within), signal);
       return 'taken';
     } catch (error) {
       const isRefused = hasCode(error, 'platform/refused');
@@ -132,7 +126,7 @@ async function sendReply(
       const delayMs = isReplaced ? 0 : backoff.nextMs(askedMs);
       if (!isRefused) loop.unansweredSinceMs = handedOutMs;
       if (signal.aborted || !worthTrying || delayMs >= leftMs()) {
-        log.warn({ id: request.id, error: messageOf(error) }, 'an RPC reply was not taken');
+        log.warn({ id, error: messageOf(error) }, 'an RPC reply was not taken');
         await clock.sleep(askedMs, signal);
         return isRefused ? 'refused' : 'failed';
       }

@@ -1,5 +1,5 @@
 /** Something only a program can move: started with a fixed argument list, the value as one argument. */
-import { AgentError } from '../../errors.ts';
+import { retryable } from '../../errors.ts';
 import { fillArguments } from '../../host/argument-template.ts';
 import type { Program } from '../../host/run-program.ts';
 import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../actuator.ts';
@@ -15,12 +15,10 @@ export function opener(config: CommandConfig, { clock, runProgram }: DriverDeps)
     if (exitCode === 0) return stdout;
     const how = exitCode === undefined ? 'was ended by a signal' : `ended with ${exitCode}`;
     const said = stderr.trim().slice(0, MAX_SHOWN_ERROR_LENGTH);
-    throw new AgentError('actuators/program-failed', `${program.file} ${how}${said === '' ? '' : `: ${said}`}`, { recovery: 'retry' });
+    throw retryable('actuators/program-failed', `${program.file} ${how}${said === '' ? '' : `: ${said}`}`);
   };
   const driver: ActuatorDriver = {
-    write: async (value, signal) => {
-      await run({ file, args: fillArguments(config.arguments, { value }), deadlineMs }, signal);
-    },
+    write: async (value, signal) => void (await run({ file, args: fillArguments(config.arguments, { value }), deadlineMs }, signal)),
     ...(readBack && {
       read: async (signal) => valueFrom(await run({ file: readBack.program, args: readBack.arguments, deadlineMs }, signal), valueType),
     }),
@@ -35,5 +33,5 @@ function valueFrom(output: string, valueType: ActuatorSettings['valueType']): Ac
   if (valueType === 'number' && text !== '' && Number.isFinite(Number(text))) return Number(text);
   if (valueType === 'boolean' && /^(1|true|on)$/i.test(text)) return true;
   if (valueType === 'boolean' && /^(0|false|off)$/i.test(text)) return false;
-  throw new AgentError('actuators/bad-read-back', `the program printed no ${valueType}`, { recovery: 'retry' });
+  throw retryable('actuators/bad-read-back', `the program printed no ${valueType}`);
 }

@@ -3,7 +3,7 @@
  * disabled one the kernel promises no level (Documentation/driver-api/pwm.rst), and some hardware keeps its last, or shows an inverted load
  * the very level that switches it on. What such a channel shows is therefore unknown, but for one that was never set up since the machine started.
  */
-import { AgentError } from '../../errors.ts';
+import { retryable } from '../../errors.ts';
 import type { DriverDeps, OpenDriver } from '../definition.ts';
 import type { PwmConfig } from './definition.ts';
 
@@ -26,8 +26,7 @@ export function opener({ chip, channel: number, inverted, frequencyHz }: PwmConf
       read: async (readSignal) => {
         const shown = await channel.read(readSignal);
         const isFresh = shown.periodNs === 0 && !inverted;
-        if (!shown.enabled && !isFresh)
-          throw new AgentError('actuators/unknown-level', 'the channel is disabled, and shows any level', { recovery: 'retry' });
+        if (!shown.enabled && !isFresh) throw retryable('actuators/unknown-level', 'the channel is disabled, and shows any level');
         const percent = shown.periodNs > 0 ? (100 * shown.dutyNs) / shown.periodNs : 0;
         return wanted !== undefined && Math.abs(percent - wanted) <= TOLERANCE_PERCENT ? wanted : percent;
       },

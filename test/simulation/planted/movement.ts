@@ -4,21 +4,21 @@ import type { PlantedFault } from './fault.ts';
 export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an interlock counts only in the direction in which it is written',
-    file: 'actuators/interlocks.ts',
+    file: 'actuators/gates.ts',
     old: 'neverWith.includes(other.settings.name) || other.settings.neverWith.includes(name)',
     new: 'other.settings.neverWith.includes(name)',
     needs: ['motor'],
   },
   {
     name: 'an interlock is not looked at',
-    file: 'actuators/interlocks.ts',
+    file: 'actuators/gates.ts',
     old: 'if (other === undefined) return;',
     new: 'return;',
     needs: ['motor'],
   },
   {
     name: 'an interlock looks at what is on, and not at what may be on',
-    file: 'actuators/interlocks.ts',
+    file: 'actuators/gates.ts',
     old: 'excluded && other.mayBeActive',
     new: 'excluded && other.value === true',
     needs: ['mute pins', 'motor'],

@@ -55,7 +55,7 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a command is answered with what was asked for, not with what the pin shows',
     file: 'actuators/actuator-slot.ts',
-    old: 'if (shown === value || (shown === undefined && !this.#writes.doubts(value))) return;',
+    old: 'if (shown === claim.value || (shown === undefined && !this.#writes.doubts(claim.value))) return;',
     new: 'return;',
     needs: ['stuck relays', 'motor'],
   },

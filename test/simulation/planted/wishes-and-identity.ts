@@ -12,8 +12,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a wish is noted as done, and is not',
     file: 'attributes/shared-attributes.ts',
-    old: 'const fault = await outcomeOf(async () => await target.apply(value, signal));',
-    new: 'const fault = await outcomeOf(async () => void (target.restored && (await target.apply(value, signal))));',
+    old: 'Promise.allSettled([(async () => await target.apply(value, signal))()]);',
+    new: 'Promise.allSettled([(async () => void (target.restored && (await target.apply(value, signal))))()]);',
     needs: ['lamp'],
   },
   {
