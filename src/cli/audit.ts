@@ -62,28 +62,24 @@ function auditPage({ lines, notShown, resent }: AuditResult, all: boolean, print
   const faulty = lines.filter(isFaulty);
   const shown = all ? lines : faulty;
   const head = ['key', 'hour', 'sent', 'found', 'missing', 'different'];
-  const rows = shown.map((line) => [
-    printable(line.key),
-    hourText(line),
-    ...[line.sent, line.found, line.missing].map(String),
-    printable(line.different.join('; ')),
-  ]);
+  const rows = shown.map((line) => {
+    const counts = [line.sent, line.found, line.missing].map(String);
+    return [printable(line.key), hourText(line), ...counts, printable(line.different.join('; '))];
+  });
   const table = shown.length === 0 ? '' : print.table([head, ...rows]);
-  const sent = lines.reduce((sum, line) => sum + line.sent, 0);
-  const missing = lines.reduce((sum, line) => sum + line.missing, 0);
+  const sent = sum(lines.map((line) => line.sent));
+  const missing = sum(lines.map((line) => line.missing));
   const scope = dim(`${lines.length} hours of ${new Set(lines.map(({ key }) => key)).size} keys`);
-  const verdict =
-    faulty.length === 0
-      ? green(sent === 0 ? 'nothing was sent in this range' : `all ${sent} entries that were sent are there`)
-      : red(`${missing} of ${sent} entries missing; ${faulty.length} hours differ`);
-  const unseen =
-    notShown.length === 0 ? '' : `${yellow('not audited, as the view does not show them:')} ${printable(notShown.join(', '))}\n`;
-  const put = resent.reduce((sum, { entries }) => sum + entries, 0);
-  const mended =
-    resent.length === 0
-      ? ''
-      : `${put} entries of ${resent.length} hours put back into the backlog; what is not kept any more stays missing\n`;
-  return `${table}${unseen}${bold(verdict)}, ${scope}\n${mended}`;
+  const whole = green(sent === 0 ? 'nothing was sent in this range' : `all ${sent} entries that were sent are there`);
+  const verdict = faulty.length === 0 ? whole : red(`${missing} of ${sent} entries missing; ${faulty.length} hours differ`);
+  const unseen = `${yellow('not audited, as the view does not show them:')} ${printable(notShown.join(', '))}\n`;
+  const put = `${sum(resent.map(({ entries }) => entries))} entries of ${resent.length} hours put back into the backlog`;
+  const mended = resent.length === 0 ? '' : `${put}; what is not kept any more stays missing\n`;
+  return `${table}${notShown.length === 0 ? '' : unseen}${bold(verdict)}, ${scope}\n${mended}`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }
 
 function hourText({ hourMs }: AuditLine): string {

@@ -53,6 +53,7 @@ export interface Command<O extends Parameters = Parameters, A extends Parameters
   readonly says: string;
   readonly arguments?: A;
   readonly options?: O;
+  /** Without the program's name, but for those that begin with `sudo`. */
   readonly examples?: readonly string[];
   /** Stands below the examples. */
   readonly notes?: string;

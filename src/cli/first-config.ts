@@ -57,13 +57,14 @@ export function serialProposals(name: string, port: string): readonly string[] {
 }
 
 function platformLines({ credentials, caFile }: Omit<FirstConfig, 'found'>): string {
-  const token =
-    credentials.way === 'token-file'
-      ? `  accessTokenFile: ${quoted(credentials.file)}\n`
-      : credentials.way === 'token-variable'
-        ? `  accessToken: "\${${credentials.variable}}"\n`
-        : '';
-  return `${token}${caFile === undefined ? '' : `  caFile: ${quoted(caFile)}\n`}`;
+  const variable = credentials.way === 'token-variable' ? `  accessToken: "\${${credentials.variable}}"\n` : '';
+  const file = credentials.way === 'token-file' ? credentials.file : undefined;
+  return `${optionLine('  accessTokenFile', file)}${variable}${optionLine('  caFile', caFile)}`;
+}
+
+/** Nothing, for an option that is not given. */
+function optionLine(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `${name}: ${quoted(value)}\n`;
 }
 
 function provisioningLines(credentials: CredentialsChoice): string {
@@ -73,11 +74,8 @@ function provisioningLines(credentials: CredentialsChoice): string {
 }
 
 function folderLines({ stateFolder, runFolder, boardSocket }: Omit<FirstConfig, 'found'>): string {
-  return [
-    ...(stateFolder === undefined ? [] : [`stateFolder: ${quoted(stateFolder)}\n`]),
-    ...(runFolder === undefined ? [] : [`runFolder: ${quoted(runFolder)}\n`]),
-    ...(boardSocket === undefined ? [] : [`hardware: { board: simulated, boardSocket: ${quoted(boardSocket)} }\n`]),
-  ].join('');
+  const board = boardSocket === undefined ? '' : `hardware: { board: simulated, boardSocket: ${quoted(boardSocket)} }\n`;
+  return `${optionLine('stateFolder', stateFolder)}${optionLine('runFolder', runFolder)}${board}`;
 }
 
 function chipLine({ bus, address, guess }: FoundChip, names: Names): string {

@@ -69,14 +69,9 @@ export async function rejected({ flags, print, agent }: RejectedCall): Promise<v
   }
   const all = await asked.ask<readonly RejectedEntry[]>('rejectedEntries');
   const chosen = sequences === undefined ? all : all.filter(({ sequence }) => sequences.includes(sequence));
-  const rows = chosen.map(({ sequence, ts, key, value, answer }) => [
-    String(sequence),
-    new Date(ts).toISOString(),
-    printable(key),
-    valueText(value),
-    printable(answer),
-  ]);
-  print.result(chosen, () =>
-    rows.length === 0 ? 'nothing was refused\n' : print.table([['SEQUENCE', 'TIME', 'KEY', 'VALUE', 'ANSWER'], ...rows]),
-  );
+  const rows = chosen.map(({ sequence, ts, ...entry }) => {
+    return [String(sequence), new Date(ts).toISOString(), printable(entry.key), valueText(entry.value), printable(entry.answer)];
+  });
+  const head = ['SEQUENCE', 'TIME', 'KEY', 'VALUE', 'ANSWER'];
+  print.result(chosen, () => (rows.length === 0 ? 'nothing was refused\n' : print.table([head, ...rows])));
 }

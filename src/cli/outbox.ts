@@ -15,37 +15,28 @@ export async function showOutbox({ agent, print }: Pick<Call, 'agent' | 'print'>
 
 function statusPage(status: OutboxStatus, isRunning: boolean, print: Printer): string {
   const { bold, yellow } = print.style;
-  const { heldEntries, inMemoryEntries, bytes, heldBytes, segments, lanes, ratePerS } = status;
-  const span =
-    status.oldestMs === undefined
-      ? ''
-      : `, from ${iso(status.oldestMs)}${status.newestMs === undefined ? '' : ` to ${iso(status.newestMs)}`}`;
+  const { heldEntries, inMemoryEntries, oldestMs, newestMs, hoursThatFit, lanes, ratePerS, diskBytes, fault, untimedEntries } = status;
+  const until = newestMs === undefined ? '' : ` to ${iso(newestMs)}`;
+  const span = oldestMs === undefined ? '' : `, from ${iso(oldestMs)}${until}`;
+  const memory = inMemoryEntries > 0 ? ` (${inMemoryEntries} not on the disk yet)` : '';
+  const atRate = `${formatSize(status.diskBytesPerDay)} a day, ${formatSize(status.diskBytesPerYear)} a year at this rate; `;
   const lost = (['rejected', 'thinned', 'dropped', 'damaged', 'setAside'] as const)
     .filter((what) => status[what] > 0)
     .map((what) => `${status[what]} ${what === 'setAside' ? 'files set aside' : what}`);
+  const fits =
+    hoursThatFit === undefined ? 'not known: nothing comes in' : `${hours(hoursThatFit)} at ${ratePerS.toFixed(1)} entries a second`;
   const rows = [
-    ['held', `${bold(String(heldEntries))} entries${inMemoryEntries > 0 ? ` (${inMemoryEntries} not on the disk yet)` : ''}${span}`],
+    ['held', `${bold(String(heldEntries))} entries${memory}${span}`],
     ['lanes', `${lanes.alarm} alarm, ${lanes.live} live, ${lanes.backlog} backlog`],
-    [
-      'still fits',
-      status.hoursThatFit === undefined
-        ? 'not known: nothing comes in'
-        : `${hours(status.hoursThatFit)} at ${ratePerS.toFixed(1)} entries a second`,
-    ],
-    ['on disk', `${formatSize(bytes)} in ${segments} segments, ${formatSize(heldBytes)} of it held`],
-    [
-      'written',
-      isRunning
-        ? `${formatSize(status.diskBytesPerDay)} a day, ${formatSize(status.diskBytesPerYear)} a year at this rate; ${formatSize(status.diskBytes)} in all`
-        : `${formatSize(status.diskBytes)} in all`,
-    ],
+    ['still fits', fits],
+    ['on disk', `${formatSize(status.bytes)} in ${status.segments} segments, ${formatSize(status.heldBytes)} of it held`],
+    ['written', `${isRunning ? atRate : ''}${formatSize(diskBytes)} in all`],
     ['lost', lost.length === 0 ? 'nothing' : yellow(lost.join(', '))],
-    ...(status.fault === undefined ? [] : [['fault', yellow(`the disk takes no entries: ${status.fault}`)]]),
-    ...(status.untimedEntries === undefined
-      ? []
-      : [['no time', yellow(`${status.untimedEntries} entries of earlier starts: the clock was not right then (outbox.timeUncertain)`)]]),
-    ...(status.timeSynchronised || !isRunning ? [] : [['clock', yellow('not synchronised yet: entries wait until their time is known')]]),
   ];
+  const untimed = `${untimedEntries} entries of earlier starts: the clock was not right then (outbox.timeUncertain)`;
+  if (fault !== undefined) rows.push(['fault', yellow(`the disk takes no entries: ${fault}`)]);
+  if (untimedEntries !== undefined) rows.push(['no time', yellow(untimed)]);
+  if (isRunning && !status.timeSynchronised) rows.push(['clock', yellow('not synchronised yet: entries wait until their time is known')]);
   return print.table(rows);
 }
 

@@ -31,11 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   board: async () => (await import('./commands/board.ts')).BOARD,
 };
 
-const EXAMPLES = [
-  'turnstone check-config /etc/turnstone/turnstone.yaml',
-  'turnstone run --config /etc/turnstone/turnstone.yaml',
-  'turnstone status',
-];
+const EXAMPLES = ['check-config /etc/turnstone/turnstone.yaml', 'run --config /etc/turnstone/turnstone.yaml', 'status'];
 const EXIT_CODES = `\
 Exit codes: 0 done · 1 failed, or something must be mended · 2 wrong command line · 66 configuration not readable now
             69 no agent runs · 70 fault of the program · 77 no permission · 78 wrong configuration · 130 interrupted`;
@@ -145,7 +141,12 @@ function optionOf(key: string, { says, value, parse, byDefault, choices, ...is }
 
 function helpAfter(examples: readonly string[], ...below: readonly (string | undefined)[]): string {
   const said = below.filter((text) => text !== undefined);
-  return ['', 'Examples:', ...examples.map((line) => `  $ ${line}`), ...(said.length === 0 ? [] : ['', ...said])].join('\n');
+  return [
+    '',
+    'Examples:',
+    ...examples.map((line) => `  $ ${line.startsWith('sudo ') ? line : `turnstone ${line}`}`),
+    ...(said.length === 0 ? [] : ['', ...said]),
+  ].join('\n');
 }
 
 function dashed(key: string): string {

@@ -34,6 +34,8 @@ const ADVICE: Readonly<Record<BusKind, string>> = {
   'one-wire': 'check the data line and its pull-up resistor, and that the one-wire bus is enabled',
 };
 
+const ENABLE_I2C = 'enable it (on a Raspberry Pi: raspi-config, or dtparam=i2c_arm=on), and modprobe i2c-dev';
+
 export async function scan({ args, flags, edge, print }: ScanCall): Promise<void> {
   const hardware =
     flags.simulate === undefined
@@ -51,10 +53,7 @@ export async function scan({ args, flags, edge, print }: ScanCall): Promise<void
 
 async function scanI2c(ports: Ports, { bus, addressesOnly = false }: ScanFlags, edge: Edge): Promise<Found> {
   const buses = bus === undefined ? await ports.i2c.list(edge.signal) : [bus];
-  if (buses.length === 0)
-    throw new CommandError('this machine has no I2C bus', {
-      nextStep: 'enable it (on a Raspberry Pi: raspi-config, or dtparam=i2c_arm=on), and modprobe i2c-dev',
-    });
+  if (buses.length === 0) throw new CommandError('this machine has no I2C bus', { nextStep: ENABLE_I2C });
   const found: FoundChip[] = [];
   for (const number of buses) {
     const chips = await withBar(edge.stderr, `i2c-${number}`, (bar) => {
@@ -63,12 +62,11 @@ async function scanI2c(ports: Ports, { bus, addressesOnly = false }: ScanFlags, 
     });
     found.push(...chips);
   }
-  const rows = found.map((chip) => [
-    `i2c-${chip.bus}`,
-    addressInWords(chip.address),
-    chip.guess === undefined ? '?' : `${chip.guess.kind}${chip.guess.isCertain ? '' : '?'}`,
-    chipSnippet(chip),
-  ]);
+  const rows = found.map((chip) => {
+    const { bus: number, address, guess } = chip;
+    const kind = `${guess?.kind ?? ''}${guess?.isCertain === true ? '' : '?'}`;
+    return [`i2c-${number}`, addressInWords(address), kind, chipSnippet(chip)];
+  });
   return { found, rows: [['BUS', 'ADDRESS', 'CHIP', 'CONFIGURATION'], ...rows] };
 }
 
@@ -86,14 +84,8 @@ async function scanGpio(ports: Ports, _flags: ScanFlags, edge: Edge): Promise<Fo
   const found = await ports.gpio.list(edge.signal);
   const rows = found.map(({ chip, label, offset, name, holder, direction }) => {
     const line = name === undefined || name === '' ? `{ chip: ${chip}, offset: ${offset} }` : name;
-    return [
-      `${chip} ${offset}`,
-      printable(label),
-      printable(name ?? ''),
-      direction ?? '',
-      holder === undefined ? 'free' : `held by ${printable(holder)}`,
-      holder === undefined ? `line: ${line}` : '',
-    ];
+    const [use, snippet] = holder === undefined ? ['free', `line: ${line}`] : [`held by ${printable(holder)}`, ''];
+    return [`${chip} ${offset}`, printable(label), printable(name ?? ''), direction ?? '', use, snippet];
   });
   return { found, rows: [['LINE', 'CHIP', 'NAME', 'NOW', 'USE', 'CONFIGURATION'], ...rows] };
 }

@@ -7,7 +7,7 @@ import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
-import { type JsonValue, jsonOf } from '../host/json.ts';
+import { jsonOf } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
 import type { AgentStatus, SensorStatus } from '../status/agent-status.ts';
@@ -17,14 +17,10 @@ import type { ReadCall } from './commands/sensors.ts';
 import type { Edge } from './edge.ts';
 import { usageError } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
-import { shortAge, valueText } from './value-text.ts';
+import { shortAge, stateText, valueText } from './value-text.ts';
 
 /** One value of a reading, as the agent and a driver both give it. */
-interface ShownReading {
-  readonly key: string;
-  readonly value: JsonValue;
-  readonly unit?: string;
-}
+type ShownReading = Omit<SensorStatus['readings'][number], 'atMs'>;
 
 export async function listSensors({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const status = await (await agent()).ask<AgentStatus>('getStatus');
@@ -39,24 +35,16 @@ export async function readSensor({ args, agent, print }: ReadCall): Promise<void
 /** No agent holds the bus: a driver is opened for each reading. */
 export async function openSensors(configFile: string, edge: Edge): Promise<AgentFiles> {
   const config = await loadConfig(configFile, { environment: edge.environment });
-  return {
-    readMethods: { readSensor: async ({ name }) => jsonOf(await readDirectly(String(name), config, edge)) },
-    close: async () => {},
-  };
+  return { readMethods: { readSensor: async ({ name }) => jsonOf(await readDirectly(String(name), config, edge)) }, close: async () => {} };
 }
 
 function sensorTable({ sensors, nowMs }: AgentStatus, print: Printer): string {
-  const { red, green, dim } = print.style;
   if (sensors.length === 0) return 'no sensor is configured\n';
-  const paint: Readonly<Record<SensorStatus['state'], (text: string) => string>> = { ok: green, failing: red, starting: dim };
-  const rows = sensors.flatMap(({ name, kind, state, fault, readings }) => {
-    const said = `${paint[state](state)}${fault === undefined ? '' : `: ${printable(fault)}`}`;
-    const [first, ...others] = readings.map(({ key, value, unit, atMs }) => [
-      printable(key),
-      valueText(value, unit),
-      shortAge(nowMs - atMs),
-    ]);
-    return [[name, kind, ...(first ?? ['', '', '']), said], ...others.map((reading) => ['', '', ...reading, ''])];
+  const rows = sensors.flatMap((sensor) => {
+    const readings = sensor.readings.map(({ key, value, unit, atMs }) => [printable(key), valueText(value, unit), shortAge(nowMs - atMs)]);
+    const [first = ['', '', ''], ...others] = readings;
+    const head = [sensor.name, sensor.kind, ...first, stateText(sensor, print.style)];
+    return [head, ...others.map((reading) => ['', '', ...reading, ''])];
   });
   return print.table([['SENSOR', 'KIND', 'KEY', 'VALUE', 'AGE', 'STATE'], ...rows]);
 }

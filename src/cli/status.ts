@@ -1,9 +1,9 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/quantity.ts';
-import { type AgentStatus, failureText } from '../status/agent-status.ts';
+import { type ActuatorStatus, type AgentStatus, failureText } from '../status/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
-import { shortAge, valueText } from './value-text.ts';
+import { shortAge, stateText, valueText } from './value-text.ts';
 
 export async function showStatus({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const status = await (await agent()).ask<AgentStatus>('getStatus');
@@ -23,23 +23,18 @@ function statusText(status: AgentStatus, print: Printer): string {
     outboxRow(status),
     ...adaptedRows(status),
     ['firmware', firmwareText(status)],
-    ...failedRows(status),
+    ...(status.firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]),
   ]);
   return `${head}${alerts}${rows}${sensorRows(status, print, ago)}${actuatorRows(status, print)}`;
 }
 
 function connectionRow({ connection }: AgentStatus, { green, red, yellow }: Style, ago: (atMs: number) => string): readonly string[] {
   const paint = { idle: green, sending: green, 'backing-off': yellow, held: red }[connection.state];
-  const last =
-    connection.lastAcknowledgedAtMs === undefined
-      ? 'nothing acknowledged yet'
-      : `last acknowledged ${ago(connection.lastAcknowledgedAtMs)}`;
+  const { state, lastAcknowledgedAtMs: atMs, acknowledgedEntries, sentTodayBytes, dailyBudgetBytes } = connection;
+  const last = atMs === undefined ? 'nothing acknowledged yet' : `last acknowledged ${ago(atMs)}`;
   const reason = connection.reason === undefined ? '' : `: ${printable(connection.reason)}`;
-  const budget =
-    connection.dailyBudgetBytes === undefined
-      ? ''
-      : `, ${formatSize(connection.sentTodayBytes)} of ${formatSize(connection.dailyBudgetBytes)} used today`;
-  return ['connection', `${paint(connection.state)}${reason}, ${last}, ${connection.acknowledgedEntries} entries sent${budget}`];
+  const budget = dailyBudgetBytes === undefined ? '' : `, ${formatSize(sentTodayBytes)} of ${formatSize(dailyBudgetBytes)} used today`;
+  return ['connection', `${paint(state)}${reason}, ${last}, ${acknowledgedEntries} entries sent${budget}`];
 }
 
 function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {
@@ -47,12 +42,9 @@ function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {
   const fits = outbox.hoursThatFit === undefined ? '' : `, ${Math.floor(outbox.hoursThatFit)} more hours fit`;
   const lost = (['rejected', 'thinned', 'dropped', 'damaged'] as const)
     .filter((what) => (outbox[what] ?? 0) > 0)
-    .map((what) => `${outbox[what]} ${what}`);
+    .map((what) => `, ${outbox[what]} ${what}`);
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;
-  return [
-    'outbox',
-    `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.length === 0 ? '' : `, ${lost.join(', ')}`}${fault}`,
-  ];
+  return ['outbox', `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.join('')}${fault}`];
 }
 
 /** Nothing, where the platform keeps all as it is. */
@@ -67,10 +59,6 @@ function adaptedRows({ adapted }: AgentStatus): readonly (readonly string[])[] {
   return changes.length === 0 ? [] : [['adapted', `${changes.join(', ')}: the platform would have lost them as they were`]];
 }
 
-function failedRows({ firmware }: AgentStatus): readonly (readonly string[])[] {
-  return (firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]);
-}
-
 function firmwareText({ firmware }: AgentStatus): string {
   const progress = firmware.progressPercent === undefined ? '' : ` ${Math.round(firmware.progressPercent)}%`;
   const offered = firmware.offered === undefined ? '' : `, offered ${printable(firmware.offered)}`;
@@ -80,26 +68,16 @@ function firmwareText({ firmware }: AgentStatus): string {
 
 function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number) => string): string {
   if (sensors.length === 0) return '';
-  const { green, red, dim } = print.style;
-  const rows = sensors.flatMap((sensor) => {
-    const mark = sensor.state === 'ok' ? green('ok') : sensor.state === 'failing' ? red('failing') : dim('starting');
-    const readings = sensor.readings.map(({ key, value, unit, atMs }) => [
-      '',
-      '',
-      `${printable(key)} = ${valueText(value, unit)}`,
-      ago(atMs),
-    ]);
-    return [[sensor.name, sensor.kind, `${mark}${sensor.fault === undefined ? '' : `: ${printable(sensor.fault)}`}`, ''], ...readings];
-  });
+  const rows = sensors.flatMap((sensor) => [
+    [sensor.name, sensor.kind, stateText(sensor, print.style), ''],
+    ...sensor.readings.map(({ key, value, unit, atMs }) => ['', '', `${printable(key)} = ${valueText(value, unit)}`, ago(atMs)]),
+  ]);
   return `\nsensors\n${print.table(rows, '  ')}`;
 }
 
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
-  const rows = actuators.map(({ name, kind, value, fault }) => [
-    name,
-    kind,
-    fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`,
-  ]);
+  const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`);
+  const rows = actuators.map((actuator) => [actuator.name, actuator.kind, shown(actuator)]);
   return `\nactuators\n${print.table(rows, '  ')}`;
 }

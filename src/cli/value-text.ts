@@ -1,7 +1,8 @@
 /** Values and ages as people read them. */
 import { formatDuration } from '../config/quantity.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
-import { printable } from './printer.ts';
+import type { SensorStatus } from '../status/agent-status.ts';
+import { printable, type Style } from './printer.ts';
 
 /** Sensors resolve no more than seven digits. */
 const DIGITS = 7;
@@ -15,4 +16,10 @@ export function valueText(value: JsonValue, unit?: string): string {
 export function shortAge(ms: number): string {
   const whole = ms < 1_000 ? Math.max(0, Math.round(ms)) : Math.round(ms / 1_000) * 1_000;
   return /^(?:\d+[a-z]+){1,2}/.exec(formatDuration(whole))?.[0] ?? '0s';
+}
+
+/** How a sensor does. */
+export function stateText({ state, fault }: SensorStatus, { green, red, dim }: Style): string {
+  const paint = { ok: green, failing: red, starting: dim }[state];
+  return `${paint(state)}${fault === undefined ? '' : `: ${printable(fault)}`}`;
 }

@@ -2,7 +2,7 @@
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
-import type { AgentStatus } from '../status/agent-status.ts';
+import type { ActuatorStatus, AgentStatus } from '../status/agent-status.ts';
 import type { WatchCall } from './commands/watch.ts';
 import { type Printer, printable } from './printer.ts';
 import { shortAge, valueText } from './value-text.ts';
@@ -66,30 +66,22 @@ function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, print:
   ]);
   const failing = status.sensors
     .filter(({ state }) => state === 'failing')
-    .map(({ name, fault }) => [name, '', red(printable(fault ?? 'fails')), '', '']);
-  const actuators = status.actuators.map(({ name, value, fault }) => [
-    name,
-    '',
-    fault === undefined ? valueText(value) : red(printable(fault)),
-    '',
-    '',
-  ]);
+    .map(({ name, fault }) => [name, '', red(printable(fault ?? 'fails'))]);
+  const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : red(printable(fault)));
+  const actuators = status.actuators.map((actuator) => [actuator.name, '', shown(actuator)]);
   const { connection, outbox } = status;
   const head = `${bold(printable(status.deviceName) || 'turnstone')}  ${connection.state}, ${outbox.heldEntries} entries wait\n\n`;
   return head + print.table([...readings, ...failing, ...actuators]);
 }
 
 function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Watched>, asJson: boolean): string {
-  const fresh = [...now].filter(
-    ([id, { atMs, value }]) => before.get(id)?.atMs !== atMs && (asJson || !jsonEqual(before.get(id)?.value ?? null, value)),
-  );
-  return fresh
-    .map(([, { sensor, key, value, unit, atMs }]) =>
-      asJson
-        ? `${stringifyJson(given({ sensor, key, value, atMs, unit }))}\n`
-        : `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`,
-    )
-    .join('');
+  const isFresh = ([id, { atMs, value }]: readonly [string, Watched]): boolean =>
+    before.get(id)?.atMs !== atMs && (asJson || !jsonEqual(before.get(id)?.value ?? null, value));
+  const lines = [...now].filter(isFresh).map(([, { sensor, key, value, unit, atMs }]) => {
+    if (asJson) return `${stringifyJson(given({ sensor, key, value, atMs, unit }))}\n`;
+    return `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`;
+  });
+  return lines.join('');
 }
 
 /** A curve in one line of text: a block for each number, from the least to the greatest of them; a flat curve lies at the bottom. */

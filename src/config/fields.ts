@@ -32,12 +32,10 @@ type Section<T> = { readonly [K in keyof T as FieldName<K, Exclude<T[K], undefin
 /** A mapping with exactly these keys; unknown ones are a fault. Amounts get their unit into the name. */
 export function section<S extends z.core.$ZodShape>(shape: S) {
   return z.strictObject(shape).transform((fields): Section<typeof fields> => {
-    const named: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(fields)) {
-      if (value instanceof Quantity) named[nameWithUnit(name, value.unit)] = value.amount;
-      else named[name] = value;
-    }
-    return named as Section<typeof fields>;
+    const named = Object.entries(fields).map(([name, value]) =>
+      value instanceof Quantity ? [nameWithUnit(name, value.unit), value.amount] : [name, value],
+    );
+    return Object.fromEntries(named) as Section<typeof fields>;
   });
 }
 
@@ -109,7 +107,7 @@ export function text(pattern: RegExp, expected: string) {
 
 /** What a sensor, actuator, rule or key is called: also part of attribute names and command lines. */
 export const name = () => text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
-/** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup (wire-facts.md, "Values"). */
+/** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup. */
 export const platformKey = () => z.string().refine(isPlatformKey, PLATFORM_KEY).meta({ expected: PLATFORM_KEY });
 export const filePath = () => text(/^\/[^\0]*$/, 'an absolute path, beginning with /');
 /** A file that must be there when the configuration is checked. */

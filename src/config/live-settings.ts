@@ -12,7 +12,7 @@ import { freezeDeeply } from './freeze.ts';
 import { draftOf } from './parse-draft.ts';
 import { Quantity } from './quantity.ts';
 import { followPeriod } from './schema/sensors.ts';
-import { bare, type FieldMeta, memberSchema } from './schema-walk.ts';
+import { bare, type FieldMeta, knownKeys, memberSchema } from './schema-walk.ts';
 import { expectedOf } from './zod-faults.ts';
 
 type Schema = z.core.$ZodType;
@@ -102,17 +102,7 @@ function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; r
 }
 
 function fieldNames(schema: Schema, value: object): readonly string[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  if (def.type === 'record') return Object.keys(value);
-  if (def.type === 'object') return Object.keys(def.shape);
-  if (def.type !== 'union' || !('discriminator' in def)) return [];
-  const kind = (value as { readonly kind?: unknown }).kind;
-  for (const option of def.options) {
-    const shape = bare(option).schema as z.core.$ZodObject;
-    const tag = shape._zod.def.shape[String(def.discriminator)];
-    if (tag !== undefined && (tag as z.core.$ZodTypes)._zod.values?.has(kind as string) === true) return Object.keys(shape._zod.def.shape);
-  }
-  return [];
+  return (schema as z.core.$ZodTypes)._zod.def.type === 'record' ? Object.keys(value) : knownKeys(schema, value);
 }
 
 function wordsFor(schema: Schema, meta: FieldMeta & { readonly description?: string }): string {
@@ -129,8 +119,8 @@ function replaced(value: unknown, [key, ...rest]: ConfigPath, put: unknown): unk
 
 /** The sensor at a path with the deadline that follows its period. */
 function withDeadlines(config: AgentConfig, [section, index]: ConfigPath): AgentConfig {
-  if (section !== 'sensors') return config;
-  return { ...config, sensors: config.sensors.map((sensor, at) => (at === index ? followPeriod(sensor) : sensor)) };
+  const sensors = config.sensors.map((sensor, at) => (section === 'sensors' && at === index ? followPeriod(sensor) : sensor));
+  return { ...config, sensors };
 }
 
 /** What check-config would say of it. */
@@ -139,9 +129,9 @@ function contradictionIn(config: AgentConfig): string | undefined {
   for (const check of CHECKS) {
     const found = check(draft).find(({ warning }) => warning !== true);
     if (found === undefined) continue;
-    const [section, index, ...within] = found.path;
-    const place = pathText(section !== undefined && typeof index === 'number' ? within : found.path);
-    return `${place} would be wrong: ${found.problem?.replace(/:$/, '') ?? 'a value that does not fit'}, expected ${found.expected}`;
+    const { path, problem = 'a value that does not fit', expected } = found;
+    const place = pathText(typeof path[1] === 'number' ? path.slice(2) : path);
+    return `${place} would be wrong: ${problem.replace(/:$/, '')}, expected ${expected}`;
   }
   return undefined;
 }

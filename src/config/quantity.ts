@@ -14,16 +14,7 @@ export class Quantity<U extends QuantityUnit> {
 }
 
 const MS_OF: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const BYTES_OF: Readonly<Record<string, number>> = {
-  B: 1,
-  kB: 1e3,
-  KB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-};
+const BYTES_OF: Readonly<Record<string, number>> = { B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 const HERTZ_OF: Readonly<Record<string, number>> = { Hz: 1, kHz: 1e3, MHz: 1e6 };
 
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
@@ -84,8 +75,7 @@ export function formatSize(bytes: number): string {
 }
 
 function withUnit(text: string, units: Readonly<Record<string, number>>): number | undefined {
-  const match = AMOUNT.exec(text);
-  if (match === null) return undefined;
-  const size = Object.hasOwn(units, match[2] ?? '') ? units[match[2] ?? ''] : undefined;
-  return size === undefined ? undefined : Number(match[1]) * size;
+  const [, amount, unit = ''] = AMOUNT.exec(text) ?? [];
+  const size = Object.hasOwn(units, unit) ? units[unit] : undefined;
+  return size === undefined ? undefined : Number(amount) * size;
 }

@@ -15,7 +15,7 @@ import { checkDrivers } from './checks/drivers.ts';
 import { checkFiles, checkReadable } from './checks/files.ts';
 import { checkFolders } from './checks/folders.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './config-fault.ts';
-import type { Finding } from './fields/findings.ts';
+import { type Finding, finding } from './fields/findings.ts';
 import { freezeDeeply } from './freeze.ts';
 import { parseDraft, wholeConfig } from './parse-draft.ts';
 import { tooManyPatterns } from './pattern-bounds.ts';
@@ -63,33 +63,28 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   const source = readYaml(await readSource(path));
   if (source.tree === undefined) return { faults: source.faults, warnings: [] };
   if (typeof source.tree !== 'object' || source.tree === null || Array.isArray(source.tree)) {
-    const notMapping: PathFault = {
-      path: [],
-      problem: 'no configuration in this file',
-      expected: 'keys and values, beginning with "version: 1"',
-    };
+    const notMapping = finding([], 'no configuration in this file', 'keys and values, beginning with "version: 1"');
     return { faults: [source.locate(notMapping, true)], warnings: [] };
   }
   const { tree, faults, hidden } = await resolveSecrets(configSchema, source.tree, deps.environment);
   const tooMany = tooManyPatterns(tree);
   if (tooMany !== undefined) return { faults: inPlace([...faults, tooMany], source, { tree, hidden }), warnings: [] };
   const { draft, faults: schemaFaults } = parseDraft(tree as Record<string, unknown>);
-  const findings: Finding[] = CHECKS.flatMap((check) => check(draft));
-  findings.push(
+  const findings: Finding[] = [
+    ...schemaFaults,
+    ...CHECKS.flatMap((check) => check(draft)),
     ...(await checkFiles(configSchema, tree)),
     ...(await checkFolders(draft)),
     ...(await checkDrivers(draft)),
     ...(await checkCertificates(draft)),
-  );
-  findings.push(...(await checkReadable(path, holdsSecret(tree, hidden))));
+    ...(await checkReadable(path, holdsSecret(tree, hidden))),
+  ];
   // What an unset variable leaves behind is no fault of its own.
   const unresolved = new Set(faults.map(({ path: at }) => pathText(at)));
-  const others = [...schemaFaults, ...findings].filter((fault) => !unresolved.has(pathText(fault.path)));
+  const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
+  const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));
   const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all, source, { tree, hidden });
-  const found = {
-    faults: placed([...faults, ...others.filter((fault) => !isWarning(fault))]),
-    warnings: placed(others.filter(isWarning)),
-  };
+  const found = { faults: placed([...faults, ...wrong]), warnings: placed(warnings) };
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
@@ -114,10 +109,6 @@ function holdsSecret(tree: unknown, hidden: ReadonlyMap<string, unknown>): boole
   return found;
 }
 
-function isWarning(fault: Finding): boolean {
-  return fault.warning === true;
-}
-
 /** In their order in the file, and no more than anybody mends at once. */
 function inPlace(
   faults: readonly PathFault[],
@@ -132,10 +123,8 @@ function inPlace(
   const told = sorted.slice(0, MAX_FAULTS).map(({ fault, path }): ConfigFault => {
     const field = fieldAt(configSchema, tree, fault.path);
     const isSecret = field !== undefined && !isHarmless(field.value, field);
-    return {
-      ...source.locate({ ...fault, path }, isSecret),
-      path: pathText(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path),
-    };
+    const shown = pathText(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path);
+    return { ...source.locate({ ...fault, path }, isSecret), path: shown };
   });
   const next = sorted[MAX_FAULTS];
   if (next === undefined) return told;

@@ -90,10 +90,12 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
   const file = key === `${field}File` ? place : credentialFile(place, environment);
   try {
     const content = await readUserFile(file, MAX_SECRET_BYTES);
-    if (content === undefined) return key === `${field}File` ? missingFile(at, field) : missingCredential(at, place, file);
+    const what = `a file with the ${field}`;
+    if (content === undefined && key !== `${field}File`) return missingCredential(at, place, file);
+    if (content === undefined) return { path: at, problem: 'no such file:', expected: what, mayPass: true };
     if (!isUtf8(content)) return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8' };
     const value = content.toString('utf8').replace(/\r?\n$/, '');
-    if (value === '') return { path: at, problem: 'empty file:', expected: `a file with the ${field}` };
+    if (value === '') return { path: at, problem: 'empty file:', expected: what };
     mapping[field] = value;
     return undefined;
   } catch (error) {
@@ -105,10 +107,6 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
 
 function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: Environment): string {
   return folder === undefined ? join(CREDENTIALS_SOURCE, name.replace(CREDENTIAL_PREFIX, '')) : join(folder, name);
-}
-
-function missingFile(path: ConfigPath, field: string): PathFault {
-  return { path, problem: 'no such file:', expected: `a file with the ${field}`, mayPass: true };
 }
 
 function missingCredential(path: ConfigPath, name: string, file: string): PathFault {
@@ -159,13 +157,8 @@ function substituteText(text: string, path: ConfigPath, context: Substitution): 
     if (found === undefined || found === '') {
       const known = Object.keys(context.environment);
       const hint = didYouMeanWhenTold(name, known, 'set it in the unit (Environment=, EnvironmentFile=) or use a file');
-      note(context, {
-        path,
-        problem: 'environment variable not set:',
-        value: VARIABLE.test(name) ? name : '',
-        expected: 'its value',
-        ...hint,
-      });
+      const value = VARIABLE.test(name) ? name : '';
+      note(context, { path, problem: 'environment variable not set:', value, expected: 'its value', ...hint });
       return written;
     }
     context.substituted += found.length;

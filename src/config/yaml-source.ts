@@ -3,8 +3,8 @@
  * duplicate keys, unknown tags, unknown anchors, a second document and `__proto__` are faults.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, type YAMLMap } from 'yaml';
-import type { ConfigFault, ConfigPath, PathFault } from './config-fault.ts';
-import { pathText } from './config-fault.ts';
+import { given } from '../host/given.ts';
+import { type ConfigFault, type ConfigPath, type PathFault, pathText } from './config-fault.ts';
 import { withoutUser } from './shown-value.ts';
 import { composeBounded, YamlLimit } from './yaml-bounds.ts';
 import { decodeText } from './yaml-text.ts';
@@ -70,16 +70,13 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
   const locate = (fault: PathFault, isSecret = false): ConfigFault => {
     const place = nodes.find(fault);
     const hint = typeof fault.hint === 'function' ? fault.hint() : fault.hint;
-    const value =
-      fault.value === undefined ? (fault.atKey === true ? undefined : asWritten(place.value, text, isSecret)) : shown(fault.value);
+    const written = fault.atKey === true ? undefined : asWritten(place.value, text, isSecret);
+    const value = fault.value === undefined ? written : shown(fault.value);
     return {
       ...at(place.offset),
       path: pathText(fault.path),
       problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
-      ...(value === undefined || value === '' ? {} : { value }),
-      expected: fault.expected,
-      ...(hint === undefined ? {} : { hint }),
-      ...(fault.mayPass === undefined ? {} : { mayPass: fault.mayPass }),
+      ...given({ value: value || undefined, expected: fault.expected, hint, mayPass: fault.mayPass }),
     };
   };
   const place = (fault: PathFault): Place => at(nodes.find(fault).offset);

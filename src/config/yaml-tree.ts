@@ -86,13 +86,7 @@ class TreeBuilder {
     const key = String(written);
     if (key === '__proto__') this.#fault({ node, path: [...path, key], problem: 'forbidden key', expected: 'another name' });
     else if (Object.hasOwn(mapping, key))
-      this.#fault({
-        node,
-        path: [],
-        problem: 'Map keys must be unique',
-        expected: 'each key once',
-        hint: 'remove one of the two',
-      });
+      this.#fault({ node, path: [], problem: 'Map keys must be unique', expected: 'each key once', hint: 'remove one of the two' });
     else return key;
     return undefined;
   }
@@ -102,13 +96,8 @@ class TreeBuilder {
     if (anchor === undefined) {
       // The anchor's name may be a token that begins with * and wanted quotes.
       const hint = didYouMeanWhenTold(node.source, [...this.#anchors.keys()], 'put values that begin with * in quotes');
-      this.#fault({
-        node,
-        path,
-        problem: 'an alias without its anchor',
-        expected: 'an anchor of this name, set before it is used',
-        ...hint,
-      });
+      const expected = 'an anchor of this name, set before it is used';
+      this.#fault({ node, path, problem: 'an alias without its anchor', expected, ...hint });
       return leaf(null);
     }
     anchor.uses += 1;

@@ -22,9 +22,9 @@ export const AUDIT = command('audit', {
   arguments: VIEW,
   options: OPTIONS,
   examples: [
-    'turnstone audit 7e57ab1e-0000-4000-8000-000000000001 --last 24h',
-    'turnstone audit VIEW-ID --from 2026-05-01 --to 2026-05-08 --device gateway-7',
-    'turnstone audit VIEW-ID --column temperature="Temperature AVG" --resend',
+    'audit 7e57ab1e-0000-4000-8000-000000000001 --last 24h',
+    'audit VIEW-ID --from 2026-05-01 --to 2026-05-08 --device gateway-7',
+    'audit VIEW-ID --column temperature="Temperature AVG" --resend',
   ],
   notes: `\
 The view shows a row per instant with a column for each key, a row per key ("Key", "Value"), or a row per key and hour ("Key",

@@ -14,9 +14,9 @@ export const BOARD = command('board', {
   says: 'run a simulated board: pins, buses and ports that behave, and remember everything done to them',
   options: OPTIONS,
   examples: [
-    'turnstone board --socket /tmp/board.sock',
-    'turnstone board --socket /tmp/board.sock --config board.yaml --record board.jsonl',
-    'turnstone board --socket /tmp/board.sock --fit /etc/turnstone/turnstone.yaml',
+    'board --socket /tmp/board.sock',
+    'board --socket /tmp/board.sock --config board.yaml --record board.jsonl',
+    'board --socket /tmp/board.sock --fit /etc/turnstone/turnstone.yaml',
   ],
   notes: 'An agent uses it with "hardware: { board: simulated, boardSocket: /tmp/board.sock }".',
   run: async (call) => (await import('../board.ts')).runBoard(call),

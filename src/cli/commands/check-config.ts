@@ -10,7 +10,7 @@ export const CHECK_CONFIG = command('check-config', {
   says: 'check a configuration: every fault at once, with line, column and a hint',
   arguments: ARGUMENTS,
   options: OPTIONS,
-  examples: ['turnstone check-config /etc/turnstone/turnstone.yaml', 'turnstone check-config gateway.yaml --json'],
+  examples: ['check-config /etc/turnstone/turnstone.yaml', 'check-config gateway.yaml --json'],
   exitCodes: '0 the agent would start with it, 78 it would not, or not with all that is named',
   run: async (call) => (await import('../check-config.ts')).checkConfig(call),
 });

@@ -15,12 +15,7 @@ export type ClaimCall = Call<typeof OPTIONS>;
 export const CLAIM = command('claim', {
   says: 'let a user of the platform claim this device',
   options: OPTIONS,
-  examples: [
-    'turnstone claim',
-    'turnstone claim --duration 10m',
-    'turnstone claim --secret-key-file /root/claim-secret --duration 1h',
-    'turnstone claim --ask',
-  ],
+  examples: ['claim', 'claim --duration 10m', 'claim --secret-key-file /root/claim-secret --duration 1h', 'claim --ask'],
   notes: `\
 Without a secret an unguessable one is made. Whoever enters device name and secret at the platform, or scans the code, owns the
 device. The platform keeps the first claim until it expires; until then its secret is shown again.`,

@@ -12,11 +12,7 @@ export type DiagnoseCall = Call<typeof OPTIONS>;
 export const DIAGNOSE = command('diagnose', {
   says: 'pack configuration, status, logs and the doctor’s report into one redacted archive',
   options: OPTIONS,
-  examples: [
-    'turnstone diagnose',
-    'turnstone diagnose --out /tmp/gateway-7.tar.gz',
-    'turnstone diagnose --config gateway.yaml --log-file agent.log',
-  ],
+  examples: ['diagnose', 'diagnose --out /tmp/gateway-7.tar.gz', 'diagnose --config gateway.yaml --log-file agent.log'],
   notes: `\
 The archive holds the configuration without comments, status, outbox summary, doctor's report, versions and the last log lines.
 Access tokens, keys, passwords and PINs are taken out of all of them, arguments of programs out of the configuration.`,

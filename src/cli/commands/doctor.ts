@@ -7,11 +7,7 @@ export type DoctorCall = Call<typeof OPTIONS>;
 export const DOCTOR = command('doctor', {
   says: 'look at everything that keeps a gateway from working, and say what to do',
   options: OPTIONS,
-  examples: [
-    'turnstone doctor',
-    'turnstone doctor --config gateway.yaml',
-    `turnstone doctor --json | jq '.checks[] | select(.verdict != "good")'`,
-  ],
+  examples: ['doctor', 'doctor --config gateway.yaml', `doctor --json | jq '.checks[] | select(.verdict != "good")'`],
   exitCodes: '0 nothing must be mended (warnings may stand), 1 something must',
   run: async (call) => (await import('../doctor.ts')).examineGateway(call),
 });

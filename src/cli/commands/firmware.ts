@@ -56,11 +56,11 @@ export const FIRMWARE = command('firmware', {
   agent: 'needed',
   subcommands: SUBCOMMANDS,
   examples: [
-    'turnstone firmware status',
-    'turnstone firmware check                    ask the platform now, and try an offer again that failed',
+    'firmware status',
+    'firmware check                    ask the platform now, and try an offer again that failed',
     'sudo turnstone firmware install turnstone-1.3.0-linux-arm64.tar.zst',
-    'turnstone firmware rollback',
-    'turnstone firmware history --json',
+    'firmware rollback',
+    'firmware history --json',
   ],
   exitCodes: '0 done, 1 the update failed, 69 no agent runs, 77 no permission (join group turnstone)',
 });

@@ -6,10 +6,7 @@ const SHOW_OPTIONS = { json: toggle('print it as JSON') };
 const EXPORT_OPTIONS = { passphraseFile: valued('<file>', 'the passphrase, from a file') };
 const IMPORT_OPTIONS = { ...EXPORT_OPTIONS, replace: toggle("give up this board's own identity") };
 const FORGET_OPTIONS = { yes: toggle('without asking') };
-const TOKEN_OPTIONS = {
-  tokenFile: valued('<file>', 'the next token, from a file'),
-  make: toggle('make an unguessable one and print it'),
-};
+const TOKEN_OPTIONS = { tokenFile: valued('<file>', 'the next token, from a file'), make: toggle('make an unguessable one and print it') };
 const SECRET_OPTIONS = {
   keyFile: valued('<file>', 'the new key, from a file'),
   secretFile: valued('<file>', 'the new secret, from a file'),
@@ -64,12 +61,12 @@ export const IDENTITY = command('identity', {
   agent: async (configFile, edge) => (await import('../identity-files.ts')).openIdentityFiles(configFile, edge),
   subcommands: SUBCOMMANDS,
   examples: [
-    'turnstone identity show',
-    'turnstone identity export gateway-7.identity       on the old board, kept in a safe place',
-    "turnstone identity import gateway-7.identity       on the new board: it takes the old one's place",
-    'turnstone identity adopt                           the card was moved to this board for good',
-    'turnstone identity forget --yes                    provision anew at the next start',
-    'turnstone identity rotate-token --make             prints a new token; then enter it at the platform',
+    'identity show',
+    'identity export gateway-7.identity       on the old board, kept in a safe place',
+    "identity import gateway-7.identity       on the new board: it takes the old one's place",
+    'identity adopt                           the card was moved to this board for good',
+    'identity forget --yes                    provision anew at the next start',
+    'identity rotate-token --make             prints a new token; then enter it at the platform',
   ],
   notes: 'Passphrases and tokens are asked for, or come from files; never from the command line.',
 });

@@ -25,9 +25,9 @@ export const INIT = command('init', {
   says: 'write a first configuration: asks a few questions and looks at the buses',
   options: OPTIONS,
   examples: [
-    'turnstone init',
-    'turnstone init --yes --url https://iot.example.org --provision-key-file key --provision-secret-file secret',
-    'turnstone init --yes --url https://iot.example.org --access-token-file /etc/turnstone/token --out gateway.yaml',
+    'init',
+    'init --yes --url https://iot.example.org --provision-key-file key --provision-secret-file secret',
+    'init --yes --url https://iot.example.org --access-token-file /etc/turnstone/token --out gateway.yaml',
   ],
   notes: `\
 Secrets are never arguments: they come from a prompt, a file or an environment variable.

@@ -32,11 +32,7 @@ export type PlatformCall = Call<typeof OPTIONS>;
 export const PLATFORM = command('platform', {
   says: 'serve a small local platform: device API and the REST part that tests and people need',
   options: OPTIONS,
-  examples: [
-    'turnstone platform',
-    'turnstone platform --port 8080 --data ./platform-data',
-    'turnstone platform --device gateway=my-access-token',
-  ],
+  examples: ['platform', 'platform --port 8080 --data ./platform-data', 'platform --device gateway=my-access-token'],
   notes: 'People log in as tenant@thingsboard.org with the password "tenant".',
   run: async (call) => (await import('../platform.ts')).runPlatform(call),
 });

@@ -18,9 +18,9 @@ export const REPORT = command('report', {
   arguments: VIEW,
   options: OPTIONS,
   examples: [
-    'turnstone report 7e57ab1e-0000-4000-8000-000000000001 --last 24h',
-    'turnstone report VIEW-ID --from 2026-05-01 --to 2026-06-01 --filter Device=gateway-7,gateway-8',
-    'turnstone report VIEW-ID --format csv --output may.csv',
+    'report 7e57ab1e-0000-4000-8000-000000000001 --last 24h',
+    'report VIEW-ID --from 2026-05-01 --to 2026-06-01 --filter Device=gateway-7,gateway-8',
+    'report VIEW-ID --format csv --output may.csv',
   ],
   notes: `\
 Times: 2026-05-31T12:00:00Z, milliseconds since 1970, or a duration ago such as 24h. Without a range the view's own is used.

@@ -26,7 +26,7 @@ export const RPC = command('rpc', {
   agent: 'needed',
   arguments: ARGUMENTS,
   options: OPTIONS,
-  examples: ['turnstone rpc getTime', 'turnstone rpc getSchedule \'{"day": "monday"}\''],
+  examples: ['rpc getTime', 'rpc getSchedule \'{"day": "monday"}\''],
   notes: "The reply is what the platform's rule chain answers, as JSON.",
   run: async (call) => (await import('../rpc.ts')).sendRpc(call),
 });

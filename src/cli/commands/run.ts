@@ -4,17 +4,14 @@ import { type Call, CONFIG, command, toggle, valued } from '../command.ts';
 const OPTIONS = {
   config: CONFIG,
   simulate: toggle('with a simulated board instead of this machine’s pins, buses and ports'),
-  recordAppends: {
-    ...valued('<file>', 'write every entry that became durable to this file, as JSON lines'),
-    isHidden: true,
-  },
+  recordAppends: { ...valued('<file>', 'write every entry that became durable to this file, as JSON lines'), isHidden: true },
 };
 export type RunCall = Call<typeof OPTIONS>;
 
 export const RUN = command('run', {
   says: 'run the agent in the foreground, as the service does',
   options: OPTIONS,
-  examples: ['turnstone run --config /etc/turnstone/turnstone.yaml', 'turnstone run --config gateway.yaml --simulate'],
+  examples: ['run --config /etc/turnstone/turnstone.yaml', 'run --config gateway.yaml --simulate'],
   notes: `\
 Signals: SIGTERM and Ctrl-C make readings durable, send what they can and stop; SIGHUP reads the configuration again and
 changes only what changed.

@@ -11,7 +11,7 @@ export type SafeStatesCall = Call<typeof OPTIONS>;
 export const SAFE_STATES = command('safe-states', {
   says: 'set the safe states that the configuration declares for a stop or a crash, and switch off what the agent left to be, without an agent',
   options: OPTIONS,
-  examples: ['turnstone safe-states --event crash'],
+  examples: ['safe-states --event crash'],
   notes: 'Opens the hardware itself, so no agent may run: beside one that does it sets nothing.',
   exitCodes: '0 all were set, 1 some were not',
   run: async (call) => (await import('../safe-states.ts')).applySafeStates(call),

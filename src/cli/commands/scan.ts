@@ -20,13 +20,7 @@ export const SCAN = command('scan', {
   says: 'show what hangs on a bus: i2c, serial, gpio or one-wire',
   arguments: ARGUMENTS,
   options: OPTIONS,
-  examples: [
-    'turnstone scan i2c',
-    'turnstone scan i2c --bus 1 --json',
-    'turnstone scan serial',
-    'turnstone scan gpio',
-    'turnstone scan one-wire',
-  ],
+  examples: ['scan i2c', 'scan i2c --bus 1 --json', 'scan serial', 'scan gpio', 'scan one-wire'],
   notes: `\
 Nothing is configured and no port opened. To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders
 and bus switches have none and take the register’s number for a setting: where one of them drives something, look with --addresses-only.`,

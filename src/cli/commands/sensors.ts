@@ -9,7 +9,7 @@ const READ = command('read', {
   says: 'read one sensor now',
   arguments: READ_ARGUMENTS,
   options: OPTIONS,
-  examples: ['turnstone sensors read roof', 'turnstone sensors read roof --json'],
+  examples: ['sensors read roof', 'sensors read roof --json'],
   agent: async (configFile, edge) => (await import('../sensors.ts')).openSensors(configFile, edge),
   run: async (call) => (await import('../sensors.ts')).readSensor(call),
 });
@@ -18,7 +18,7 @@ export const SENSORS = command('sensors', {
   says: 'list the sensors of the running agent, or read one now',
   agent: 'needed',
   options: OPTIONS,
-  examples: ['turnstone sensors', 'turnstone sensors read roof', 'turnstone sensors read roof --config gateway.yaml --json'],
+  examples: ['sensors', 'sensors read roof', 'sensors read roof --config gateway.yaml --json'],
   notes: 'A running agent is asked; when none runs, "read" opens the sensor itself.',
   subcommands: [READ],
   run: async (call) => (await import('../sensors.ts')).listSensors(call),

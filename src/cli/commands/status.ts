@@ -5,7 +5,7 @@ export const STATUS = command('status', {
   says: 'show whether the agent works: connection, outbox, sensors, actuators, firmware',
   agent: 'needed',
   options: { json: toggle('print the whole status as JSON') },
-  examples: ['turnstone status', 'turnstone status --json', 'turnstone status --config /etc/turnstone/turnstone.yaml'],
+  examples: ['status', 'status --json', 'status --config /etc/turnstone/turnstone.yaml'],
   exitCodes: '0 the agent answers, 69 no agent runs',
   run: async (call) => (await import('../status.ts')).showStatus(call),
 });

@@ -12,7 +12,7 @@ export const WATCH = command('watch', {
   says: 'show readings and actuators live',
   agent: 'needed',
   options: OPTIONS,
-  examples: ['turnstone watch', 'turnstone watch --every 5s', 'turnstone watch --json | jq .value'],
+  examples: ['watch', 'watch --every 5s', 'watch --json | jq .value'],
   notes: 'Ctrl-C ends it.',
   run: async (call) => (await import('../watch.ts')).watch(call),
 });

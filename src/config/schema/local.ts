@@ -2,9 +2,7 @@
 import { z } from 'zod';
 import { duration, existingFile, filePath, LIVE, secretFields, section, url, whole } from '../fields.ts';
 
-export const logSchema = section({
-  level: z.enum(['debug', 'info', 'warn', 'error']).meta(LIVE).default('info'),
-});
+export const logSchema = section({ level: z.enum(['debug', 'info', 'warn', 'error']).meta(LIVE).default('info') });
 
 export const hardwareSchema = section({
   /** `simulated` speaks to a simulated board over its socket instead of touching the machine. */

@@ -14,7 +14,7 @@ import {
   url,
 } from '../fields.ts';
 
-/** The platform itself gives up on a request after 30 s (wire-facts.md, "Long polls"); half of that leaves room for a second try. */
+/** The platform itself gives up on a request after 30 s; half of that leaves room for a second try. */
 const DEFAULT_REQUEST_TIMEOUT = '15s';
 const DEFAULT_CONNECT_TIMEOUT = '10s';
 /** 20 to 25 s: below the platform's cut at 30 s, long enough to be cheap. */
@@ -56,9 +56,7 @@ export const provisioningSchema = section({
 });
 
 /** Whose word makes the clock right: `platform` takes the system's, and the platform's date where the system says nothing. */
-export const timeSchema = section({
-  trust: z.enum(['system', 'platform', 'always']).default('platform'),
-});
+export const timeSchema = section({ trust: z.enum(['system', 'platform', 'always']).default('platform') });
 
 export const attributesSchema = section({
   /** Fixed client attributes, such as where the gateway stands. */

@@ -68,25 +68,21 @@ export function configCheck(
   return check(id, title, (patient, signal) => patient.read.config && look(patient.read.config, patient, signal));
 }
 
-export function good(reason: string): Finding {
-  return { verdict: 'good', reason };
+/** One that makes sense only while an agent runs. */
+export function agentCheck(id: string, title: string, look: (agent: AgentStatus) => ReturnType<Check['look']>): Check {
+  return check(id, title, ({ agent }) => agent && look(agent));
 }
 
-export function warning(reason: string, remedy: string): Finding {
-  return { verdict: 'warning', reason, remedy };
-}
+export const good = (reason: string): Finding => ({ verdict: 'good', reason });
+export const warning = (reason: string, remedy: string): Finding => ({ verdict: 'warning', reason, remedy });
+export const fault = (reason: string, remedy: string): Finding => ({ verdict: 'fault', reason, remedy });
+export const unknown = (reason: string): Finding => ({ verdict: 'unknown', reason });
 
-export function fault(reason: string, remedy: string): Finding {
-  return { verdict: 'fault', reason, remedy };
-}
-
-export function unknown(reason: string): Finding {
-  return { verdict: 'unknown', reason };
-}
+const PERMISSION_BITS = { read: 4, write: 2, 'read and write': 6 } as const;
 
 /** Whether a user may do something with a file, by its permission bits; root may everything. */
-export function may(user: MachineUser | undefined, file: FileFacts, what: number): boolean {
+export function may(user: MachineUser | undefined, what: keyof typeof PERMISSION_BITS, file: FileFacts): boolean {
   if (user === undefined || user.uid === 0) return true;
   const shift = user.uid === file.uid ? 6 : user.groupIds.includes(file.gid) ? 3 : 0;
-  return ((file.mode >> shift) & what) === what;
+  return ((file.mode >> shift) & PERMISSION_BITS[what]) === PERMISSION_BITS[what];
 }

@@ -12,11 +12,8 @@ const ENABLE_PWM = 'enable the PWM chip (on a Raspberry Pi: dtoverlay=pwm in con
 /** Devices of a real machine; a simulated board has none. */
 export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
   const { hardware } = config;
-  if (hardware.board === 'simulated') {
-    return hardware.boardSocket === undefined
-      ? []
-      : [{ path: hardware.boardSocket, enable: 'start the simulated board: turnstone board --socket' }];
-  }
+  const { board, boardSocket: path } = hardware;
+  if (board === 'simulated') return path === undefined ? [] : [{ path, enable: 'start the simulated board: turnstone board --socket' }];
   const users: { readonly user: SensorConfig | ActuatorConfig; readonly device?: NeededDevice | undefined }[] = [
     ...config.sensors.map((sensor) => ({ user: sensor, device: definitionOf(sensor.kind).device })),
     ...config.actuators.map((user) => ({ user })),

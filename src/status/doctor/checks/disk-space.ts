@@ -14,10 +14,8 @@ export const diskSpace = configCheck('disk-space', 'the disk has room', async ({
   const free = `${formatSize(disk.freeBytes)} of ${formatSize(disk.totalBytes)} free`;
   if (disk.totalFiles > 0 && disk.freeFiles < disk.totalFiles * MIN_INODE_SHARE)
     return fault(`only ${disk.freeFiles} files can still be made`, 'remove small files that nobody needs: df -i, du --inodes');
+  const kept = formatSize(outbox.minFreeBytes);
   if (disk.freeBytes < outbox.minFreeBytes)
-    return fault(
-      `${free}: the outbox keeps ${formatSize(outbox.minFreeBytes)} free, and new readings take the place of the oldest`,
-      remedy,
-    );
+    return fault(`${free}: the outbox keeps ${kept} free, and new readings take the place of the oldest`, remedy);
   return disk.freeBytes < outbox.minFreeBytes * EARLY_SHARE ? warning(free, remedy) : good(free);
 });

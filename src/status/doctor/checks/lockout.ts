@@ -1,8 +1,8 @@
 /** Whether remote commands are let through. */
-import { check, warning } from '../checkup.ts';
+import { agentCheck, warning } from '../checkup.ts';
 
-export const lockout = check('lockout', 'remote commands are let through', ({ agent }) =>
-  agent?.lockedOut === true
-    ? warning('locked out: nothing remote moves', 'turn the key switch back, or remove the lockout file, when nobody works on the machine')
-    : undefined,
+const REMEDY = 'turn the key switch back, or remove the lockout file, when nobody works on the machine';
+
+export const lockout = agentCheck('lockout', 'remote commands are let through', ({ lockedOut }) =>
+  lockedOut ? warning('locked out: nothing remote moves', REMEDY) : undefined,
 );

@@ -1,6 +1,6 @@
 /** Whether the outbox keeps everything. */
 import type { AgentStatus } from '../../agent-status.ts';
-import { check, fault, good, warning } from '../checkup.ts';
+import { agentCheck, fault, good, warning } from '../checkup.ts';
 
 /** Below this the outbox is about to thin. */
 const MIN_HOURS = 24;
@@ -22,14 +22,10 @@ const LOSSES = [
   { loss: 'thinned', what: 'were thinned out to make room', remedy: MAKE_ROOM },
 ] as const;
 
-export const outbox = check('outbox', 'the outbox keeps everything', ({ agent }) => {
-  if (agent === undefined) return undefined;
-  const { fault: why, hoursThatFit, untimedEntries } = agent.outbox;
-  if (why !== undefined)
-    return fault(
-      `it cannot write (${why}): readings are only in memory`,
-      'see disk space and disk health above; dmesg tells what the kernel met',
-    );
+export const outbox = agentCheck('outbox', 'the outbox keeps everything', (agent) => {
+  const { fault: why, heldEntries, hoursThatFit, untimedEntries } = agent.outbox;
+  const lookAbove = 'see disk space and disk health above; dmesg tells what the kernel met';
+  if (why !== undefined) return fault(`it cannot write (${why}): readings are only in memory`, lookAbove);
   const lost = recentLosses(agent);
   if (lost.length > 0)
     return warning(lost.map(({ reason }) => reason).join('; '), [...new Set(lost.map(({ remedy }) => remedy))].join('; '));
@@ -38,11 +34,9 @@ export const outbox = check('outbox', 'the outbox keeps everything', ({ agent })
       `${untimedEntries} entries wait for their time: the clock was not right when they were taken, and nothing tells what it should have been`,
       'outbox.timeUncertain: send sends them with a mark; a battery for the clock, or time.trust: platform, helps what comes',
     );
-  if (hoursThatFit !== undefined && hoursThatFit < MIN_HOURS)
-    return warning(`only ${Math.floor(hoursThatFit)} more hours fit`, 'raise outbox.maxBytes, or widen deadbands');
-  return good(
-    `${agent.outbox.heldEntries} entries wait${hoursThatFit === undefined ? '' : `, ${Math.floor(hoursThatFit)} more hours fit`}`,
-  );
+  const fits = hoursThatFit === undefined ? '' : `${Math.floor(hoursThatFit)} more hours fit`;
+  if (hoursThatFit !== undefined && hoursThatFit < MIN_HOURS) return warning(`only ${fits}`, 'raise outbox.maxBytes, or widen deadbands');
+  return good(`${heldEntries} entries wait${fits && `, ${fits}`}`);
 });
 
 /** What was lost of late, all told with it; one whose time is not known was. */

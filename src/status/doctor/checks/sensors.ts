@@ -4,39 +4,30 @@ import { messageOf } from '../../../errors.ts';
 import { addressInWords } from '../../../hardware/i2c-port.ts';
 import { answersAt } from '../../../sensors/identify-chip.ts';
 import { definitionOf } from '../../../sensors/kinds.ts';
+import type { AgentStatus } from '../../agent-status.ts';
 import { configCheck, type Finding, fault, good, type Patient, unknown } from '../checkup.ts';
 
 export const sensors = configCheck('sensors', 'every sensor answers', (config, patient, signal) =>
-  patient.agent === undefined ? probeSensors(config, patient, signal) : runningSensors(config, patient),
+  patient.agent === undefined ? probeSensors(config, patient, signal) : runningSensors(config, patient.agent),
 );
 
 /** A running agent holds the buses and knows. */
-function runningSensors({ sensors }: AgentConfig, { agent }: Patient): Finding | undefined {
-  if (agent === undefined || agent.sensors.length === 0) return undefined;
-  const failing = agent.sensors.filter(({ state }) => state === 'failing');
-  const [first] = failing;
+function runningSensors({ sensors }: AgentConfig, agent: AgentStatus): Finding | undefined {
+  if (agent.sensors.length === 0) return undefined;
+  const [first, ...others] = agent.sensors.filter(({ state }) => state === 'failing');
   if (first === undefined) return good(`${agent.sensors.length} answer`);
-  const more =
-    failing.length === 1
-      ? ''
-      : `; also ${failing
-          .slice(1)
-          .map(({ name }) => name)
-          .join(', ')}`;
-  return fault(
-    `${first.name} (${first.kind}): ${first.fault ?? 'does not answer'}${more}`,
-    remedyFor(sensors.find(({ name }) => name === first.name)),
-  );
+  const more = others.length === 0 ? '' : `; also ${others.map(({ name }) => name).join(', ')}`;
+  const remedy = remedyFor(sensors.find(({ name }) => name === first.name));
+  return fault(`${first.name} (${first.kind}): ${first.fault ?? 'does not answer'}${more}`, remedy);
 }
 
 /** Without an agent the buses are free: chips are asked whether they are there. */
 async function probeSensors(config: AgentConfig, { openPorts }: Patient, signal: AbortSignal): Promise<Finding | undefined> {
-  const onBus = config.sensors.filter((sensor) => 'bus' in sensor && sensor.enabled);
+  const onBus = config.sensors.filter((sensor) => 'bus' in sensor).filter(({ enabled }) => enabled);
   if (onBus.length === 0) return unknown('no agent runs; start it, or try one: turnstone sensors read NAME');
   const ports = openPorts(config);
   try {
     for (const sensor of onBus) {
-      if (!('bus' in sensor)) continue;
       const place = `${sensor.name} (${sensor.kind}) at ${addressInWords(sensor.address)} on bus ${sensor.bus}`;
       try {
         const bus = await ports.i2c.openBus(sensor.bus, signal);

@@ -1,7 +1,9 @@
 /** Whether the platform’s certificate is good now, and for a while. */
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { AgentConfig } from '../../../config/agent-config.ts';
+import { messageOf } from '../../../errors.ts';
 import { readUserFile } from '../../../host/durable-file.ts';
+import { given } from '../../../host/given.ts';
 import { trusting } from '../../../platform/trusted-authorities.ts';
 import { configCheck, type Finding, fault, good, unknown, warning } from '../checkup.ts';
 import { type Target, targetOf } from '../first-hop.ts';
@@ -25,33 +27,30 @@ async function checkTls({ platform }: AgentConfig, nowMs: number, signal: AbortS
   if (nowMs < fromMs)
     return fault(`valid only from ${day(fromMs)}, and this clock says ${day(nowMs)}`, 'set this machine’s clock: timedatectl set-ntp true');
   if (nowMs > toMs) return fault(`ended on ${day(toMs)}`, 'renew it on the platform; is this machine’s clock right (timedatectl)?');
-  if (refusal !== undefined)
-    return fault(
-      `not trusted here: ${refusal}`,
-      'give the platform’s authority as platform.caFile, and check the host name in platform.url',
-    );
+  const giveAuthority = 'give the platform’s authority as platform.caFile, and check the host name in platform.url';
+  if (refusal !== undefined) return fault(`not trusted here: ${refusal}`, giveAuthority);
   if (toMs - nowMs < EXPIRES_SOON_MS) return warning(`ends on ${day(toMs)}`, 'renew it on the platform before that');
   return good(`until ${day(toMs)}`);
 }
 
-/** The certificate, and why it is not trusted; looked at even when it is not, because the reason is what is asked for. */
-async function handshake(
-  target: Target & { readonly ca?: (string | Buffer)[] },
-  signal: AbortSignal,
-): Promise<{ readonly certificate: PeerCertificate; readonly refusal?: string } | undefined> {
+interface Seen {
+  readonly certificate: PeerCertificate;
+  /** Why it is not trusted. */
+  readonly refusal?: string;
+}
+
+/** Looked at even when it is not trusted, because the reason is what is asked for. */
+async function handshake(target: Target & { readonly ca?: (string | Buffer)[] }, signal: AbortSignal): Promise<Seen | undefined> {
   return new Promise((resolve) => {
     const socket = connectTls({ ...target, servername: /^[\d.]+$|:/.test(target.host) ? '' : target.host, rejectUnauthorized: false });
-    const end = (seen?: { readonly certificate: PeerCertificate; readonly refusal?: string }): void => {
+    const end = (seen?: Seen): void => {
       socket.destroy();
       resolve(seen);
     };
     signal.addEventListener('abort', () => end(), { once: true });
     socket.once('secureConnect', () => {
-      const refusal = socket.authorizationError;
-      end({
-        certificate: socket.getPeerCertificate(),
-        ...(socket.authorized ? {} : { refusal: refusal instanceof Error ? refusal.message : String(refusal) }),
-      });
+      const refusal = socket.authorized ? undefined : messageOf(socket.authorizationError);
+      end(given({ certificate: socket.getPeerCertificate(), refusal }));
     });
     socket.once('error', () => end());
   });

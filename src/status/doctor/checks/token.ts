@@ -7,17 +7,12 @@ export const token = configCheck('token', 'the platform knows this device', asyn
   try {
     const works = await tokenWorks(config, signal);
     if (works === undefined) return provisionAdvice(config);
-    if (works) return good('its access token is taken');
-    return fault(
-      'the platform does not know the access token',
-      'compare it with the device’s credentials on the platform; after a deletion: provision again',
-    );
+    const compare = 'compare it with the device’s credentials on the platform; after a deletion: provision again';
+    return works ? good('its access token is taken') : fault('the platform does not know the access token', compare);
   } catch (error) {
+    const logIn = 'open a browser in this network and log in, or set platform.proxy';
     if (hasCode(error, 'platform/portal'))
-      return fault(
-        'something in between answers in the platform’s place: a login page or a proxy',
-        'open a browser in this network and log in, or set platform.proxy',
-      );
+      return fault('something in between answers in the platform’s place: a login page or a proxy', logIn);
     return unknown(`it could not be asked: ${messageOf(error)}`);
   }
 });

@@ -15,11 +15,9 @@ export const unit = check('unit', 'the service is installed and runs', async ({ 
   if (unit.active === 'failed')
     return fault(`it has failed (${unit.result})`, 'journalctl -u turnstone -n 50 tells why; then systemctl restart turnstone');
   // Between two starts it is "activating", and so it is in a start that is well.
+  const lookAbove = 'turnstone check-config and the check of its permissions above tell why; it starts by itself once the file can be read';
   if (unit.active !== 'active' && unit.exitCode === UNREADABLE_CONFIG)
-    return fault(
-      'it cannot read its configuration, and systemd tries again every few seconds',
-      'turnstone check-config and the check of its permissions above tell why; it starts by itself once the file can be read',
-    );
+    return fault('it cannot read its configuration, and systemd tries again every few seconds', lookAbove);
   if (unit.active === 'activating' && unit.restarts > 0)
     return fault(`it ends at its start again and again (${unit.restarts} times)`, 'journalctl -u turnstone -n 50 tells why');
   if (unit.active !== 'active') return fault(`it is ${unit.active}`, 'systemctl start turnstone');

@@ -1,6 +1,6 @@
 /** Whether more is written than a card endures. */
 import { formatSize } from '../../../config/quantity.ts';
-import { check, good, warning } from '../checkup.ts';
+import { agentCheck, good, warning } from '../checkup.ts';
 
 /** An 8 GB consumer card takes some 3,000 writes of each cell: 24 TB, or 6.6 GB a day for ten years; small writes cost ten times their size. */
 const MAX_BYTES_A_DAY = 600e6;
@@ -8,11 +8,10 @@ const DAY_MS = 24 * 3_600_000;
 /** A projection from less is a guess. */
 const MIN_RUN_MS = 10 * 60_000;
 
-export const wear = check('wear', 'not too much is written', ({ agent }) => {
-  if (agent === undefined) return undefined;
-  const ranMs = agent.nowMs - agent.startedAtMs;
+export const wear = agentCheck('wear', 'not too much is written', ({ nowMs, startedAtMs, outbox }) => {
+  const ranMs = nowMs - startedAtMs;
   if (ranMs < MIN_RUN_MS) return undefined;
-  const perDay = (agent.outbox.writtenBytes / ranMs) * DAY_MS;
+  const perDay = (outbox.writtenBytes / ranMs) * DAY_MS;
   const said = `${formatSize(perDay)} a day, ${formatSize(perDay * 365)} a year`;
   return perDay > MAX_BYTES_A_DAY ? warning(said, 'raise outbox.commitAge, widen deadbands, or sample less often') : good(said);
 });
