@@ -15,10 +15,7 @@ interface CommitWriterDeps extends Pick<OutboxParts, 'clock' | 'log' | 'writer' 
   readonly writing: SerialQueue;
 }
 
-/**
- * So long entries wait in memory for a boot table that cannot be written: without it a power cut leaves them with no time. After it they are
- * written all the same, as an entry whose time has to be estimated is better than none.
- */
+/** Without the table a power cut leaves entries with no time: they wait for it so long, and no longer, as an estimated time is better than none. */
 const TIMES_WITHIN_MS = 60_000;
 
 export class CommitWriter {
@@ -31,26 +28,21 @@ export class CommitWriter {
     this.#deps = deps;
   }
 
-  /**
-   * Resolves when the blocks are durable, to those for which there was no room: they give way. `isOldest`: nothing before them waits.
-   * @throws what the files throw.
-   */
+  /** Resolves when the blocks are durable, to those without room, which give way. `isOldest`: none waits before them. @throws as the files. */
   write(blocks: readonly FramedBlock[], isOldest: boolean): Promise<readonly FramedBlock[]> {
-    return this.#deps.writing.share(() => this.#write(blocks, isOldest));
-  }
-
-  async #write(blocks: readonly FramedBlock[], isOldest: boolean): Promise<readonly FramedBlock[]> {
-    const { retention } = this.#deps;
-    try {
-      const { fitting, begun } = await this.#placing.run(() => this.#place(blocks, isOldest));
-      await begun?.written;
-      if (begun !== undefined) retention.onTaken();
-      return blocks.filter((block) => !fitting.includes(block));
-    } catch (error) {
-      const code = systemCode(error);
-      if (code === 'ENOSPC' || code === 'EDQUOT') await retention.onRefused(code).catch(() => {});
-      throw error;
-    }
+    const { writing, retention } = this.#deps;
+    return writing.share(async () => {
+      try {
+        const { fitting, begun } = await this.#placing.run(() => this.#place(blocks, isOldest));
+        await begun?.written;
+        if (begun !== undefined) retention.onTaken();
+        return blocks.filter((block) => !fitting.includes(block));
+      } catch (error) {
+        const code = systemCode(error);
+        if (code === 'ENOSPC' || code === 'EDQUOT') await retention.onRefused(code).catch(() => {});
+        throw error;
+      }
+    });
   }
 
   #place(blocks: readonly FramedBlock[], isOldest: boolean): Promise<{ fitting: readonly FramedBlock[]; begun?: BegunWrite }> {

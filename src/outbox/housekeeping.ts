@@ -66,11 +66,8 @@ export class Housekeeping {
     this.#cancelSave?.();
     this.#cancelMaintenance();
     const { clock, writer, shelf, reading, writing, delivery } = this.#deps;
-    await endedWithin(
-      clock,
-      LAST_READS_WITHIN_MS,
-      reading.run(async () => {}),
-    );
+    const lastRead = reading.run(async () => {});
+    await endedWithin(clock, LAST_READS_WITHIN_MS, lastRead);
     await writing.run(async () => {
       await this.keepTimes();
       await delivery.state.save({ durable: true }).catch(() => {});

@@ -10,10 +10,7 @@ import type { Segment, SegmentShelf } from './segments/segment-shelf.ts';
 import type { BootTimes } from './times/boot-times.ts';
 
 export interface OutboxStatus extends OutboxCounters {
-  /**
-   * Entries that wait for delivery, on disk and in memory; at most, where what was thinned is delivered in part, and at least, while the end of
-   * a segment cannot be read.
-   */
+  /** Entries that wait for delivery, on disk and in memory. An upper bound after thinning, a lower one while the end of a segment is unread. */
   readonly heldEntries: number;
   /** Of these, entries not yet durable. */
   readonly inMemoryEntries: number;
@@ -132,7 +129,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     hoursThatFit: ratePerS > 0 ? hours : undefined,
     diskBytesPerDay: Math.round(perDay),
     diskBytesPerYear: Math.round(perDay * 365),
-    fault: commit.fault?.code,
+    fault: commit.fault,
     unreadSegments: unread === 0 ? undefined : unread,
     hangingReadMs: reading.stillForMs < HANGS_AFTER_MS ? undefined : reading.stillForMs,
     missingBytes: retention.missingBytes === 0 ? undefined : retention.missingBytes,
@@ -141,18 +138,13 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
 }
 
 /** While the folder has not been opened: what it holds nobody knows. */
-export function statusBeforeOpening(known: {
-  readonly waitingEntries: number;
-  readonly dropped: number;
-  readonly fault: string;
-  readonly timeSynchronised: boolean;
-}): OutboxStatus {
-  const { waitingEntries, dropped, fault, timeSynchronised } = known;
+export function statusBeforeOpening(known: Pick<OutboxStatus, 'heldEntries' | 'dropped' | 'fault' | 'timeSynchronised'>): OutboxStatus {
   return {
-    ...{ rejected: 0, thinned: 0, dropped, damaged: 0, setAside: 0, diskBytes: 0 },
-    ...{ heldEntries: waitingEntries, inMemoryEntries: waitingEntries, undecidedEntries: 0 },
+    ...{ rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 },
+    ...{ heldEntries: 0, inMemoryEntries: known.heldEntries, undecidedEntries: 0 },
     ...{ bytes: 0, heldBytes: 0, segments: 0, lanes: { alarm: 0, live: 0, backlog: 0 } },
-    ...{ ratePerS: 0, diskBytesPerDay: 0, diskBytesPerYear: 0, fault, timeSynchronised },
+    ...{ ratePerS: 0, diskBytesPerDay: 0, diskBytesPerYear: 0 },
+    ...known,
   };
 }
 

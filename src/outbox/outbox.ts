@@ -92,10 +92,7 @@ export class Outbox {
     this.#endTimeSync = timeSync.onChange(() => this.#onClockChange());
   }
 
-  /**
-   * Opens the folder, whatever is in it; reads no more than the newest segment.
-   * @throws AgentError `outbox/open-failed` (stop) when the folder cannot be read at all.
-   */
+  /** Reads no more than the newest segment. @throws AgentError `outbox/open-failed` (stop) when the folder cannot be read at all. */
   static async open(deps: OutboxDeps, signal: AbortSignal): Promise<Outbox> {
     signal.throwIfAborted();
     try {
@@ -156,10 +153,7 @@ export class Outbox {
     this.#housekeeping.changed(batch.entries.length);
   }
 
-  /**
-   * The platform refuses this one entry: it goes to `rejected` with the answer, and counts as acknowledged.
-   * @throws the disk's own fault when the entry cannot be kept there; it then waits as before.
-   */
+  /** The platform refuses this entry: it goes to `rejected`, and counts as acknowledged. @throws the disk's fault: it then waits as before. */
   reject(entry: ResolvedEntry, answer: string): Promise<void> {
     return this.#delivery.reject(entry, answer);
   }

@@ -124,7 +124,7 @@ export class PatientOutbox {
   status(): OutboxStatus {
     if (this.#outbox !== undefined) return this.#outbox.status();
     const timeSynchronised = this.#deps.timeSync.isSynchronised();
-    return statusBeforeOpening({ waitingEntries: this.#waiting.entries, dropped: this.#dropped, fault: this.#fault, timeSynchronised });
+    return statusBeforeOpening({ heldEntries: this.#waiting.entries, dropped: this.#dropped, fault: this.#fault, timeSynchronised });
   }
 
   /** Tries once more to open it for what waits; what the disk does not take is refused to its appenders. Idempotent. */

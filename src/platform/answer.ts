@@ -59,10 +59,7 @@ export function uploadAnswer(verdict: Verdict): UploadAnswer {
   return verdict.kind === 'not-understood' ? { kind: 'portal', status: verdict.status } : verdict;
 }
 
-/**
- * The value of a successful answer; undefined when it was empty.
- * @throws PlatformError for every other verdict; `what` says what was being done.
- */
+/** The value of a successful answer, if it has one. @throws PlatformError for every other verdict; `what` says what was being done. */
 export function expectValue(verdict: Verdict, what: string): JsonValue | undefined {
   if (verdict.kind === 'done') return verdict.value;
   const { status } = verdict;

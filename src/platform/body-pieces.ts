@@ -17,10 +17,7 @@ export interface BodyReading {
   readonly faultOf?: (error: unknown) => unknown;
 }
 
-/**
- * Ends with the body, and ends the body when the caller ends early.
- * @throws PlatformError `platform/busy` (retry) when nothing comes for too long, and whatever the body fails with.
- */
+/** Ends with the body, or ends it early. @throws PlatformError `platform/busy` (retry) when nothing comes for too long; what the body fails with. */
 export async function* piecesOf(body: Readable, { clock, maxMs, begun, ended, faultOf }: BodyReading): AsyncGenerator<Uint8Array> {
   begun?.();
   const waiting: Uint8Array[] = [];

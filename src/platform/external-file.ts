@@ -2,7 +2,6 @@
  * A firmware file that the platform does not keep itself but points to (`fw_url`). It comes from anywhere, so: https only, at every step of
  * a bounded number of redirects, without the token and without anything else that is the platform's. What it brings is verified later.
  */
-
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';

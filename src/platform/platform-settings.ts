@@ -1,5 +1,4 @@
 /** The configuration's platform section, with its files read, as the platform client wants it. */
-
 import type { PlatformConfig } from '../config/agent-config.ts';
 import { AgentError, messageOf } from '../errors.ts';
 import { readWhole } from '../host/durable-file.ts';

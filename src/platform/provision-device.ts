@@ -18,10 +18,7 @@ export interface ProvisionDeps {
 
 const MAX_ANSWER = 64 * 1024;
 
-/**
- * Sends one provisioning request over a connection of its own. After an error it is unknown whether the server made the device.
- * @throws PlatformError as the calls of DeviceApi.
- */
+/** Over a connection of its own. After an error it is unknown whether the server made the device. @throws PlatformError as DeviceApi. */
 export async function provisionDevice(request: ProvisionRequest, deps: ProvisionDeps, signal: AbortSignal): Promise<ProvisionAnswer> {
   const connections = (deps.connect ?? connectOverNetwork)(deps.settings);
   const secrets = [request.provisionDeviceSecret, request.provisionDeviceKey, request.token ?? '', ...connections.secrets];

@@ -6,12 +6,11 @@ import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../o
 import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../platform/device-api.ts';
 import { BatchSize } from './batch-size.ts';
 import { PiecePace } from './piece-pace.ts';
-import type { RefusedEntriesDeps } from './refused-entries.ts';
 import { Silence } from './silence.ts';
-import { type Refusal, Suspects } from './suspects.ts';
+import { type Refusal, Suspects, type SuspectsDeps } from './suspects.ts';
 import { Unanswered } from './unanswered.ts';
 
-export interface BatchDeliveryDeps extends RefusedEntriesDeps {
+export interface BatchDeliveryDeps extends SuspectsDeps {
   readonly postTelemetry: (rows: TelemetryRows, signal: AbortSignal) => Promise<UploadAnswer>;
 }
 

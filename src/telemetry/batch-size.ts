@@ -4,7 +4,6 @@
  *
  *   too much → half of it │ silent → half, to see whether that helps │ refused → half, and half again, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
  */
-
 import type { BatchLimits, OutboxBatch, SequenceRange } from '../outbox/outbox.ts';
 import { type SilenceMeaning, spanOf } from './silence.ts';
 
@@ -62,10 +61,7 @@ export class BatchSize {
     this.#proven = Math.min(this.#proven, this.#bound.maxEntries);
   }
 
-  /**
-   * So much was answered with an empty 500, and it is open what that means: so less is tried, and if as little as was taken before does not
-   * pass either, it is no help, and all goes together again.
-   */
+  /** An empty 500, which may mean anything: less is tried. Where as little as was taken before fails, too, size is no help: all goes together again. */
   silent(batch: OutboxBatch, meaning: Exclude<SilenceMeaning, 'moment'>): void {
     const attempt = this.#attempt;
     if (meaning === 'post') this.shrink(batch);

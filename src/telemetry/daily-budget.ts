@@ -102,10 +102,7 @@ export class DailyBudget {
     return this.#day + Math.floor(this.#ranMs() / DAY_MS);
   }
 
-  /**
-   * A clock that begins anew with each boot brings back no day that was over: until it is right, none before the last one that was known. That one
-   * ends all the same when its time has run.
-   */
+  /** Until the clock is right no day that was over comes back, as with a clock that restarts at each boot; the last ends when its time has run. */
   #today(): number {
     const day = Math.floor(this.#deps.clock.wallMs() / DAY_MS);
     return this.#deps.isSynchronised() ? day : Math.max(day, this.#dayByRunning());

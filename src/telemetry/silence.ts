@@ -37,21 +37,17 @@ export class Silence {
   readonly #known = new Set<Lane>();
   /** When the first came since anything was taken. */
   #sinceMs: number | undefined;
-  #count = 0;
+  /** Empty 500s since anything was taken. */
+  count = 0;
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
   }
 
-  /** Empty 500s since anything was taken. */
-  get count(): number {
-    return this.#count;
-  }
-
   taken(batch: OutboxBatch): void {
     const span = spanOf(batch);
     this.#sinceMs = undefined;
-    this.#count = 0;
+    this.count = 0;
     for (const [lane, silence] of this.#lanes) {
       silence.othersTaken += 1;
       if (lane === batch.lane) silence.count = 0;
@@ -65,7 +61,7 @@ export class Silence {
     const span = spanOf(batch);
     const nowMs = this.#clock.monotonicMs();
     this.#sinceMs ??= nowMs;
-    this.#count += 1;
+    this.count += 1;
     for (const [other, silence] of this.#lanes) if (other !== lane) silence.othersTaken = 0;
     for (const sure of this.#known) if (sure !== lane) this.#known.delete(sure);
     const own = this.#lanes.get(lane) ?? { span, count: 0, othersTaken: 0 };
@@ -76,7 +72,7 @@ export class Silence {
     if (own.othersTaken >= OTHERS_TAKEN) this.#known.add(lane);
     if (this.#known.has(lane)) return 'post';
     if (own.count < OPEN_AT) return 'moment';
-    return this.#count >= IN_VAIN_TRIES && nowMs - this.#sinceMs >= IN_VAIN_MS ? 'post' : 'open';
+    return this.count >= IN_VAIN_TRIES && nowMs - this.#sinceMs >= IN_VAIN_MS ? 'post' : 'open';
   }
 }
 

@@ -7,8 +7,16 @@
  *                     │   └ next post failed → counts for nothing, tried again as soon as something is taken
  *                     └ taken at last → nobody's refusals count: the platform was ill; the second in a row → all go back to their lanes
  */
-import type { OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
-import { RefusedEntries, type RefusedEntriesDeps } from './refused-entries.ts';
+import { endedWithin } from '../host/bounded-wait.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { Outbox, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
+
+export interface SuspectsDeps {
+  readonly outbox: Pick<Outbox, 'aside' | 'reject'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 const REFUSALS_NEEDED = 3;
 /** Between two refusals that count. */
@@ -21,6 +29,8 @@ const ASK_EVERY_MS = 10_000;
 const MAX_SUSPECTS = 1_000;
 /** Nor longer than this. */
 const MAX_AGE_MS = 24 * 3_600_000;
+/** While the disk hangs, the delivery of all others goes on. */
+const KEPT_WITHIN_MS = 5_000;
 
 interface Suspect {
   readonly isAlarm: boolean;
@@ -41,8 +51,9 @@ export interface Refusal {
 }
 
 export class Suspects {
-  readonly #deps: RefusedEntriesDeps;
-  readonly #refusedEntries: RefusedEntries;
+  readonly #deps: SuspectsDeps;
+  /** Refused for good, by sequence: what a disk has not answered yet is not asked of it again. */
+  readonly #rejecting = new Map<number, Promise<void>>();
   /** By sequence, the oldest suspect first. */
   readonly #all = new Map<number, Suspect>();
   /** The last refusal, until it is known what becomes of others. */
@@ -57,9 +68,8 @@ export class Suspects {
   #isWellAgain = false;
   #askNotBeforeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: RefusedEntriesDeps) {
+  constructor(deps: SuspectsDeps) {
     this.#deps = deps;
-    this.#refusedEntries = new RefusedEntries(deps);
   }
 
   get size(): number {
@@ -91,7 +101,7 @@ export class Suspects {
   /** What can never be sent. False while the disk does not keep all of it: then the rest of it stands aside, and is tried again by itself. */
   async keep(refused: readonly Omit<Refusal, 'counts'>[]): Promise<boolean> {
     const left = [...refused];
-    while (left[0] !== undefined && (await this.#refusedEntries.keep(left[0].entry, left[0].answer))) {
+    while (left[0] !== undefined && (await this.#isKept(left[0].entry, left[0].answer))) {
       this.#all.delete(left[0].entry.sequence);
       left.shift();
     }
@@ -198,10 +208,27 @@ export class Suspects {
   }
 
   async #reject(entry: ResolvedEntry, answer: string): Promise<boolean> {
-    if (!(await this.#refusedEntries.keep(entry, answer))) return false;
+    if (!(await this.#isKept(entry, answer))) return false;
     this.#all.delete(entry.sequence);
     this.#deps.log.error({ key: entry.key, ts: entry.ts, answer }, 'the platform refuses this entry; it is kept among the rejected');
     return true;
+  }
+
+  /** Whether the entry is kept among the rejected; if not, it waits as before, and may be kept yet when the disk answers. Never rejects. */
+  async #isKept(entry: ResolvedEntry, answer: string): Promise<boolean> {
+    const { outbox, clock, log } = this.#deps;
+    const { sequence, key } = entry;
+    const work = this.#rejecting.get(sequence) ?? outbox.reject(entry, answer).finally(() => this.#rejecting.delete(sequence));
+    this.#rejecting.set(sequence, work);
+    let isKept = false;
+    const told = work.then(
+      () => {
+        isKept = true;
+      },
+      (error: unknown) => log.warn({ key, err: error }, 'what is refused cannot be written down yet; it waits'),
+    );
+    await endedWithin(clock, KEPT_WITHIN_MS, told);
+    return isKept;
   }
 
   #giveUp(sequence: number): void {

@@ -8,14 +8,12 @@
  *
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
  */
-
 import type { UploadConfig } from '../config/agent-config.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import { BatchChoice } from './batch-choice.ts';
 import { BatchDelivery, type BatchDeliveryDeps, isAboutWhatWasSent, isAlone } from './batch-delivery.ts';
 import type { DailyBudget } from './daily-budget.ts';
-import { endForAlarm } from './overtaking.ts';
 import { reasonFor, UploadWaits } from './upload-waits.ts';
 
 export interface UploadSettings extends UploadConfig {
@@ -45,6 +43,10 @@ export interface UploadState {
 }
 
 const WAITS_FOR_TIME = 'the clock is not known to be right yet, and readings wait for their time';
+/** As long as any call may take to be answered: until then the end is near. */
+const OVERTAKEN_AFTER_MS = 15_000;
+/** Then it is looked this often. */
+const LOOK_EVERY_MS = 5_000;
 /** At a stop, one after the other: what it takes to look for one bad entry among two thousand. */
 const MAX_DRAIN_FAILURES = 12;
 
@@ -106,8 +108,7 @@ export class Uploader {
     const batch = this.#delivery.size.partOf(next);
     const pauseMs = this.#delivery.pauseAfter(batch, this.#configured());
     const overtaken = new AbortController();
-    const alarmWaits = async (): Promise<boolean> => (await this.#deps.outbox.peek('alarm', this.#limits())) !== undefined;
-    const stopLooking = batch.lane === 'alarm' ? () => {} : endForAlarm({ ...this.#deps, alarmWaits }, overtaken);
+    const stopLooking = batch.lane === 'alarm' ? () => {} : this.#endForAlarm(overtaken);
     const delivered = this.#delivery.deliver(batch, AbortSignal.any([signal, overtaken.signal])).finally(stopLooking);
     const following = batch === next ? this.#choice.lookAhead(batch) : undefined;
     const answer = await delivered;
@@ -119,6 +120,27 @@ export class Uploader {
     if (answer.kind === 'accepted') this.#noteAcknowledged(batch, pauseMs);
     this.#choice.expect(await following);
     return 0;
+  }
+
+  /**
+   * Aborts an upload that has just begun once an alarm waits for it; the returned function ends the looking. It may take minutes, on a slow line
+   * or with a server that hangs: what a line does is not known before something has passed it. It goes again after the alarm.
+   */
+  #endForAlarm(upload: AbortController): () => void {
+    const { clock, outbox } = this.#deps;
+    let isOver = false;
+    const look = async (): Promise<void> => {
+      // What cannot be read now is looked for again.
+      const alarm = await outbox.peek('alarm', this.#limits()).catch(() => undefined);
+      if (isOver) return;
+      if (alarm !== undefined) upload.abort();
+      else cancel = clock.after(LOOK_EVERY_MS, () => void look());
+    };
+    let cancel = clock.after(OVERTAKEN_AFTER_MS, () => void look());
+    return () => {
+      isOver = true;
+      cancel();
+    };
   }
 
   #limits(): BatchLimits {
@@ -136,7 +158,7 @@ export class Uploader {
     const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries) });
     const reason = reasonFor(answer);
     const isNews = this.#state.reason !== reason;
-    this.#become({ state: held ? 'held' : 'backing-off', reason, failures: this.#state.failures + 1 });
+    this.#state = { ...this.#state, state: held ? 'held' : 'backing-off', reason, failures: this.#state.failures + 1 };
     if (isNews) this.#deps.log[held ? 'error' : 'warn']({ retryInMs: Math.round(waitMs) }, `telemetry is kept: ${reason}`);
     return waitMs;
   }
@@ -160,10 +182,6 @@ export class Uploader {
     const acknowledgedEntries = this.#state.acknowledgedEntries + batch.entries.length;
     this.#state = { state: 'sending', failures: 0, acknowledgedEntries, lastAcknowledgedAtMs: now };
     this.#deps.onAcknowledged?.(batch.entries.length);
-  }
-
-  #become(change: Partial<UploadState>): void {
-    this.#state = { ...this.#state, ...change };
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,6 @@
  * only. In their segments they are undelivered like any other, so that a restart puts them back into their lanes, and age and bound take them
  * with the rest.
  */
-
 import type { BatchReader } from './batch-reader.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { LaneReading } from './lane-reading.ts';

@@ -20,7 +20,6 @@ interface BatchReaderDeps extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' 
 
 interface Part {
   readonly entries: EntryColumns;
-  readonly first: number;
   readonly ranges: readonly SequenceRange[];
 }
 
@@ -98,7 +97,7 @@ export class BatchReader {
       const { parts, bytes } = await this.#read(placed, limits.maxBytes, newestFirst);
       await this.#keepTimes();
       if (parts.length === 0) continue;
-      parts.sort((a, b) => a.first - b.first);
+      if (newestFirst) parts.reverse();
       return {
         lane,
         entries: EntryColumns.joined(parts.map(({ entries }) => entries)),
@@ -136,7 +135,7 @@ export class BatchReader {
       if (parts.length > 0 && bytes + size > maxBytes) break;
       bytes += size;
       // An acknowledgement must not reach what stands aside.
-      parts.push({ entries, first: firstSequence, ranges: isPartial ? aside.without([whole]) : [whole] });
+      parts.push({ entries, ranges: isPartial ? aside.without([whole]) : [whole] });
     }
     return { parts, bytes };
   }
@@ -146,10 +145,7 @@ export class BatchReader {
     return all.where((row) => !state.acknowledged.has(all.sequences[row] as number) && !aside.has(all.sequences[row] as number));
   }
 
-  /**
-   * Offsets that this batch froze must survive a power cut, or a retry would carry other times. On a disk that takes nothing, or hangs,
-   * delivery still goes on.
-   */
+  /** Frozen offsets must survive a power cut, or a retry would carry other times. A disk that takes nothing, or hangs, holds up no delivery. */
   async #keepTimes(): Promise<void> {
     const { boots, clock, log } = this.#deps;
     if (!boots.dirty) return;

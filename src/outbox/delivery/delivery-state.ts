@@ -153,20 +153,17 @@ export class DeliveryState {
     if (oldestKept !== undefined) this.undelivered.forgetBelow(oldestKept[0]);
   }
 
-  /**
-   * To be awaited before delivered entries leave the disk: after a power cut nothing else says that they arrived and are not lost. Never rejects,
-   * because space must also be freed on a disk that takes no writes.
-   */
+  /** Await it before delivered entries leave the disk, or a power cut makes them look lost. Never rejects: a disk that takes no writes must be freed. */
   async settle(): Promise<void> {
     if (this.dirty || !this.#pair.isSynced) await endedWithin(this.#deps.clock, SETTLED_WITHIN_MS, this.save({ durable: true }));
   }
 
   /** Writes what changed since; with `durable`, also syncs it. */
-  save(options: { readonly durable?: boolean } = {}): Promise<void> {
-    return this.#saving.run(() => this.#save(options));
+  save({ durable = false }: { readonly durable?: boolean } = {}): Promise<void> {
+    return this.#saving.run(() => this.#save(durable));
   }
 
-  async #save({ durable = false }: { readonly durable?: boolean }): Promise<void> {
+  async #save(durable: boolean): Promise<void> {
     if (!this.dirty && !durable) return;
     this.dirty = false;
     this.#number += 1;

@@ -1,5 +1,4 @@
 /** The ledger on disk: lines of flushed cells, in files that are begun anew at a bound; the oldest go. */
-
 import { readWhole } from '../../host/durable-file.ts';
 import { type LineFileDeps, SMALL_FILE, writeLines } from '../segments/small-file.ts';
 import { type LedgerCell, LedgerCells, ledgerLines, parseLedgerLine } from './delivery-ledger.ts';
@@ -60,10 +59,7 @@ export class LedgerFile {
       await this.#deps.files.unlink(`${this.#deps.folder}/${old}`);
   }
 
-  /**
-   * All cells that match, with those that no flush has taken yet. Nothing is kept from being written meanwhile: what is read in the middle of a
-   * flush is read again.
-   */
+  /** All cells that match, with those not flushed yet. Writing goes on meanwhile: what is read in the middle of a flush is read again. */
   async read(query: LedgerQuery, unflushed: LedgerCells): Promise<LedgerCells> {
     for (;;) {
       const changes = this.#changes;
@@ -79,20 +75,13 @@ export class LedgerFile {
     for (const name of await this.#names()) {
       const bytes = await readWhole(this.#deps.files, `${this.#deps.folder}/${name}`, SMALL_FILE);
       const whole = this.#failed?.name === name ? bytes?.subarray(0, this.#failed.size) : bytes;
-      let ofFlush = new Map<string, LedgerCell>();
-      let last: number | undefined;
+      const written = new Map<string, LedgerCell>();
       for (const line of (whole?.toString() ?? '').split('\n')) {
         const { flush, cell } = parseLedgerLine(line) ?? {};
-        if (cell === undefined || !matches(cell, query)) continue;
-        if (flush !== last) {
-          for (const one of ofFlush.values()) cells.merge(one);
-          ofFlush = new Map();
-          last = flush;
-        }
         // A flush names a cell once; earlier releases wrote it again behind a try that had failed.
-        ofFlush.set(`${cell.hourMs}\0${cell.device}\0${cell.key}`, cell);
+        if (cell !== undefined && matches(cell, query)) written.set(`${flush}\0${cell.hourMs}\0${cell.device}\0${cell.key}`, cell);
       }
-      for (const one of ofFlush.values()) cells.merge(one);
+      for (const cell of written.values()) cells.merge(cell);
     }
     return cells;
   }

@@ -31,7 +31,15 @@ export class RejectedFile {
 
   /** Durable when it resolves. */
   add(entry: ResolvedEntry, answer: string, atMs: number): Promise<void> {
-    return this.#changes.run(() => this.#add(entry, answer, atMs));
+    return this.#changes.run(async () => {
+      const { files, folder, maxBytes } = this.#deps;
+      const lines = `${stringifyJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;
+      const path = `${folder}/${NAME}`;
+      const size = (await files.facts(path))?.bytes ?? 0;
+      const isFull = size + lines.length > maxBytes && size > 0;
+      if (isFull) await files.rename(path, `${folder}/${OLD_NAME}`);
+      await writeLines(this.#deps, { name: NAME, header: HEADER, lines, at: isFull ? 0 : size, cut: false });
+    });
   }
 
   /** All that are kept, oldest first; torn lines are left out, and one that was added again after a fault is there once. */
@@ -49,45 +57,21 @@ export class RejectedFile {
 
   /** Keeps all but these. */
   forget(sent: readonly ResolvedEntry[]): Promise<void> {
-    return this.#changes.run(() => this.#forget(sent));
-  }
-
-  async #add(entry: ResolvedEntry, answer: string, atMs: number): Promise<void> {
-    const line = `${stringifyJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;
-    const path = `${this.#deps.folder}/${NAME}`;
-    let size = await this.#size(path);
-    if (size + line.length > this.#deps.maxBytes && size > 0) {
-      await this.#deps.files.rename(path, `${this.#deps.folder}/${OLD_NAME}`);
-      size = 0;
-    }
-    await writeLines(this.#deps, { name: NAME, header: HEADER, lines: line, at: size, cut: false });
-  }
-
-  async #forget(sent: readonly ResolvedEntry[]): Promise<void> {
-    const sequences = new Set(sent.map(({ sequence }) => sequence));
-    const kept = (await this.list()).filter(({ sequence }) => !sequences.has(sequence));
-    const lines = kept.map((entry) => `${stringifyJson(entry)}\n`);
-    await writeDurably(this.#deps.files, `${this.#deps.folder}/${NAME}`, HEADER + lines.join(''), { mode: GROUP_MODE });
-    await this.#deps.files.unlink(`${this.#deps.folder}/${OLD_NAME}`).catch(undefinedWhenMissing);
-  }
-
-  async #size(path: string): Promise<number> {
-    return (await this.#deps.files.facts(path))?.bytes ?? 0;
+    return this.#changes.run(async () => {
+      const { files, folder } = this.#deps;
+      const sequences = new Set(sent.map(({ sequence }) => sequence));
+      const kept = (await this.list()).filter(({ sequence }) => !sequences.has(sequence));
+      const lines = kept.map((entry) => `${stringifyJson(entry)}\n`);
+      await writeDurably(files, `${folder}/${NAME}`, HEADER + lines.join(''), { mode: GROUP_MODE });
+      await files.unlink(`${folder}/${OLD_NAME}`).catch(undefinedWhenMissing);
+    });
   }
 }
 
 /** Rejected entries to be appended again, with the times they had. */
 export function asAppended(entries: readonly RejectedEntry[], clock: Clock): TelemetryEntry[] {
-  const taken = { bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
-  return entries.map(({ device, key, value, ts, class: own }) => ({
-    device,
-    key,
-    value,
-    ...taken,
-    takenAtMs: ts,
-    isAgain: true,
-    class: own,
-  }));
+  const again = { bootId: clock.bootId, monotonicMs: clock.monotonicMs(), isAgain: true };
+  return entries.map(({ device, key, value, ts: takenAtMs, class: own }) => ({ device, key, value, takenAtMs, class: own, ...again }));
 }
 
 function parseRejected(line: string): RejectedEntry | undefined {

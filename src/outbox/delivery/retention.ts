@@ -77,10 +77,7 @@ export class Retention {
       if (this.#isOlder(segment, settings.maxAgeMs)) await this.#drop(segment, { reason: 'age', unread: false });
   }
 
-  /**
-   * Makes room for a commit that lets the files grow by so much; false when it is the newest that must give way, which no alarm does.
-   * Nobody reads segments that go, unless a read hangs.
-   */
+  /** Makes room for so much; false when the newest must give way, which no alarm does. No segment goes while it is read, unless a read hangs. */
   async makeRoom(growth: number, { alarms }: { readonly alarms: boolean }): Promise<boolean> {
     await this.#free.refresh();
     const { shelf, settings, reading } = this.#deps;

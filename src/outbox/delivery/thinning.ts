@@ -2,7 +2,7 @@
  * Decimates a segment: of each key every second sample stays, and of each stretch the first, last, least and greatest, so that a long
  * outage keeps a coarse history. The thinner copy is written beside the segment, synced, and renamed over it.
  */
-
+import { given } from '../../host/given.ts';
 import type { JsonValue } from '../../host/json.ts';
 import { type BlockInfo, frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
@@ -125,19 +125,16 @@ export function decimate(entries: BlockEntries): BlockEntries {
     });
     kept.add(least).add(greatest);
   }
-  const pick = <T>(column: readonly T[]): T[] => column.filter((_value, row) => kept.has(row));
-  return {
-    devices: pick(entries.devices),
-    keys: pick(entries.keys),
-    values: pick(entries.values),
-    monotonicMs: pick(entries.monotonicMs),
-    ...(entries.takenAtMs === undefined ? {} : { takenAtMs: pick(entries.takenAtMs) }),
-    ...(entries.sequences === undefined ? {} : { sequences: pick(entries.sequences) }),
-  };
+  return joined([{ entries, rows: [...kept].sort((a, b) => a - b) }]);
 }
 
 function isLess(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return typeof a === 'number' && typeof b === 'number' && a < b;
+}
+
+interface Rows {
+  readonly entries: BlockEntries;
+  readonly rows: readonly number[];
 }
 
 /** Neighbouring blocks that may become one. */
@@ -162,30 +159,29 @@ function isAlike({ info: a }: PlacedBlock, { info: b }: PlacedBlock): boolean {
 }
 
 /** What is not delivered yet, as one block. */
-function waiting(
-  stretch: readonly PlacedBlock[],
-  read: readonly (BlockEntries | undefined)[],
-  acknowledged: SequenceRanges,
-): Required<Omit<BlockEntries, 'takenAtMs'>> & Pick<BlockEntries, 'takenAtMs'> {
-  const devices: string[] = [];
-  const keys: string[] = [];
-  const values: JsonValue[] = [];
-  const monotonicMs: number[] = [];
-  const takenAtMs: number[] = [];
-  const sequences: number[] = [];
-  read.forEach((entries, at) => {
-    if (entries === undefined) return;
+function waiting(stretch: readonly PlacedBlock[], read: readonly (BlockEntries | undefined)[], acknowledged: SequenceRanges): BlockEntries {
+  const parts = read.flatMap((entries, at): Rows[] => {
+    if (entries === undefined) return [];
     const { firstSequence } = (stretch[at] as PlacedBlock).info;
-    entries.keys.forEach((key, row) => {
-      const sequence = entries.sequences?.[row] ?? firstSequence + row;
-      if (acknowledged.has(sequence)) return;
-      devices.push(entries.devices[row] as string);
-      keys.push(key);
-      values.push(entries.values[row] as JsonValue);
-      monotonicMs.push(entries.monotonicMs[row] as number);
-      if (entries.takenAtMs !== undefined) takenAtMs.push(entries.takenAtMs[row] as number);
-      sequences.push(sequence);
-    });
+    const sequences = entries.sequences ?? entries.keys.map((_key, row) => firstSequence + row);
+    const rows = [...sequences.keys()].filter((row) => !acknowledged.has(sequences[row] as number));
+    return [{ entries: { ...entries, sequences }, rows }];
   });
-  return { devices, keys, values, monotonicMs, sequences, ...(takenAtMs.length === 0 ? {} : { takenAtMs }) };
+  return joined(parts);
+}
+
+/** Rows of blocks that are alike, as one block. */
+function joined(parts: readonly Rows[]): BlockEntries {
+  const column = <T>(of: (entries: BlockEntries) => readonly T[] | undefined): T[] =>
+    parts.flatMap(({ entries, rows }) => rows.map((row) => of(entries)?.[row] as T));
+  const optional = (name: 'takenAtMs' | 'sequences'): number[] | undefined =>
+    parts[0]?.entries[name] === undefined ? undefined : column((entries) => entries[name]);
+  return given({
+    devices: column(({ devices }) => devices),
+    keys: column(({ keys }) => keys),
+    values: column(({ values }) => values),
+    monotonicMs: column(({ monotonicMs }) => monotonicMs),
+    takenAtMs: optional('takenAtMs'),
+    sequences: optional('sequences'),
+  });
 }

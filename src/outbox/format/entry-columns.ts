@@ -49,15 +49,7 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
   static joined(parts: readonly EntryColumns[]): EntryColumns {
     const [only, ...others] = parts;
     if (only !== undefined && others.length === 0) return only;
-    const join = <T>(columnOf: (part: EntryColumns) => readonly T[]): T[] => ([] as T[]).concat(...parts.map(columnOf));
-    return new EntryColumns({
-      sequences: join((part) => part.sequences),
-      devices: join((part) => part.devices),
-      keys: join((part) => part.keys),
-      values: join((part) => part.values),
-      ts: join((part) => part.ts),
-      classes: join((part) => part.classes),
-    });
+    return columnsOf(parts, <T>(columns: readonly (readonly T[])[]) => ([] as T[]).concat(...columns));
   }
 
   get length(): number {
@@ -66,12 +58,12 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
 
   /** Rows `[from, to)`. */
   part(from: number, to: number): EntryColumns {
-    return this.#with((column) => column.slice(from, to));
+    return columnsOf([this], ([column = []]) => column.slice(from, to));
   }
 
   /** The rows for which the answer is true. */
   where(isWanted: (row: number) => boolean): EntryColumns {
-    return this.#with((column) => column.filter((_value, row) => isWanted(row)));
+    return columnsOf([this], ([column = []]) => column.filter((_value, row) => isWanted(row)));
   }
 
   /** Roughly what they take as JSON: `"key":value,` each. */
@@ -106,17 +98,18 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
     for (let row = 0; row < this.length; row += 1) yield this.at(row) as ResolvedEntry;
     return undefined;
   }
+}
 
-  #with(change: <T>(column: readonly T[]) => T[]): EntryColumns {
-    return new EntryColumns({
-      sequences: change(this.sequences),
-      devices: change(this.devices),
-      keys: change(this.keys),
-      values: change(this.values),
-      ts: change(this.ts),
-      classes: change(this.classes),
-    });
-  }
+/** The columns of some parts, each kind of them made into one. */
+function columnsOf(parts: readonly EntryColumns[], become: <T>(columns: readonly (readonly T[])[]) => T[]): EntryColumns {
+  return new EntryColumns({
+    sequences: become(parts.map(({ sequences }) => sequences)),
+    devices: become(parts.map(({ devices }) => devices)),
+    keys: become(parts.map(({ keys }) => keys)),
+    values: become(parts.map(({ values }) => values)),
+    ts: become(parts.map(({ ts }) => ts)),
+    classes: become(parts.map(({ classes }) => classes)),
+  });
 }
 
 /** With its quotes, in UTF-8: a text of 60,000 characters may be 180,000 bytes. */

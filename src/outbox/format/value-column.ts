@@ -49,10 +49,7 @@ export function writeColumn(to: ByteWriter, values: readonly JsonValue[]): void 
   }
 }
 
-/**
- * Reads a column into the rows it belongs to: `rows[start]` to `rows[end - 1]`.
- * @throws RangeError or AgentError when the bytes are no such column.
- */
+/** Reads a column into its rows, `rows[start]` to `rows[end - 1]`. @throws RangeError or AgentError when the bytes are no such column. */
 export function readColumn(from: ByteReader, into: JsonValue[], rows: Uint32Array, start: number, end: number): void {
   const form = from.byte();
   if (form === DECIMALS) {

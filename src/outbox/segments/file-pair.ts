@@ -17,7 +17,8 @@ export class FilePair {
   /** Which file is being written, and since which minute; undefined when an earlier process wrote it. */
   #turn: number;
   #minute: number | undefined;
-  #isSynced: boolean;
+  /** Whether the newest that was written is surely on the disk; so is nothing at all. */
+  isSynced: boolean;
   /** A full disk may have taken half of a write; then the other file is the whole one. */
   #isTorn = false;
   #hasNewName = false;
@@ -27,23 +28,18 @@ export class FilePair {
     this.#deps = deps;
     this.#names = names;
     this.#turn = newest === names[0] ? 0 : 1;
-    this.#isSynced = newest === undefined;
-  }
-
-  /** Whether the newest that was written is surely on the disk; so is nothing at all. */
-  get isSynced(): boolean {
-    return this.#isSynced;
+    this.isSynced = newest === undefined;
   }
 
   async write(bytes: Uint8Array, { durable }: { readonly durable: boolean }): Promise<void> {
     const minute = Math.floor(this.#deps.clock.monotonicMs() / TURN_MS);
-    if (this.#isSynced || (minute !== this.#minute && !this.#isTorn)) {
+    if (this.isSynced || (minute !== this.#minute && !this.#isTorn)) {
       // A file that cannot be synced now will hardly be later; the other one may lie in a good place.
-      if (!this.#isSynced) await this.#sync().catch(() => {});
+      if (!this.isSynced) await this.#sync().catch(() => {});
       await this.#file(1 - this.#turn);
       this.#turn = 1 - this.#turn;
       this.#minute = minute;
-      this.#isSynced = false;
+      this.isSynced = false;
     }
     const file = await this.#file(this.#turn);
     try {
@@ -56,7 +52,7 @@ export class FilePair {
     }
     if (!durable) return;
     await this.#sync();
-    this.#isSynced = true;
+    this.isSynced = true;
   }
 
   async close(): Promise<void> {

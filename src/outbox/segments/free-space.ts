@@ -6,16 +6,12 @@ const MAX_AGE_MS = 10_000;
 
 export class FreeSpace {
   readonly #place: OutboxPlace;
-  #bytes = Number.POSITIVE_INFINITY;
+  /** When last asked. */
+  bytes = Number.POSITIVE_INFINITY;
   #readMs = Number.NEGATIVE_INFINITY;
 
   constructor(place: OutboxPlace) {
     this.#place = place;
-  }
-
-  /** When last asked. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** It is asked again, however short ago it was. */
@@ -28,7 +24,7 @@ export class FreeSpace {
     if (clock.monotonicMs() - this.#readMs < MAX_AGE_MS) return;
     this.#readMs = clock.monotonicMs();
     try {
-      this.#bytes = await files.freeBytes(folder);
+      this.bytes = await files.freeBytes(folder);
     } catch (error) {
       log.warn({ err: error }, 'free space cannot be read');
     }

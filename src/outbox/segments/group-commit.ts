@@ -37,10 +37,7 @@ const COMMIT_BYTES = 64 * 1024;
 const COMMITS_IN_FLIGHT = 2;
 /** Those, and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
 const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
-/**
- * A block closes a little before its age is up: the sync takes time, too. It also keeps two commits of 5 s within one of ext4's own
- * journal's, which are 5 s apart, too: measured, that is a fifth less for the disk.
- */
+/** The sync takes time, too. And two commits of 5 s then fall into one of ext4's journal commits (every 5 s): measured, a fifth less to write. */
 const CLOSING_SHARE = 0.96;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -60,18 +57,14 @@ export class GroupCommit {
   #isRetrying = false;
   #retryMs = FIRST_RETRY_MS;
   #watchers: (() => void)[] = [];
-  #fault: { readonly code: string; readonly sinceMonotonicMs: number } | undefined;
+  /** Why nothing can be written, as the system's code; undefined while all is well. */
+  fault: string | undefined;
   readonly #closing = new AbortController();
   commitAgeMs: number;
 
   constructor(deps: GroupCommitDeps) {
     this.#deps = deps;
     this.commitAgeMs = deps.commitAgeMs;
-  }
-
-  /** Why nothing can be written, and since when; undefined while all is well. */
-  get fault(): { readonly code: string; readonly sinceMonotonicMs: number } | undefined {
-    return this.#fault;
   }
 
   get waitingEntries(): number {
@@ -133,7 +126,7 @@ export class GroupCommit {
     this.#isRetrying = false;
     let isOver = false;
     // With a fault, too, it is tried: the disk may be back, and nobody has asked it since.
-    for (let tries = 0; this.waitingEntries > 0 && !isOver && (this.#fault === undefined || tries === 0); tries += 1) {
+    for (let tries = 0; this.waitingEntries > 0 && !isOver && (this.fault === undefined || tries === 0); tries += 1) {
       this.#due = true;
       this.#pump();
       isOver = await Promise.race([ended, this.#nextSettled().then(() => false)]);
@@ -183,8 +176,8 @@ export class GroupCommit {
     this.#unpack(commit);
     const written = commit.blocks.filter((block) => !refused.includes(block));
     if (written.length > 0) {
-      if (this.#fault !== undefined) this.#deps.log.info({ code: this.#fault.code }, 'outbox can write again');
-      this.#fault = undefined;
+      if (this.fault !== undefined) this.#deps.log.info({ code: this.fault }, 'outbox can write again');
+      this.fault = undefined;
       this.#retryMs = FIRST_RETRY_MS;
       this.#deps.onCommitted(written);
     }
@@ -225,8 +218,8 @@ export class GroupCommit {
 
   #onFault(error: unknown): void {
     const code = systemCode(error instanceof AgentError ? error.cause : error) ?? 'unknown';
-    if (this.#fault?.code !== code) this.#deps.log.error({ code, reason: messageOf(error) }, 'outbox cannot write; entries wait in memory');
-    this.#fault = { code, sinceMonotonicMs: this.#fault?.sinceMonotonicMs ?? this.#deps.clock.monotonicMs() };
+    if (this.fault !== code) this.#deps.log.error({ code, reason: messageOf(error) }, 'outbox cannot write; entries wait in memory');
+    this.fault = code;
   }
 
   #boundMemory(): void {

@@ -3,7 +3,6 @@
  * is not ours to read. Only the newest segment is read through; the rest waits until it is needed. When the disk does not give the newest, it
  * waits like the others, and so many sequences are left to it that no new entry gets one of them.
  */
-
 import { AgentError } from '../../errors.ts';
 import { readWhole } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
@@ -61,10 +60,7 @@ export class OutboxFolder {
     }
   }
 
-  /**
-   * Fills the shelf; returns the newest segment with what it holds, when there is one that can be read now.
-   * @throws what the disk says when it does not tell the size of a file yet.
-   */
+  /** Fills the shelf; returns the newest segment, if it can be read now. @throws what the disk says when it does not tell a file's size yet. */
   async load(shelf: SegmentShelf): Promise<NewestSegment | undefined> {
     const { files, folder } = this.#deps;
     const found: Segment[] = [];
@@ -125,15 +121,9 @@ export class OutboxFolder {
       return undefined;
     });
     if (facts !== undefined) unread.wasRead(name);
-    if (facts === undefined || facts.bytes > MAX_FILE_BYTES) {
-      await this.setAside(name);
-      return undefined;
-    }
+    if (facts === undefined || facts.bytes > MAX_FILE_BYTES) return void (await this.setAside(name));
     const { bytes } = facts;
-    if (bytes === 0) {
-      await this.#clear(name);
-      return undefined;
-    }
+    if (bytes === 0) return void (await this.#clear(name));
     const head = Buffer.alloc(HEAD_BYTES);
     const file = await files.open(path, 'read').catch(() => undefined);
     await file?.read(head, 0).catch(() => 0);
@@ -141,10 +131,7 @@ export class OutboxFolder {
     let header = readSegmentHeader(head);
     if (header.kind === 'foreign')
       header = readSegmentHeader((await readWhole(files, path, { limitBytes: MAX_FILE_BYTES }).catch(() => UNKNOWN)) ?? head);
-    if (!('thinned' in header)) {
-      await this.setAside(name);
-      return undefined;
-    }
+    if (!('thinned' in header)) return void (await this.setAside(name));
     const { thinned, count } = header;
     const first = readBlockInfo(head, SEGMENT_HEADER_BYTES, { headerOnly: true });
     const segment: Segment = { name, firstSequence, lastSequence: firstSequence, bytes, thinned, count, damagedBytes: 0 };

@@ -2,7 +2,6 @@
  * Reads of segments take turns, one at a time. A read that hangs keeps its turn and all others wait; for how long it has hung is known. Work that
  * commits wait for goes to the head of the line, and waits for as long as the disk makes progress: slow is not the same as hanging.
  */
-
 import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 

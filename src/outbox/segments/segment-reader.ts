@@ -70,10 +70,7 @@ export class SegmentReader {
     return segment.unreadable === undefined || segment.unreadable.untilMs <= this.#deps.clock.monotonicMs();
   }
 
-  /**
-   * Up to `length` bytes of a segment.
-   * @throws AgentError `outbox/unreadable` (retry): the segment is then not readable for a while.
-   */
+  /** Up to `length` bytes. @throws AgentError `outbox/unreadable` (retry): the segment is then not readable for a while. */
   async read(segment: ReadableSegment, from: number, length: number): Promise<Buffer> {
     const bytes = Buffer.allocUnsafe(length);
     try {

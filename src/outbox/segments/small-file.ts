@@ -22,10 +22,7 @@ export interface SmallFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
   readonly setAside: (name: string) => Promise<void>;
 }
 
-/**
- * The content; undefined when there is none, or no more.
- * @throws AgentError `host/read-failed` when it may be read another time: the disk does not give it yet, or too many files are open.
- */
+/** The content, if there is any. @throws AgentError `host/read-failed` when it may be read another time (disk, too many open files). */
 export async function readSmallFile({ files, folder, unread, setAside }: SmallFileDeps, name: string): Promise<Buffer | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {

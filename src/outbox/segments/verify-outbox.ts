@@ -50,21 +50,18 @@ export async function verifyOutbox(
 async function readVerdict({ files, folder }: PlaceToRead, name: string, isNewest: boolean): Promise<SegmentVerdict | undefined> {
   try {
     const bytes = await readWhole(files, `${folder}/${name}`, { limitBytes: MAX_FILE_BYTES });
-    return bytes === undefined ? undefined : verdictOn(name, bytes, isNewest);
+    if (bytes === undefined) return undefined;
+    const header = readSegmentHeader(bytes);
+    const { blocks, damaged, cleanTail, end } = scanSegment(bytes);
+    const faults = [
+      ...(header.kind === 'ours' ? [] : [`its header is ${header.kind}`]),
+      ...damaged.map(([from, to]) => `${to - from} bytes at ${from} are no block`),
+      // The end of the newest may be in the middle of a commit.
+      ...(cleanTail || isNewest ? [] : [`${bytes.length - end} bytes at its end are no block`]),
+    ];
+    const entries = blocks.reduce((sum, { count }) => sum + count, 0);
+    return { name, bytes: bytes.length, blocks: blocks.length, entries, ...(faults.length === 0 ? {} : { damage: faults.join(', ') }) };
   } catch (error) {
     return { name, bytes: 0, blocks: 0, entries: 0, damage: messageOf(error) };
   }
-}
-
-function verdictOn(name: string, bytes: Buffer, isNewest: boolean): SegmentVerdict {
-  const header = readSegmentHeader(bytes);
-  const { blocks, damaged, cleanTail, end } = scanSegment(bytes);
-  const faults = [
-    ...(header.kind === 'ours' ? [] : [`its header is ${header.kind}`]),
-    ...damaged.map(([from, to]) => `${to - from} bytes at ${from} are no block`),
-    // The end of the newest may be in the middle of a commit.
-    ...(cleanTail || isNewest ? [] : [`${bytes.length - end} bytes at its end are no block`]),
-  ];
-  const entries = blocks.reduce((sum, { count }) => sum + count, 0);
-  return { name, bytes: bytes.length, blocks: blocks.length, entries, ...(faults.length === 0 ? {} : { damage: faults.join(', ') }) };
 }

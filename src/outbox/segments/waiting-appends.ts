@@ -18,16 +18,8 @@ const ENTRY_BYTES = 64;
 
 export class WaitingAppends {
   #appends: WaitingAppend[] = [];
-  #entries = 0;
-  #bytes = 0;
-
-  get entries(): number {
-    return this.#entries;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
+  entries = 0;
+  bytes = 0;
 
   /** Adds one; tells whether it holds an alarm. */
   add(entries: readonly TelemetryEntry[], resolve: () => void, reject: (error: AgentError) => void): boolean {
@@ -39,8 +31,8 @@ export class WaitingAppends {
   takeAll(): WaitingAppend[] {
     const appends = this.#appends;
     this.#appends = [];
-    this.#entries = 0;
-    this.#bytes = 0;
+    this.entries = 0;
+    this.bytes = 0;
     return appends;
   }
 
@@ -54,21 +46,21 @@ export class WaitingAppends {
 
   /** While it is too much, refuses the oldest regular appends, then the oldest alarms, but never the last; returns how many entries went. */
   dropWhile(isTooMuch: () => boolean): number {
-    const before = this.#entries;
+    const before = this.entries;
     while (this.#appends.length > 1 && isTooMuch()) {
       const regular = this.#appends.findIndex((append) => !append.alarm);
       const [append] = this.#appends.splice(Math.max(regular, 0), 1) as [WaitingAppend];
-      this.#bytes -= append.bytes;
-      this.#entries -= append.entries.length;
+      this.bytes -= append.bytes;
+      this.entries -= append.entries.length;
       append.reject(new AgentError('outbox/dropped', 'the disk does not take entries, and memory is full of them', { recovery: 'drop' }));
     }
-    return before - this.#entries;
+    return before - this.entries;
   }
 
   #push(append: WaitingAppend): void {
     this.#appends.push(append);
-    this.#entries += append.entries.length;
-    this.#bytes += append.bytes;
+    this.entries += append.entries.length;
+    this.bytes += append.bytes;
   }
 }
 

@@ -32,10 +32,6 @@ export class BlockBuilder {
     this.spacing = new EntrySpacing(boots);
   }
 
-  get nextSequence(): number {
-    return this.#nextSequence;
-  }
-
   /** Blocks of at most `largest` entries; regular ones first, in the order of appending. */
   build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] {
     const groups: Group[] = [];

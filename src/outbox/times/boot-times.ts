@@ -6,16 +6,14 @@
  *   boot-1  never synchronised     ?────────?        decided between its neighbours when they leave little room
  *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries taken before 12:03
  */
-
 import type { OutboxConfig } from '../../config/agent-config.ts';
 import { wallOffsetMs } from '../../host/clock.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
 import type { SmallFileDeps } from '../segments/small-file.ts';
 import { type Look, MAX_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, type TimeStretch, withSpan } from './boot-offsets.ts';
-import { ranSince } from './boot-order.ts';
 import { type BootRecord, readBoots, writeBoots } from './boot-table.ts';
-import { KnownBoots } from './known-boots.ts';
+import { KnownBoots, ranSince } from './known-boots.ts';
 
 export interface TimeSource {
   isSynchronised(): boolean;
@@ -30,7 +28,8 @@ interface BootTimesDeps extends OutboxPlace {
 export class BootTimes {
   readonly #deps: BootTimesDeps;
   readonly #boots: KnownBoots;
-  #dirty = false;
+  /** Something in the table is not durable yet. */
+  dirty = false;
   /** Up to here no step of the clock moves what was taken in this boot. */
   #heldMs = 0;
   /** When the clock was last seen to agree with what is known of it. */
@@ -60,7 +59,7 @@ export class BootTimes {
   static async open(deps: BootTimesDeps & SmallFileDeps): Promise<BootTimes> {
     const { boots, isWhole } = await readBoots(deps);
     const times = new BootTimes(deps, boots);
-    times.#dirty ||= !isWhole;
+    times.dirty ||= !isWhole;
     return times;
   }
 
@@ -178,22 +177,16 @@ export class BootTimes {
 
   /** Makes the table durable when something in it changed. */
   save(): Promise<void> {
-    return this.#saving.run(() => this.#save());
-  }
-
-  get dirty(): boolean {
-    return this.#dirty;
-  }
-
-  async #save(): Promise<void> {
-    if (!this.#dirty) return;
-    this.#dirty = false;
-    try {
-      await writeBoots(this.#deps, this.#boots.list);
-    } catch (error) {
-      this.#dirty = true;
-      throw error;
-    }
+    return this.#saving.run(async () => {
+      if (!this.dirty) return;
+      this.dirty = false;
+      try {
+        await writeBoots(this.#deps, this.#boots.list);
+      } catch (error) {
+        this.dirty = true;
+        throw error;
+      }
+    });
   }
 
   /** Whether it says anything new. */
@@ -211,7 +204,7 @@ export class BootTimes {
     if (this.#boots.find(clock.bootId) !== undefined) return;
     const guessMs = Math.round(clock.wallMs() - clock.monotonicMs());
     this.#boots.push({ bootId: clock.bootId, lastMs: 0, guessMs, offsets: [] });
-    this.#dirty = true;
+    this.dirty = true;
   }
 
   #current(): BootRecord {
@@ -221,7 +214,7 @@ export class BootTimes {
   #adopt(bootId: string, lastMs: number): BootRecord {
     const boot = { bootId, lastMs, guessMs: 0, offsets: [] };
     this.#boots.insert(boot);
-    this.#dirty = true;
+    this.dirty = true;
     return boot;
   }
 
@@ -233,6 +226,6 @@ export class BootTimes {
 
   #replace(by: BootRecord): void {
     this.#boots.replace(by);
-    this.#dirty = true;
+    this.dirty = true;
   }
 }

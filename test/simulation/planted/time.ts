@@ -53,7 +53,7 @@ export const TIME_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a boot whose time is not known gets the time of the boot before it',
-    file: 'outbox/times/boot-order.ts',
+    file: 'outbox/times/known-boots.ts',
     old: 'if (before === undefined || after === undefined) return undefined;',
     new: 'if (before === undefined || after === undefined) return before === undefined ? undefined : knownOffsetMs(before);',
     needs: ['no clock battery'],
