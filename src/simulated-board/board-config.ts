@@ -33,6 +33,17 @@ const i2cBus = z.strictObject({
   chips: z.array(i2cChip).default([]),
 });
 
+const modbusUnit = z.strictObject({
+  /** Address → signal, as raw register values. */
+  holding: z.record(z.string(), signalSchema).default({}),
+  input: z.record(z.string(), signalSchema).default({}),
+  coil: z.record(z.string(), signalSchema).default({}),
+  discrete: z.record(z.string(), signalSchema).default({}),
+});
+
+/** By unit id. */
+const modbusUnits = z.record(z.string(), modbusUnit);
+
 const talk = z.discriminatedUnion('kind', [
   /** A sensor that prints a line every so often, or one for each line it is sent. */
   z.strictObject({
@@ -53,26 +64,12 @@ const talk = z.discriminatedUnion('kind', [
     speedKnots: signalSchema,
     keys,
   }),
-  z.strictObject({
-    kind: z.literal('modbus'),
-    units: z.record(
-      z.string(),
-      z.lazy(() => modbusUnit),
-    ),
-  }),
+  z.strictObject({ kind: z.literal('modbus'), units: modbusUnits }),
   /** Sends back what it gets. */
   z.strictObject({ kind: z.literal('echo') }),
   /** Keeps what it gets in the record, and answers each line with `reply` when there is one. */
   z.strictObject({ kind: z.literal('listener'), reply: z.string().optional() }),
 ]);
-
-const modbusUnit = z.strictObject({
-  /** Address → signal, as raw register values. */
-  holding: z.record(z.string(), signalSchema).default({}),
-  input: z.record(z.string(), signalSchema).default({}),
-  coil: z.record(z.string(), signalSchema).default({}),
-  discrete: z.record(z.string(), signalSchema).default({}),
-});
 
 const boardSchema = z.strictObject({
   version: z.literal(1).default(1),
@@ -87,7 +84,7 @@ const boardSchema = z.strictObject({
         port: z.int().min(1).max(65_535),
         /** Where it really listens, on 127.0.0.1; 0 takes any free port, which the agent asks for. */
         listenOn: z.int().min(0).max(65_535).default(0),
-        units: z.record(z.string(), modbusUnit),
+        units: modbusUnits,
       }),
     )
     .default([]),
@@ -98,11 +95,10 @@ const boardSchema = z.strictObject({
 export type BoardConfig = z.infer<typeof boardSchema>;
 /** As it is written, with defaults left out. */
 export type BoardConfigInput = z.input<typeof boardSchema>;
-export type I2cChipConfig = z.infer<typeof i2cChip>;
-export type GpioChipConfig = z.infer<typeof gpioChip>;
 export type SerialTalkConfig = z.infer<typeof talk>;
 export type SerialTalkConfigInput = z.input<typeof talk>;
-export type ModbusUnitConfig = z.infer<typeof modbusUnit>;
+/** By unit id. */
+export type ModbusUnitsConfig = z.infer<typeof modbusUnits>;
 
 /** @throws AgentError `board/bad-config` (stop) with every fault. */
 export function parseBoardConfig(input: unknown): BoardConfig {

@@ -4,18 +4,25 @@
  */
 import { AgentError } from '../errors.ts';
 import type { BoardEvent, BoardOperation, BoardOperations } from '../hardware/board-protocol.ts';
+import { given } from '../host/given.ts';
 import type { SimulatedBoard } from './simulated-board.ts';
+import type { HeldLine } from './simulated-gpio.ts';
+import type { HeldChannel } from './simulated-pwm.ts';
+import type { SerialUser } from './simulated-serial.ts';
 
 /** Something a user holds. */
 interface Held {
   release(): void;
 }
 
+/** Of an operation whose result is always null nobody looks at what it gives. */
+type Done<Result> = [Result] extends [null] ? unknown : Result;
+
 export type Operations = {
   readonly [Op in BoardOperation]: (
     params: BoardOperations[Op]['params'],
     user: BoardUser,
-  ) => BoardOperations[Op]['result'] | Promise<BoardOperations[Op]['result']>;
+  ) => Done<BoardOperations[Op]['result']> | Promise<Done<BoardOperations[Op]['result']>>;
 };
 
 export class BoardUser {
@@ -29,12 +36,11 @@ export class BoardUser {
   }
 
   /** Keeps what an operation opened. @param open gets the handle, for its events. */
-  hold<T extends Held>(open: (handle: number) => T): { readonly handle: number; readonly held: T } {
+  hold(open: (handle: number) => Held): { readonly handle: number } {
     this.#lastHandle += 1;
     const handle = this.#lastHandle;
-    const held = open(handle);
-    this.#held.set(handle, held);
-    return { handle, held };
+    this.#held.set(handle, open(handle));
+    return { handle };
   }
 
   /** @throws AgentError `hardware/board-gone` (retry): opened before the board restarted. */
@@ -61,59 +67,38 @@ export function operationsOf(board: SimulatedBoard): Operations {
   const { gpio, i2c, serial, oneWire, pwm, bench } = board;
   return {
     'gpio.openInput': (request, user) =>
-      handleOnly(user.hold((handle) => gpio.openInput(request, (edge) => user.tell({ event: 'edge', handle, ...edge })))),
-    'gpio.openOutput': (request, user) => handleOnly(user.hold(() => gpio.openOutput(request))),
-    'gpio.read': async ({ handle }, user) =>
-      await bench.unlessHung('gpio', () => user.held<ReturnType<typeof gpio.openOutput>>(handle).read()),
-    'gpio.write': async ({ handle, level }, user) => {
-      await bench.unlessHung('gpio', () => user.held<ReturnType<typeof gpio.openOutput>>(handle).write(level));
-      return null;
-    },
+      user.hold((handle) => gpio.openInput(request, (edge) => user.tell({ event: 'edge', handle, ...edge }))),
+    'gpio.openOutput': (request, user) => user.hold(() => gpio.openOutput(request)),
+    'gpio.read': async ({ handle }, user) => await bench.unlessHung('gpio', () => user.held<HeldLine>(handle).read()),
+    'gpio.write': async ({ handle, level }, user) => await bench.unlessHung('gpio', () => user.held<HeldLine>(handle).write(level)),
     'gpio.list': () => gpio.list(),
-    'i2c.openBus': ({ bus }) => {
-      i2c.openBus(bus);
-      return null;
-    },
+    'i2c.openBus': ({ bus }) => i2c.openBus(bus),
     'i2c.transfer': async ({ bus, address, write, read }) =>
       Buffer.from(await i2c.transfer(bus, address, Buffer.from(write, 'hex'), read)).toString('hex'),
     'i2c.list': () => i2c.list(),
     'serial.open': ({ port }, user) => {
-      const { handle, held } = user.hold((handle) =>
-        serial.open(
-          port,
-          (bytes) => user.tell({ event: 'bytes', handle, bytes: Buffer.from(bytes).toString('hex') }),
-          (plugged) => user.tell({ event: 'plug', handle, plugged }),
-        ),
+      const { handle } = user.hold((handle) =>
+        serial.open(port, {
+          bytes: (bytes) => user.tell({ event: 'bytes', handle, bytes: Buffer.from(bytes).toString('hex') }),
+          plug: (plugged) => user.tell({ event: 'plug', handle, plugged }),
+        }),
       );
-      return held.device === undefined ? { handle } : { handle, device: held.device };
+      return { handle, ...given({ device: user.held<SerialUser>(handle).device }) };
     },
-    'serial.write': ({ handle, bytes }, user) => {
-      user.held<ReturnType<typeof serial.open>>(handle).write(Buffer.from(bytes, 'hex'));
-      return null;
-    },
+    'serial.write': ({ handle, bytes }, user) => user.held<SerialUser>(handle).write(Buffer.from(bytes, 'hex')),
     'serial.list': () => serial.list(),
     'modbus.tcp': async ({ host, port }) => await board.modbusTcp(host, port),
     'oneWire.read': ({ id }) => oneWire.read(id),
     'oneWire.list': () => oneWire.list(),
-    'pwm.open': (request, user) => handleOnly(user.hold(() => pwm.open(request))),
-    'pwm.set': ({ handle, ...state }, user) => {
-      user.held<ReturnType<typeof pwm.open>>(handle).set(state);
-      return null;
-    },
-    'pwm.read': ({ handle }, user) => user.held<ReturnType<typeof pwm.open>>(handle).read(),
+    'pwm.open': (request, user) => user.hold(() => pwm.open(request)),
+    'pwm.set': ({ handle, ...state }, user) => user.held<HeldChannel>(handle).set(state),
+    'pwm.read': ({ handle }, user) => user.held<HeldChannel>(handle).read(),
     'pwm.list': () => pwm.list(),
-    close: ({ handle }, user) => {
-      user.release(handle);
-      return null;
-    },
+    close: ({ handle }, user) => user.release(handle),
     'record.moves': ({ line, sinceMs }) => bench.moves(line, sinceMs),
     'record.counts': () => bench.counts(),
     'bench.hold': ({ target, value }) => bench.hold(target, value),
     'bench.fault': ({ target, fault }) => bench.fault(target, fault),
     'bench.faults': () => bench.faults(),
   };
-}
-
-function handleOnly({ handle }: { readonly handle: number }): { readonly handle: number } {
-  return { handle };
 }

@@ -9,6 +9,7 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Clock } from '../host/clock.ts';
+import { getOrInsert } from '../host/get-or-insert.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
 
 /**
@@ -46,7 +47,8 @@ export class BoardRecord {
     const entry: RecordEntry = { atMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs(), kind, source, key, value };
     // Synchronous on purpose: this process has no other duty, and a witness that buffers is none.
     if (this.#fd !== undefined) writeSync(this.#fd, `${stringifyJson(entry)}\n`);
-    this.#counts.set(`${kind} ${key}`, (this.#counts.get(`${kind} ${key}`) ?? 0) + 1);
+    const counted = `${kind} ${key}`;
+    this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);
     if (kind === 'moved' || kind === 'input') this.#remember(entry);
     return entry;
   }
@@ -67,9 +69,8 @@ export class BoardRecord {
   }
 
   #remember(entry: RecordEntry): void {
-    const moves = this.#moves.get(entry.source) ?? [];
+    const moves = getOrInsert(this.#moves, entry.source, () => []);
     moves.push(entry);
     if (moves.length > KEPT_MOVES) moves.shift();
-    this.#moves.set(entry.source, moves);
   }
 }

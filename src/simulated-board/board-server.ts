@@ -1,6 +1,5 @@
-/**
- * The board's socket: each connection is one process that uses the hardware.
- */
+/** The board's socket: each connection is one process that uses the hardware. */
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { AgentError, messageOf } from '../errors.ts';
@@ -21,7 +20,7 @@ export class BoardServer {
   static async open(board: SimulatedBoard, socketPath: string): Promise<BoardServer> {
     rmSync(socketPath, { force: true }); // a killed board's leftover
     const server = new BoardServer(board);
-    await new Promise<void>((resolve, reject) => server.#server.once('error', reject).listen(socketPath, resolve));
+    await once(server.#server.listen(socketPath), 'listening');
     return server;
   }
 
@@ -35,31 +34,27 @@ export class BoardServer {
 
   /** Idempotent. */
   async close(): Promise<void> {
-    for (const connection of this.#connections) connection.end();
+    for (const { link } of this.#connections) link.close();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 }
 
 class Connection {
-  readonly #link: JsonLink;
+  readonly link: JsonLink;
   readonly #operations: Operations;
-  readonly #user = new BoardUser((event) => this.#link.send(jsonOf(event)));
+  readonly #user = new BoardUser((event) => this.link.send(jsonOf(event)));
 
   constructor(socket: Socket, operations: Operations, onEnd: () => void) {
-    this.#link = new JsonLink(socket, MAX_REQUEST_BYTES);
+    this.link = new JsonLink(socket, MAX_REQUEST_BYTES);
     this.#operations = operations;
-    this.#link.listen({
+    this.link.listen({
       message: (request) => void this.#answer(request),
       end: () => {
         this.#user.end();
         onEnd();
       },
     });
-    this.#link.send({ turnstoneBoard: 1 });
-  }
-
-  end(): void {
-    this.#link.close();
+    this.link.send({ turnstoneBoard: 1 });
   }
 
   async #answer(request: JsonObject): Promise<void> {
@@ -69,10 +64,10 @@ class Connection {
       if (operation === undefined)
         throw new AgentError('hardware/unsupported', `the simulated board has no operation ${String(request.op)}`, { recovery: 'hold' });
       const result = await operation(request.params as never, this.#user);
-      this.#link.send({ id, result: (result ?? null) as JsonValue });
+      this.link.send({ id, result: (result ?? null) as JsonValue });
     } catch (error) {
       const { code, recovery } = error instanceof AgentError ? error : ({ code: 'hardware/board-failed', recovery: 'retry' } as const);
-      this.#link.send({ id, error: { code, recovery, message: messageOf(error) } });
+      this.link.send({ id, error: { code, recovery, message: messageOf(error) } });
     }
   }
 }

@@ -1,7 +1,7 @@
 /** What a room shows, by key; anything else wanders around 50. */
 import type { SignalConfigInput } from './signals.ts';
 
-const room = (base: number, drift: number, noise: number) => ({ kind: 'room', base, drift, noise }) as const;
+export const room = (base: number, drift: number, noise: number) => ({ kind: 'room', base, drift, noise }) as const;
 
 export const TEMPERATURE: SignalConfigInput = { ...room(21.5, 0.4, 0.02), day: 2.5 };
 

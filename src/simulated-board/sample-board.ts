@@ -1,9 +1,8 @@
 /** A board with one of everything, for who starts it without a configuration of its own. */
 import type { BoardConfigInput } from './board-config.ts';
-import { ROOM_SIGNALS, TEMPERATURE } from './room-signals.ts';
+import { ROOM_SIGNALS, room, TEMPERATURE } from './room-signals.ts';
 import type { Twins } from './twin.ts';
 
-const room = (base: number, drift: number, noise: number) => ({ kind: 'room' as const, base, drift, noise });
 const constant = (value: number) => ({ kind: 'constant' as const, value });
 
 export function sampleBoard(twins: Twins): BoardConfigInput {

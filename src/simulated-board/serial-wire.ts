@@ -18,6 +18,12 @@ export interface SerialWire {
   close(): void;
 }
 
+/** Who has a port open. */
+export interface WireUser {
+  readonly bytes: (bytes: Uint8Array) => void;
+  readonly plug: (plugged: boolean) => void;
+}
+
 interface Pty {
   readonly master: number;
   readonly slave: number;
@@ -28,7 +34,7 @@ interface Pty {
 export class PtyWire implements SerialWire {
   readonly device: string;
   readonly #onBytes: (bytes: Uint8Array) => void;
-  #pty: { readonly master: number; readonly slave: number; readonly stream: ReadStream } | undefined;
+  #pty: (Pty & { readonly stream: ReadStream }) | undefined;
 
   constructor(path: string, onBytes: (bytes: Uint8Array) => void) {
     this.device = path;
@@ -53,13 +59,13 @@ export class PtyWire implements SerialWire {
 
   plug(): void {
     if (this.#pty !== undefined) return;
-    const { master, slave, path } = nativeAddon<{ openPty(): Pty }>().openPty();
+    const pty = nativeAddon<{ openPty(): Pty }>().openPty();
     rmSync(this.device, { force: true });
-    symlinkSync(path, this.device);
-    const stream = new ReadStream(master);
+    symlinkSync(pty.path, this.device);
+    const stream = new ReadStream(pty.master);
     stream.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     stream.on('error', () => {});
-    this.#pty = { master, slave, stream };
+    this.#pty = { ...pty, stream };
   }
 
   unplug(): void {
@@ -79,7 +85,7 @@ export class PtyWire implements SerialWire {
 /** Bytes without a tty: to every agent that has the port open. */
 export class SocketWire implements SerialWire {
   readonly device = undefined;
-  readonly #users = new Set<{ readonly bytes: (bytes: Uint8Array) => void; readonly plug: (plugged: boolean) => void }>();
+  readonly #users = new Set<WireUser>();
   #plugged = true;
 
   get plugged(): boolean {
@@ -87,7 +93,7 @@ export class SocketWire implements SerialWire {
   }
 
   /** The returned function takes the user away again. */
-  join(user: { readonly bytes: (bytes: Uint8Array) => void; readonly plug: (plugged: boolean) => void }): () => void {
+  join(user: WireUser): () => void {
     this.#users.add(user);
     return () => this.#users.delete(user);
   }

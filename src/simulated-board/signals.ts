@@ -6,6 +6,7 @@
  *   square  0 or 1 at a frequency; ramp, steps and constant for tests
  */
 import { z } from 'zod';
+import { clamped } from './numbers.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -44,28 +45,23 @@ export interface Instant {
 
 export interface Signal {
   valueAt(now: Instant): number;
-  /** For signals that jump: when the value next changes, in monotonic ms; undefined for those that glide or stay. */
-  nextChangeMs(now: Instant): number | undefined;
+  /** Of signals that jump, and of no others: when the value next changes, in monotonic ms. */
+  nextChangeMs?(now: Instant): number;
 }
 
 /** @param seed names the signal too, so that two of one kind differ: `7/i2c-1/0x76/temperature`. */
 export function signalOf(config: SignalConfig, seed: string): Signal {
   switch (config.kind) {
     case 'constant':
-      return { valueAt: () => config.value, nextChangeMs: () => undefined };
+      return { valueAt: () => config.value };
     case 'room':
-      return { valueAt: (now) => roomAt(config, seed, now), nextChangeMs: () => undefined };
+      return { valueAt: (now) => roomAt(config, seed, now) };
     case 'door':
       return new Door(config.perHour, config.openMs, seed);
-    case 'square': {
-      const halfMs = 500 / config.hz;
-      return periodic(halfMs, (step) => step % 2);
-    }
+    case 'square':
+      return periodic(500 / config.hz, (step) => step % 2);
     case 'ramp':
-      return {
-        valueAt: ({ monotonicMs }) => config.from + (config.to - config.from) * ((monotonicMs / config.periodMs) % 1),
-        nextChangeMs: () => undefined,
-      };
+      return { valueAt: ({ monotonicMs }) => config.from + (config.to - config.from) * ((monotonicMs / config.periodMs) % 1) };
     case 'steps':
       return periodic(config.everyMs, (step) => config.values[step % config.values.length] ?? 0);
   }
@@ -91,7 +87,7 @@ function roomAt(config: Extract<SignalConfig, { kind: 'room' }>, seed: string, n
     day +
     (config.drift * drift) / DRIFT_PERIODS_MS.length +
     config.noise * gauss(`${seed}/${Math.floor(now.monotonicMs / NOISE_STEP_MS)}`);
-  return Math.min(config.max ?? Number.POSITIVE_INFINITY, Math.max(config.min ?? Number.NEGATIVE_INFINITY, value));
+  return clamped(value, config.min ?? Number.NEGATIVE_INFINITY, config.max ?? Number.POSITIVE_INFINITY);
 }
 
 /** Normally distributed, of mean 0 and deviation 1 (Box and Muller). */

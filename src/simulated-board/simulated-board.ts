@@ -20,24 +20,13 @@ export interface SimulatedBoardDeps {
   readonly twins: Twins;
 }
 
-/** The questions and tricks that are no hardware. */
-export interface Bench {
-  moves(line: string, sinceMs?: number): readonly BoardMove[];
-  counts(): Readonly<Record<string, number>>;
-  hold(target: string, value: number | null): null;
-  fault(target: string, fault: BoardFault | null): null;
-  faults(): Readonly<Record<string, BoardFault>>;
-  /** Does the work, or waits for ever while the target hangs. */
-  unlessHung<T>(target: string, work: () => T): Promise<T>;
-}
-
 export class SimulatedBoard {
   readonly gpio: SimulatedGpio;
   readonly i2c: SimulatedI2c;
   readonly serial: SimulatedSerial;
   readonly oneWire: SimulatedOneWire;
   readonly pwm: SimulatedPwm;
-  readonly bench: Bench;
+  readonly bench: ReturnType<typeof benchOf>;
   readonly #record: BoardRecord;
   readonly #modbusTcp: ReadonlyMap<string, { readonly server: ModbusTcpServer; readonly listenOn: number }>;
 
@@ -75,22 +64,20 @@ export class SimulatedBoard {
   }
 }
 
-function benchOf(board: SimulatedBoard, { record, faults, signals }: BoardContext): Bench {
+/** The questions and tricks that are no hardware. */
+function benchOf(board: SimulatedBoard, { record, faults, signals }: BoardContext) {
   const idOf = (target: string): string => (/^(i2c-|pwmchip|\/|[0-9a-f]{2}-)/.test(target) ? target : board.gpio.idOf(target));
   return {
-    moves: (line, sinceMs) =>
+    moves: (line: string, sinceMs?: number): readonly BoardMove[] =>
       record.movesOf(idOf(line), sinceMs).map(({ atMs, wallMs, value }) => ({ monotonicMs: atMs, wallMs, level: value as Level })),
     counts: () => record.counts(),
-    hold: (target, value) => {
-      signals.hold(idOf(target), value);
-      return null;
-    },
-    fault: (target, fault) => {
+    hold: (target: string, value: number | null): void => signals.hold(idOf(target), value),
+    fault: (target: string, fault: BoardFault | null): void => {
       record.add('fault', target, fault ?? 'mended', target);
       faults.set(target, fault ?? undefined);
-      return null;
     },
     faults: () => faults.all(),
-    unlessHung: async (target, work) => (faults.of(target) === 'hang' ? await FOREVER : work()),
+    /** Does the work, or waits for ever while the target hangs. */
+    unlessHung: async <T>(target: string, work: () => T): Promise<T> => (faults.of(target) === 'hang' ? await FOREVER : work()),
   };
 }

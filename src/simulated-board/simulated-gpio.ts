@@ -1,7 +1,7 @@
 /** The board's GPIO lines: inputs follow their signals and make edges at the moment they jump, outputs are recorded as they are written. */
-
 import type { InputRequest, Level, LineDescription, LineEdge, LineReference, OutputRequest } from '../hardware/gpio-port.ts';
-import type { GpioChipConfig } from './board-config.ts';
+import { given } from '../host/given.ts';
+import type { BoardConfig } from './board-config.ts';
 import { type BoardContext, boardFault } from './simulated-part.ts';
 
 export interface HeldLine {
@@ -11,7 +11,7 @@ export interface HeldLine {
 }
 
 interface Line {
-  readonly chip: GpioChipConfig;
+  readonly chip: BoardConfig['gpio'][number];
   readonly offset: number;
   readonly name: string | undefined;
   /** `gpiochip0:17`, in the record and as the target of signals. */
@@ -34,7 +34,7 @@ export class SimulatedGpio {
   readonly #lines: readonly Line[];
   readonly #timers = new Map<string, () => void>();
 
-  constructor(chips: readonly GpioChipConfig[], context: BoardContext) {
+  constructor(chips: BoardConfig['gpio'], context: BoardContext) {
     this.#context = context;
     this.#lines = chips.flatMap((chip) =>
       Array.from({ length: chip.lines }, (_, offset): Line => {
@@ -42,9 +42,14 @@ export class SimulatedGpio {
         return { chip, offset, name: chip.names[offset], id, level: 0, direction: 'in', holder: chip.held[offset], watch: undefined };
       }),
     );
-    for (const chip of chips)
-      for (const { offset, signal } of chip.inputs)
-        this.#follow(`${chip.chip}:${offset}`, () => context.signals.add(`${chip.chip}:${offset}`, signal));
+    for (const { chip, inputs } of chips) {
+      for (const { offset, signal } of inputs) {
+        const line = this.#lines.find(({ id }) => id === `${chip}:${offset}`);
+        if (line === undefined) throw boardFault('hardware/gpio-no-line', `${chip}:${offset} has a signal, but there is no such line`);
+        context.signals.add(line.id, signal);
+        this.#sample(line);
+      }
+    }
     for (const line of this.#lines) context.signals.onHold(line.id, () => this.#sample(line));
   }
 
@@ -127,8 +132,7 @@ export class SimulatedGpio {
       chip: chip.chip,
       label: chip.label,
       offset,
-      ...(name !== undefined && { name }),
-      ...(holder !== undefined && { holder }),
+      ...given({ name, holder }),
       direction,
     }));
   }
@@ -176,23 +180,15 @@ export class SimulatedGpio {
   }
 
   /** Wakes at every jump of the line's signal, held by an agent or not: a door opens whether or not anyone looks. */
-  #follow(id: string, addSignal: () => void): void {
-    addSignal();
-    const line = this.#lines.find((candidate) => candidate.id === id);
-    if (line === undefined) throw boardFault('hardware/gpio-no-line', `${id} has a signal, but there is no such line`);
-    this.#sample(line);
-  }
-
   #sample(line: Line): void {
     if (line.direction === 'out' || !this.#context.signals.has(line.id)) return;
     this.#put(line, this.#context.signals.value(line.id) >= 0.5 ? 1 : 0);
     this.#timers.get(line.id)?.();
-    const nextMs = this.#context.signals.nextChangeMs(line.id);
+    const { clock, signals } = this.#context;
+    const nextMs = signals.nextChangeMs(line.id);
     if (nextMs === undefined) return;
-    this.#timers.set(
-      line.id,
-      this.#context.clock.after(nextMs - this.#context.clock.monotonicMs(), () => this.#sample(line)),
-    );
+    const cancel = clock.after(nextMs - clock.monotonicMs(), () => this.#sample(line));
+    this.#timers.set(line.id, cancel);
   }
 
   #put(line: Line, level: Level): void {

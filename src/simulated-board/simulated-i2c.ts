@@ -1,21 +1,15 @@
 /** The board's I2C buses: chips by address, and everything a bus can do wrong. */
-import type { I2cChipConfig } from './board-config.ts';
+import type { BoardConfig } from './board-config.ts';
 import type { SimulatedChip } from './simulated-chip.ts';
 import { type BoardContext, boardFault, FOREVER } from './simulated-part.ts';
 import type { Twins } from './twin.ts';
-
-export interface I2cBusConfig {
-  readonly bus: number;
-  readonly smbusOnly: boolean;
-  readonly chips: readonly I2cChipConfig[];
-}
 
 export class SimulatedI2c {
   readonly #context: BoardContext;
   readonly #twins: Twins;
   readonly #buses = new Map<number, { readonly smbusOnly: boolean; readonly chips: Map<number, SimulatedChip> }>();
 
-  constructor(buses: readonly I2cBusConfig[], context: BoardContext, twins: Twins) {
+  constructor(buses: BoardConfig['i2c'], context: BoardContext, twins: Twins) {
     this.#context = context;
     this.#twins = twins;
     for (const { bus, smbusOnly, chips } of buses) {
@@ -62,7 +56,7 @@ export class SimulatedI2c {
   }
 
   /** The chip as it is after power-on. */
-  #switchOn(bus: number, { kind, address, keys, options }: I2cChipConfig): SimulatedChip {
+  #switchOn(bus: number, { kind, address, keys, options }: BoardConfig['i2c'][number]['chips'][number]): SimulatedChip {
     const twin = this.#twins.get(kind);
     if (twin?.chip === undefined) {
       const known = [...this.#twins].flatMap(([name, { chip }]) => (chip === undefined ? [] : [name]));

@@ -3,24 +3,18 @@
  * maker's chips hold there: 0x0c from power-on, after a conversion 0x10 less the lowest four bits (0x0e beside 0x0172 in the kernel's
  * Documentation/w1/slaves/w1_therm.rst).
  */
-
-import type { SignalConfig } from './signals.ts';
+import type { BoardConfig } from './board-config.ts';
+import { clamped } from './numbers.ts';
 import { type BoardContext, boardFault, FOREVER } from './simulated-part.ts';
-
-export interface OneWireSlaveConfig {
-  readonly id: string;
-  readonly signal: SignalConfig;
-  readonly keys: Readonly<Record<string, string>>;
-}
 
 /** 85 °C, low byte first (datasheet, table 1). */
 const POWER_ON: readonly [number, number] = [0x50, 0x05];
 
 export class SimulatedOneWire {
-  readonly #slaves: ReadonlyMap<string, OneWireSlaveConfig>;
+  readonly #slaves: ReadonlyMap<string, BoardConfig['oneWire'][number]>;
   readonly #context: BoardContext;
 
-  constructor(slaves: readonly OneWireSlaveConfig[], context: BoardContext) {
+  constructor(slaves: BoardConfig['oneWire'], context: BoardContext) {
     this.#context = context;
     this.#slaves = new Map(slaves.map((slave) => [slave.id, slave]));
     for (const { id, signal } of slaves) context.signals.add(id, signal);
@@ -37,7 +31,7 @@ export class SimulatedOneWire {
     if (fault === 'hang') return await FOREVER;
     if (slave === undefined || fault === 'unplug') throw boardFault('hardware/one-wire-no-slave', `one-wire slave ${id} is not on the bus`);
     // 12 bits: steps of 1/16 °C (DS18B20 datasheet, "Temperature register format").
-    const sixteenths = Math.round(Math.min(125, Math.max(-55, this.#context.signals.value(id))) * 16);
+    const sixteenths = Math.round(clamped(this.#context.signals.value(id), -55, 125) * 16);
     const lost = fault === 'brown-out';
     const [low, high] = lost ? POWER_ON : [sixteenths & 0xff, (sixteenths >> 8) & 0xff];
     const bytes = Buffer.from([low, high, 0x4b, 0x46, 0x7f, 0xff, lost ? 0x0c : 0x10 - (low & 0x0f), 0x10]);

@@ -68,7 +68,7 @@ export class BoardSignals {
 
   /** When a jumping signal next jumps; undefined while it is held. */
   nextChangeMs(target: string): number | undefined {
-    return this.#held.has(target) ? undefined : this.#signals.get(target)?.nextChangeMs(this.#now());
+    return this.#held.has(target) ? undefined : this.#signals.get(target)?.nextChangeMs?.(this.#now());
   }
 
   hold(target: string, value: number | null): void {

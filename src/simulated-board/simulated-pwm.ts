@@ -1,5 +1,6 @@
 /** PWM channels that keep what they were set to, and write it into the record. */
 import type { PwmRequest, PwmState } from '../hardware/pwm-port.ts';
+import type { BoardConfig } from './board-config.ts';
 import { type BoardContext, boardFault } from './simulated-part.ts';
 
 export interface HeldChannel {
@@ -16,7 +17,7 @@ export class SimulatedPwm {
   readonly #states = new Map<string, PwmState>();
   readonly #held = new Set<string>();
 
-  constructor(chips: readonly { readonly chip: number; readonly channels: number }[], context: BoardContext) {
+  constructor(chips: BoardConfig['pwm'], context: BoardContext) {
     this.#context = context;
     this.#chips = new Map(chips.map(({ chip, channels }) => [chip, channels]));
   }
@@ -30,24 +31,20 @@ export class SimulatedPwm {
     if (this.#held.has(id)) throw boardFault('hardware/pwm-busy', `PWM channel ${id} is in use`);
     this.#held.add(id);
     return {
-      set: (state) => {
-        if (state.dutyNs < 0 || state.dutyNs > state.periodNs)
-          throw boardFault('hardware/pwm-failed', `a duty of ${state.dutyNs} ns does not fit into ${state.periodNs} ns`);
+      set: ({ periodNs, dutyNs, enabled }) => {
+        if (dutyNs < 0 || dutyNs > periodNs)
+          throw boardFault('hardware/pwm-failed', `a duty of ${dutyNs} ns does not fit into ${periodNs} ns`);
         const before = this.#states.get(id) ?? OFF;
-        const same = before.periodNs === state.periodNs && before.dutyNs === state.dutyNs && before.enabled === state.enabled;
-        this.#states.set(id, { periodNs: state.periodNs, dutyNs: state.dutyNs, enabled: state.enabled });
-        this.#context.record.add(same ? 'written' : 'moved', id, id, {
-          periodNs: state.periodNs,
-          dutyNs: state.dutyNs,
-          enabled: state.enabled,
-        });
+        const same = before.periodNs === periodNs && before.dutyNs === dutyNs && before.enabled === enabled;
+        this.#states.set(id, { periodNs, dutyNs, enabled });
+        this.#context.record.add(same ? 'written' : 'moved', id, id, { periodNs, dutyNs, enabled });
       },
       read: () => this.#states.get(id) ?? OFF,
       release: () => this.#held.delete(id),
     };
   }
 
-  list(): readonly { readonly chip: number; readonly channels: number }[] {
+  list(): BoardConfig['pwm'] {
     return [...this.#chips].map(([chip, channels]) => ({ chip, channels }));
   }
 }

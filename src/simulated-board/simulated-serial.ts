@@ -2,16 +2,10 @@
 
 import type { SerialDescription } from '../hardware/serial-port.ts';
 import type { Clock } from '../host/clock.ts';
-import type { SerialTalkConfig } from './board-config.ts';
-import { PtyWire, type SerialWire, SocketWire } from './serial-wire.ts';
+import type { BoardConfig } from './board-config.ts';
+import { PtyWire, type SerialWire, SocketWire, type WireUser } from './serial-wire.ts';
 import { type BoardContext, boardFault } from './simulated-part.ts';
-import { type Talker, talkerOf } from './talkers/talker.ts';
-
-export interface SerialPortConfig {
-  readonly port: string;
-  readonly pty: boolean;
-  readonly talk: SerialTalkConfig;
-}
+import { type Talker, type TalkerContext, talkerOf } from './talkers/talker.ts';
 
 interface Port {
   readonly wire: SerialWire;
@@ -28,14 +22,20 @@ export class SimulatedSerial {
   readonly #ports = new Map<string, Port>();
   readonly #context: BoardContext;
 
-  constructor(ports: readonly SerialPortConfig[], context: BoardContext) {
+  constructor(ports: BoardConfig['serial'], context: BoardContext) {
     this.#context = context;
     for (const { port, pty, talk } of ports) {
-      const talker = talkerOf(talk, {
-        ...context,
-        source: port,
-        send: (bytes) => this.#ports.get(port)?.wire.send(context.faults.of(port) === 'garbage' ? scrambled(bytes, context.clock) : bytes),
-      });
+      const send = (bytes: Uint8Array): void =>
+        this.#ports.get(port)?.wire.send(context.faults.of(port) === 'garbage' ? scrambled(bytes, context.clock) : bytes);
+      const print: TalkerContext['print'] = (text, values, keys) => {
+        const fault = context.faults.of(port);
+        if (fault === 'hang' || fault === 'unplug') return;
+        // Garbage is no value anyone should have reported.
+        if (fault === undefined)
+          for (const [key, value] of Object.entries(values)) context.record.add('shown', port, keys[key] ?? key, value);
+        send(Buffer.from(text));
+      };
+      const talker = talkerOf(talk, { ...context, source: port, send, print });
       const receive = (bytes: Uint8Array): void => {
         if (context.faults.of(port) !== 'hang') talker.receive(bytes);
       };
@@ -49,19 +49,18 @@ export class SimulatedSerial {
   }
 
   /** @throws AgentError `hardware/serial-no-port` (retry). */
-  open(path: string, onBytes: (bytes: Uint8Array) => void, onPlug: (plugged: boolean) => void): SerialUser {
+  open(path: string, user: WireUser): SerialUser {
     const port = this.#ports.get(path);
     if (port === undefined || !port.wire.plugged)
       throw boardFault('hardware/serial-no-port', `the simulated board has no serial port ${path}`);
     const { wire, talker } = port;
-    const release = wire instanceof SocketWire ? wire.join({ bytes: onBytes, plug: onPlug }) : () => {};
     return {
       device: wire.device,
       write: (bytes) => {
         if (!wire.plugged) throw boardFault('hardware/serial-unplugged', `${path} is unplugged`);
         if (this.#context.faults.of(path) !== 'hang') talker.receive(bytes);
       },
-      release,
+      release: wire instanceof SocketWire ? wire.join(user) : () => {},
     };
   }
 

@@ -38,15 +38,12 @@ export class LineTalker implements Talker {
   }
 
   #print(): void {
-    const { source, record, signals, faults, send } = this.#context;
-    const fault = faults.of(source);
-    if (fault === 'hang' || fault === 'unplug') return;
-    const values = Object.entries(this.#config.values).map(
+    const { source, signals } = this.#context;
+    const { keys, values, terminator } = this.#config;
+    const shown = Object.entries(values).map(
       ([key, { digits }]) => [key, Number(signals.value(`${source}/${key}`).toFixed(digits))] as const,
     );
-    // Garbage is no value anyone should have reported.
-    if (fault === undefined) for (const [key, value] of values) record.add('shown', source, this.#config.keys[key] ?? key, value);
-    send(Buffer.from(this.#text(values) + this.#config.terminator));
+    this.#context.print(this.#text(shown) + terminator, Object.fromEntries(shown), keys);
   }
 
   #text(values: readonly (readonly [string, number])[]): string {

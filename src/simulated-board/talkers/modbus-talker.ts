@@ -1,6 +1,7 @@
 /** Modbus units on a serial line (RTU), and on a TCP port: the frames around modbus-unit.ts. */
-import { createServer, type Server } from 'node:net';
-import type { ModbusUnitConfig } from '../board-config.ts';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { ModbusUnitsConfig } from '../board-config.ts';
 import type { BoardContext } from '../simulated-part.ts';
 import { ModbusUnits } from './modbus-unit.ts';
 import type { Talker, TalkerContext } from './talker.ts';
@@ -8,7 +9,7 @@ import type { Talker, TalkerContext } from './talker.ts';
 /** How long the line must be silent before half a frame is forgotten. */
 const SILENCE_MS = 30;
 
-export function modbusTalker(units: Readonly<Record<string, ModbusUnitConfig>>, context: TalkerContext): Talker {
+export function modbusTalker(units: ModbusUnitsConfig, context: TalkerContext): Talker {
   const bus = new ModbusUnits(units, context.source, context);
   let received = Buffer.alloc(0);
   let lastMs = 0;
@@ -36,7 +37,7 @@ export function modbusTalker(units: Readonly<Record<string, ModbusUnitConfig>>, 
 export class ModbusTcpServer {
   readonly #server: Server;
 
-  constructor(units: Readonly<Record<string, ModbusUnitConfig>>, source: string, context: BoardContext) {
+  constructor(units: ModbusUnitsConfig, source: string, context: BoardContext) {
     const bus = new ModbusUnits(units, source, context);
     this.#server = createServer((socket) => {
       let received = Buffer.alloc(0);
@@ -60,10 +61,8 @@ export class ModbusTcpServer {
 
   /** Resolves with the port it listens on. */
   async listen(port: number): Promise<number> {
-    if (!this.#server.listening)
-      await new Promise<void>((resolve, reject) => this.#server.once('error', reject).listen(port, '127.0.0.1', resolve));
-    const address = this.#server.address();
-    return typeof address === 'object' && address !== null ? address.port : port;
+    if (!this.#server.listening) await once(this.#server.listen(port, '127.0.0.1'), 'listening');
+    return (this.#server.address() as AddressInfo).port;
   }
 
   close(): void {

@@ -1,8 +1,9 @@
 /** Modbus units behind a serial line or a TCP port: tables of registers that follow signals until somebody writes them. */
-import type { ModbusUnitConfig } from '../board-config.ts';
+import type { ModbusUnitsConfig } from '../board-config.ts';
 import type { BoardContext } from '../simulated-part.ts';
 
-type Table = keyof ModbusUnitConfig;
+type Unit = ModbusUnitsConfig[string];
+type Table = keyof Unit;
 
 const READ_TABLES: Readonly<Record<number, Table>> = { 1: 'coil', 2: 'discrete', 3: 'holding', 4: 'input' };
 const ILLEGAL_FUNCTION = 1;
@@ -10,14 +11,14 @@ const ILLEGAL_ADDRESS = 2;
 const ILLEGAL_VALUE = 3;
 
 export class ModbusUnits {
-  readonly #units: Readonly<Record<string, ModbusUnitConfig>>;
+  readonly #units: ModbusUnitsConfig;
   readonly #context: BoardContext;
   readonly #source: string;
   /** What was written, by target. */
   readonly #written = new Map<string, number>();
 
   /** @param source the port's path or address, in the record and as the target of faults. */
-  constructor(units: Readonly<Record<string, ModbusUnitConfig>>, source: string, context: BoardContext) {
+  constructor(units: ModbusUnitsConfig, source: string, context: BoardContext) {
     this.#units = units;
     this.#source = source;
     this.#context = context;
@@ -47,7 +48,7 @@ export class ModbusUnits {
       : Uint8Array.of(code | 0x80, ILLEGAL_VALUE);
   }
 
-  #read(unitId: number, unit: ModbusUnitConfig, table: Table, code: number, address: number, count: number): Uint8Array {
+  #read(unitId: number, unit: Unit, table: Table, code: number, address: number, count: number): Uint8Array {
     const isBit = table === 'coil' || table === 'discrete';
     if (count < 1 || count > (isBit ? 2_000 : 125)) return Uint8Array.of(code | 0x80, ILLEGAL_VALUE);
     const targets = Array.from({ length: count }, (_, at) => address + at);
@@ -61,7 +62,7 @@ export class ModbusUnits {
     return Uint8Array.of(code, bytes.length, ...bytes);
   }
 
-  #write(unitId: number, unit: ModbusUnitConfig, table: Table, address: number, values: readonly number[], answer: Uint8Array): Uint8Array {
+  #write(unitId: number, unit: Unit, table: Table, address: number, values: readonly number[], answer: Uint8Array): Uint8Array {
     if (values.some((_, at) => unit[table][address + at] === undefined)) return Uint8Array.of((answer[0] ?? 0) | 0x80, ILLEGAL_ADDRESS);
     for (const [at, value] of values.entries()) {
       const target = this.#target(unitId, table, address + at);

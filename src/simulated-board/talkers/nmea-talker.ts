@@ -1,5 +1,6 @@
 /** A satellite receiver: RMC and GGA sentences, with the values the agent must make of them in the record. */
 import type { SerialTalkConfig } from '../board-config.ts';
+import { rounded } from '../numbers.ts';
 import type { Talker, TalkerContext } from './talker.ts';
 
 type NmeaConfig = Extract<SerialTalkConfig, { readonly kind: 'nmea' }>;
@@ -34,9 +35,7 @@ export class NmeaTalker implements Talker {
   }
 
   #print(): void {
-    const { source, record, signals, faults, send, clock } = this.#context;
-    const fault = faults.of(source);
-    if (fault === 'hang' || fault === 'unplug') return;
+    const { source, signals, clock } = this.#context;
     const value = (name: string): number => signals.value(`${source}/${name}`);
     const latitude = degreesAndMinutes(value('latitude'), 2);
     const longitude = degreesAndMinutes(value('longitude'), 3);
@@ -49,15 +48,12 @@ export class NmeaTalker implements Talker {
       `GPRMC,${time},A,${position},${knots},84.4,${date},,`,
       `GPGGA,${time},${position},1,${SATELLITES},0.9,${ALTITUDE},M,46.9,M,,`,
     ];
-    if (fault === undefined) {
-      const shown = {
-        latitude: latitude.degrees,
-        longitude: longitude.degrees,
-        speed: Math.round(Number(knots) * KILOMETRES_PER_NAUTICAL_MILE * 1_000) / 1_000,
-      };
-      for (const [key, meant] of Object.entries(shown)) record.add('shown', source, this.#config.keys[key] ?? key, meant);
-    }
-    send(Buffer.from(lines.map((line) => `$${line}*${checkSum(line)}\r\n`).join('')));
+    const shown = {
+      latitude: latitude.degrees,
+      longitude: longitude.degrees,
+      speed: rounded(Number(knots) * KILOMETRES_PER_NAUTICAL_MILE, 3),
+    };
+    this.#context.print(lines.map((line) => `$${line}*${checkSum(line)}\r\n`).join(''), shown, this.#config.keys);
   }
 }
 
@@ -66,7 +62,7 @@ function degreesAndMinutes(value: number, digits: number): { readonly text: stri
   const whole = Math.floor(Math.abs(value));
   const minutes = Math.min(59.9999, Math.round((Math.abs(value) - whole) * 600_000) / 10_000);
   const text = `${String(whole).padStart(digits, '0')}${minutes.toFixed(4).padStart(7, '0')}`;
-  return { text, degrees: Math.round(Math.sign(value) * (whole + minutes / 60) * 1e7) / 1e7 };
+  return { text, degrees: rounded(Math.sign(value) * (whole + minutes / 60), 7) };
 }
 
 function checkSum(text: string): string {

@@ -9,6 +9,8 @@ export interface TalkerContext extends BoardContext {
   /** The port's path. */
   readonly source: string;
   readonly send: (bytes: Uint8Array) => void;
+  /** Sends a text, with the values that it shows in the record under the platform's keys. */
+  readonly print: (text: string, values: Readonly<Record<string, number>>, keys: Readonly<Record<string, string>>) => void;
 }
 
 export interface Talker {
