@@ -8,6 +8,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { Actuators } from '../../src/actuators/actuators.ts';
 import { DeviceAttributes } from '../../src/attributes/device-attributes.ts';
 import { configSchema } from '../../src/config/agent-config.ts';
@@ -101,6 +102,8 @@ const attributes = await DeviceAttributes.open(
   },
   stop.signal,
 );
+// A process that is killed would keep nothing of what it compiled.
+flushCompileCache();
 process.stdout.write('ready\n');
 await runTogether([...attributes.loops(), (signal) => rpc.run(signal)], stop.signal);
 await Promise.all([rpc.close(), attributes.close()]);

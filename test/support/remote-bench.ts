@@ -3,15 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { build } from 'esbuild';
+import { dirname, join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../../src/local-platform/local-platform.ts';
 import type { RecordEntry } from '../../src/simulated-board/board-record.ts';
 import { AGENT_PROGRAM } from './agent-program.ts';
+import { bundleChild, bundledEnvironment } from './bundled-child.ts';
 import type { RemoteAgentOptions } from './remote-agent.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
+const REMOTE_AGENT = join(import.meta.dirname, 'remote-agent.ts');
 const TOKEN = 'test-access-token';
 const USER = { username: 'tenant@thingsboard.org', password: 'tenant' };
 /** A start syncs a dozen times, and some tests make each take 2 s. */
@@ -85,7 +85,8 @@ export class RemoteBench {
       ...this.#options.agent,
       ...changes,
     };
-    await this.#start([await bundledAgent(), JSON.stringify(agent)]);
+    const program = await bundledAgent();
+    await this.#start([program, JSON.stringify(agent)], bundledEnvironment(program));
   }
 
   /** The whole agent instead, as the service runs it. Resolves when it answers. */
@@ -118,10 +119,10 @@ export class RemoteBench {
     return file;
   }
 
-  async #start(words: readonly string[]): Promise<void> {
+  async #start(words: readonly string[], environment = process.env): Promise<void> {
     const child = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...this.#options.environment },
+      env: { ...environment, ...this.#options.environment },
     });
     this.#agent = child;
     this.#agentGone = once(child, 'exit');
@@ -181,9 +182,9 @@ export class RemoteBench {
     await gone;
     await this.platform.close();
     await rm(this.folder, { recursive: true, force: true });
-    const bundle = await bundled;
+    const program = await bundled;
     bundled = undefined;
-    if (bundle !== undefined) await rm(bundle, { force: true });
+    if (program !== undefined) await rm(dirname(program), { recursive: true });
   }
 
   #rest(method: string, path: string, body?: JsonObject): Promise<Response> {
@@ -195,24 +196,10 @@ export class RemoteBench {
   }
 }
 
-/** One file starts three times as fast as two hundred, and campaigns start it hundreds of times. */
+/** Bundled once for a test file, whose campaigns start it hundreds of times; gone when the last bench is closed. */
 let bundled: Promise<string> | undefined;
 function bundledAgent(): Promise<string> {
-  bundled ??= (async () => {
-    const outfile = join(ROOT, `build/test/remote-agent-${process.pid}.mjs`);
-    await build({
-      ...{
-        entryPoints: [join(import.meta.dirname, 'remote-agent.ts')],
-        outfile,
-        bundle: true,
-        platform: 'node',
-        format: 'esm',
-        logLevel: 'error',
-      },
-      ...{ packages: 'external', external: ['*.node'] },
-    });
-    return outfile;
-  })();
+  bundled ??= mkdtemp(join(tmpdir(), 'turnstone-remote-agent-')).then((folder) => bundleChild(REMOTE_AGENT, folder));
   return bundled;
 }
 
