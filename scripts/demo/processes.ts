@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+/** Tests name the one that they have bundled. */
+const MAIN = process.env.TURNSTONE_DEMO_PROGRAM ?? resolve(import.meta.dirname, '../../src/main.ts');
 /** Longer than the agent's own drain. */
 const STOP_WITHIN_MS = 20_000;
 

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import { RemoteBench } from '../support/remote-bench.ts';
 
 const WATCH_MS = process.env.CAMPAIGN === 'full' ? 3_000 : 1_000;
@@ -23,14 +23,15 @@ const MAX_MEMORY_MB = 220;
 const TOKEN = 'test-access-token';
 const CLOCK_TICKS_PER_S = 100;
 
-type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
+/** What a platform of such manners answers. */
+type Behaviour = (request: IncomingMessage, response: ServerResponse, told: Told) => void;
 
-let bench: RemoteBench;
-let hostile: Server;
-let elsewhere: Server;
-let behave: Behaviour;
-let requests: string[];
-let askedElsewhere: string[];
+/** What the agent asked for in one test. */
+interface Told {
+  readonly requests: string[];
+  readonly askedElsewhere: string[];
+  readonly elsewhereUrl: string;
+}
 
 const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 /** A movement, if anything of it were taken for one. */
@@ -72,9 +73,9 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   '__proto__ in params': json('{"id":1,"method":"setActuator","params":{"__proto__":{"name":"relay1","value":true}}}'),
   '__proto__ as an attribute': json('{"shared":{"__proto__":{"relay1Wish":true}},"__proto__":{"shared":{"relay1Wish":true}},"client":{}}'),
   'wishes of the wrong types': json({ shared: { relay1Wish: 'true', relay2Wish: { value: true } }, client: {} }),
-  'one valid request without end, and replies refused': (request, response) => {
+  'one valid request without end, and replies refused': (request, response, told) => {
     if (request.method === 'POST') response.writeHead(500).end('no');
-    else json({ id: 7, method: 'getStatus', params: {} })(request, response);
+    else json({ id: 7, method: 'getStatus', params: {} })(request, response, told);
   },
   'empty 200s without delay': (_request, response) => void response.writeHead(200).end(),
   '408 without delay': (_request, response) => void response.writeHead(408).end(),
@@ -97,8 +98,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     const timer = setInterval(() => response.write(' '), 20);
     response.on('close', () => clearInterval(timer));
   },
-  'a redirect to another host': (request, response) => {
-    response.writeHead([301, 302, 307, 308][requests.length % 4] ?? 302, { location: `${urlOf(elsewhere)}${request.url}` }).end();
+  'a redirect to another host': (request, response, { requests, elsewhereUrl }) => {
+    response.writeHead([301, 302, 307, 308][requests.length % 4] ?? 302, { location: `${elsewhereUrl}${request.url}` }).end();
   },
   'cookies and headers without end': (_request, response) => {
     response.writeHead(200, { 'set-cookie': Array(200).fill(`a=${'x'.repeat(2_000)}`) }).end('{}');
@@ -107,35 +108,74 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 
 function counted(body: (id: number) => unknown): Behaviour {
   let id = 0;
-  return (request, response) => {
+  return (request, response, told) => {
     id += 1;
-    json(body(id))(request, response);
+    json(body(id))(request, response, told);
   };
 }
 
-beforeAll(async () => {
-  bench = await RemoteBench.open();
-  hostile = createServer((request, response) => {
-    requests.push(`${request.method} ${request.url}`);
-    response.on('error', () => {});
-    request.resume();
-    behave(request, response);
-  });
-  elsewhere = createServer((request, response) => {
-    askedElsewhere.push(`${request.method} ${request.url}`);
-    response.writeHead(200).end(JSON.stringify({ ...PULSE, id: 1 }));
-  });
-  for (const server of [hostile, elsewhere]) {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+/** A platform of such manners, another host, and a board with an agent that asks the first: a test's own, until the next takes them. */
+class Scene {
+  readonly bench: RemoteBench;
+  readonly #hostile: Server;
+  readonly #elsewhere: Server;
+  #behave: Behaviour = json({});
+  #told: Told = { requests: [], askedElsewhere: [], elsewhereUrl: '' };
+
+  private constructor(bench: RemoteBench) {
+    this.bench = bench;
+    this.#hostile = createServer((request, response) => {
+      this.#told.requests.push(`${request.method} ${request.url}`);
+      response.on('error', () => {});
+      request.resume();
+      this.#behave(request, response, this.#told);
+    });
+    this.#elsewhere = createServer((request, response) => {
+      this.#told.askedElsewhere.push(`${request.method} ${request.url}`);
+      response.writeHead(200).end(JSON.stringify({ ...PULSE, id: 1 }));
+    });
   }
-});
+
+  static async open(): Promise<Scene> {
+    const scene = new Scene(await RemoteBench.open());
+    for (const server of [scene.#hostile, scene.#elsewhere]) {
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+    }
+    return scene;
+  }
+
+  /** Starts an agent before this platform. */
+  async begin(behave: Behaviour): Promise<Told> {
+    this.#behave = behave;
+    this.#told = { requests: [], askedElsewhere: [], elsewhereUrl: urlOf(this.#elsewhere) };
+    this.bench.agentLog = '';
+    await this.bench.startAgent({ platformUrl: urlOf(this.#hostile) });
+    return this.#told;
+  }
+
+  async close(): Promise<void> {
+    for (const server of [this.#hostile, this.#elsewhere]) {
+      server.closeAllConnections();
+      server.close();
+    }
+    await this.bench.close();
+  }
+}
+
+const free: Scene[] = [];
+const scenes: Scene[] = [];
+
+async function take(): Promise<Scene> {
+  const idle = free.pop();
+  if (idle !== undefined) return idle;
+  const scene = await Scene.open();
+  scenes.push(scene);
+  return scene;
+}
+
 afterAll(async () => {
-  for (const server of [hostile, elsewhere]) {
-    server.closeAllConnections();
-    server.close();
-  }
-  await bench.close();
+  for (const scene of scenes) await scene.close();
 });
 
 async function cpuSeconds(pid: number): Promise<number> {
@@ -147,7 +187,7 @@ async function memoryMb(pid: number): Promise<number> {
   return Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-async function settled(): Promise<void> {
+async function settled({ requests }: Told): Promise<void> {
   await delay(SETTLED_MS);
   for (let n = 0; n < MAX_HALF_SECONDS; n += 1) {
     const before = requests.length;
@@ -156,20 +196,21 @@ async function settled(): Promise<void> {
   }
 }
 
-describe('an agent whose platform sends', () => {
-  it.each(Object.keys(BEHAVIOURS))('%s: lives, stays calm, and moves nothing', async (name) => {
-    behave = BEHAVIOURS[name] as Behaviour;
-    requests = [];
-    askedElsewhere = [];
-    bench.agentLog = '';
-    await bench.startAgent({ platformUrl: urlOf(hostile) });
-    await settled();
+// Several at once: each waits most of its time, and is judged by what its own agent does.
+describe.concurrent('an agent whose platform sends', () => {
+  it.for(Object.keys(BEHAVIOURS))('%s: lives, stays calm, and moves nothing', async (name, { expect }) => {
+    const scene = await take();
+    const { bench } = scene;
+    const told = await scene.begin(BEHAVIOURS[name] as Behaviour);
+    await settled(told);
     const before = await cpuSeconds(bench.agentPid);
+    const watchedFromMs = performance.now();
     await delay(WATCH_MS);
     expect(bench.agentEnd).toBeUndefined();
-    const share = ((await cpuSeconds(bench.agentPid)) - before) / (WATCH_MS / 1000);
+    const share = ((await cpuSeconds(bench.agentPid)) - before) / ((performance.now() - watchedFromMs) / 1000);
     const peakMb = await memoryMb(bench.agentPid);
     await bench.killAgent();
+    const { requests, askedElsewhere } = told;
     console.log(JSON.stringify({ name, cpuShare: Math.round(share * 100) / 100, peakMb: Math.round(peakMb), requests: requests.length }));
     expect(requests.some((request) => request.includes('/rpc'))).toBe(true);
     expect(share).toBeLessThan(MAX_CPU_SHARE);
@@ -177,20 +218,21 @@ describe('an agent whose platform sends', () => {
     expect(askedElsewhere).toEqual([]);
     expect(bench.agentLog).not.toContain(TOKEN);
     expect((await bench.moves(17, 1)) + (await bench.moves(18, 1))).toBe(0);
+    free.push(scene);
   });
 
-  it('a request that is right, at last: moves once, so that the silence above was not deafness', async () => {
+  it('a request that is right, at last: moves once, so that the silence above was not deafness', async ({ expect }) => {
+    const scene = await take();
     let handedOut = false;
-    behave = (request, response) => {
+    await scene.begin((request, response, told) => {
       const isPoll = request.method === 'GET' && request.url?.includes('/rpc') === true;
       if (isPoll && !handedOut) {
         handedOut = true;
-        json({ ...PULSE, id: 1 })(request, response);
-      } else if (!isPoll) json({})(request, response);
-    };
-    await bench.startAgent({ platformUrl: urlOf(hostile) });
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    expect(await bench.moves(17, 1)).toBe(1);
-    await bench.killAgent();
+        json({ ...PULSE, id: 1 })(request, response, told);
+      } else if (!isPoll) json({})(request, response, told);
+    });
+    await delay(1_000);
+    expect(await scene.bench.moves(17, 1)).toBe(1);
+    await scene.bench.killAgent();
   });
 });

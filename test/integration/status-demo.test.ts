@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
 
 const DEMO = join(import.meta.dirname, '../../scripts/demo.ts');
@@ -15,7 +16,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the demo'), () => 
   let printed = '';
 
   beforeAll(async () => {
-    demo = spawn(process.execPath, [DEMO], { stdio: ['ignore', 'pipe', 'pipe'] });
+    demo = spawn(process.execPath, [DEMO], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, TURNSTONE_DEMO_PROGRAM: AGENT_PROGRAM },
+    });
     demo.stdout?.on('data', (piece: Buffer) => {
       printed += piece.toString();
     });
