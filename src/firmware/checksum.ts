@@ -38,23 +38,8 @@ export function isWeak(algorithm: ChecksumAlgorithm): boolean {
 }
 
 /** Adds up a file as it passes. */
-export class Checksum {
-  readonly #algorithm: ChecksumAlgorithm;
-  readonly #hash: StreamingHash;
-
-  constructor(algorithm: ChecksumAlgorithm) {
-    this.#algorithm = algorithm;
-    this.#hash = ALGORITHMS[algorithm].start();
-  }
-
-  update(bytes: Uint8Array): void {
-    this.#hash.update(bytes);
-  }
-
-  /** Ends the sum. @throws AgentError `firmware/checksum-mismatch` (drop) with both sums. */
-  expect(announced: string): void {
-    expectSum(this.#algorithm, this.#hash.digest(), announced);
-  }
+export function startSum(algorithm: ChecksumAlgorithm): StreamingHash {
+  return ALGORITHMS[algorithm].start();
 }
 
 /**

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { refusal } from '../errors.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
+import { readImageManifest } from './release-archive.ts';
 import { copyPlain } from './release-folder.ts';
 import { compareVersions, isVersion } from './release-version.ts';
 import type { Update, UpdateJournal } from './update-journal.ts';
 import type { UpdateEvent } from './update-states.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
-import { readImageManifest } from './verify-image.ts';
 
 /** What a person asks for at the command line: a bundle that lies here, or a release that is kept. */
 export type UpdateWish = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'back'; readonly version: string };

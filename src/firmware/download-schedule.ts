@@ -92,13 +92,6 @@ export class DownloadSchedule {
 
 /** Local times of day, `HH:MM`; the window may cross midnight. */
 function isWithin({ from, to }: NonNullable<DownloadLimits['hours']>, now: Date): boolean {
-  const minute = now.getHours() * 60 + now.getMinutes();
-  const start = minuteOf(from);
-  const end = minuteOf(to);
-  return start <= end ? minute >= start && minute < end : minute >= start || minute < end;
-}
-
-function minuteOf(timeOfDay: string): number {
-  const [hour, minute] = timeOfDay.split(':').map(Number);
-  return (hour ?? 0) * 60 + (minute ?? 0);
+  const time = now.toTimeString().slice(0, 5);
+  return from <= to ? time >= from && time < to : time >= from || time < to;
 }

@@ -21,7 +21,7 @@ import { offerKeys, type PackageKind } from './firmware-offer.ts';
 import { FirmwareUpdater } from './firmware-updater.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { history } from './release-history.ts';
-import { requestReboot } from './swap-request.ts';
+import { leaveRequest } from './swap-request.ts';
 import { updateFiles } from './update-files.ts';
 import type { AttachedImage, UpdaterDeps, Vitals } from './updater-deps.ts';
 import { lastFailure, type UpdaterStatus } from './updater-status.ts';
@@ -108,9 +108,8 @@ export class FirmwareUpdates {
   /** Asks root for a reboot. */
   reboot(): void {
     const { files, newId, log } = this.#deps;
-    requestReboot({ files: updateFiles(files), paths: this.#paths, newId }).catch((error: unknown) =>
-      log.error({ error: messageOf(error) }, 'the reboot could not be asked for'),
-    );
+    const refused = (error: unknown): void => log.error({ error: messageOf(error) }, 'the reboot could not be asked for');
+    leaveRequest({ files: updateFiles(files), paths: this.#paths }, { request: 'reboot', id: newId() }).catch(refused);
   }
 
   vitals(): Vitals {

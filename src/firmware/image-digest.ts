@@ -4,14 +4,15 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { OpenFile } from '../host/files.ts';
-import { Checksum, type ChecksumAlgorithm, expectSum } from './checksum.ts';
+import { type ChecksumAlgorithm, expectSum, startSum } from './checksum.ts';
 import { piecesOf } from './file-pieces.ts';
+import type { StreamingHash } from './murmur3.ts';
 import { SIGNATURE_FRAME_BYTES } from './release-signature.ts';
 
 export class ImageDigest {
   readonly #algorithm: ChecksumAlgorithm;
   /** Undefined for SHA-256, which is what the signature signs too: then one hash does for both. */
-  readonly #checksum: Checksum | undefined;
+  readonly #checksum: StreamingHash | undefined;
   readonly #signed: Hash = createHash('sha256');
   /** The latest bytes, which may turn out to be the frame. */
   readonly #tail = Buffer.alloc(SIGNATURE_FRAME_BYTES);
@@ -20,7 +21,7 @@ export class ImageDigest {
 
   constructor(algorithm: ChecksumAlgorithm) {
     this.#algorithm = algorithm;
-    this.#checksum = algorithm === 'SHA256' ? undefined : new Checksum(algorithm);
+    this.#checksum = algorithm === 'SHA256' ? undefined : startSum(algorithm);
   }
 
   /** How many bytes were added; the next are expected from there. */
@@ -50,8 +51,8 @@ export class ImageDigest {
 
   /** @throws AgentError `firmware/checksum-mismatch` (drop). */
   expectChecksum(announced: string): void {
-    if (this.#checksum !== undefined) this.#checksum.expect(announced);
-    else expectSum(this.#algorithm, this.#signed.copy().update(this.#tail.subarray(0, this.#tailBytes)).digest(), announced);
+    const ended = this.#checksum ?? this.#signed.copy().update(this.#tail.subarray(0, this.#tailBytes));
+    expectSum(this.#algorithm, ended.digest(), announced);
   }
 
   /** The hash of all bytes but the signature frame. */

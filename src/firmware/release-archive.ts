@@ -48,11 +48,7 @@ export async function unpackArchive(
 ): Promise<ReleaseManifest> {
   const source = new EntryReader(decompressed(file, archiveBytes, signal));
   try {
-    const head = parseHeader(await source.take(BLOCK_BYTES));
-    if (head.path !== MANIFEST_NAME || head.bytes > MAX_MANIFEST_BYTES) throw bad('it does not begin with a manifest');
-    const text = await source.take(head.bytes);
-    await source.take(paddingAfter(head.bytes));
-    const manifest = parseManifest(text.toString('utf8'));
+    const { manifest, text } = await takeManifest(source);
     await sink.begin(manifest, text);
     for (const expected of manifest.files) {
       const entry = parseHeader(await source.take(BLOCK_BYTES));
@@ -66,6 +62,21 @@ export async function unpackArchive(
   } finally {
     await source.close();
   }
+}
+
+/** Reads no further than the manifest. @throws AgentError `firmware/bad-archive`, `firmware/bad-manifest` (drop). */
+export async function readImageManifest(file: OpenFile, archiveBytes: number, signal: AbortSignal): Promise<ReleaseManifest> {
+  const source = new EntryReader(decompressed(file, archiveBytes, signal));
+  const { manifest } = await takeManifest(source).finally(() => source.close());
+  return manifest;
+}
+
+async function takeManifest(source: EntryReader): Promise<{ readonly manifest: ReleaseManifest; readonly text: Buffer }> {
+  const head = parseHeader(await source.take(BLOCK_BYTES));
+  if (head.path !== MANIFEST_NAME || head.bytes > MAX_MANIFEST_BYTES) throw bad('it does not begin with a manifest');
+  const text = await source.take(head.bytes);
+  await source.take(paddingAfter(head.bytes));
+  return { manifest: parseManifest(text.toString('utf8')), text };
 }
 
 async function unpackFile(source: EntryReader, expected: ReleaseFile, sink: ReleaseSink): Promise<void> {

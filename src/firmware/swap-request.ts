@@ -36,11 +36,6 @@ export async function withdrawRequest({ files, paths }: Pick<UpdaterDeps, 'files
   if (left !== undefined && parseRequest(left)?.id === id) await files.remove(path);
 }
 
-/** Asks for a reboot of the machine, which only root can do. */
-export async function requestReboot(deps: Pick<UpdaterDeps, 'files' | 'paths' | 'newId'>): Promise<void> {
-  await leaveRequest(deps, { request: 'reboot', id: deps.newId() });
-}
-
 type SwapEvent = 'started' | 'refused' | 'rolled-back' | 'confirmed' | 'unanswered' | 'failed';
 
 /** Waits until the swap has come out one way or another; undefined when the signal ended the wait. */

@@ -9,12 +9,13 @@ import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
 import { CONFIRMED_NAME, currentVersion, guardLines, HANDED_OVER_NAME, IMAGE_NAME, readTrial } from './guard-state.ts';
 import type { ImageDigest } from './image-digest.ts';
 import { LockoutWait } from './lockout-wait.ts';
+import { readImageManifest } from './release-archive.ts';
 import { proveRelease } from './release-trial.ts';
 import { awaitSwap, leaveRequest, lookAtGuard, withdrawRequest } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
 import { UPDATE_STATES, type UpdateEvent, type UpdateState } from './update-states.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
-import { expectAnnounced, expectFitting, expectSigned, readImageManifest, writePayload } from './verify-image.ts';
+import { expectAnnounced, expectFitting, expectSigned, writePayload } from './verify-image.ts';
 
 /** Undefined: the signal aborted, or the same step is to be begun again. */
 export type Outcome = StepOutcome<UpdateEvent> | undefined;

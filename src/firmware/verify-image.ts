@@ -8,7 +8,6 @@ import { isWeak } from './checksum.ts';
 import { copyPieces, withPlain } from './file-pieces.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
 import { ImageDigest } from './image-digest.ts';
-import { unpackArchive } from './release-archive.ts';
 import { readTrustedKeys } from './release-folder.ts';
 import type { ReleaseManifest } from './release-manifest.ts';
 import { verifySignature } from './release-signature.ts';
@@ -54,26 +53,6 @@ export async function expectSigned(file: OpenFile, digest: ImageDigest | undefin
   return archiveBytes;
 }
 
-/** Reads no further than the manifest. @throws AgentError `firmware/bad-archive`, `firmware/bad-manifest` (drop). */
-export async function readImageManifest(file: OpenFile, archiveBytes: number, signal: AbortSignal): Promise<ReleaseManifest> {
-  const seen = new ManifestSeen();
-  const sink = {
-    begin: async (manifest: ReleaseManifest): Promise<void> => {
-      seen.manifest = manifest;
-      throw seen;
-    },
-    open: async (): Promise<never> => {
-      throw seen;
-    },
-  };
-  try {
-    return await unpackArchive(file, archiveBytes, sink, signal);
-  } catch (error) {
-    if (error === seen && seen.manifest !== undefined) return seen.manifest;
-    throw error;
-  }
-}
-
 /** Whether a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
 export function expectFitting(manifest: ReleaseManifest, version: string, arch: string): void {
   if (manifest.release !== version)
@@ -91,8 +70,4 @@ export async function writePayload(files: UpdateFiles, image: string, payload: s
     const copied = await copyPieces(source, target, bytes).finally(() => target.close());
     if (copied < bytes) throw refusal('firmware/wrong-size', `the image has ${copied} bytes, verified were ${bytes}`);
   });
-}
-
-class ManifestSeen extends Error {
-  manifest: ReleaseManifest | undefined;
 }

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../host/clock.ts';
 import { readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
@@ -49,7 +50,7 @@ const FORMAT = 'turnstone/claim';
 
 /** @throws AgentError as DeviceApi.claim, `host/write-failed` (retry), `host/read-failed` (retry) when it cannot be seen whether a claim is open. */
 export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal: AbortSignal): Promise<OpenClaim> {
-  const name = deps.deviceName === undefined ? {} : { deviceName: deps.deviceName };
+  const name = given({ deviceName: deps.deviceName });
   const open = await openClaim(deps);
   if (open !== undefined && (request.secretKey === undefined || request.secretKey !== open.secretKey)) {
     // Sent again, in case the platform was restarted and has forgotten it.
@@ -66,7 +67,7 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const path = join(deps.stateFolder, CLAIM_FILE);
   await writeDurably(deps.files, path, `${stringifyJson({ format: FORMAT, version: 1, state: kept })}\n`);
   try {
-    await deps.deviceApi.claim({ secretKey, ...(request.durationMs === undefined ? {} : { durationMs: request.durationMs }) }, signal);
+    await deps.deviceApi.claim(given({ secretKey, durationMs: request.durationMs }), signal);
   } catch (error) {
     // The platform has none: it would be shown as open, and stand in the way of the next.
     if (open === undefined && isRefused(error)) await removeDurably(deps.files, path).catch(() => {});
@@ -86,27 +87,25 @@ export function makeClaimSecret(random: RandomBytes): string {
 }
 
 /** What the QR code says: the two things a claim form asks for. */
-export function claimText(claim: Pick<OpenClaim, 'deviceName' | 'secretKey'>): string {
-  return stringifyJson({ ...(claim.deviceName === undefined ? {} : { deviceName: claim.deviceName }), secretKey: claim.secretKey });
+export function claimText({ deviceName, secretKey }: Pick<OpenClaim, 'deviceName' | 'secretKey'>): string {
+  return stringifyJson({ ...given({ deviceName }), secretKey });
 }
 
 /** The open claim as a page shows it, with its QR code as rows of light and dark; undefined while there is none, or none can be read. */
 export async function shownClaim(deps: Parameters<typeof openClaim>[0] & { readonly deviceName: string }): Promise<JsonObject | undefined> {
   const open = await openClaim(deps).catch(() => undefined);
   if (open === undefined) return undefined;
-  const claim = { ...open, ...(deps.deviceName === '' ? {} : { deviceName: deps.deviceName }) };
+  const claim = { ...open, ...given({ deviceName: deps.deviceName || undefined }) };
   const { encode } = await import('uqr');
   const { data } = encode(claimText(claim), { ecc: 'M', border: 2 });
   return { ...claim, code: data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join('')) };
 }
 
 /** The claim of an earlier call that has not expired yet; nonsense counts as none. @throws AgentError `host/read-failed`. */
-export async function openClaim({
-  stateFolder,
-  clock,
-  hide,
-  files,
-}: Pick<ClaimDeps, 'stateFolder' | 'clock' | 'hide' | 'files'>): Promise<Omit<OpenClaim, 'alreadyOpen' | 'deviceName'> | undefined> {
+export async function openClaim(
+  deps: Pick<ClaimDeps, 'stateFolder' | 'clock' | 'hide' | 'files'>,
+): Promise<Omit<OpenClaim, 'alreadyOpen' | 'deviceName'> | undefined> {
+  const { stateFolder, clock, hide, files } = deps;
   const text = (await readWhole(files, join(stateFolder, CLAIM_FILE)))?.toString('utf8');
   if (text === undefined) return undefined;
   try {

@@ -133,7 +133,12 @@ export function withRecord(state: CredentialsState, place: CredentialsPlace, rec
 /** The text of the file. What the next start could not read would cost the device its identity. @throws AgentError `provisioning/unreadable` (drop). */
 export function formatCredentials(state: CredentialsState): string {
   const text = `${stringifyJson({ format: FORMAT, version: VERSION, state })}\n`;
-  if (Buffer.byteLength(text) <= MAX_SMALL_FILE_BYTES && isReadable(text)) return text;
+  try {
+    parseCredentials(text);
+    if (Buffer.byteLength(text) <= MAX_SMALL_FILE_BYTES) return text;
+  } catch {
+    // As if it were too long; the fault is of no use to anybody.
+  }
   throw refusal('provisioning/unreadable', 'the credentials cannot be kept like this: they could not be read again');
 }
 
@@ -157,15 +162,6 @@ export function parseCredentials(text: string): CredentialsState {
 /** Not told what is wrong: the mismatch quotes the value, which may be a token. */
 function isState(state: unknown): state is CredentialsState {
   return isJsonObject(state) && mismatchOf(STATE, state, 'state') === undefined;
-}
-
-function isReadable(text: string): boolean {
-  try {
-    parseCredentials(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function parsed(text: string): unknown {

@@ -4,7 +4,8 @@
  */
 
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from 'node:crypto';
-import { AgentError } from '../errors.ts';
+import { promisify } from 'node:util';
+import { refusal } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
 import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
@@ -17,6 +18,7 @@ export interface PortableIdentity {
   readonly exportedAtMs: number;
 }
 
+const derived = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 const FORMAT = 'turnstone/identity';
 const VERSION = 1;
 /** 32 MB and about a tenth of a second on a desktop; a board of a few watts takes a second. */
@@ -56,8 +58,8 @@ const ARCHIVE: ValueShape = {
 /** @throws AgentError `provisioning/weak-passphrase` (drop). */
 export async function exportIdentity(identity: PortableIdentity, passphrase: string, randomBytes: RandomBytes): Promise<string> {
   if (passphrase.length < MIN_PASSPHRASE_LENGTH) {
-    throw fault(
-      'weak-passphrase',
+    throw refusal(
+      'provisioning/weak-passphrase',
       `a passphrase of at least ${MIN_PASSPHRASE_LENGTH} characters is needed: whoever opens the file is this device`,
     );
   }
@@ -84,7 +86,7 @@ export async function importIdentity(text: string, passphrase: string): Promise<
     return parseJson(plain) as unknown as PortableIdentity;
   } catch {
     // Without cause: whatever was deciphered is nobody's business.
-    throw fault('wrong-passphrase', 'the identity file does not open: wrong passphrase, or the file was changed');
+    throw refusal('provisioning/wrong-passphrase', 'the identity file does not open: wrong passphrase, or the file was changed');
   }
 }
 
@@ -93,15 +95,16 @@ function parsedArchive(text: string): JsonObject {
   try {
     json = parseJson(text, { length: 256 * 1024, depth: 4 });
   } catch (cause) {
-    throw fault('not-an-identity', 'this is no identity file: it is not whole', cause);
+    throw refusal('provisioning/not-an-identity', 'this is no identity file: it is not whole', cause);
   }
-  if (!isJsonObject(json)) throw fault('not-an-identity', 'this is no identity file');
+  if (!isJsonObject(json)) throw refusal('provisioning/not-an-identity', 'this is no identity file');
   if (json.format === FORMAT && typeof json.version === 'number' && json.version > VERSION)
-    throw fault('not-an-identity', `this identity file was written by a later release (format version ${json.version})`);
+    throw refusal('provisioning/not-an-identity', `this identity file was written by a later release (format version ${json.version})`);
   const mismatch = mismatchOf(ARCHIVE, json, 'file');
-  if (mismatch !== undefined) throw fault('not-an-identity', `this is no identity file: ${mismatch}`);
+  if (mismatch !== undefined) throw refusal('provisioning/not-an-identity', `this is no identity file: ${mismatch}`);
   const { N, r } = scryptOf(json);
-  if (128 * N * r > MAX_SCRYPT_MEMORY) throw fault('not-an-identity', 'this identity file asks for more memory than a board has to spare');
+  if (128 * N * r > MAX_SCRYPT_MEMORY)
+    throw refusal('provisioning/not-an-identity', 'this identity file asks for more memory than a board has to spare');
   return json;
 }
 
@@ -113,18 +116,11 @@ function scryptOf({ scrypt: given }: JsonObject): typeof SCRYPT {
 
 function keyOf(passphrase: string, salt: Buffer, params: typeof SCRYPT): Promise<Buffer> {
   const options: ScryptOptions = { ...params, maxmem: MAX_SCRYPT_MEMORY + 1024 * 1024 };
-  return new Promise((resolve, reject) => {
-    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, options, (error, key) => {
-      if (error === null) resolve(key);
-      else reject(fault('not-an-identity', 'this identity file asks for an impossible key derivation', error));
-    });
+  return derived(passphrase.normalize('NFC'), salt, KEY_BYTES, options).catch((cause: unknown) => {
+    throw refusal('provisioning/not-an-identity', 'this identity file asks for an impossible key derivation', cause);
   });
 }
 
 function bytesOf(value: JsonValue | undefined): Buffer {
   return Buffer.from(String(value), 'base64');
-}
-
-function fault(kind: 'weak-passphrase' | 'not-an-identity' | 'wrong-passphrase', message: string, cause?: unknown): AgentError {
-  return new AgentError(`provisioning/${kind}`, message, { recovery: 'drop', cause });
 }

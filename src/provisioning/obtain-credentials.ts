@@ -88,14 +88,8 @@ export async function configuredRecord(
   deps.hide(accessToken);
   const kept = deps.store.record('configured');
   if (kept?.configuredToken === configuredToken) return kept;
-  const record: CredentialsRecord = {
-    phase: 'in-use',
-    source: 'configuration',
-    accessToken,
-    configuredToken,
-    board: deps.board,
-    generation: 1,
-  };
+  const { board } = deps;
+  const record: CredentialsRecord = { phase: 'in-use', source: 'configuration', accessToken, configuredToken, board, generation: 1 };
   await deps.store.adopt('configured', () => record);
   return deps.store.record('configured') ?? record;
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/agent-config.ts';
 import { guardLines, parseRequest, releasePaths } from '../../../src/firmware/guard-state.ts';
-import { awaitSwap, leaveRequest, lookAtGuard, requestReboot } from '../../../src/firmware/swap-request.ts';
+import { awaitSwap, leaveRequest, lookAtGuard } from '../../../src/firmware/swap-request.ts';
 import { updateFiles } from '../../../src/firmware/update-files.ts';
 import type { Update } from '../../../src/firmware/update-journal.ts';
 import type { UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
@@ -189,7 +189,7 @@ describe('a request', () => {
   });
 
   it('for a reboot has an id of its own', async () => {
-    await requestReboot({ files: updateFiles(disk), paths, newId: () => 'fresh' });
+    await leaveRequest({ files: updateFiles(disk), paths }, { request: 'reboot', id: 'fresh' });
     expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toBe('request=reboot\nid=fresh\n');
   });
 });
