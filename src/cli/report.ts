@@ -4,19 +4,10 @@ import { systemClock } from '../host/clock.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { ReportCall } from './commands/report.ts';
-import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { OutputFile } from './output-file.ts';
-import type { Printer } from './printer.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { withBar } from './progress-bar.ts';
 import { formatterFor } from './report-formats.ts';
-
-/** Where a report goes; each write resolves when there is room for the next. */
-interface Sink {
-  write(text: string): Promise<void>;
-  /** Nothing of a report that was not complete is left where a whole one is expected. */
-  close(isComplete: boolean): Promise<void>;
-}
 
 /** A table in a file is for people too, but no terminal cuts it. */
 const FILE_WIDTH = 200;
@@ -26,54 +17,43 @@ export async function report({ args, flags, edge, print }: ReportCall): Promise<
   const range = parseRange(flags, systemClock.wallMs());
   const filters = parseFilters(flags.filter ?? []);
   const client = await openReportClient(flags, edge);
-  const sink = flags.output === undefined ? terminalSink(edge, print) : await fileSink(flags.output);
-  const progress = new ProgressBar(edge.stderr, 'report');
-  const formatter = formatterFor(flags.format, flags.output === undefined ? print.width : FILE_WIDTH);
+  const file = flags.output === undefined ? undefined : await openFile(flags.output);
+  const formatter = formatterFor(flags.format, file === undefined ? print.width : FILE_WIDTH);
+  const write = async (text: string): Promise<void> => {
+    if (text === '') return;
+    if (file !== undefined) return file.write(text);
+    print.writeForeign(text);
+    await edge.stdout.drained();
+  };
   let rows = 0;
-  let isComplete = false;
   try {
     const request = { viewConfigId: args.viewId, ...range, ...(Object.keys(filters).length === 0 ? {} : { filters }) };
-    for await (const part of client.buildReport(request, edge.signal)) {
-      await sink.write(part.kind === 'labels' ? formatter.labels(part.columnLabels) : formatter.rows(part.rows));
-      if (part.kind !== 'rows') continue;
-      rows += part.rows.length;
-      if (flags.output !== undefined) progress.update(rows, undefined, rowCount);
-    }
-    await sink.write(formatter.end());
-    isComplete = true;
+    await withBar(edge.stderr, 'report', async (bar) => {
+      for await (const part of client.buildReport(request, edge.signal)) {
+        await write(part.kind === 'labels' ? formatter.labels(part.columnLabels) : formatter.rows(part.rows));
+        if (part.kind !== 'rows') continue;
+        rows += part.rows.length;
+        if (file !== undefined) bar.update(rows, undefined, rowCount);
+      }
+    });
+    await write(formatter.end());
+    await file?.keep();
   } catch (error) {
     throw edge.signal.aborted ? new CommandError('', { exitCode: EXIT.interrupted, cause: error }) : error;
   } finally {
-    progress.end();
-    await sink.close(isComplete);
+    // Nothing of a report that was not complete is left where a whole one is expected.
+    await file?.discard();
     await client.close();
   }
-  if (flags.output !== undefined) edge.stderr.write(`${rowCount(rows)} written to ${flags.output}\n`);
+  if (file !== undefined) edge.stderr.write(`${rowCount(rows)} written to ${flags.output}\n`);
 }
 
 function rowCount(rows: number): string {
   return `${rows.toLocaleString('en-GB')} row${rows === 1 ? '' : 's'}`;
 }
 
-function terminalSink({ stdout }: Edge, print: Printer): Sink {
-  return {
-    write: async (text) => {
-      if (text === '') return;
-      print.writeForeign(text);
-      await stdout.drained();
-    },
-    close: async () => {},
-  };
-}
-
-async function fileSink(path: string): Promise<Sink> {
+async function openFile(path: string): Promise<OutputFile> {
   // Passwords and certificates were read.
   await actAsOwnerOfWay(path);
-  const file = await OutputFile.open(path, FILE_MODE);
-  return {
-    write: async (text) => {
-      if (text !== '') await file.write(text);
-    },
-    close: (isComplete) => (isComplete ? file.keep() : file.discard()),
-  };
+  return OutputFile.open(path, FILE_MODE);
 }

@@ -3,6 +3,7 @@ import type { AgentConfig } from '../config/agent-config.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { openPorts } from '../hardware/open-ports.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
@@ -53,27 +54,22 @@ async function readDirectly(name: string, config: AgentConfig, edge: Edge): Prom
   const sensorConfig = sensorNamed(name, config);
   const { createSensor } = await import('../sensors/create-sensor.ts');
   const ports = openPorts({ clock: systemClock, hardware: config.hardware });
-  // A timer of ours, as one of AbortSignal's keeps no process alive: a driver that never answers would end it.
-  const expired = new AbortController();
-  const cancel = systemClock.after(sensorConfig.deadlineMs, () => expired.abort());
-  const signal = AbortSignal.any([edge.signal, expired.signal]);
-  try {
+  const deps = {
+    ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: silentLog, stateFolder: config.stateFolder },
+    openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
+  };
+  const what = `sensor ${name}`;
+  const read = async (signal: AbortSignal): Promise<readonly ShownReading[]> => {
     await actAsOwnerOf(config.stateFolder);
-    const deps = {
-      ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: silentLog, stateFolder: config.stateFolder },
-      openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
-    };
-    const what = `sensor ${name}`;
     const sensor = await withinDeadline(createSensor(sensorConfig, deps, signal), what, signal);
     const readings = await withinDeadline(sensor.read(signal), what, signal);
     for (const { key, fault } of sensor.refused?.() ?? [])
       edge.stderr.write(`turnstone: no ${printable(key)}: ${printable(fault.message)}\n`);
     await withinDeadline(sensor.close(), what, signal).catch(() => {});
     return readings;
-  } finally {
-    cancel();
-    await ports.close();
-  }
+  };
+  // A timer of ours, as one of AbortSignal's keeps no process alive: a driver that never answers would end it.
+  return withinMs(systemClock, sensorConfig.deadlineMs, read, edge.signal).finally(() => ports.close());
 }
 
 function sensorNamed(name: string, { sensors }: AgentConfig) {

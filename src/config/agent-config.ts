@@ -45,6 +45,11 @@ export const configSchema = section(configShape);
 
 export type AgentConfig = z.infer<typeof configSchema>;
 
+/** With a simulated board's socket, where there is one, in place of the hardware that it names. */
+export function onBoard(config: AgentConfig, boardSocket: string | undefined): AgentConfig {
+  return boardSocket === undefined ? config : { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } };
+}
+
 export type { KeyRulesConfig } from './fields/key-rules.ts';
 export type { GpioLineConfig, ModbusConnectionConfig } from './fields/lines-and-ports.ts';
 export type { ActuatorConfig, ActuatorConfigOf } from './schema/actuators.ts';

@@ -12,7 +12,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import type { AgentLog } from '../host/log.ts';
 import { oneAtATime } from '../host/one-at-a-time.ts';
-import type { AgentConfig } from './agent-config.ts';
+import { type AgentConfig, onBoard } from './agent-config.ts';
 import { changedSections, configHash, secretsOf } from './config-diff.ts';
 import { ConfigError, type ConfigFault, sectionOf } from './config-fault.ts';
 import { LiveConfig } from './live-config.ts';
@@ -83,8 +83,7 @@ export class ConfigFile {
   /** @throws ConfigError (stop). */
   static async read({ configFile, environment, boardSocket, machine }: ConfigPlace): Promise<FileConfig> {
     const { config, missing } = await machine.loadConfig(configFile, { environment });
-    if (boardSocket === undefined) return { config, missing };
-    return { config: { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } }, missing };
+    return { config: onBoard(config, boardSocket), missing };
   }
 
   get hash(): string {

@@ -65,6 +65,14 @@ export function wholeConfig({ sections, sensors, actuators, rules }: ConfigDraft
   return { ...sections, sensors: configs(sensors), actuators: configs(actuators), rules: configs(rules) } as AgentConfig;
 }
 
+/** Nobody changes a configuration: a new one is read, and what differs is reopened. */
+export function freezeDeeply<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  Object.freeze(value);
+  for (const member of Object.values(value)) freezeDeeply(member);
+  return value;
+}
+
 /** The draft of a configuration that is whole already. */
 export function draftOf({ sensors, actuators, rules, ...sections }: AgentConfig): ConfigDraft {
   const placed = <T>(items: readonly T[], name: Items): readonly Placed<T>[] =>

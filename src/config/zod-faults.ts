@@ -64,31 +64,20 @@ function closestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[
   return inside.length === 1 ? inside[0] : undefined;
 }
 
+const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
+  ...{ string: 'text', boolean: 'true or false', array: 'a list' },
+  ...{ object: 'a mapping of keys and values', record: 'a mapping of keys and values' },
+};
+
 /** What a schema takes, in words. */
 export function expectedOf(schema: Schema, said?: string): string {
   if (said !== undefined) return said;
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case 'string':
-      return 'text';
-    case 'boolean':
-      return 'true or false';
-    case 'number':
-      return numberInWords(schema as z.ZodNumber);
-    case 'literal':
-      return choices(def.values);
-    case 'enum':
-      return choices(Object.values(def.entries));
-    case 'array':
-      return 'a list';
-    case 'object':
-    case 'record':
-      return 'a mapping of keys and values';
-    case 'union':
-      return [...new Set(def.options.map((option) => expectedOf(bare(option).schema, bare(option).meta.expected)))].join(', or ');
-    default:
-      return 'another value';
-  }
+  if (def.type === 'number') return numberInWords(schema as z.ZodNumber);
+  if (def.type === 'literal') return choices(def.values);
+  if (def.type === 'enum') return choices(Object.values(def.entries));
+  if (def.type !== 'union') return TYPES_IN_WORDS[def.type] ?? 'another value';
+  return [...new Set(def.options.map((option) => expectedOf(bare(option).schema, bare(option).meta.expected)))].join(', or ');
 }
 
 function choices(values: readonly unknown[]): string {

@@ -1,5 +1,8 @@
 /** What a running agent says of itself: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
 import type { JsonValue } from '../host/json.ts';
+import type { OutboxStatus } from '../outbox/outbox.ts';
+import type { AdaptedEntries } from '../telemetry/entry-check.ts';
+import type { UploadState } from '../telemetry/uploader.ts';
 
 /** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the instant of the status itself. */
 export interface AgentStatus {
@@ -15,7 +18,7 @@ export interface AgentStatus {
   readonly connection: ConnectionStatus;
   readonly outbox: OutboxSummary;
   /** Absent in what an agent of an older release says. */
-  readonly adapted?: AdaptedSummary;
+  readonly adapted?: AdaptedEntries;
   readonly sensors: readonly SensorStatus[];
   readonly actuators: readonly ActuatorStatus[];
   readonly lockedOut: boolean;
@@ -24,13 +27,7 @@ export interface AgentStatus {
   readonly alerts: readonly string[];
 }
 
-export interface ConnectionStatus {
-  /** `never`: nothing was acknowledged since the start. */
-  readonly state: 'idle' | 'sending' | 'backing-off' | 'held';
-  readonly reason?: string;
-  readonly lastAcknowledgedAtMs?: number;
-  readonly failures: number;
-  readonly acknowledgedEntries: number;
+export interface ConnectionStatus extends UploadState {
   readonly sentBytes: number;
   readonly receivedBytes: number;
   /** Sent in this UTC day, against `dailyBudgetBytes` where there is one. */
@@ -38,41 +35,17 @@ export interface ConnectionStatus {
   readonly dailyBudgetBytes?: number;
 }
 
-export interface OutboxSummary {
-  readonly heldEntries: number;
-  readonly heldBytes: number;
+/** As the outbox tells it. */
+type Told = 'heldEntries' | 'heldBytes' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
+type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' | 'hangingReadMs';
+
+/** What was rejected, thinned, dropped and damaged counts for as long as the outbox is kept. */
+export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   /** UTC epoch ms of the oldest entry that waits, where its time is known. */
   readonly oldestTs?: number;
-  readonly hoursThatFit?: number;
-  /** These and the next count for as long as the outbox is kept. */
-  readonly rejected: number;
-  readonly thinned: number;
-  readonly dropped: number;
-  /** Lost to damage on the disk. Absent in what an agent of an older release says, and so is the next. */
+  /** Lost to damage on the disk. Absent in what an agent of an older release says, and so is `lastLost`. */
   readonly damaged?: number;
-  /** UTC epoch ms of the last entry that was lost so. */
-  readonly lastLost?: { readonly [loss in 'rejected' | 'thinned' | 'dropped' | 'damaged']?: number };
   readonly writtenBytes: number;
-  /** Why nothing can be written, while that is so. */
-  readonly fault?: string;
-  /** By how much the disk has less free space than it is to have, while that is so. */
-  readonly missingBytes?: number;
-  /** Present while so many entries of earlier boots are held for a time that nobody may ever know. */
-  readonly untimedEntries?: number;
-  /** Present while the disk does not give so many segments of what waits. */
-  readonly unreadSegments?: number;
-  /** For how long the disk has not come back from a read, while that is so. */
-  readonly hangingReadMs?: number;
-}
-
-/** Entries since start that were changed because the platform would have lost them without a word. */
-export interface AdaptedSummary {
-  /** Sent under another key: the platform keeps none that is blank, too long, or holds `<` or `{{…}}`. */
-  readonly renamed: number;
-  /** With the time at which they came: their source gave one that cannot be. */
-  readonly retimed: number;
-  /** Numbers that the platform can only keep as text. */
-  readonly asText: number;
 }
 
 export interface SensorStatus {

@@ -2,8 +2,9 @@
  * The numbers an operator scrapes, with conventional names and base units. One list behind `/metrics` and the telemetry keys.
  * https://prometheus.io/docs/practices/naming/
  */
+import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { UploadTimesStatus } from '../telemetry/upload-times.ts';
-import type { AdaptedSummary, AgentStatus } from './agent-status.ts';
+import type { AgentStatus } from './agent-status.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface Metric {
@@ -48,7 +49,7 @@ export function metricsOf(sources: MetricSources): readonly Metric[] {
 
 function tableOf({ status, view, uploads, process, openPages }: MetricSources): readonly Row[] {
   const { version, nowMs, adapted, connection, outbox, sensors, actuators } = status;
-  const { renamed, retimed, asText }: Partial<AdaptedSummary> = adapted ?? {};
+  const { renamed, retimed, asText }: Partial<AdaptedEntries> = adapted ?? {};
   const states = CONNECTION_STATES.map((state) => ({ labels: { state }, value: Number(state === connection.state) }));
   const sensorsUp = sensors.map(({ name, kind, state }) => ({ labels: { sensor: name, kind }, value: Number(state === 'ok') }));
   const actuatorsUp = actuators.map(({ name, fault }) => ({ labels: { actuator: name }, value: Number(fault === undefined) }));

@@ -3,14 +3,15 @@ import type { ActuatorState } from '../actuators/actuator.ts';
 import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
-import type { AdaptedSummary, AgentStatus, OutboxSummary, SensorStatus } from './agent-status.ts';
+import type { AdaptedEntries } from '../telemetry/entry-check.ts';
+import type { AgentStatus, OutboxSummary, SensorStatus } from './agent-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
 
 export interface StatusSources {
   readonly known: Known;
   readonly outbox: OutboxStatus;
-  readonly adapted: AdaptedSummary;
+  readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
   readonly actuators: readonly (ActuatorState & { readonly kind: string })[];
   readonly alerts: readonly string[];

@@ -41,7 +41,7 @@ export interface DoctorDeps {
 }
 
 /** What checks share; read once. */
-export interface Patient extends DoctorDeps {
+export interface CheckContext extends DoctorDeps {
   readonly read: ReadConfig;
   /** The user whom the agent runs as. */
   readonly serviceUser: MachineUser | undefined;
@@ -52,7 +52,7 @@ export interface Check {
   /** What is looked at, in a few words. */
   readonly title: string;
   /** No finding: there is nothing of the kind here. */
-  readonly look: (patient: Patient, signal: AbortSignal) => Promise<Finding | undefined> | Finding | undefined;
+  readonly look: (context: CheckContext, signal: AbortSignal) => Promise<Finding | undefined> | Finding | undefined;
 }
 
 export function check(id: string, title: string, look: Check['look']): Check {
@@ -63,9 +63,9 @@ export function check(id: string, title: string, look: Check['look']): Check {
 export function configCheck(
   id: string,
   title: string,
-  look: (config: AgentConfig, patient: Patient, signal: AbortSignal) => ReturnType<Check['look']>,
+  look: (config: AgentConfig, context: CheckContext, signal: AbortSignal) => ReturnType<Check['look']>,
 ): Check {
-  return check(id, title, (patient, signal) => patient.read.config && look(patient.read.config, patient, signal));
+  return check(id, title, (context, signal) => context.read.config && look(context.read.config, context, signal));
 }
 
 /** One that makes sense only while an agent runs. */

@@ -1,10 +1,11 @@
 /** Looks at every thing that keeps a gateway from working. Changes nothing; a check that hangs is cut off and said to be unknown. */
 
+import { onBoard } from '../../config/agent-config.ts';
 import { type ReadConfig, readConfig } from '../../config/read-config.ts';
 import { messageOf } from '../../errors.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { CHECKS } from './all-checks.ts';
-import { type Check, type DoctorDeps, type Finding, type Patient, unknown, type Verdict } from './checkup.ts';
+import { type Check, type CheckContext, type DoctorDeps, type Finding, unknown, type Verdict } from './checkup.ts';
 
 export interface CheckedThing extends Finding {
   readonly id: string;
@@ -22,30 +23,25 @@ const CHECK_WITHIN_MS = 12_000;
 const SERVICE_USER = 'turnstone';
 
 export async function runDoctor(deps: DoctorDeps, signal: AbortSignal): Promise<DoctorReport> {
-  const read = await readConfig(deps.configFile, { environment: deps.environment }).catch((error: unknown) => ({
+  const read: ReadConfig = await readConfig(deps.configFile, { environment: deps.environment }).catch((error: unknown) => ({
     faults: [{ line: 1, column: 1, path: '', problem: messageOf(error), expected: 'a configuration' }],
     warnings: [],
   }));
-  const patient: Patient = {
+  const context: CheckContext = {
     ...deps,
-    read: onBoard(read, deps.boardSocket),
+    read: read.config === undefined ? read : { ...read, config: onBoard(read.config, deps.boardSocket) },
     serviceUser: (await deps.machine.user(SERVICE_USER)) ?? (await deps.machine.user()),
   };
-  const found = await Promise.all(CHECKS.map((check) => examine(check, patient, signal)));
+  const found = await Promise.all(CHECKS.map((check) => examine(check, context, signal)));
   const checks = found.flat();
   const has = (verdict: Verdict): boolean => checks.some((one) => one.verdict === verdict);
   return { verdict: has('fault') ? 'fault' : has('warning') ? 'warning' : 'good', checks };
 }
 
-function onBoard(read: ReadConfig, boardSocket: string | undefined): ReadConfig {
-  if (boardSocket === undefined || read.config === undefined) return read;
-  return { ...read, config: { ...read.config, hardware: { ...read.config.hardware, board: 'simulated', boardSocket } } };
-}
-
-async function examine({ id, title, look }: Check, patient: Patient, signal: AbortSignal): Promise<readonly CheckedThing[]> {
+async function examine({ id, title, look }: Check, context: CheckContext, signal: AbortSignal): Promise<readonly CheckedThing[]> {
   const late = (): Finding => unknown('it took too long to look');
   try {
-    const finding = await outcomeWithin(patient.clock, CHECK_WITHIN_MS, async (within) => look(patient, within), late, signal);
+    const finding = await outcomeWithin(context.clock, CHECK_WITHIN_MS, async (within) => look(context, within), late, signal);
     return finding === undefined ? [] : [{ id, title, ...finding }];
   } catch (error) {
     return [{ id, title, ...unknown(`it could not be looked at: ${messageOf(error)}`) }];

@@ -1,8 +1,8 @@
 /** Whether the service can read its configuration. */
 import { check, fault, good, may } from '../checkup.ts';
 
-export const configReadable = check('config-readable', 'the service can read its configuration', async (patient) => {
-  const { configFile, machine, serviceUser } = patient;
+export const configReadable = check('config-readable', 'the service can read its configuration', async (context) => {
+  const { configFile, machine, serviceUser } = context;
   const file = await machine.file(configFile);
   if (file === undefined) return fault(`${configFile} is not there`, 'turnstone init writes one');
   if (may(serviceUser, 'read', file)) return good('yes');

@@ -2,8 +2,8 @@
 import { configCheck, fault, good, may } from '../checkup.ts';
 import { neededDevices } from '../needed-devices.ts';
 
-export const permissions = configCheck('permissions', 'the service may use every bus and port', async (config, patient) => {
-  const { machine, serviceUser } = patient;
+export const permissions = configCheck('permissions', 'the service may use every bus and port', async (config, context) => {
+  const { machine, serviceUser } = context;
   const needed = neededDevices(config).filter(({ path }) => path.startsWith('/dev/'));
   if (needed.length === 0) return undefined;
   for (const { path } of needed) {

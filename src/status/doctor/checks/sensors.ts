@@ -5,10 +5,10 @@ import { addressInWords } from '../../../hardware/i2c-port.ts';
 import { answersAt } from '../../../sensors/identify-chip.ts';
 import { definitionOf } from '../../../sensors/kinds.ts';
 import type { AgentStatus } from '../../agent-status.ts';
-import { configCheck, type Finding, fault, good, type Patient, unknown } from '../checkup.ts';
+import { type CheckContext, configCheck, type Finding, fault, good, unknown } from '../checkup.ts';
 
-export const sensors = configCheck('sensors', 'every sensor answers', (config, patient, signal) =>
-  patient.agent === undefined ? probeSensors(config, patient, signal) : runningSensors(config, patient.agent),
+export const sensors = configCheck('sensors', 'every sensor answers', (config, context, signal) =>
+  context.agent === undefined ? probeSensors(config, context, signal) : runningSensors(config, context.agent),
 );
 
 /** A running agent holds the buses and knows. */
@@ -22,7 +22,7 @@ function runningSensors({ sensors }: AgentConfig, agent: AgentStatus): Finding |
 }
 
 /** Without an agent the buses are free: chips are asked whether they are there. */
-async function probeSensors(config: AgentConfig, { openPorts }: Patient, signal: AbortSignal): Promise<Finding | undefined> {
+async function probeSensors(config: AgentConfig, { openPorts }: CheckContext, signal: AbortSignal): Promise<Finding | undefined> {
   const onBus = config.sensors.filter((sensor) => 'bus' in sensor).filter(({ enabled }) => enabled);
   if (onBus.length === 0) return unknown('no agent runs; start it, or try one: turnstone sensors read NAME');
   const ports = openPorts(config);

@@ -1,8 +1,8 @@
 /** Whether the service can write its state folder, and everything in it. */
 import { configCheck, fault, good, may } from '../checkup.ts';
 
-export const stateFolder = configCheck('state-folder', 'the state folder can be written', async ({ stateFolder }, patient) => {
-  const { machine, serviceUser } = patient;
+export const stateFolder = configCheck('state-folder', 'the state folder can be written', async ({ stateFolder }, context) => {
+  const { machine, serviceUser } = context;
   const folder = await machine.file(stateFolder);
   const owner = serviceUser === undefined ? '' : `-o ${serviceUser.name} -g ${serviceUser.name}`;
   if (folder === undefined) return fault(`${stateFolder} is not there`, `install -d -m 750 ${owner} ${stateFolder}`);
