@@ -12,22 +12,15 @@ import type { SelfTestCall } from './commands/firmware.ts';
 /** Faults of the place, not of the text: a variable, credential, file or program that is not there or not for this user. */
 const OF_THE_PLACE = /^(environment variable not set|no (such )?(file|program)|no permission|cannot read|empty file)/;
 
-export async function testSelf({ flags, edge, print }: SelfTestCall): Promise<void> {
-  await selfTest(flags.config, edge.environment);
-  print.write('ok\n');
-}
-
 /** @throws AgentError `cli/self-test` or `hardware/native-module` (rollback) with the first thing that is wrong. */
-async function selfTest(configFile: string | undefined, environment: Environment): Promise<void> {
+export async function testSelf({ flags: { config }, edge, print }: SelfTestCall): Promise<void> {
   await loadNativeModules();
-  if (configFile === undefined) return;
-  const faults = await faultsOf(configFile, environment);
+  const faults = config === undefined ? [] : await faultsOf(config, edge.environment);
   const unmet = new Set(faults.filter(isOfThePlace).map(sectionOf));
   const own = faults.find((fault) => !isOfThePlace(fault) && !unmet.has(sectionOf(fault)));
-  if (own !== undefined)
-    throw new AgentError('cli/self-test', `this release refuses the configuration: ${faultLine(configFile, own)}`, {
-      recovery: 'rollback',
-    });
+  if (own === undefined) return print.write('ok\n');
+  const said = `this release refuses the configuration: ${faultLine(config ?? '', own)}`;
+  throw new AgentError('cli/self-test', said, { recovery: 'rollback' });
 }
 
 async function faultsOf(configFile: string, environment: Environment): Promise<readonly ConfigFault[]> {

@@ -1,10 +1,10 @@
 /** The whole of an outbox: looked through, waited for until it has arrived, and what the platform refused of it. */
-import { join } from 'node:path';
 import { peekFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
+import { outboxFolder } from '../outbox/open-outbox.ts';
 import { type OutboxStatus, type OutboxVerdict, type RejectedEntry, verifyOutbox } from '../outbox/outbox.ts';
 import type { DrainCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -17,7 +17,7 @@ const LOOK_EVERY_MS = 500;
 export async function verify({ flags, edge, print }: VerifyCall): Promise<void> {
   const { stateFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder);
-  const folder = join(stateFolder, 'outbox');
+  const folder = outboxFolder(stateFolder);
   const nextStep = 'name its --config, and run this as the service’s user or root';
   const verdict = await withBar(edge.stderr, 'verify', (bar) => {
     const onProgress = (done: number, total: number): void => bar.update(done, total, (amount) => `${amount} segments`);

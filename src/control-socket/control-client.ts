@@ -45,7 +45,7 @@ export class ControlClient {
 
   readonly #interrupted: AbortSignal | undefined;
 
-  private constructor(link: JsonLink, { access, interrupted }: ControlClientOptions & { readonly access: ControlAccess }) {
+  private constructor(link: JsonLink, access: ControlAccess, interrupted: AbortSignal | undefined) {
     this.#link = link;
     this.#interrupted = interrupted;
     this.access = access;
@@ -62,21 +62,16 @@ export class ControlClient {
    * @throws AgentError `control-socket/not-running` (retry) when no agent listens, `control-socket/no-permission` (drop), `control-socket/version` (drop)
    * when agent and command are too different.
    */
-  static async connect(options: ControlClientOptions): Promise<ControlClient> {
-    if (options.access !== undefined) return ControlClient.#open({ ...options, access: options.access });
-    try {
-      return await ControlClient.#open({ ...options, access: 'control' });
-    } catch (error) {
-      if (hasCode(error, 'control-socket/no-permission')) return ControlClient.#open({ ...options, access: 'read' });
+  static async connect({ folder, access, interrupted }: ControlClientOptions): Promise<ControlClient> {
+    const open = async (as: ControlAccess): Promise<ControlClient> => {
+      const client = new ControlClient(await connected(socketPath(folder, as), as), as, interrupted);
+      await client.#greeting();
+      return client;
+    };
+    return open(access ?? 'control').catch((error: unknown) => {
+      if (access === undefined && hasCode(error, 'control-socket/no-permission')) return open('read');
       throw error;
-    }
-  }
-
-  static async #open(options: ControlClientOptions & { readonly access: ControlAccess }): Promise<ControlClient> {
-    const { folder, access } = options;
-    const client = new ControlClient(await connected(socketPath(folder, access), access), options);
-    await client.#greeting();
-    return client;
+    });
   }
 
   /** Asks once. @throws AgentError with the agent's own code, or `control-socket/lost`, `control-socket/deadline` (retry). */
