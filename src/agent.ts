@@ -13,13 +13,12 @@ import { ConfigFile, type ConfigPlace, type FileConfig } from './config/config-f
 import { messageOf } from './errors.ts';
 import { AlertList } from './host/alert-list.ts';
 import { closingStep } from './host/bounded-wait.ts';
-import { correctedClock } from './host/corrected-clock.ts';
 import { given } from './host/given.ts';
 import type { JsonObject } from './host/json.ts';
 import { keepRunning } from './host/keep-running.ts';
 import { AgentLog } from './host/log.ts';
 import { SystemdNotifier } from './host/systemd-notifier.ts';
-import { TimeSync } from './host/time-sync.ts';
+import { correctedClock, TimeSync } from './host/time-sync.ts';
 import { agentVersion } from './host/version.ts';
 import { REFUSED_ALERT } from './provisioning/device-token.ts';
 import { loadDrivers } from './sensors/create-sensor.ts';

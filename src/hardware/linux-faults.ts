@@ -6,26 +6,15 @@ const GROUPS = { gpio: 'gpio', i2c: 'i2c', serial: 'dialout', pwm: 'gpio' } as c
 
 /** An error for a device file that may not be used, or undefined when that is not what happened. */
 export function permissionFault(kind: keyof typeof GROUPS, what: string, cause: unknown): AgentError | undefined {
-  const code = systemCode(cause);
-  if (code === 'EROFS') {
-    return retryable(
-      'hardware/no-permission',
-      `${what}: the file system is read-only for this service (systemd's ProtectKernelTunables?)`,
-      cause,
-    );
-  }
-  // Not a matter of groups: the service's device list is fixed when it starts (systemd.resource-control(5), DeviceAllow=).
-  if (code === 'EPERM') {
-    const remedy = 'restart needed, after /opt/turnstone/guard/narrow-devices has allowed it';
-    return retryable('hardware/no-permission', `${what}: outside of the devices that the service may open; ${remedy}`, cause);
-  }
-  if (code !== 'EACCES') return undefined;
   const group = GROUPS[kind];
-  return retryable(
-    'hardware/no-permission',
-    `${what}: no permission; the user must be in group ${group} (usermod -aG ${group} USER, then log in again)`,
-    cause,
-  );
+  const reasons: Readonly<Record<string, string>> = {
+    EACCES: `no permission; the user must be in group ${group} (usermod -aG ${group} USER, then log in again)`,
+    EROFS: "the file system is read-only for this service (systemd's ProtectKernelTunables?)",
+    // Not a matter of groups: the service's device list is fixed when it starts (systemd.resource-control(5), DeviceAllow=).
+    EPERM: 'outside of the devices that the service may open; restart needed, after /opt/turnstone/guard/narrow-devices has allowed it',
+  };
+  const reason = reasons[systemCode(cause) ?? ''];
+  return reason === undefined ? undefined : retryable('hardware/no-permission', `${what}: ${reason}`, cause);
 }
 
 /** A permission fault if it is one, else an error with the given code that keeps the system's own name for it. */

@@ -5,13 +5,13 @@
 import { closeSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Gpio } from 'onoff';
+import type { Edge, Gpio, Options } from 'onoff';
 import { retryable, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { GpioInput, GpioOutput, InputRequest, Level, LineEdge, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
 import { type FoundLine, inWords } from './linux-gpio-lines.ts';
-import type { TurnQueues } from './turn-queue.ts';
+import type { TurnQueues, TurnRank } from './turn-queue.ts';
 
 export interface SysfsGpioDeps {
   readonly clock: Clock;
@@ -27,31 +27,22 @@ const DEBUG_FILE = '/sys/kernel/debug/gpio';
 
 /** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission`, `hardware/gpio-failed` or `hardware/deadline` (retry). */
 export async function openSysfsInput(line: FoundLine, request: InputRequest, deps: SysfsGpioDeps, signal: AbortSignal): Promise<GpioInput> {
-  const { Gpio: OnoffGpio } = await (deps.loadOnoff ?? loadOnoff)();
   const options = { activeLow: request.activeLow ?? false, debounceTimeout: request.debounceMs ?? 0 };
-  const open = (number: number): Gpio => new OnoffGpio(number, 'in', request.edges ?? 'none', options);
-  const gpio = await exported(line, deps, { direction: 'in', open }, signal);
-  const words = inWords(line);
-  let closed = false;
-  const queue = deps.queues.at(line.chip.name);
+  const opened = await exported(line, deps, ['in', request.edges ?? 'none', options], signal);
+  const { gpio } = opened;
   return {
-    read: (readSignal) =>
-      queue.run(() => gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)), { what: `reading ${words}` }, readSignal),
+    read: opened.read,
     watch: (listener) => {
       const report = (error: Error | null | undefined, level: Level): void => {
-        if (!error && !closed) listener({ level, monotonicMs: deps.clock.monotonicMs(), missed: 0 } satisfies LineEdge);
+        if (!error && !opened.isClosed()) listener({ level, monotonicMs: deps.clock.monotonicMs(), missed: 0 } satisfies LineEdge);
       };
       gpio.watch(report);
       return () => {
-        if (!closed) gpio.unwatch(report);
+        if (!opened.isClosed()) gpio.unwatch(report);
       };
     },
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      // Beneath a read that hangs, the kernel would hold the whole event loop until it ends.
-      await queue.runAtLast(async () => gpio.unexport(), `closing ${words}`);
-    },
+    // Beneath a read that hangs, the kernel would hold the whole event loop until it ends.
+    close: () => opened.close(() => gpio.unexport()),
   };
 }
 
@@ -62,33 +53,17 @@ export async function openSysfsOutput(
   deps: SysfsGpioDeps,
   signal: AbortSignal,
 ): Promise<GpioOutput> {
-  const { Gpio: OnoffGpio } = await (deps.loadOnoff ?? loadOnoff)();
   const activeLow = request.activeLow ?? false;
   // The kernel takes "high" and "low" as physical levels, whatever active_low says.
-  const active = request.initial === 1;
-  const first = active !== activeLow ? 'high' : 'low';
+  const first = (request.initial === 1) !== activeLow ? 'high' : 'low';
   const options = { activeLow, reconfigureDirection: request.initial !== 'keep' };
-  const open = (number: number): Gpio => new OnoffGpio(number, first, 'none', options);
-  const gpio = await exported(line, deps, { direction: 'out', open }, signal);
-  const words = inWords(line);
-  let closed = false;
-  const queue = deps.queues.at(line.chip.name);
+  const { gpio, read, inTurn, close } = await exported(line, deps, [first, 'none', options], signal);
   return {
-    write: (level, writeSignal) =>
-      queue.run(
-        () => gpio.write(level).catch((cause: unknown) => failed(`setting ${words}`, cause)),
-        { what: `setting ${words}`, rank: level === 0 ? 'off' : 'movement' },
-        writeSignal,
-      ),
-    read: (readSignal) =>
-      queue.run(() => gpio.read().catch((cause: unknown) => failed(`reading ${words}`, cause)), { what: `reading ${words}` }, readSignal),
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      // unexport() would free the line, and many drivers then make it an input: a relay would drop when the agent restarts.
-      // It has no other way to close the file alone; the type leaves the field out.
-      await queue.runAtLast(async () => closeSync((gpio as unknown as { readonly _valueFd: number })._valueFd), `closing ${words}`);
-    },
+    write: (level, writeSignal) => inTurn('setting', () => gpio.write(level), writeSignal, level === 0 ? 'off' : 'movement'),
+    read,
+    // unexport() would free the line, and many drivers then make it an input: a relay would drop when the agent restarts.
+    // It has no other way to close the file alone; the type leaves the field out.
+    close: () => close(() => closeSync((gpio as unknown as { readonly _valueFd: number })._valueFd)),
   };
 }
 
@@ -116,38 +91,52 @@ export async function unexportLeftover(classFolder: string, number: number): Pro
   }
 }
 
-interface Export {
-  readonly direction: 'in' | 'out';
-  readonly open: (number: number) => Gpio;
-}
-
-async function exported(line: FoundLine, deps: SysfsGpioDeps, { direction, open }: Export, signal: AbortSignal): Promise<Gpio> {
+/** An exported line: whatever is done with it waits its turn, and it is closed once. */
+async function exported(
+  line: FoundLine,
+  deps: SysfsGpioDeps,
+  [direction, edge, options]: [direction: 'in' | 'high' | 'low', edge: Edge, options: Options],
+  signal: AbortSignal,
+) {
   const words = inWords(line);
-  const work = async (): Promise<Gpio> => {
-    const gpio = open(sysfsNumber(line));
+  const queue = deps.queues.at(line.chip.name);
+  const { Gpio: OnoffGpio } = await (deps.loadOnoff?.() ?? import('onoff'));
+  const open = async (): Promise<Gpio> => {
+    const gpio = new OnoffGpio(sysfsNumber(line), direction, edge, options);
+    const wanted = direction === 'in' ? 'in' : 'out';
     // onoff swallows failures on lines that were exported before.
-    if (gpio.direction() !== direction) throw retryable('hardware/gpio-failed', `${words} cannot be made an ${direction}put`);
+    if (gpio.direction() !== wanted) throw retryable('hardware/gpio-failed', `${words} cannot be made an ${wanted}put`);
     return gpio;
   };
-  try {
-    return await deps.queues.at(line.chip.name).run(work, { what: `opening ${words}`, rank: 'movement' }, signal);
-  } catch (cause) {
+  const gpio = await queue.run(open, { what: `opening ${words}`, rank: 'movement' }, signal).catch(async (cause: unknown) => {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
     const holder = (await deps.holderOf(line)) ?? (await debugHolder(sysfsNumber(line)));
     throw retryable('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, cause);
-  }
+  });
+  const inTurn = <T>(doing: string, work: () => Promise<T>, turnSignal: AbortSignal, rank: TurnRank = 'reading'): Promise<T> => {
+    const what = `${doing} ${words}`;
+    const act = (): Promise<T> =>
+      work().catch((cause: unknown) => {
+        throw hardwareFault('gpio', 'hardware/gpio-failed', what, cause);
+      });
+    return queue.run(act, { what, rank }, turnSignal);
+  };
+  let isClosed = false;
+  return {
+    gpio,
+    inTurn,
+    read: (readSignal: AbortSignal): Promise<Level> => inTurn('reading', () => gpio.read(), readSignal),
+    isClosed: () => isClosed,
+    close: async (end: () => void): Promise<void> => {
+      if (isClosed) return;
+      isClosed = true;
+      await queue.runAtLast(async () => end(), `closing ${words}`);
+    },
+  };
 }
 
 /** The holder as debugfs shows it (root only): ` gpio-529 (GPIO17  |led0  ) out lo`. */
 async function debugHolder(number: number): Promise<string | undefined> {
   const text = await readFile(DEBUG_FILE, 'utf8').catch(() => '');
   return new RegExp(`^\\s*gpio-${number} +\\([^|]*\\|([^)]*?) *\\)`, 'm').exec(text)?.[1];
-}
-
-function failed(what: string, cause: unknown): never {
-  throw hardwareFault('gpio', 'hardware/gpio-failed', what, cause);
-}
-
-async function loadOnoff(): Promise<{ readonly Gpio: typeof Gpio }> {
-  return await import('onoff');
 }

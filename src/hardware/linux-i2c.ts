@@ -3,10 +3,10 @@
  * a chip holds the clock), never the event loop. One queue per bus number, whoever uses it, however often it is opened.
  */
 import { readdir } from 'node:fs/promises';
-import type { I2CFuncs, OpenOptions, PromisifiedBus } from 'i2c-bus';
+import type { I2CFuncs, PromisifiedBus } from 'i2c-bus';
 import { AgentError, retryable, systemCode } from '../errors.ts';
 import { withinDeadline } from './deadline.ts';
-import { addressInWords, type I2cBus, type I2cPort } from './i2c-port.ts';
+import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-port.ts';
 import { hardwareFault } from './linux-faults.ts';
 import { type TurnQueue, TurnQueues } from './turn-queue.ts';
 
@@ -109,36 +109,38 @@ class LinuxI2cBus implements I2cBus {
   }
 
   async readRegisters(address: number, register: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
-    const { bus, funcs } = this.#shared;
     const buffer = Buffer.alloc(length);
-    return await this.#turn(`reading ${length} bytes from register ${addressInWords(register)}`, address, signal, async () => {
-      // A block read is one transaction with a repeated start, on plain adapters too; write-then-read through i2c-dev would be two.
-      if (funcs.smbusReadI2cBlock) {
-        for (let at = 0; at < length; at += BLOCK) {
-          const part = buffer.subarray(at, Math.min(at + BLOCK, length));
-          checkLength((await bus.readI2cBlock(address, register + at, part.length, part)).bytesRead, part.length);
+    return await this.#turn(
+      `reading ${length} bytes from register ${addressInWords(register)}`,
+      address,
+      signal,
+      async ({ bus, funcs }) => {
+        // A block read is one transaction with a repeated start, on plain adapters too; write-then-read through i2c-dev would be two.
+        if (funcs.smbusReadI2cBlock) {
+          for (let at = 0; at < length; at += BLOCK) {
+            const part = buffer.subarray(at, Math.min(at + BLOCK, length));
+            checkLength((await bus.readI2cBlock(address, register + at, part.length, part)).bytesRead, part.length);
+          }
+        } else if (funcs.i2c) {
+          await bus.i2cWrite(address, 1, Buffer.of(register));
+          checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
+        } else {
+          for (let at = 0; at < length; at += 1) buffer[at] = await bus.readByte(address, register + at);
         }
-      } else if (funcs.i2c) {
-        await bus.i2cWrite(address, 1, Buffer.of(register));
-        checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
-      } else {
-        for (let at = 0; at < length; at += 1) buffer[at] = await bus.readByte(address, register + at);
-      }
-      return buffer;
-    });
+        return buffer;
+      },
+    );
   }
 
   async writeRegisters(address: number, register: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    const { bus, funcs } = this.#shared;
-    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async () => {
+    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
       if (funcs.i2c) await bus.i2cWrite(address, bytes.length + 1, Buffer.of(register, ...bytes));
       else for (const [at, byte] of bytes.entries()) await bus.writeByte(address, register + at, byte);
     });
   }
 
   async readWord(address: number, register: number, signal: AbortSignal): Promise<number> {
-    const { bus, funcs } = this.#shared;
-    return await this.#turn(`reading register ${addressInWords(register)}`, address, signal, async () => {
+    return await this.#turn(`reading register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
       // An SMBus word has its low byte first; these chips send the high one first.
       if (funcs.smbusReadWord) return swapped(await bus.readWord(address, register));
       const buffer = Buffer.alloc(2);
@@ -149,16 +151,14 @@ class LinuxI2cBus implements I2cBus {
   }
 
   async writeWord(address: number, register: number, word: number, signal: AbortSignal): Promise<void> {
-    const { bus, funcs } = this.#shared;
-    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async () => {
+    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
       if (funcs.i2c) await bus.i2cWrite(address, 3, Buffer.of(register, word >> 8, word & 0xff));
       else await bus.writeWord(address, register, swapped(word));
     });
   }
 
   async read(address: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
-    const { bus, funcs } = this.#shared;
-    return await this.#turn(`reading ${length} bytes`, address, signal, async () => {
+    return await this.#turn(`reading ${length} bytes`, address, signal, async ({ bus, funcs }) => {
       const buffer = Buffer.alloc(length);
       if (funcs.i2c) checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
       else if (length === 1) buffer[0] = await bus.receiveByte(address);
@@ -168,9 +168,8 @@ class LinuxI2cBus implements I2cBus {
   }
 
   async write(address: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    const { bus, funcs } = this.#shared;
     const [first = 0, second = 0] = bytes;
-    await this.#turn(`writing ${bytes.length} bytes`, address, signal, async () => {
+    await this.#turn(`writing ${bytes.length} bytes`, address, signal, async ({ bus, funcs }) => {
       if (funcs.i2c) await bus.i2cWrite(address, bytes.length, Buffer.from(bytes));
       else if (bytes.length === 1) await bus.sendByte(address, first);
       else if (bytes.length === 2) await bus.writeByte(address, first, second);
@@ -178,19 +177,13 @@ class LinuxI2cBus implements I2cBus {
     });
   }
 
-  async probe(address: number, signal: AbortSignal): Promise<boolean> {
-    const { bus, funcs } = this.#shared;
-    try {
-      await this.#turn('looking for a chip', address, signal, async () => {
-        if (funcs.smbusReceiveByte) await bus.receiveByte(address);
-        else if (funcs.i2c) await bus.i2cRead(address, 1, Buffer.alloc(1));
-        else await bus.readByte(address, 0);
-      });
-      return true;
-    } catch (error) {
-      if (error instanceof AgentError && error.code === 'hardware/i2c-no-answer') return false;
-      throw error;
-    }
+  probe(address: number, signal: AbortSignal): Promise<boolean> {
+    const looking = this.#turn('looking for a chip', address, signal, async ({ bus, funcs }) => {
+      if (funcs.smbusReceiveByte) await bus.receiveByte(address);
+      else if (funcs.i2c) await bus.i2cRead(address, 1, Buffer.alloc(1));
+      else await bus.readByte(address, 0);
+    });
+    return isAnswered(looking);
   }
 
   async close(): Promise<void> {
@@ -199,15 +192,14 @@ class LinuxI2cBus implements I2cBus {
     await this.#release();
   }
 
-  async #turn<T>(doing: string, address: number, signal: AbortSignal, transfer: () => Promise<T>): Promise<T> {
+  async #turn<T>(doing: string, address: number, signal: AbortSignal, transfer: (shared: SharedBus) => Promise<T>): Promise<T> {
     const what = `${doing} of chip ${addressInWords(address)} on ${this.name}`;
     try {
-      return await this.#shared.queue.run(transfer, { what }, signal);
+      return await this.#shared.queue.run(() => transfer(this.#shared), { what }, signal);
     } catch (cause) {
-      const name = systemCode(cause);
-      if (name !== undefined && NO_ANSWER.has(name)) {
+      const name = systemCode(cause) ?? '';
+      if (NO_ANSWER.has(name))
         throw retryable('hardware/i2c-no-answer', `${what}: no chip acknowledges that address (wiring, power, address?)`, cause);
-      }
       if (name === 'EBUSY') throw retryable('hardware/i2c-failed', `${what}: a kernel driver holds that address`, cause);
       throw hardwareFault('i2c', 'hardware/i2c-failed', what, cause);
     }
@@ -238,7 +230,5 @@ function openFault(number: number, cause: unknown): AgentError {
 }
 
 async function openWithI2cBus(number: number): Promise<PromisifiedBus> {
-  const options: OpenOptions = { forceAccess: false };
-  const module = await import('i2c-bus');
-  return await module.openPromisified(number, options);
+  return await (await import('i2c-bus')).openPromisified(number, { forceAccess: false });
 }

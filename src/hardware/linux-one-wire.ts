@@ -1,8 +1,8 @@
 /** One-wire through the kernel's w1 folders. Reading a slave waits for its conversion on a thread of the pool; one at a time, as the wire is one. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, retryable, systemCode } from '../errors.ts';
-import { permissionFault } from './linux-faults.ts';
+import { retryable, systemCode } from '../errors.ts';
+import { hardwareFault } from './linux-faults.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import { TurnQueue } from './turn-queue.ts';
 
@@ -27,12 +27,8 @@ export class LinuxOneWire implements OneWirePort {
   }
 
   async setResolution(id: string, bits: number, signal: AbortSignal): Promise<void> {
-    await this.#onSlave(
-      id,
-      `setting the resolution of one-wire slave ${id}`,
-      (folder) => writeFile(join(folder, 'resolution'), String(bits)),
-      signal,
-    );
+    const what = `setting the resolution of one-wire slave ${id}`;
+    await this.#onSlave(id, what, (folder) => writeFile(join(folder, 'resolution'), String(bits)), signal);
   }
 
   async close(): Promise<void> {
@@ -44,11 +40,8 @@ export class LinuxOneWire implements OneWirePort {
     try {
       return await this.#queue.run(() => use(join(this.#devicesFolder, id)), { what }, signal);
     } catch (cause) {
-      if (cause instanceof AgentError) throw cause;
       if (systemCode(cause) === 'ENOENT') throw retryable('hardware/one-wire-no-slave', `${what}: it is not on the bus`, cause);
-      throw (
-        permissionFault('gpio', what, cause) ?? retryable('hardware/one-wire-failed', `${what} (${systemCode(cause) ?? 'unknown'})`, cause)
-      );
+      throw hardwareFault('gpio', 'hardware/one-wire-failed', what, cause);
     }
   }
 }

@@ -9,7 +9,7 @@ import { retryable, systemCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { hardwareFault } from './linux-faults.ts';
 import type { PwmChannel, PwmPort, PwmRequest, PwmState } from './pwm-port.ts';
-import { TurnQueues } from './turn-queue.ts';
+import { TurnQueues, type TurnRank } from './turn-queue.ts';
 
 export interface LinuxPwmDeps {
   readonly clock: Clock;
@@ -68,19 +68,18 @@ export class LinuxPwm implements PwmPort {
       if (systemCode(cause) === 'EBUSY') throw retryable('hardware/pwm-busy', `${what} is held by a kernel driver`, cause);
       throw hardwareFault('pwm', 'hardware/pwm-failed', `opening ${what}`, cause);
     }
+    const act = <T>(doing: string, rank: TurnRank, work: () => Promise<T>, actSignal: AbortSignal): Promise<T> => {
+      const failed = (cause: unknown): never => {
+        throw hardwareFault('pwm', 'hardware/pwm-failed', `${doing} ${what}`, cause);
+      };
+      return queue.run(() => work().catch(failed), { what: `${doing} ${what}`, rank }, actSignal);
+    };
     return {
-      set: (state, setSignal) =>
-        queue.run(
-          () => this.#write(folder, state, polarity).catch((cause: unknown) => failed(`setting ${what}`, cause)),
-          { what: `setting ${what}`, rank: state.enabled && state.dutyNs > 0 ? 'movement' : 'off' },
-          setSignal,
-        ),
-      read: (readSignal) =>
-        queue.run(
-          () => readState(folder, polarity).catch((cause: unknown) => failed(`reading ${what}`, cause)),
-          { what: `reading ${what}` },
-          readSignal,
-        ),
+      set: (state, setSignal) => {
+        const rank = state.enabled && state.dutyNs > 0 ? 'movement' : 'off';
+        return act('setting', rank, () => this.#write(folder, state, polarity), setSignal);
+      },
+      read: (readSignal) => act('reading', 'reading', () => readState(folder, polarity), readSignal),
       close: async () => {
         this.#held.delete(folder);
       },
@@ -108,12 +107,11 @@ export class LinuxPwm implements PwmPort {
 
   /** Others have their turn while udev takes its time. */
   async #export({ chipFolder, folder, channel }: Place, inTurn: InTurn, signal: AbortSignal): Promise<void> {
-    const check = (): Promise<void> => inTurn(() => access(join(folder, 'duty_cycle'), constants.W_OK));
-    const isReady = (): Promise<boolean> =>
-      check().then(
-        () => true,
-        () => false,
-      );
+    const check = async (): Promise<true> => {
+      await inTurn(() => access(join(folder, 'duty_cycle'), constants.W_OK));
+      return true;
+    };
+    const isReady = (): Promise<boolean> => check().catch(() => false);
     if (await isReady()) return;
     await inTurn(() => this.#put(join(chipFolder, 'export'), String(channel)));
     for (let attempt = 0; attempt < UDEV.tries && !(await isReady()); attempt += 1) await this.#clock.sleep(UDEV.pauseMs, signal);
@@ -156,8 +154,4 @@ async function shownIn(folder: string): Promise<Shown> {
 
 async function text(folder: string, file: string): Promise<string> {
   return (await readFile(join(folder, file), 'utf8')).trim();
-}
-
-function failed(what: string, cause: unknown): never {
-  throw hardwareFault('pwm', 'hardware/pwm-failed', what, cause);
 }

@@ -2,14 +2,9 @@
 import type { Log } from './log.ts';
 
 /** For who raises them: each by name, standing until it is cleared. */
-export interface Alerts {
-  /** Raising again replaces the message. */
-  raise(name: string, message: string): void;
-  /** Does nothing when it is not raised. */
-  clear(name: string): void;
-}
+export type Alerts = Pick<AlertList, 'raise' | 'clear'>;
 
-export class AlertList implements Alerts {
+export class AlertList {
   readonly #log: Log;
   readonly #alerts = new Map<string, string>();
 
@@ -17,7 +12,7 @@ export class AlertList implements Alerts {
     this.#log = log;
   }
 
-  /** Raising the same message again says nothing new. */
+  /** Another message takes the place of the one before; the same one says nothing new. */
   raise(name: string, message: string): void {
     if (this.#alerts.get(name) === message) return;
     this.#alerts.set(name, message);

@@ -4,7 +4,6 @@
  * because libuv has four threads for everything and a stuck disk holds each one it is given. But for those whose names end in `Now`: they are
  * for a folder in memory, and for a name that the kernel remembers, where nothing waits but the queue behind a stuck disk.
  */
-
 import * as fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';

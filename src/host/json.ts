@@ -65,13 +65,8 @@ const LONG_NUMBER = /\d{16}/;
  * @throws AgentError `json/too-large`, `json/too-deep` or `json/malformed` (drop).
  */
 export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
-  checkBounds(text, limits);
-  try {
-    // Revivers take some 300 bytes for each value while they run.
-    return (NEEDS_CARE.test(text) ? JSON.parse(text, revive) : JSON.parse(text)) as JsonValue;
-  } catch (cause) {
-    throw new AgentError('json/malformed', 'not JSON', { recovery: 'drop', cause });
-  }
+  // Revivers take some 300 bytes for each value while they run.
+  return parsed(text, limits, NEEDS_CARE.test(text) ? revive : undefined) as JsonValue;
 }
 
 /**
@@ -79,16 +74,10 @@ export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
  * @throws AgentError as `parseJson`.
  */
 export function parseJsonNumbers(text: string, number: (source: string) => unknown, limits: JsonLimits = {}): unknown {
-  checkBounds(text, limits);
-  const reviveWith = (key: string, value: unknown, context?: { readonly source?: string }): unknown => {
+  return parsed(text, limits, (key, value, context) => {
     if (key === '__proto__') return undefined;
     return typeof value === 'number' ? number(context?.source ?? String(value)) : value;
-  };
-  try {
-    return JSON.parse(text, reviveWith);
-  } catch (cause) {
-    throw new AgentError('json/malformed', 'not JSON', { recovery: 'drop', cause });
-  }
+  });
 }
 
 /**
@@ -131,25 +120,35 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   );
 }
 
+type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
+
+function parsed(text: string, limits: JsonLimits, reviver: Reviver | undefined): unknown {
+  checkBounds(text, limits);
+  try {
+    return JSON.parse(text, reviver);
+  } catch (cause) {
+    throw refused('malformed', 'not JSON', cause);
+  }
+}
+
 function checkBounds(text: string, limits: JsonLimits): void {
-  const length = limits.length ?? DEFAULT_LENGTH;
-  if (text.length > length)
-    throw new AgentError('json/too-large', `JSON of ${text.length} characters, at most ${length} are taken`, { recovery: 'drop' });
-  const depth = limits.depth ?? DEFAULT_DEPTH;
-  const values = limits.values ?? DEFAULT_VALUES;
-  const digits = limits.digits ?? DEFAULT_DIGITS;
+  const { length = DEFAULT_LENGTH, depth = DEFAULT_DEPTH, values = DEFAULT_VALUES, digits = DEFAULT_DIGITS } = limits;
+  if (text.length > length) throw refused('too-large', `JSON of ${text.length} characters, at most ${length} are taken`);
   const found = shapeOf(text);
-  if (found.depth > depth) throw new AgentError('json/too-deep', `JSON nested deeper than ${depth} levels`, { recovery: 'drop' });
-  if (found.values > values) throw new AgentError('json/too-large', `JSON of more than ${values} values`, { recovery: 'drop' });
-  if (found.digits > digits)
-    throw new AgentError('json/too-large', `JSON with a number of more than ${digits} digits`, { recovery: 'drop' });
+  if (found.depth > depth) throw refused('too-deep', `JSON nested deeper than ${depth} levels`);
+  if (found.values > values) throw refused('too-large', `JSON of more than ${values} values`);
+  if (found.digits > digits) throw refused('too-large', `JSON with a number of more than ${digits} digits`);
+}
+
+function refused(fault: 'malformed' | 'too-large' | 'too-deep', why: string, cause?: unknown): AgentError {
+  return new AgentError(`json/${fault}`, why, { recovery: 'drop', cause });
 }
 
 function isNumeric(value: JsonValue): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-function revive(this: unknown, key: string, value: unknown, context?: { readonly source?: string }): unknown {
+function revive(key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (key === '__proto__') return undefined;
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
   const source = context?.source;

@@ -93,10 +93,8 @@ interface Running {
 }
 
 function follow(child: ChildProcess, program: Program): Running {
-  const maxBytes = program.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES;
-  const collect = program.keeps === 'last' ? collectLast : collectFirst;
-  const stdout = collect(child.stdout, maxBytes);
-  const stderr = collect(child.stderr, maxBytes);
+  const stdout = collect(child.stdout, program);
+  const stderr = collect(child.stderr, program);
   // A program that does not read its input is no fault of ours.
   child.stdin?.on('error', () => {});
   child.stdin?.end(program.input ?? '');
@@ -127,34 +125,24 @@ interface Collected {
   readonly cut: () => boolean;
 }
 
-function collectFirst(stream: NodeJS.ReadableStream | null, maxBytes: number): Collected {
-  const pieces: Buffer[] = [];
+function collect(stream: NodeJS.ReadableStream | null, { maxOutputBytes = DEFAULT_OUTPUT_BYTES, keeps }: Program): Collected {
+  let pieces: Buffer[] = [];
   let bytes = 0;
   let cut = false;
+  const kept = (): Buffer => {
+    const all = Buffer.concat(pieces);
+    return keeps === 'last' ? all.subarray(-maxOutputBytes) : all.subarray(0, maxOutputBytes);
+  };
   stream?.on('data', (piece: Buffer) => {
-    const room = maxBytes - bytes;
-    if (piece.length > room) cut = true;
-    if (room <= 0) return;
-    pieces.push(piece.subarray(0, room));
-    bytes += Math.min(piece.length, room);
-  });
-  return { text: () => Buffer.concat(pieces).toString('utf8'), cut: () => cut };
-}
-
-function collectLast(stream: NodeJS.ReadableStream | null, maxBytes: number): Collected {
-  let kept: Buffer[] = [];
-  let bytes = 0;
-  let cut = false;
-  const end = (): Buffer => Buffer.concat(kept).subarray(-maxBytes);
-  stream?.on('data', (piece: Buffer) => {
-    kept.push(piece);
+    if (bytes + piece.length > maxOutputBytes) cut = true;
+    if (keeps !== 'last' && bytes >= maxOutputBytes) return;
+    pieces.push(piece);
     bytes += piece.length;
-    if (bytes > maxBytes) cut = true;
-    if (bytes <= 2 * maxBytes) return;
-    kept = [Buffer.from(end())];
-    bytes = maxBytes;
+    if (bytes <= 2 * maxOutputBytes) return;
+    pieces = [Buffer.from(kept())];
+    bytes = maxOutputBytes;
   });
-  return { text: () => end().toString('utf8'), cut: () => cut };
+  return { text: () => kept().toString('utf8'), cut: () => cut };
 }
 
 function killGroup(child: ChildProcess): void {

@@ -4,8 +4,7 @@ import { messageOf, systemCode } from '../errors.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import { definitionOf } from './kinds.ts';
 import type { SamplerEntry } from './sampler.ts';
-import { withSendableKeys } from './sendable-sensor.ts';
-import type { Sensor } from './sensor.ts';
+import type { Reading, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 import { sensorFault } from './sensor-fault.ts';
 
@@ -23,14 +22,31 @@ export async function createSensor(config: SensorConfig, deps: SensorDeps, signa
   const driver = await definitionOf(config.kind)
     .driver()
     .catch((cause: unknown) => {
-      const why = systemCode(cause) ?? messageOf(cause);
-      throw sensorFault(
-        'no-driver',
-        `the driver of ${config.kind} cannot be loaded (${why}): the installed release or its disk is at fault`,
-        cause,
-      );
+      const why = `the driver of ${config.kind} cannot be loaded (${systemCode(cause) ?? messageOf(cause)})`;
+      throw sensorFault('no-driver', `${why}: the installed release or its disk is at fault`, cause);
     });
   return withSendableKeys(await driver.open(config, deps, signal), deps.keyOf ?? sendableKey);
+}
+
+/**
+ * Keys may come from outside: of a line, a program, a user's own driver. From here on each goes by the name under which the platform keeps it, so
+ * that no screen, rule or log knows it by another.
+ */
+function withSendableKeys(sensor: Sensor, keyOf: (key: string) => string): Sensor {
+  const named = (readings: readonly Reading[]): readonly Reading[] =>
+    readings.map((reading) => {
+      const key = keyOf(reading.key);
+      return key === reading.key ? reading : { ...reading, key };
+    });
+  const { name, speaksByItself, subscribe } = sensor;
+  return {
+    name,
+    ...(speaksByItself !== undefined && { speaksByItself }),
+    read: async (signal) => named(await sensor.read(signal)),
+    refused: () => (sensor.refused?.() ?? []).map((refusal) => ({ ...refusal, key: keyOf(refusal.key) })),
+    ...(subscribe !== undefined && { subscribe: (listener) => subscribe.call(sensor, (readings) => listener(named(readings))) }),
+    close: () => sensor.close(),
+  };
 }
 
 type Users = Pick<AgentConfig, 'rules' | 'actuators'>;

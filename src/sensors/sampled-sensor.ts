@@ -5,7 +5,6 @@ import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { Refusals } from './refusals.ts';
 import type { SamplerDeps, SamplerEntry } from './sampler.ts';
-import { nextDue } from './schedule.ts';
 import type { Reading, Sample } from './sensor.ts';
 import { SensorDriver } from './sensor-driver.ts';
 import { sensorFault } from './sensor-fault.ts';
@@ -18,6 +17,8 @@ const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 const REOPEN_AFTER = 3;
 /** How long after its deadline a driver may take to say itself what went wrong: it knows more than "no answer". */
 const LAST_WORDS_MS = 100;
+/** Timers count whole milliseconds and may fire a little early; without this a read could come twice for one point of the grid. */
+const EARLY_MS = 2;
 /** Readings that the status shows of one sensor: whoever makes keys up as they go must not fill the memory. */
 const MAX_SHOWN = 1_000;
 
@@ -230,4 +231,10 @@ export class SampledSensor {
     // Not waited for: closing hardware that hangs may take as long as the hang.
     if (this.#failuresInARow % REOPEN_AFTER === 0) void this.#driver.openAnew();
   }
+}
+
+/** The next whole multiple of the period, past now. */
+export function nextDue(nowMs: number, periodMs: number): number {
+  const next = (Math.floor(nowMs / periodMs) + 1) * periodMs;
+  return next - nowMs <= Math.min(EARLY_MS, periodMs / 4) ? next + periodMs : next;
 }

@@ -1,5 +1,4 @@
 /** What the sensors stand on. */
-
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';

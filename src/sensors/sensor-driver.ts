@@ -2,11 +2,11 @@
  * One sensor's driver: opened at the first read, never asked twice at once, and opened anew when it keeps failing. A read that has not ended
  * when its driver was closed is left to itself, and so is an opening; only a few, as each may hold a thread of the pool for ever.
  */
+import { messageOf } from '../errors.ts';
 import { deadlineError, withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { giveBack } from './give-back.ts';
 import type { Reading, Sensor } from './sensor.ts';
 
 export interface SensorDriverDeps {
@@ -100,6 +100,17 @@ export class SensorDriver {
     opening.sensor = sensor;
     opening.unsubscribe = sensor.subscribe?.(onReadings) ?? (() => {});
     return sensor;
+  }
+}
+
+/** Ends an opened sensor: each part by itself, as a driver of a user's own may fail in any of them. Never rejects. */
+async function giveBack(sensor: Sensor, unsubscribe: () => void, log: Log): Promise<void> {
+  for (const end of [unsubscribe, () => sensor.close()]) {
+    try {
+      await end();
+    } catch (error) {
+      log.debug({ sensor: sensor.name, reason: messageOf(error) }, 'closing failed');
+    }
   }
 }
 

@@ -49,16 +49,9 @@ export class Window {
     this.#endsAtMs ??= (Math.floor(nowMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
     this.#lastAtMs = nowMs;
     for (const { key, value, unit } of readings) {
-      const number = typeof value === 'boolean' ? Number(value) : typeof value === 'bigint' ? Number(value) : value;
-      const tally = this.#tallies.get(key) ?? {
-        count: 0,
-        numbers: 0,
-        sum: 0,
-        min: Number.POSITIVE_INFINITY,
-        max: Number.NEGATIVE_INFINITY,
-        last: value,
-        unit,
-      };
+      const number = typeof value === 'boolean' || typeof value === 'bigint' ? Number(value) : value;
+      const none = { count: 0, numbers: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
+      const tally = this.#tallies.get(key) ?? { ...none, last: value, unit };
       tally.count += 1;
       tally.last = value;
       if (typeof number === 'number') {

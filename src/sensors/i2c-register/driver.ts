@@ -3,7 +3,6 @@
  * and during a conversion its sheet says, and `noValue`, `min` and `max` of the table: a value they exclude is left out alone, and the chip is
  * set up again before the next read, as it may have lost its power.
  */
-
 import { registerValue } from '../families/registers/register-value.ts';
 import { openI2cChip } from '../i2c-chip.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';

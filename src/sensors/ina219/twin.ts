@@ -3,6 +3,7 @@
  * and power of them (equations 4 and 5), and OVF tells only that this arithmetic overflowed. CNVR falls with a write of the configuration and
  * with a read of the power register (table 8-7). After power-on it converts continuously, uncalibrated.
  */
+import { clamped, rounded } from '../../simulated-board/numbers.ts';
 import { type ChipContext, WordChip } from '../../simulated-board/simulated-chip.ts';
 import type { Twin } from '../../simulated-board/twin.ts';
 import type { Ina219Config } from './definition.ts';
@@ -57,9 +58,10 @@ class Ina219Chip extends WordChip {
     const amperes = ((((words[REGISTER.shunt] ?? 0) << 16) >> 16) * 10e-6) / ohms;
     const isVoltage = volts < busEnd(config) * 0.004;
     const isCurrent = Math.abs(Math.round(amperes * ohms * 1e5)) < shuntEnd(config);
-    if (register === REGISTER.bus && isVoltage) this.#context.show({ voltage: rounded(volts) });
+    if (register === REGISTER.bus && isVoltage) this.#context.show({ voltage: rounded(volts, 6) });
     if (register !== REGISTER.shunt || !isCurrent) return;
-    this.#context.show({ current: rounded(amperes), ...(isVoltage && { power: rounded(Math.abs(rounded(volts) * rounded(amperes))) }) });
+    const current = rounded(amperes, 6);
+    this.#context.show({ current, ...(isVoltage && { power: rounded(Math.abs(rounded(volts, 6) * current), 6) }) });
   }
 
   #convert(): void {
@@ -93,12 +95,4 @@ function busEnd(config: number): number {
 
 function microseconds(bits: number): number {
   return (bits & 8) === 0 ? (CONVERSION_US[bits & 3] ?? 0) : SINGLE_US * 2 ** (bits & 7);
-}
-
-function clamped(value: number, least: number, greatest: number): number {
-  return Math.min(greatest, Math.max(least, value));
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 1e6) / 1e6;
 }

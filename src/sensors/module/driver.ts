@@ -7,7 +7,6 @@
  *     return { read: async (signal) => [{ key: 'level', value: 1.5, unit: 'm' }], close: async () => {} };
  *   }
  */
-
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../../errors.ts';
 import type { Ports } from '../../hardware/ports.ts';

@@ -15,16 +15,15 @@ const FRESH_MS = 10_000;
 const RMC_TIME = /^\$..RMC,(\d\d)(\d\d)(\d\d)(?:\.(\d{1,3})\d*)?,(?:[^,]*,){7}(\d\d)(\d\d)(\d\d),/;
 /** Earlier receivers' week counters and unset clocks give dates before this. */
 const EARLIEST_TIME_MS = Date.UTC(2020, 0, 1);
-const RANGES = {
-  latitude: [-90, 90],
-  longitude: [-180, 180],
-  altitude: [-1_000, 100_000],
-  speed: [0, 2_000],
-  course: [0, 360],
-  satellites: [0, 200],
+/** What can be, and to how many digits: a centimetre on the ground, and what receivers resolve of the others. */
+const VALUES = {
+  latitude: { range: [-90, 90], digits: 7 },
+  longitude: { range: [-180, 180], digits: 7 },
+  altitude: { range: [-1_000, 100_000], digits: 2 },
+  speed: { range: [0, 2_000], digits: 3 },
+  course: { range: [0, 360], digits: 2 },
+  satellites: { range: [0, 200], digits: 0 },
 } as const;
-/** A centimetre on the ground, and what receivers resolve of the others. */
-const DIGITS = { latitude: 7, longitude: 7, altitude: 2, speed: 3, course: 2, satellites: 0 } as const;
 
 /** What the gps package makes of a sentence, as far as it is used. */
 interface Sentence {
@@ -71,13 +70,19 @@ export async function loadParser(): Promise<SentenceParser> {
   return (line) => GPS.Parse(line) as unknown as false | Sentence;
 }
 
+interface NmeaFixDeps {
+  readonly parse: SentenceParser;
+  readonly clock: Clock;
+  readonly useReceiverTime: boolean;
+}
+
 /** The newest of each, from one sentence of each kind. */
 export class NmeaFix {
-  readonly #deps: { readonly parse: SentenceParser; readonly clock: Clock; readonly useReceiverTime: boolean };
+  readonly #deps: NmeaFixDeps;
   readonly #newest = new Map<string, Heard>();
   #anyAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: { readonly parse: SentenceParser; readonly clock: Clock; readonly useReceiverTime: boolean }) {
+  constructor(deps: NmeaFixDeps) {
     this.#deps = deps;
   }
 
@@ -105,17 +110,9 @@ export class NmeaFix {
     const gga = this.#fresh('GGA')?.sentence;
     const hasFix = rmc?.status === 'active' || (gga?.quality ?? null) !== null;
     const takenAtMs = this.#receiverTime(heard);
-    const values: Readonly<Record<string, unknown>> = {
-      satellites: gga?.satellites,
-      ...(hasFix && {
-        latitude: rmc?.lat ?? gga?.lat,
-        longitude: rmc?.lon ?? gga?.lon,
-        altitude: gga?.alt,
-        speed: rmc?.speed,
-        course: rmc?.track,
-      }),
-    };
-    const readings = Object.entries(values).flatMap(([key, value]) => readingOf(key as keyof typeof RANGES, value));
+    const place = { latitude: rmc?.lat ?? gga?.lat, longitude: rmc?.lon ?? gga?.lon, altitude: gga?.alt };
+    const values = { satellites: gga?.satellites, ...(hasFix && { ...place, speed: rmc?.speed, course: rmc?.track }) };
+    const readings = Object.entries(values).flatMap(([key, value]) => readingOf(key as keyof typeof VALUES, value));
     readings.unshift({ key: 'fix', value: hasFix ? (gga?.quality ?? 'fix') : 'none' });
     return takenAtMs === undefined ? readings : readings.map((reading) => ({ ...reading, takenAtMs }));
   }
@@ -143,9 +140,9 @@ function rmcTimeMs(line: string): number | undefined {
 }
 
 /** None for what the receiver left empty, and for what cannot be. */
-function readingOf(key: keyof typeof RANGES, value: unknown): readonly Reading[] {
-  const [least, greatest] = RANGES[key];
-  if (typeof value !== 'number' || !(value >= least && value <= greatest)) return [];
+function readingOf(key: keyof typeof VALUES, value: unknown): readonly Reading[] {
+  const { range, digits } = VALUES[key];
+  if (typeof value !== 'number' || !(value >= range[0] && value <= range[1])) return [];
   const unit = UNITS[key];
-  return [{ key, value: rounded(value, DIGITS[key]), ...(unit !== null && { unit }) }];
+  return [{ key, value: rounded(value, digits), ...(unit !== null && { unit }) }];
 }

@@ -7,6 +7,7 @@ import { messageOf } from '../../errors.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import type { Clock } from '../../host/clock.ts';
+import { Listeners } from '../../host/listeners.ts';
 import { lineParser } from '../families/lines/line-format.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
 import { sorted } from '../outcome.ts';
@@ -24,29 +25,39 @@ const SILENCE_MS = 1_000;
 const QUIET_MS = 100;
 
 export async function open(config: SerialLineConfig, { ports, clock, log }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const port = await ports.serial.open(config, signal);
-  const lines = new SerialLines(config, port, clock);
-  lines.onGarbage((count, problem) => log.debug({ sensor: config.name, count, problem }, 'a line that could not be read'));
-  const { request } = config;
-  return request === undefined ? new Listener(config, lines, () => clock.monotonicMs()) : new Asker(config, lines, { request, clock });
+  const { name, request } = config;
+  const onGarbage = (count: number, problem: string): void => log.debug({ sensor: name, count, problem }, 'a line that could not be read');
+  const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, onGarbage });
+  return {
+    name,
+    ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request: Buffer.from(request, 'utf8'), clock })),
+    refused: () => lines.refused,
+    close: () => lines.close(),
+  };
+}
+
+interface SerialLinesDeps {
+  readonly clock: Clock;
+  /** Told of each line that could not be read. @param count since the last good one. */
+  readonly onGarbage: (count: number, problem: string) => void;
 }
 
 /** The port's bytes as readings. */
 class SerialLines {
   readonly port: SerialPort;
-  readonly #listeners = new Set<(readings: readonly Reading[]) => void>();
+  readonly #readings = new Listeners<[readonly Reading[]]>();
+  readonly onReadings = this.#readings.add;
   readonly #splitter: LineSplitter;
-  readonly #clock: Clock;
   #listening = new AbortController();
-  #onGarbage: (count: number, problem: string) => void = () => {};
+  readonly #deps: SerialLinesDeps;
   /** Since the last good line. */
   garbage = 0;
   /** What the last good line had no value for. */
   refused: readonly Refusal[] = [];
 
-  constructor(config: SerialLineConfig, port: SerialPort, clock: Clock) {
+  constructor(config: SerialLineConfig, port: SerialPort, deps: SerialLinesDeps) {
     this.port = port;
-    this.#clock = clock;
+    this.#deps = deps;
     const parse = lineParser(config);
     this.#splitter = new LineSplitter({
       delimiter: config.delimiter,
@@ -60,15 +71,6 @@ class SerialLines {
       void this.#hearSilence();
     });
     void this.#hearSilence();
-  }
-
-  onReadings(listener: (readings: readonly Reading[]) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  onGarbage(listener: (count: number, problem: string) => void): void {
-    this.#onGarbage = listener;
   }
 
   /** Whether nothing was heard since the port was opened or plugged in. */
@@ -98,8 +100,8 @@ class SerialLines {
     this.#listening.abort();
     this.#listening = new AbortController();
     const { signal } = this.#listening;
-    await this.#clock.sleep(SILENCE_MS / 2, signal);
-    await this.#clock.sleep(SILENCE_MS / 2, signal);
+    await this.#deps.clock.sleep(SILENCE_MS / 2, signal);
+    await this.#deps.clock.sleep(SILENCE_MS / 2, signal);
     if (!signal.aborted && this.port.plugged) this.#splitter.expectLine();
   }
 
@@ -115,97 +117,49 @@ class SerialLines {
       return;
     }
     this.garbage = 0;
-    for (const listener of this.#listeners) listener(readings);
+    this.#readings.tell(readings);
   }
 
   #count(problem: string): void {
     this.garbage += 1;
-    this.#onGarbage(this.garbage, problem);
+    this.#deps.onGarbage(this.garbage, problem);
   }
 }
 
-class Listener implements Sensor {
-  readonly name: string;
-  readonly speaksByItself = true;
-  readonly #lines: SerialLines;
-  readonly #monotonicMs: () => number;
-  /** A sensor that says nothing for this long is reported: its period, and its deadline on top. */
-  readonly #patienceMs: number;
-  #last: readonly Reading[] = [];
-  #lastAtMs: number;
-
-  constructor({ name, periodMs, deadlineMs }: SerialLineConfig, lines: SerialLines, monotonicMs: () => number) {
-    this.name = name;
-    this.#lines = lines;
-    this.#monotonicMs = monotonicMs;
-    this.#patienceMs = periodMs + deadlineMs;
-    this.#lastAtMs = monotonicMs();
-    lines.onReadings((readings) => {
-      this.#last = readings;
-      this.#lastAtMs = monotonicMs();
-    });
-  }
-
-  async read(): Promise<readonly Reading[]> {
-    const silentMs = this.#monotonicMs() - this.#lastAtMs;
-    if (silentMs > this.#patienceMs || !this.#lines.port.plugged) throw sensorFault('silent', this.#lines.silence());
-    return this.#last;
-  }
-
-  refused(): readonly Refusal[] {
-    return this.#lines.refused;
-  }
-
-  subscribe(listener: (readings: readonly Reading[]) => void): () => void {
-    return this.#lines.onReadings(listener);
-  }
-
-  close(): Promise<void> {
-    return this.#lines.close();
-  }
+/** A sensor that says nothing for its period, and its deadline on top, is reported. */
+function listening({ periodMs, deadlineMs }: SerialLineConfig, lines: SerialLines, clock: Clock) {
+  let last: readonly Reading[] = [];
+  let lastAtMs = clock.monotonicMs();
+  lines.onReadings((readings) => {
+    last = readings;
+    lastAtMs = clock.monotonicMs();
+  });
+  const read = async (): Promise<readonly Reading[]> => {
+    if (clock.monotonicMs() - lastAtMs > periodMs + deadlineMs || !lines.port.plugged) throw sensorFault('silent', lines.silence());
+    return last;
+  };
+  return { speaksByItself: true, read, subscribe: lines.onReadings };
 }
 
-class Asker implements Sensor {
-  readonly name: string;
-  readonly #lines: SerialLines;
-  readonly #request: Uint8Array;
-  readonly #clock: Clock;
-  readonly #quietMs: number;
-
-  constructor(
-    { name, deadlineMs }: SerialLineConfig,
-    lines: SerialLines,
-    { request, clock }: { readonly request: string; readonly clock: Clock },
-  ) {
-    this.name = name;
-    this.#lines = lines;
-    this.#request = Buffer.from(request, 'utf8');
-    this.#clock = clock;
-    this.#quietMs = Math.min(QUIET_MS, deadlineMs / 4);
-  }
-
-  async read(signal: AbortSignal): Promise<readonly Reading[]> {
-    if (this.#lines.isSilent) await this.#clock.sleep(this.#quietMs, signal);
-    this.#lines.expectLine();
-    let stop = (): void => {};
-    const answer = new Promise<readonly Reading[]>((resolve) => {
-      stop = this.#lines.onReadings(resolve);
-    });
+function asking(
+  { deadlineMs }: SerialLineConfig,
+  lines: SerialLines,
+  { request, clock }: { readonly request: Uint8Array; readonly clock: Clock },
+) {
+  const quietMs = Math.min(QUIET_MS, deadlineMs / 4);
+  const read = async (signal: AbortSignal): Promise<readonly Reading[]> => {
+    if (lines.isSilent) await clock.sleep(quietMs, signal);
+    lines.expectLine();
+    const { promise: answer, resolve } = Promise.withResolvers<readonly Reading[]>();
+    const stop = lines.onReadings(resolve);
     try {
-      await this.#lines.port.write(this.#request, signal);
+      await lines.port.write(request, signal);
       return await withinDeadline(answer, 'waiting for a line', signal);
     } catch (cause) {
-      throw sensorFault('silent', this.#lines.silence(), cause);
+      throw sensorFault('silent', lines.silence(), cause);
     } finally {
       stop();
     }
-  }
-
-  refused(): readonly Refusal[] {
-    return this.#lines.refused;
-  }
-
-  close(): Promise<void> {
-    return this.#lines.close();
-  }
+  };
+  return { read };
 }

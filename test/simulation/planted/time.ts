@@ -39,7 +39,7 @@ export const TIME_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'the correction of the platform is taken away in place of added',
-    file: 'host/corrected-clock.ts',
+    file: 'host/time-sync.ts',
     old: 'clock.wallMs() + timeSync.correctionMs()',
     new: 'clock.wallMs() - timeSync.correctionMs()',
     needs: ['no clock battery'],

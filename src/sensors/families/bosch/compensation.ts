@@ -40,17 +40,7 @@ export function celsius(fine: number): number {
 
 /** Pa in steps of 1/256; undefined where the sheet's formula would divide by zero (a chip without trimming). */
 export function pascal({ p }: BoschTrimming, fine: number, adc: number): number | undefined {
-  const [p1, p2, p3, p4, p5, p6, p7, p8, p9] = p.map((value) => BigInt(value)) as [
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-  ];
+  const [p1, p2, p3, p4, p5, p6, p7, p8, p9] = p.map(BigInt) as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
   let var1 = BigInt(fine) - 128_000n;
   let var2 = var1 * var1 * p6;
   var2 += (var1 * p5) << 17n;

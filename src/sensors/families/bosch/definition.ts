@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { i2cFields } from '../../../config/fields/lines-and-ports.ts';
 import { section } from '../../../config/fields.ts';
-import type { ChipScan } from '../../definition.ts';
-import { addresses } from '../../definition.ts';
+import { addresses, type ChipScan } from '../../definition.ts';
 
 const oversampling = () => z.literal([1, 2, 4, 8, 16]).default(1);
 
@@ -19,14 +18,8 @@ const ID_REGISTER = 0xd0;
 
 export const UNITS = { temperature: '°C', pressure: 'hPa', humidity: '%' } as const;
 
-interface Oversampling {
-  readonly temperature: number;
-  readonly pressure: number;
-  readonly humidity: number;
-}
-
 /** At most (DS002, appendix B, section 9.1). */
-export function boschMs({ temperature, pressure, humidity }: Oversampling, hasHumidity: boolean): number {
+export function boschMs({ temperature, pressure, humidity }: Record<keyof typeof UNITS, number>, hasHumidity: boolean): number {
   return 1.25 + 2.3 * temperature + 2.3 * pressure + 0.575 + (hasHumidity ? 2.3 * humidity + 0.575 : 0);
 }
 
