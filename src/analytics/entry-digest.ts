@@ -24,7 +24,7 @@ export const HOUR_MS = 3_600_000;
 /** Sums stay whole numbers of a double. */
 const MODULUS = 2 ** 48;
 /** As deep as the platform's parser reads. */
-const DEEPEST_VALUE = 255;
+const MAX_DEPTH = 255;
 const MAX_PARTS = 20_000;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
@@ -95,7 +95,7 @@ function storedText(text: string): string {
 function parsedCell(text: string): JsonValue {
   if (!/^\s*[-.\d{[tf]/.test(text) || hasManyParts(text)) return text;
   try {
-    return parseJson(text, { depth: DEEPEST_VALUE });
+    return parseJson(text, { depth: MAX_DEPTH });
   } catch {
     const number = Number(text);
     return Number.isFinite(number) && text.trim() !== '' ? number : text;

@@ -4,7 +4,8 @@
  *   bytes → members of the outer object → items of `dataTable`, each cut out whole → rows, in batches as they came
  *
  * Only brackets, quotes and commas are looked at here; they are single bytes in UTF-8 wherever a piece was cut. Each value cut out is
- * parsed by the house's JSON, longs and depth included.
+ * parsed by the house's JSON, longs and depth included. Cut out here, as `@streamparser/json` takes 1.6 times as long, makes a `__proto__`
+ * of rows that have one, and bounds neither depth nor parts.
  */
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
@@ -14,10 +15,10 @@ export type ReportPart =
   | { readonly kind: 'rows'; readonly rows: readonly JsonObject[] };
 
 /** One row, or the list of labels. */
-const MAX_VALUE = 1024 * 1024;
+const MAX_VALUE_BYTES = 1024 * 1024;
 /** Members, items and brackets of one: each costs some hundred bytes once it is parsed, however few it has on the wire. */
 const MAX_PARTS = 20_000;
-const DEEPEST_VALUE = 32;
+const MAX_DEPTH = 32;
 const FIRST_HELD_BYTES = 4 * 1024;
 const TABLE = 'dataTable';
 const LABELS = 'columnLabels';
@@ -32,6 +33,20 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 type Place = 'start' | 'key' | 'colon' | 'member' | 'after-member' | 'row' | 'after-row' | 'end';
+
+/** By place, `table` being that of the rows' list: what comes after which byte, and what is wrong with any other. */
+const STEPS: Readonly<
+  Record<Exclude<Place, 'member'> | 'table', { readonly next: Readonly<Record<number, Place | 'value'>>; readonly fault: string }>
+> = {
+  start: { next: { [OPEN_BRACE]: 'key' }, fault: 'the answer is no JSON object' },
+  key: { next: { [CLOSE_BRACE]: 'end', [QUOTE]: 'value' }, fault: 'a member has no name' },
+  colon: { next: { [COLON]: 'member' }, fault: 'a member has no value' },
+  table: { next: { [OPEN_BRACKET]: 'row' }, fault: 'dataTable is no list' },
+  row: { next: { [CLOSE_BRACKET]: 'after-member', [OPEN_BRACE]: 'value' }, fault: 'a row is no object' },
+  'after-row': { next: { [COMMA]: 'row', [CLOSE_BRACKET]: 'after-member' }, fault: 'rows are not separated' },
+  'after-member': { next: { [COMMA]: 'key', [CLOSE_BRACE]: 'end' }, fault: 'members are not separated' },
+  end: { next: {}, fault: 'something follows the report' },
+};
 
 export class ReportReader {
   #place: Place = 'start';
@@ -88,40 +103,15 @@ export class ReportReader {
 
   /** A byte between values: what may come here, and what comes then. */
   #takeStructure(byte: number, at: number): number {
-    switch (this.#place) {
-      case 'start':
-        if (byte !== OPEN_BRACE) throw bad('the answer is no JSON object');
-        this.#place = 'key';
-        return at + 1;
-      case 'key':
-        if (byte === CLOSE_BRACE) this.#place = 'end';
-        else if (byte !== QUOTE) throw bad('a member has no name');
-        return byte === CLOSE_BRACE ? at + 1 : this.#begin(byte, at);
-      case 'colon':
-        if (byte !== COLON) throw bad('a member has no value');
-        this.#place = 'member';
-        return at + 1;
-      case 'member':
-        if (this.#key !== TABLE) return this.#begin(byte, at);
-        if (byte !== OPEN_BRACKET) throw bad('dataTable is no list');
-        this.#sawTable = true;
-        this.#place = 'row';
-        return at + 1;
-      case 'row':
-        if (byte === CLOSE_BRACKET) this.#place = 'after-member';
-        else if (byte !== OPEN_BRACE) throw bad('a row is no object');
-        return byte === CLOSE_BRACKET ? at + 1 : this.#begin(byte, at);
-      case 'after-row':
-        if (byte !== COMMA && byte !== CLOSE_BRACKET) throw bad('rows are not separated');
-        this.#place = byte === COMMA ? 'row' : 'after-member';
-        return at + 1;
-      case 'after-member':
-        if (byte !== COMMA && byte !== CLOSE_BRACE) throw bad('members are not separated');
-        this.#place = byte === COMMA ? 'key' : 'end';
-        return at + 1;
-      case 'end':
-        throw bad('something follows the report');
-    }
+    const place = this.#place === 'member' && this.#key === TABLE ? 'table' : this.#place;
+    if (place === 'member') return this.#begin(byte, at);
+    const { next, fault } = STEPS[place];
+    const step = next[byte];
+    if (step === undefined) throw bad(fault);
+    if (step === 'value') return this.#begin(byte, at);
+    if (place === 'table') this.#sawTable = true;
+    this.#place = step;
+    return at + 1;
   }
 
   /** A value begins at this byte; `#takeValue` is given it again. */
@@ -139,7 +129,7 @@ export class ReportReader {
     this.#isFresh = false;
     const end = this.#scalar ? scalarEnd(piece, scanFrom) : this.#valueEnd(piece, scanFrom);
     const bytes = piece.subarray(from, end);
-    if (this.#heldBytes + bytes.length > MAX_VALUE) throw bad(`a value is larger than ${MAX_VALUE} bytes`);
+    if (this.#heldBytes + bytes.length > MAX_VALUE_BYTES) throw bad(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
     const isComplete = this.#scalar ? end < piece.length : !this.#isInValue();
     if (!isComplete || this.#heldBytes > 0) this.#hold(bytes);
     if (!isComplete) return end;
@@ -180,7 +170,7 @@ export class ReportReader {
       else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         depth += 1;
         this.#parts += 1;
-        if (depth > DEEPEST_VALUE) throw bad(`a value is nested deeper than ${DEEPEST_VALUE} levels`);
+        if (depth > MAX_DEPTH) throw bad(`a value is nested deeper than ${MAX_DEPTH} levels`);
       } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
       if (depth === 0 && !inString) {
         at += 1;
@@ -194,12 +184,13 @@ export class ReportReader {
   }
 
   #finish(text: string, parts: ReportPart[], rows: JsonObject[]): void {
+    const value = parsedValue(text);
     if (this.#place === 'row') {
-      rows.push(rowOf(text));
+      if (!isJsonObject(value)) throw bad('a row is no object');
+      rows.push(value);
       this.#place = 'after-row';
       return;
     }
-    const value = parsedValue(text);
     if (this.#place === 'key') {
       this.#key = String(value);
       this.#place = 'colon';
@@ -219,12 +210,6 @@ function scalarEnd(piece: Uint8Array, from: number): number {
 
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function rowOf(text: string): JsonObject {
-  const row = parsedValue(text);
-  if (!isJsonObject(row)) throw bad('a row is no object');
-  return row;
 }
 
 /** Most rows have neither longs nor depth: plain JSON is several times faster. */

@@ -1,4 +1,4 @@
-/** Points of an interval made into one: MIN, MAX, AVG, SUM, COUNT, as the platform's read side and its reports need it. */
+/** Points of an interval made into one: MIN, MAX, AVG, SUM, COUNT, as the platform's readings and its reports need it. */
 import { numberIn, type StoredValue } from './stored-value.ts';
 import type { Point } from './telemetry-store.ts';
 
@@ -29,9 +29,9 @@ export function summarise(points: readonly Point[], aggregation: Exclude<Aggrega
   if (numbers.length === 0) return undefined;
   switch (aggregation) {
     case 'MIN':
-      return numbers.reduce((least, value) => (value < least ? value : least));
+      return numbers.reduce((min, value) => (value < min ? value : min));
     case 'MAX':
-      return numbers.reduce((greatest, value) => (value > greatest ? value : greatest));
+      return numbers.reduce((max, value) => (value > max ? value : max));
     case 'SUM':
       return sum(numbers);
     case 'AVG':

@@ -47,12 +47,12 @@ async function buildReport({ people, reportPool, settings, state }: LocalPlatfor
     return errorReply(415, 'Unsupported media type: set Content-Type to application/json', clock, 2);
   const request = readRequest(readDocument(call.body, 'application/json') as JsonObject, state.views);
   if (request === undefined) return errorReply(404, 'No such view', clock, 32);
-  const leave = await reportPool.enter(call.gone);
-  if (leave === undefined) return errorReply(429, 'Too many requests', clock, 33);
+  const release = await reportPool.enter(call.gone);
+  if (release === undefined) return errorReply(429, 'Too many requests', clock, 33);
   if (settings.analytics.delayMs > 0) await clock.sleep(settings.analytics.delayMs, call.gone);
   const { view, range, filters } = request;
   const rows = reportRows(view, range, filters, state);
-  return { status: 200, contentType: 'application/json', body: reportText(view, rows), whenDone: leave };
+  return { status: 200, contentType: 'application/json', body: reportText(view, rows), whenDone: release };
 }
 
 /** What to run; undefined when there is no such view. A blank end of the range is the view's, and filters replace the view's name by name. */

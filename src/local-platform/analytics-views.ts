@@ -1,5 +1,5 @@
 /**
- * Saved table views of the analytics side: which fields make a row, over which time, with which filters. The contract leaves the shape of
+ * Saved table views of the analytics service: which fields make a row, over which time, with which filters. The contract leaves the shape of
  * a view open (platform/wire-facts.md, "Analytics"); this one is made of as little as reports need.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';

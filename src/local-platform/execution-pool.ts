@@ -26,15 +26,15 @@ export class ExecutionPool {
     if (this.#running < this.#limits.threadPoolSize) return this.#start();
     if (this.#queue.length >= this.#limits.queueCapacity || gone.aborted) return undefined;
     return new Promise((resolve) => {
-      const leave = (): void => {
+      const giveUp = (): void => {
         this.#queue.splice(this.#queue.indexOf(start), 1);
         resolve(undefined);
       };
       const start = (): void => {
-        gone.removeEventListener('abort', leave);
+        gone.removeEventListener('abort', giveUp);
         resolve(this.#start());
       };
-      gone.addEventListener('abort', leave, { once: true });
+      gone.addEventListener('abort', giveUp, { once: true });
       this.#queue.push(start);
     });
   }

@@ -2,7 +2,7 @@
  * JSON as the real server's transport reads it, which is far from strict (platform/wire-facts.md, "Malformed requests"): single quotes, bare words,
  * `=` for a colon, `;` for a comma, comments, a byte order mark, nothing where a value should be. Numbers keep their spelling.
  */
-const DEEPEST = 255;
+const MAX_DEPTH = 255;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /** Ends a word that has no quotes. */
 const ENDS_WORD = /[/\\;#={}[\]:,\s]/;
@@ -37,7 +37,7 @@ class LenientReader {
   #value(depth: number): unknown {
     const next = this.#text[this.#at];
     if (next === '{' || next === '[') {
-      if (depth >= DEEPEST) throw new Error(`Nesting limit ${DEEPEST} reached`);
+      if (depth >= MAX_DEPTH) throw new Error(`Nesting limit ${MAX_DEPTH} reached`);
       this.#at += 1;
       return next === '{' ? this.#object(depth) : this.#array(depth);
     }

@@ -1,5 +1,5 @@
 /**
- * Who waits for a device's next message, with the real server's manners: each poll gets one message, all that are open get the same one, a
+ * Who waits for a device's next message, as the real server does it: each poll gets one message, all that are open get the same one, a
  * client that is gone is noticed late, and no request waits longer than the server's own limit.
  */
 import type { Clock } from '../host/clock.ts';
@@ -43,16 +43,16 @@ export class LongPolls<Message> {
         if (!polls.delete(finish)) return;
         cancelTimer();
         cancelStale?.();
-        gone.removeEventListener('abort', leave);
+        gone.removeEventListener('abort', clientGone);
         resolve(end);
       };
-      const leave = (): void => {
+      const clientGone = (): void => {
         cancelStale = clock.after(stalePollMs, () => finish({ kind: 'timeout' }));
       };
       const cancelTimer = clock.after(Math.min(ownMs, asyncLimitMs), () => finish({ kind: ownMs > asyncLimitMs ? 'cut' : 'timeout' }));
       polls.add(finish);
-      gone.addEventListener('abort', leave, { once: true });
-      if (gone.aborted) leave();
+      gone.addEventListener('abort', clientGone, { once: true });
+      if (gone.aborted) clientGone();
     });
   }
 

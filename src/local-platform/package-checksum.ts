@@ -45,9 +45,7 @@ export function readPart({ path, from, until }: FilePart): AsyncIterable<Buffer>
 async function* emptyPart(): AsyncGenerator<Buffer> {}
 
 function littleEndian32(value: number): string {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value >>> 0);
-  return bytes.toString('hex');
+  return reversed((value >>> 0).toString(16).padStart(8, '0'));
 }
 
 function reversed(hex: string): string {

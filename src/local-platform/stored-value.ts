@@ -24,10 +24,6 @@ export class SpelledNumber {
     this.source = source;
   }
 
-  valueOf(): number {
-    return Number(this.source);
-  }
-
   toJSON(): unknown {
     return JSON.rawJSON(this.source);
   }
@@ -93,7 +89,7 @@ export function unspelled(value: JsonValue): JsonValue {
   return mapLeaves(value, (leaf) => (isSpelled(leaf) ? Number(leaf.source) : leaf)) as JsonValue;
 }
 
-/** JSON text as the REST side writes it: characters beyond the basic plane as two escapes. */
+/** JSON text as the REST API writes it: characters beyond the basic plane as two escapes. */
 export function escapeAstral(text: string): string {
   return text.replace(ASTRAL, (pair) =>
     [...pair]

@@ -1,6 +1,6 @@
 /**
  * Time series by device and key. A second value of one instant replaces the first, as in the real database, which is what makes a
- * retried upload harmless. Bounded: past the greatest number of points a key loses its oldest.
+ * retried upload harmless. Bounded: past the maximum of points a key loses its oldest.
  */
 import { getOrInsert } from '../host/get-or-insert.ts';
 import type { StoredValue } from './stored-value.ts';
@@ -100,10 +100,10 @@ class Series {
   /** Takes points out behind the platform's back; tests plant losses so. Answers how many went. */
   remove(startTs: number, endTs: number): number {
     const order = this.#order();
-    const doomed = order.subarray(lowerBound(order, startTs), lowerBound(order, endTs));
-    for (const ts of doomed) this.#points.delete(ts);
+    const removed = order.subarray(lowerBound(order, startTs), lowerBound(order, endTs));
+    for (const ts of removed) this.#points.delete(ts);
     this.#reorder();
-    return doomed.length;
+    return removed.length;
   }
 
   dropOldest(count: number): void {

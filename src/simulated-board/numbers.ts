@@ -1,7 +1,7 @@
 /** Numbers as converters have them: with ends, and with a finest step. */
 
-export function clamped(value: number, least: number, greatest: number): number {
-  return Math.min(greatest, Math.max(least, value));
+export function clamped(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
 }
 
 export function rounded(value: number, digits: number): number {

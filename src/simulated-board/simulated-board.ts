@@ -64,7 +64,7 @@ export class SimulatedBoard {
   }
 }
 
-/** The questions and tricks that are no hardware. */
+/** What is asked of the board, and done to it, that is no hardware. */
 function benchOf(board: SimulatedBoard, { record, faults, signals }: BoardContext) {
   const idOf = (target: string): string => (/^(i2c-|pwmchip|\/|[0-9a-f]{2}-)/.test(target) ? target : board.gpio.idOf(target));
   return {

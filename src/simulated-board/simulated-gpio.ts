@@ -20,7 +20,7 @@ interface Line {
   level: Level;
   direction: 'in' | 'out';
   holder: string | undefined;
-  watch: ((level: Level, monotonicMs: number) => void) | undefined;
+  watch: ((monotonicMs: number) => void) | undefined;
 }
 
 /** A turnstone user holds it. */
@@ -67,7 +67,7 @@ export class SimulatedGpio {
       reported = level;
       if (edges === 'both' || edges === (level === 1 ? 'rising' : 'falling')) onEdge({ level, monotonicMs: atMs, missed: 0 });
     };
-    line.watch = (_level, atMs) => {
+    line.watch = (atMs) => {
       if (isMerging) return;
       cancelDebounce();
       if (this.#context.faults.of(line.chip.chip) === 'merge') {
@@ -195,7 +195,7 @@ export class SimulatedGpio {
     if (line.level === level) return;
     line.level = level;
     const { atMs } = this.#context.record.add('input', line.id, this.#keyOf(line), level);
-    if (this.#context.faults.of(line.chip.chip) !== 'unplug') line.watch?.(level, atMs);
+    if (this.#context.faults.of(line.chip.chip) !== 'unplug') line.watch?.(atMs);
   }
 
   #drive(line: Line, level: Level): void {

@@ -87,7 +87,7 @@ export class BoardSignals {
   }
 }
 
-/** An answer that the agent's side will take for the real adapter's. */
+/** A fault that the agent takes for the real adapter's. */
 export function boardFault(code: `hardware/${string}`, message: string): AgentError {
   return new AgentError(code, message, { recovery: 'retry' });
 }

@@ -55,7 +55,7 @@ export class ModbusTcpServer {
         }
       });
     });
-    // The agent's side asks for the port; until then nobody knows it.
+    // The agent's adapter asks for the port; until then nobody knows it.
     this.#server.unref();
   }
 
