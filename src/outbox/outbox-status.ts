@@ -39,7 +39,7 @@ export interface OutboxStatus extends OutboxCounters {
   readonly fault?: string;
   /** Present while the disk does not give so many segments of what waits, which are tried again. */
   readonly unreadSegments?: number;
-  /** Present while the disk has not come back from a read for a minute: for so long. What is stored does not leave meanwhile. */
+  /** Present while a read has hung for a minute or more: for how long. Nothing that is stored is sent meanwhile. */
   readonly hangingReadMs?: number;
   /** Present while the disk has less free space than it is to have: by so many bytes. The outbox then does not grow. */
   readonly missingBytes?: number;

@@ -1,7 +1,7 @@
 /**
- * The outbox of an agent that does not wait for its disk: it is tried to open at the start, and again and again while the disk does not let
- * it. Until then entries wait in the same bounded ring as while an open outbox cannot write, nothing is given out, and who wants to read what
- * is on the disk is refused. What waited goes into the outbox in its order as soon as there is one.
+ * The outbox of an agent that does not wait for its disk: opening it is tried at the start, and again and again while the disk refuses. Until then
+ * entries wait in the same bounded ring as while an open outbox cannot write, nothing is given out, and reading what is on the disk is refused. What
+ * waited goes into the outbox, in its order, as soon as there is one.
  */
 
 import { AgentError, messageOf, systemCode } from '../errors.ts';

@@ -115,19 +115,9 @@ function toCbor(value: JsonValue): unknown {
 }
 
 function fromCbor(value: unknown, depth: number): JsonValue {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-    case 'number':
-      return value;
-    case 'bigint':
-      return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
-    case 'object':
-      break;
-    default:
-      return null;
-  }
-  if (value === null) return null;
+  if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (typeof value !== 'object' || value === null) return null;
   if (depth === 0) throw new AgentError('cbor/too-deep', `CBOR nested deeper than ${DEEPEST_ANSWER} levels`, { recovery: 'drop' });
   if (Array.isArray(value)) return value.map((item) => fromCbor(item, depth - 1));
   if (Object.getPrototypeOf(value) !== Object.prototype)

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { getOrInsert } from '../host/get-or-insert.ts';
 import { given } from '../host/given.ts';
 import { PlatformError, safeText } from './platform-error.ts';
 import { trusting } from './trusted-authorities.ts';
@@ -86,12 +87,9 @@ class Connections implements PlatformConnections {
   }
 
   lane(lane: Lane): Dispatcher {
-    const known = this.#lanes.get(lane);
-    if (known !== undefined) return known;
     // A file may be as large as its offer says; its own deadline and hours end it.
-    const made = this.#open(lane === 'calls' ? CALL_SOCKETS : 1, lane === 'download' ? Number.POSITIVE_INFINITY : MAX_RECEIVED);
-    this.#lanes.set(lane, made);
-    return made;
+    const limitBytes = lane === 'download' ? Number.POSITIVE_INFINITY : MAX_RECEIVED;
+    return getOrInsert(this.#lanes, lane, () => this.#open(lane === 'calls' ? CALL_SOCKETS : 1, limitBytes));
   }
 
   get traffic(): Traffic {

@@ -2,14 +2,14 @@
 import { given } from '../host/given.ts';
 import { type Answer, expectValue, type Verdict } from './answer.ts';
 import { piecesOf } from './body-pieces.ts';
-import type { FirmwareBody } from './device-api.ts';
+import type { DeviceApi, FirmwareBody } from './device-api.ts';
 import { answerOf, type ExchangeDeps, faultOf, header, lengthIn, openExchange, readBody } from './http-exchange.ts';
 import { PlatformError } from './platform-error.ts';
 
 export interface FirmwareRequest {
   /** P/firmware, without a query. */
   readonly path: string;
-  readonly image: { readonly title: string; readonly version: string; readonly sizeBytes?: number; readonly chunk?: number };
+  readonly image: Parameters<DeviceApi['getFirmware']>[0];
   /** The answer begins within this time, and then nothing stays away for longer; the whole has no time of its own. */
   readonly silenceMs: number;
 }

@@ -1,9 +1,8 @@
 /**
- * However many loops speak to the platform, what it answers with a fault is not asked for more often than once in two seconds, all of them
- * together and in the long run. There is one purse of turns for the host. A way that failed a short while ago pays a turn for each request
- * before it is sent, and gets it back for a good answer: a host that answers now well and now with a fault is spared as one that never does,
- * and one that is well again is asked as often as before. A way that works pays nothing and waits for nobody: a command's reply is not
- * slowed by an upload that is refused.
+ * Spares a host that answers with faults: however many loops ask it, it gets no more than one such request in two seconds in the long run. One token
+ * bucket serves all. A way (a kind of request) that failed a short while ago takes a token before each request, and gives it back for a good answer: a
+ * host that fails now and then is spared as one that always does, and one that works again is asked as often as before. A way that works takes
+ * nothing and waits for nobody: a command's reply is not slowed by an upload that is refused.
  */
 import type { Clock } from '../host/clock.ts';
 import type { Lane } from './connections.ts';

@@ -19,8 +19,7 @@ import type {
 import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
 import { PlatformCalls, type PlatformCallsDeps } from './platform-calls.ts';
 import { PlatformError } from './platform-error.ts';
-import { TelemetryCheck } from './telemetry-check.ts';
-import { keyFault, valueFault } from './wire-values.ts';
+import { keyFault, SendableKeys, timeFault, valueFault } from './wire-values.ts';
 
 export interface HttpDeviceApiDeps extends Omit<PlatformCallsDeps, 'codec'> {
   /** Default JSON. */
@@ -41,7 +40,7 @@ const MAX_QUERY_LENGTH = 4096;
 export class HttpDeviceApi implements DeviceApi {
   readonly #calls: PlatformCalls;
   readonly #codec: PayloadCodec;
-  readonly #check = new TelemetryCheck();
+  readonly #keys = new SendableKeys();
   #renamedEntries = 0;
   #prepared: { readonly rows: TelemetryRows; readonly upload: Upload } | undefined;
 
@@ -137,14 +136,32 @@ export class HttpDeviceApi implements DeviceApi {
     await this.#calls.close();
   }
 
-  #encode(given: TelemetryRows): Upload {
-    const { rows, renamed, unsendable } = this.#check.check(given);
+  /** Looks first for what the server would take with a 200 and then lose: a key gets a name that is kept, or the row is named with its reason. */
+  #encode({ keys, values, ts }: TelemetryRows): Upload {
+    const unsendable: UnsendableRow[] = [];
+    const names = [...keys];
+    let renamed = 0;
+    for (let row = 0; row < keys.length; row += 1) {
+      const key = keys[row] as string;
+      const value = values[row] as JsonValue;
+      // Nearly all are plain numbers, and those need no look at what else a value could be.
+      const isPlain = typeof value === 'number' && value - value === 0;
+      const reason = (isPlain ? undefined : valueFault(value)) ?? (ts === undefined ? timelessFault(key) : timeFault(ts[row] as number));
+      if (reason !== undefined) unsendable.push({ row, reason });
+      names[row] = this.#keys.of(key);
+      if (names[row] !== key) renamed += 1;
+    }
     const [first, ...others] = unsendable;
-    return first === undefined ? { body: this.#codec.encodeTelemetry(rows), renamed } : { unsendable: [first, ...others] };
+    if (first !== undefined) return { unsendable: [first, ...others] };
+    return { body: this.#codec.encodeTelemetry({ keys: names, values, ...(ts === undefined ? {} : { ts }) }), renamed };
   }
 }
 
 function refusal(rows: TelemetryRows, unsendable: readonly [UnsendableRow, ...UnsendableRow[]]): UploadAnswer {
   const [{ row, reason }] = unsendable;
   return { kind: 'refused', status: 0, text: `key ${JSON.stringify(rows.keys[row]?.slice(0, 80))}: ${reason}`, unsendable };
+}
+
+function timelessFault(key: string): string | undefined {
+  return key === 'ts' ? 'in a record without time the server takes "ts" for its time' : undefined;
 }

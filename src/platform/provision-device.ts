@@ -45,8 +45,8 @@ export async function provisionDevice(request: ProvisionRequest, deps: Provision
 }
 
 function payloadOf({ deviceName, provisionDeviceKey, provisionDeviceSecret, token }: ProvisionRequest): JsonObject {
-  const required = { deviceName, provisionDeviceKey, provisionDeviceSecret };
-  return token === undefined ? required : { ...required, credentialsType: 'ACCESS_TOKEN', token };
+  const own = token === undefined ? {} : { credentialsType: 'ACCESS_TOKEN', token };
+  return { deviceName, provisionDeviceKey, provisionDeviceSecret, ...own };
 }
 
 function provisionAnswer(body: JsonObject, secrets: readonly string[]): ProvisionAnswer {

@@ -85,20 +85,13 @@ export function timeFault(ts: number): string | undefined {
 
 /** Why the server would lose this value, or undefined when it would not. */
 export function valueFault(value: JsonValue): string | undefined {
-  switch (typeof value) {
-    case 'number':
-      return Number.isFinite(value) ? undefined : `${value} is not a number that can be sent`;
-    case 'string':
-      return value.length > MAX_STRING_LENGTH ? `a text of ${value.length} characters, at most ${MAX_STRING_LENGTH} are stored` : undefined;
-    case 'boolean':
-    case 'bigint':
-      return undefined;
-    case 'object':
-      if (value === null) return 'null is not stored';
-      return isDeeper(value, MAX_VALUE_DEPTH) ? `it is nested deeper than ${MAX_VALUE_DEPTH} levels` : undefined;
-    default:
-      return `${typeof value} is no value`;
-  }
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} is not a number that can be sent`;
+  if (typeof value === 'string')
+    return value.length > MAX_STRING_LENGTH ? `a text of ${value.length} characters, at most ${MAX_STRING_LENGTH} are stored` : undefined;
+  if (typeof value === 'boolean' || typeof value === 'bigint') return undefined;
+  if (typeof value !== 'object') return `${typeof value} is no value`;
+  if (value === null) return 'null is not stored';
+  return isDeeper(value, MAX_VALUE_DEPTH) ? `it is nested deeper than ${MAX_VALUE_DEPTH} levels` : undefined;
 }
 
 /**

@@ -49,7 +49,7 @@ export class BatchChoice {
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');
     if (now >= this.#backlogNotBeforeMs && !isSpent) due.push('backlog');
-    // What is refused, or not answered, one after the other, must not keep what other lanes have from showing that the platform is well.
+    // While one entry after the other is refused, or not answered, other lanes have their turn, too: theirs may show that the platform works.
     for (let turns = (waits.refusals + delivery.unanswered.size) % due.length; turns > 0; turns -= 1) due.push(due.shift() as Lane);
     // What little a limit of posts lets through must not all be the present's.
     if (delivery.silence.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);

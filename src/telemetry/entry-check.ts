@@ -1,7 +1,7 @@
 /**
  * Looks at entries before they are written down, whoever made them: what the platform would take and then lose without a word, with all of
  * its instant, gets a name or a time that it keeps. What can only be seen later, or was written down before, is seen to where a batch is made
- * (platform/telemetry-check.ts). Counts what it changed, and tells of each key once.
+ * (platform/http-device-api.ts). Counts what it changed, and tells of each key once.
  */
 import type { Log } from '../host/log.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';

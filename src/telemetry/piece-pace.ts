@@ -1,7 +1,6 @@
 /**
- * Posts that were made small, because no more passes at once, are many for the same entries. They are sent in a bounded number, each lane by
- * itself; alarms do not wait for it, and neither does what would never be through: a lane that has sent pieces for most of an hour and still has
- * more than fits into one makes more than the bound lets out.
+ * Posts that were made small, because no more passes at once, are many for the same entries: each lane sends a bounded number of them. Alarms do
+ * not wait for that. Nor does a lane that would never catch up: one that has sent pieces for most of an hour and still has more than one.
  */
 import type { Lane } from '../outbox/outbox.ts';
 

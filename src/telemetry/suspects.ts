@@ -1,11 +1,11 @@
 /**
  * Entries that the platform refused by themselves. They stand aside, so that others go on, and are tried again one at a time. An entry is at
  * fault only when it was refused at three contacts, ten minutes apart, and other entries that were waiting were taken right after each of them:
- * a platform that refuses everything, or now this and now that, is ill itself. In memory only; a restart begins to judge anew.
+ * a platform that refuses everything, or now this and now that, is itself at fault. In memory only; a restart begins anew.
  *
  *   refused alone → aside ─ next post taken → counts ─ the third time → rejected
  *                     │   └ next post failed → counts for nothing, tried again as soon as something is taken
- *                     └ taken at last → nobody's refusals count: the platform was ill; the second in a row → all go back to their lanes
+ *                     └ taken at last → nobody's refusals count: the platform was at fault; the second in a row → all go back to their lanes
  */
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
@@ -120,7 +120,7 @@ export class Suspects {
     } else this.#inVain.add(sequence);
   }
 
-  /** What was refused was taken after all: the platform was ill, and so it may have been with the others. */
+  /** What was refused was taken after all: the platform was at fault, and so it may have been with the others. */
   absolve(): void {
     for (const suspect of this.#all.values()) suspect.refusals = 0;
     this.failed();

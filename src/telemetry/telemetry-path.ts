@@ -208,8 +208,8 @@ export class TelemetryPath {
   }
 
   /**
-   * Of a sensor that is not configured any more the last ones, without alarms, which nobody would clear, and so of what a changed one no longer
-   * gives or did not report; of one that never was, none goes out.
+   * Of a sensor that is no longer configured its last rules, without alarms, which nobody would clear; the same for a reading that a changed sensor no
+   * longer gives, or did not report before. Of a sensor that never was configured nothing goes out.
    */
   #rulesFor(sensor: string, key: string): KeyRules | undefined {
     const config = this.#deps.config().sensors.find(({ name, enabled }) => name === sensor && enabled);

@@ -1,7 +1,7 @@
 /**
- * Entries that were sent by themselves and not answered in time. As long as nothing passes that says nothing of them, and they only make way,
- * to show whether others pass. When one does, they go again, one at a time: one that is taken says that it was the line, and all are back in
- * their lanes; one that fails once more does not pass while others do (suspects.ts). In memory only.
+ * Entries that were sent by themselves and not answered in time. While nothing passes that says nothing about them: they only make way, to show
+ * whether others pass. When one does, they go again, one at a time: one that is taken shows that it was the line, and all go back to their lanes;
+ * one that fails once more does not pass while others do (suspects.ts). In memory only.
  */
 import type { Outbox, OutboxBatch } from '../outbox/outbox.ts';
 

@@ -10,10 +10,9 @@
  */
 import type { UploadConfig } from '../config/agent-config.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
-import type { TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
-import { BatchChoice } from './batch-choice.ts';
+import type { UploadAnswer } from '../platform/device-api.ts';
+import { BatchChoice, type BatchChoiceDeps } from './batch-choice.ts';
 import { BatchDelivery, type BatchDeliveryDeps, isAboutWhatWasSent, isAlone } from './batch-delivery.ts';
-import type { DailyBudget } from './daily-budget.ts';
 import { reasonFor, UploadWaits } from './upload-waits.ts';
 
 export interface UploadSettings extends UploadConfig {
@@ -21,13 +20,10 @@ export interface UploadSettings extends UploadConfig {
   readonly backlogRatePerS?: number;
 }
 
-export interface UploaderDeps extends BatchDeliveryDeps {
+export interface UploaderDeps extends BatchDeliveryDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
   readonly outbox: Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime' | 'aside' | 'reject'>;
-  /** Told of the batch that is likely next, while another is on its way. */
-  readonly prepareTelemetry?: (rows: TelemetryRows) => void;
   /** Asked before each batch, so that live settings take effect at once. */
   readonly settings: () => UploadSettings;
-  readonly budget: DailyBudget;
   readonly onAcknowledged?: (entries: number) => void;
 }
 

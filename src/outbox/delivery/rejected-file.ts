@@ -9,7 +9,7 @@ import { SerialQueue } from '../segments/serial-queue.ts';
 import { type LineFileDeps, SMALL_FILE, writeLines } from '../segments/small-file.ts';
 
 export interface RejectedEntry extends ResolvedEntry {
-  /** What the platform said, cut to a sane length. */
+  /** What the platform said, cut to 500 characters. */
   readonly answer: string;
   /** UTC epoch ms of the refusal, by the clock as it was. */
   readonly atMs: number;

@@ -1,6 +1,6 @@
 /**
- * How many entries of a segment wait for delivery: by its blocks, where they are known, and otherwise by its sequences. Of what thinning left gaps
- * in and was delivered in part, at most: nobody is to be told that nothing waits where something does. At least, without its end.
+ * How many entries of a segment wait for delivery: by its blocks where they are known, else by its sequences. After thinning and delivery in part
+ * this is an upper bound: nobody is told that nothing waits where something does. While its end was never read, it is a lower bound.
  */
 import type { BlockInfo } from '../format/block-frame.ts';
 import { isOpenEnded } from '../format/segment-file.ts';

@@ -107,13 +107,7 @@ async function writeThinner({ files, shelf, state, reading }: ThinningDeps, segm
 
 /** Every second sample of each key, and its first, last, least and greatest. */
 export function decimate(entries: BlockEntries): BlockEntries {
-  const rows = new Map<string, number[]>();
-  entries.keys.forEach((key, row) => {
-    const name = `${entries.devices[row]}\0${key}`;
-    const own = rows.get(name);
-    if (own === undefined) rows.set(name, [row]);
-    else own.push(row);
-  });
+  const rows = Map.groupBy(entries.keys.keys(), (row) => `${entries.devices[row]}\0${entries.keys[row]}`);
   const kept = new Set<number>();
   for (const own of rows.values()) {
     let least = own[0] as number;

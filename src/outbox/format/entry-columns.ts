@@ -125,20 +125,12 @@ function textBytes(text: string): number {
 }
 
 function valueBytes(value: TelemetryValue): number {
-  switch (typeof value) {
-    case 'number':
-      return Math.abs(value) < 1e6 && Math.floor(value) === value ? 6 : 10;
-    case 'string':
-      return textBytes(value);
-    case 'bigint':
-      return 20;
-    case 'boolean':
-      return 5;
-    default: {
-      if (value === null) return 4;
-      let bytes = 2;
-      for (const [key, part] of Object.entries(value)) bytes += textBytes(key) + 2 + valueBytes(part as TelemetryValue);
-      return bytes;
-    }
-  }
+  if (typeof value === 'number') return Math.abs(value) < 1e6 && Math.floor(value) === value ? 6 : 10;
+  if (typeof value === 'string') return textBytes(value);
+  if (typeof value === 'bigint') return 20;
+  if (typeof value === 'boolean') return 5;
+  if (value === null) return 4;
+  let bytes = 2;
+  for (const [key, part] of Object.entries(value)) bytes += textBytes(key) + 2 + valueBytes(part as TelemetryValue);
+  return bytes;
 }

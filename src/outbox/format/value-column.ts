@@ -112,24 +112,12 @@ function writeMixed(to: ByteWriter, value: JsonValue): void {
 
 function readMixed(from: ByteReader): JsonValue {
   const form = from.byte();
-  switch (form) {
-    case NULL:
-      return null;
-    case FALSE:
-      return false;
-    case TRUE:
-      return true;
-    case WHOLE:
-      return from.zigzag();
-    case DOUBLE:
-      return from.double();
-    case LONG:
-      return BigInt(from.text());
-    case TEXT:
-      return from.text();
-    case JSON_TEXT:
-      return parseJson(from.text(), OWN_JSON);
-    default:
-      throw new RangeError(`no value has the form ${form}`);
-  }
+  if (form === NULL) return null;
+  if (form === FALSE || form === TRUE) return form === TRUE;
+  if (form === WHOLE) return from.zigzag();
+  if (form === DOUBLE) return from.double();
+  if (form === LONG) return BigInt(from.text());
+  if (form === TEXT) return from.text();
+  if (form === JSON_TEXT) return parseJson(from.text(), OWN_JSON);
+  throw new RangeError(`no value has the form ${form}`);
 }

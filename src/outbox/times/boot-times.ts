@@ -8,6 +8,7 @@
  */
 import type { OutboxConfig } from '../../config/agent-config.ts';
 import { wallOffsetMs } from '../../host/clock.ts';
+import type { TimeSync } from '../../host/time-sync.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
 import type { SmallFileDeps } from '../segments/small-file.ts';
@@ -15,10 +16,7 @@ import { type Look, MAX_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, t
 import { type BootRecord, readBoots, writeBoots } from './boot-table.ts';
 import { KnownBoots, ranSince } from './known-boots.ts';
 
-export interface TimeSource {
-  isSynchronised(): boolean;
-  onChange(listener: () => void): () => void;
-}
+export type TimeSource = Pick<TimeSync, 'isSynchronised' | 'onChange'>;
 
 interface BootTimesDeps extends OutboxPlace {
   readonly timeSync: TimeSource;
@@ -73,8 +71,8 @@ export class BootTimes {
   }
 
   /**
-   * An entry of a boot was seen at this ms: how long a boot ran bounds when it began, and no step of the clock moves what was taken before. One
-   * that is not known, as the table was lost or has no room for it, came after the one whose entries lie before.
+   * An entry of a boot was taken at this ms: the boot ran for that long at least, and no step of the clock moves what was taken before. A boot that is
+   * not in the table (it was lost, or had no room) comes right after the one whose entries lie before.
    */
   observe(bootId: string, lastMs: number, afterId?: string): void {
     const boot = this.#boots.find(bootId);

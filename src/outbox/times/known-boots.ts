@@ -2,6 +2,7 @@
  * The boots of the table, in their order, oldest first. What waits from a boot has its times from here and nowhere else, so a boot stays for as
  * long as something does; of more than there is room for, the oldest go, and what they took then waits until it is too old.
  */
+import type { TakenMoment } from '../segments/segment-shelf.ts';
 import type { BootOffset, BootRecord } from './boot-table.ts';
 
 /** So many stay whether anything waits for them or not: more than a boot a day for as long as entries are kept. */
@@ -52,8 +53,8 @@ export class KnownBoots {
   }
 
   /**
-   * Lets go of the oldest that nothing waits for, beyond some; and of the oldest when there are too many: returns how many of those it were.
-   * `neededId` is the oldest that something waits for; one that is not known is older than all.
+   * Forgets the oldest that nothing waits for, beyond some; and the oldest of all when there are too many: returns how many those were. `neededId`
+   * is the oldest that something waits for; one that is not known is older than all.
    */
   forgetOld(neededId: string | undefined): number {
     const foundAt = this.list.findIndex(({ bootId }) => bootId === neededId);
@@ -94,11 +95,8 @@ function decideBetween(boots: readonly BootRecord[], boot: BootRecord): number |
   return Math.round(fromMs + gapMs + earlier);
 }
 
-interface Moment {
-  readonly bootId: string;
-  /** Since the boot began; infinite for "some time in it". */
-  readonly ms: number;
-}
+/** Of `TakenMoment` the boot, and ms since it began; infinite for "some time in it". */
+type Moment = Pick<TakenMoment, 'bootId' | 'ms'>;
 
 /** What certainly passed between a moment and now: the time that this boot and those between have run, as far as they were seen to. */
 export function ranSince(boots: readonly BootRecord[], then: Moment, now: Moment): number {
