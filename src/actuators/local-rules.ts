@@ -14,18 +14,16 @@ import type { JsonValue } from '../host/json.ts';
 import { speaks } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Holder } from './no-contact.ts';
-import { afterWord } from './overruling.ts';
 import { RuleMovements, type RuleMovementsDeps, stateOf } from './rule-movements.ts';
 import type { RuleInForce, RuleState } from './rule-state.ts';
-import { asStanding, conditionHolds, noteSeen, seesUntilMs, stopWaiting, wait, watches } from './rule-state.ts';
-import { type StandingRule, StandingRules } from './standing-rules.ts';
+import { afterWord, asStanding, conditionHolds, noteSeen, seesUntilMs, stopWaiting, wait, watches } from './rule-state.ts';
+import type { StandingRule, StandingRules } from './standing-rules.ts';
 
 export interface LocalRulesDeps extends RuleMovementsDeps {
   readonly rules: readonly RuleInForce[];
   readonly actuators: RuleMovementsDeps['actuators'] & Pick<ActuatorControl, 'onState'>;
   readonly contact: Pick<ActuatorControl['contact'], 'heed' | 'released'>;
-  /** Default: nothing outlives the process. */
-  readonly standing?: StandingRules;
+  readonly standing: StandingRules;
 }
 
 export class LocalRules implements Holder {
@@ -38,7 +36,7 @@ export class LocalRules implements Holder {
 
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
-    this.#standing = deps.standing ?? StandingRules.inMemory();
+    this.#standing = deps.standing;
     this.#movements = new RuleMovements(deps);
     for (const one of this.#standing.all) if (one.ended) this.#takeBack(one);
     this.configure(deps.rules);

@@ -76,18 +76,15 @@ export function reopeningDriver(config: ActuatorConfig, deps: DriverDeps, open: 
   };
 }
 
-/** Loaded when the actuator is made, not when it has to move. */
+/** Loaded when the actuator is made, not when it has to move; what failed is told, and tried again, when it is used. */
 function opener(config: ActuatorConfig, deps: DriverDeps): OpenDriver {
-  let loading: Promise<OpenDriver> | undefined;
-  const load = (): Promise<OpenDriver> => {
-    loading ??= loadOpener(config, deps).catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
+  const load = (): Promise<OpenDriver> => loadOpener(config, deps);
+  let loading = load();
+  loading.catch(() => {});
+  return async (signal) => {
+    loading = loading.catch(load);
+    return await (await loading)(signal);
   };
-  void load().catch(() => {}); // told when it is used
-  return async (signal) => await (await load())(signal);
 }
 
 async function readFrom(driver: ActuatorDriver, signal: AbortSignal): Promise<ActuatorValue> {

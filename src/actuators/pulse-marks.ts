@@ -27,6 +27,11 @@ export interface PulseMarksOptions {
   readonly bootId: string;
 }
 
+interface PulseMarksDeps extends PulseMarksOptions {
+  readonly runFolder: string;
+  readonly log: Log;
+}
+
 const FOLDER = 'pulses';
 /** Holds the boot in which a process has looked at all outputs. */
 const LOOKED_AT = 'outputs-looked-at';
@@ -37,53 +42,47 @@ export class PulseMarks {
   readonly left: ReadonlyMap<string, OnMark>;
   /** Whether no process of this boot has looked at all outputs, and marked what it found on. */
   readonly isFirstOfBoot: boolean;
-  readonly #folder: string;
-  readonly #runFolder: string;
-  readonly #log: Log;
-  readonly #options: PulseMarksOptions;
+  readonly #deps: PulseMarksDeps;
 
-  private constructor(runFolder: string, log: Log, parts: PulseMarksOptions & Pick<PulseMarks, 'left' | 'isFirstOfBoot'>) {
-    this.#runFolder = runFolder;
-    this.#folder = join(runFolder, FOLDER);
-    this.#log = log;
-    this.#options = parts;
-    this.left = parts.left;
-    this.isFirstOfBoot = parts.isFirstOfBoot;
+  private constructor(deps: PulseMarksDeps, left: ReadonlyMap<string, OnMark>, isFirstOfBoot: boolean) {
+    this.#deps = deps;
+    this.left = left;
+    this.isFirstOfBoot = isFirstOfBoot;
   }
 
   /** A folder that cannot be read holds no marks. */
-  static async open(runFolder: string, log: Log, options: PulseMarksOptions): Promise<PulseMarks> {
-    const { files, bootId } = options;
+  static async open(runFolder: string, log: Log, { files, bootId }: PulseMarksOptions): Promise<PulseMarks> {
     const folder = join(runFolder, FOLDER);
     const left = new Map<string, OnMark>();
     for (const name of await files.list(folder).catch(() => [])) left.set(name, await readMark(files, join(folder, name), bootId));
     const lookedAtIn = (await readWhole(files, join(runFolder, LOOKED_AT)).catch(() => undefined))?.toString('utf8');
-    return new PulseMarks(runFolder, log, { files, bootId, left, isFirstOfBoot: lookedAtIn !== bootId });
+    return new PulseMarks({ runFolder, log, files, bootId }, left, lookedAtIn !== bootId);
   }
 
   /** All outputs were looked at, and what is on is marked. Where this cannot be noted, the next process counts as the first. */
   lookedAtAll(): void {
-    const { files, bootId } = this.#options;
+    const { runFolder, log, files, bootId } = this.#deps;
     try {
-      files.writeNow(join(this.#runFolder, LOOKED_AT), bootId);
+      files.writeNow(join(runFolder, LOOKED_AT), bootId);
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, 'that the outputs were looked at could not be noted');
+      log.warn({ error: messageOf(error) }, 'that the outputs were looked at could not be noted');
     }
   }
 
   /** It is there for whoever comes after this process when this returns. @throws what the run folder says; a mark may be there all the same. */
   set(name: string, mark: OnMark): void {
-    const { files, bootId } = this.#options;
-    files.writeNow(join(this.#folder, name), JSON.stringify({ bootId, ...mark }));
+    const { runFolder, files, bootId } = this.#deps;
+    files.writeNow(join(runFolder, FOLDER, name), JSON.stringify({ bootId, ...mark }));
   }
 
   /** Whether it is gone. */
   remove(name: string): boolean {
+    const { runFolder, files, log } = this.#deps;
     try {
-      this.#options.files.unlinkNow(join(this.#folder, name));
+      files.unlinkNow(join(runFolder, FOLDER, name));
       return true;
     } catch (error) {
-      this.#log.warn({ actuator: name, error: messageOf(error) }, 'the mark of an actuator that is off could not be removed');
+      log.warn({ actuator: name, error: messageOf(error) }, 'the mark of an actuator that is off could not be removed');
       return false;
     }
   }
@@ -93,7 +92,7 @@ async function readMark(files: Files, path: string, bootId: string): Promise<OnM
   try {
     const json = parseJson((await readWhole(files, path))?.toString('utf8') ?? '');
     if (!isJsonObject(json) || json.bootId !== bootId || typeof json.sinceMs !== 'number') return NOT_UNDERSTOOD;
-    return { sinceMs: json.sinceMs, pulse: json.pulse !== false, ...(json.wasOn === true ? { wasOn: true } : {}) };
+    return { sinceMs: json.sinceMs, pulse: json.pulse !== false, ...(json.wasOn === true && { wasOn: true }) };
   } catch {
     return NOT_UNDERSTOOD;
   }

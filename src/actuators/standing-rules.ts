@@ -30,10 +30,10 @@ export interface StandingRule {
 const KEPT_WITHIN_MS = 1_000;
 
 export class StandingRules {
-  readonly #file: StateFile | undefined;
+  readonly #file: StateFile;
   readonly #standing: Map<string, StandingRule>;
 
-  private constructor(file: StateFile | undefined, standing: readonly StandingRule[]) {
+  constructor(file: StateFile, standing: readonly StandingRule[] = []) {
     this.#file = file;
     this.#standing = new Map(standing.map((one) => [keyOf(one), one]));
   }
@@ -43,14 +43,9 @@ export class StandingRules {
     return new StandingRules(file, Array.isArray(json?.standing) ? json.standing.flatMap(standingOf) : []);
   }
 
-  /** Nothing outlives the process. */
-  static inMemory(): StandingRules {
-    return new StandingRules(undefined, []);
-  }
-
   /** Whether an earlier process may have left more than is known here. */
   get isLost(): boolean {
-    return this.#file?.isLost ?? false;
+    return this.#file.isLost;
   }
 
   get all(): readonly StandingRule[] {
@@ -81,16 +76,16 @@ export class StandingRules {
 
   /** Resolves when what was noted is durable, could not be made so, or takes too long. */
   async kept(clock: Clock, signal: AbortSignal): Promise<void> {
-    if (this.#file !== undefined) await endedWithin(clock, KEPT_WITHIN_MS, this.#file.flush(), signal);
+    await endedWithin(clock, KEPT_WITHIN_MS, this.#file.flush(), signal);
   }
 
   /** Resolves when what was noted is durable, or could not be made so. Idempotent. */
   async close(): Promise<void> {
-    await this.#file?.close();
+    await this.#file.close();
   }
 
   #save(): void {
-    this.#file?.save({ standing: this.all.map(standingAsJson) });
+    this.#file.save({ standing: this.all.map(standingAsJson) });
   }
 }
 

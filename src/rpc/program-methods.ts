@@ -1,7 +1,8 @@
 /** Methods of the configuration that are programs. */
-import type { RpcMethodConfig } from '../config/agent-config.ts';
+import type { RpcConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { fillArguments } from '../host/argument-template.ts';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonValue } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { RpcMethod } from './rpc-method.ts';
@@ -12,38 +13,22 @@ export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 const MAX_OUTPUT_BYTES = 16 * 1024;
 
 /** Those entries of the configuration that are methods of their own for one fixed program. */
-export function programMethods(configs: Readonly<Record<string, RpcMethodConfig>>, machine: ProgramMachine): readonly RpcMethod[] {
-  return Object.entries(configs).flatMap(([name, config]) =>
-    config.command === undefined ? [] : [programMethod(name, config, config.command, machine)],
-  );
-}
-
-function programMethod(
-  name: string,
-  config: RpcMethodConfig,
-  command: NonNullable<RpcMethodConfig['command']>,
-  { clock, runProgram }: ProgramMachine,
-): RpcMethod {
-  const argumentsOf = (params: JsonValue): readonly string[] => fillArguments(command.arguments, isJsonObject(params) ? params : {});
-  return {
-    name,
-    description: config.description ?? `Runs ${command.program}.`,
-    params: config.params ?? {},
-    // What a program does nobody knows: it counts as a movement unless the configuration says that twice does no harm.
-    effect: command.idempotent ? 'set' : 'move',
-    moves: true,
-    deadlineMs: config.deadlineMs,
-    prepare: (params) => {
-      argumentsOf(params);
-      return undefined;
-    },
-    run: async (params, { signal }) => {
-      const { deadlineMs } = config;
+export function programMethods(configs: RpcConfig['methods'], { clock, runProgram }: ProgramMachine): readonly RpcMethod[] {
+  return Object.entries(configs).flatMap(([name, { command, deadlineMs, description, params: shape = {} }]) => {
+    if (command === undefined) return [];
+    const argumentsOf = (params: JsonValue): readonly string[] => fillArguments(command.arguments, isJsonObject(params) ? params : {});
+    const run: RpcMethod['run'] = async (params, { signal }) => {
       const program = { file: command.program, args: argumentsOf(params), deadlineMs, maxOutputBytes: MAX_OUTPUT_BYTES };
       const { exitCode, endedBySignal, stdout, stderr, cut } = await runProgram(program, clock, signal);
-      if (exitCode === 0) return { stdout, ...(stderr === '' ? {} : { stderr }), ...(cut ? { cut } : {}) };
+      if (exitCode === 0) return given({ stdout, stderr: stderr || undefined, cut: cut || undefined });
       const how = exitCode === undefined ? `was ended by ${endedBySignal ?? 'a signal'}` : `ended with ${exitCode}`;
       throw new AgentError('rpc/program-failed', `the program ${how}: ${stderr.trim().slice(0, 200)}`, { recovery: 'drop' });
-    },
-  };
+    };
+    return {
+      ...{ name, description: description ?? `Runs ${command.program}.`, params: shape, deadlineMs, run },
+      // What a program does nobody knows: it counts as a movement unless the configuration says that twice does no harm.
+      ...{ effect: command.idempotent ? 'set' : 'move', moves: true },
+      prepare: (params) => void argumentsOf(params),
+    };
+  });
 }

@@ -17,10 +17,7 @@ export interface RpcMethod {
   /** Before anything is written: refuses by throwing, or notes what `recover` will need. */
   readonly prepare?: (params: JsonValue) => JsonObject | undefined;
   readonly run: (params: JsonValue, call: MethodCall) => Promise<JsonValue> | JsonValue;
-  /**
-   * After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot.
-   * It moves nothing.
-   */
+  /** After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot. Moves nothing. */
   readonly recover?: (note: JsonObject, params: JsonValue) => Promise<JsonValue | undefined> | JsonValue | undefined;
   /** What ends the process is done once the reply is on its way. */
   readonly afterReply?: () => void;

@@ -2,10 +2,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalRules } from '../../../src/actuators/local-rules.ts';
 import type { RuleEvent } from '../../../src/actuators/rule-movements.ts';
 import type { RuleInForce } from '../../../src/actuators/rule-state.ts';
+import { STANDING_RULES_FORMAT, StandingRules } from '../../../src/actuators/standing-rules.ts';
 import type { RuleConfig } from '../../../src/config/agent-config.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { StateFile } from '../../../src/host/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryFiles } from '../../support/memory-files.ts';
 
 let clock: FakeClock;
 let sets: (readonly [string, unknown, string])[];
@@ -30,7 +33,9 @@ function start(...rules: RuleInForce[]): LocalRules {
     onState: () => () => {},
   };
   const contact = { heed: () => {}, released: () => {} };
-  return new LocalRules({ rules, actuators, contact, clock, log: silentLog, onEvent: (event) => events.push(event) });
+  const file = { ...STANDING_RULES_FORMAT, path: '/state/standing-rules.json', files: new MemoryFiles(), clock, log: silentLog };
+  const standing = new StandingRules(new StateFile(file));
+  return new LocalRules({ rules, standing, actuators, contact, clock, log: silentLog, onEvent: (event) => events.push(event) });
 }
 
 async function values(rules: LocalRules, ...temperatures: unknown[]): Promise<void> {
