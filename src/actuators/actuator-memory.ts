@@ -4,8 +4,7 @@
  */
 import { messageOf, retryable } from '../errors.ts';
 import { type ActuatorSettings, type ActuatorValue, hasMemory, isSettled } from './actuator.ts';
-import type { SwitchHistory } from './actuator-limits.ts';
-import type { DesiredStates } from './desired-states.ts';
+import type { DesiredState, DesiredStates } from './desired-states.ts';
 import type { KeptPulses } from './kept-pulses.ts';
 import type { PinRecord } from './pin-record.ts';
 import { NOT_UNDERSTOOD, type OnMark, type PulseMarks } from './pulse-marks.ts';
@@ -17,7 +16,7 @@ export interface ActuatorMemoryDeps {
   readonly keptPulses?: KeptPulses;
 }
 
-const NO_HISTORY: SwitchHistory = { changedAtMs: undefined, switchedOnAtMs: [] };
+const NOTHING: DesiredState = { value: undefined, history: { changedAtMs: undefined, switchedOnAtMs: [] } };
 
 export class ActuatorMemory {
   readonly #deps: ActuatorMemoryDeps;
@@ -29,18 +28,9 @@ export class ActuatorMemory {
     this.#marked = new Map(deps.pulseMarks.left);
   }
 
-  historyOf(name: string): SwitchHistory {
-    return this.#deps.desired.get(name)?.history ?? NO_HISTORY;
-  }
-
-  /** Undefined when nothing was wished, or nothing is kept. */
-  wishOf(name: string): ActuatorValue | undefined {
-    return this.#deps.desired.get(name)?.value;
-  }
-
-  /** Whether a silence has set another state since, and nothing was heard. */
-  isSilenced(name: string): boolean {
-    return this.#deps.desired.get(name)?.isSilenced ?? false;
+  /** What was wished last, when it switched, and whether a silence has set another state since; nothing of what is not kept. */
+  lastOf(name: string): DesiredState {
+    return this.#deps.desired.get(name) ?? NOTHING;
   }
 
   /** What an earlier process left for this one to switch off. */
@@ -85,9 +75,9 @@ export class ActuatorMemory {
 
   /** A silence sets another state than what was wished, or has ended. */
   silence({ name, restore }: ActuatorSettings, isSilenced: boolean): void {
-    const known = this.#deps.desired.get(name);
-    if (restore && known?.value !== undefined && isSilenced !== this.isSilenced(name))
-      this.#deps.desired.set(name, { ...known, isSilenced });
+    const last = this.lastOf(name);
+    if (restore && last.value !== undefined && isSilenced !== (last.isSilenced ?? false))
+      this.#deps.desired.set(name, { ...last, isSilenced });
   }
 
   /** To be told of every change. */
@@ -99,8 +89,8 @@ export class ActuatorMemory {
       if (isDone && this.#marked.has(name) && this.#deps.pulseMarks.remove(name)) this.#marked.delete(name);
     } else this.#markWhatIsOn(record);
     const { history } = record;
-    if (history !== this.historyOf(name) && hasMemory(record.settings))
-      this.#deps.desired.set(name, { value: this.wishOf(name), history, isSilenced: this.isSilenced(name) });
+    const last = this.lastOf(name);
+    if (history !== last.history && hasMemory(record.settings)) this.#deps.desired.set(name, { ...last, history });
   }
 
   /** Idempotent. */

@@ -1,5 +1,5 @@
 /** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
-import type { RpcMethodConfig } from '../config/agent-config.ts';
+import type { RpcConfig, RpcMethodConfig } from '../config/agent-config.ts';
 import { AgentError } from '../errors.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
@@ -45,10 +45,7 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
 };
 
 /** Those entries of the configuration that are methods of their own for one actuator. */
-export function declaredActuatorMethods(
-  configs: Readonly<Record<string, RpcMethodConfig>>,
-  actuators: ActuatorCalls,
-): readonly RpcMethod[] {
+export function declaredActuatorMethods(configs: RpcConfig['methods'], actuators: ActuatorCalls): readonly RpcMethod[] {
   return Object.entries(configs).flatMap(([name, config]) =>
     config.actuator === undefined ? [] : [{ name, ...declaredMethod(config, config.actuator, actuators) }],
   );
@@ -76,49 +73,41 @@ function bareValue(params: JsonValue): JsonValue {
   return isJsonObject(params) ? memberOf(params, 'value') : params;
 }
 
-/** What differs between methods of one sort: where the target is taken from. */
-interface MethodForm<Target> {
-  readonly description: string;
-  readonly params: ValueShape;
-  readonly target: (params: JsonValue) => Target;
+/** Where the target is taken from differs between methods of one sort. */
+type MethodForm<Target> = Pick<RpcMethod, 'description' | 'params'> & { readonly target: (params: JsonValue) => Target };
+
+interface MovementForm<Target> extends MethodForm<Target>, Pick<RpcMethod, 'effect' | 'moves'> {
+  readonly check: (target: Target) => unknown;
+  readonly move: (target: Target, signal: AbortSignal) => Promise<ActuatorState>;
+}
+
+function movement<Target>({ target, check, move, ...method }: MovementForm<Target>): MethodBody {
+  return {
+    ...{ ...method, ...MOVEMENT },
+    prepare: (params) => void check(target(params)),
+    run: async (params, { signal }) => stateAsJson(await move(target(params), signal)),
+  };
 }
 
 function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly value: JsonValue }>): MethodBody {
-  const { target, ...named } = form;
+  const { target } = form;
   const switchesOff = (params: JsonValue): boolean => isOff(target(params).value);
-  return {
-    ...named,
+  return movement({
+    ...form,
     // Off twice is off: it waits for no journal, and no lockout holds it up.
     effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
     moves: (params) => !switchesOff(params),
-    ...MOVEMENT,
-    prepare: (params) => {
-      const { name, value } = target(params);
-      return void actuators.check(name, value, 'rpc');
-    },
-    run: async (params, { signal }) => {
-      const { name, value } = target(params);
-      return stateAsJson(await actuators.set(name, value, { by: 'rpc' }, signal));
-    },
-  };
+    check: ({ name, value }) => actuators.check(name, value, 'rpc'),
+    move: ({ name, value }, signal) => actuators.set(name, value, { by: 'rpc' }, signal),
+  });
 }
 
 function pulseMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly durationMs: number }>): MethodBody {
-  const { target, ...named } = form;
-  return {
-    ...named,
-    effect: 'move',
-    moves: true,
-    ...MOVEMENT,
-    prepare: (params) => {
-      const { name, durationMs } = target(params);
-      return void actuators.checkPulse(name, durationMs, 'rpc');
-    },
-    run: async (params, { signal }) => {
-      const { name, durationMs } = target(params);
-      return stateAsJson(await actuators.pulse(name, { durationMs, by: 'rpc' }, signal));
-    },
-  };
+  return movement({
+    ...{ ...form, effect: 'move', moves: true },
+    check: ({ name, durationMs }) => actuators.checkPulse(name, durationMs, 'rpc'),
+    move: ({ name, durationMs }, signal) => actuators.pulse(name, { durationMs, by: 'rpc' }, signal),
+  });
 }
 
 /**

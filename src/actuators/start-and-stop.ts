@@ -77,13 +77,13 @@ function startValue(slot: ActuatorSlot, { memory }: StartDeps): readonly SafeSta
 
 /** Instead of what would be restored: power that flickers does not end a silence. */
 function silencedValue({ settings }: ActuatorSlot, memory: StartDeps['memory']): ActuatorValue | undefined {
-  return settings.restore && memory.isSilenced(settings.name) ? settings.safe.noContact?.value : undefined;
+  return settings.restore && memory.lastOf(settings.name).isSilenced === true ? settings.safe.noContact?.value : undefined;
 }
 
 /** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
 function restoredValue(slot: ActuatorSlot, { memory, locked }: StartDeps): readonly SafeState[] {
   if (silencedValue(slot, memory) !== undefined) return [];
-  const value = slot.settings.restore && !locked() ? memory.wishOf(slot.settings.name) : undefined;
+  const value = slot.settings.restore && !locked() ? memory.lastOf(slot.settings.name).value : undefined;
   return value === undefined ? [] : [{ slot, value }];
 }
 

@@ -27,7 +27,7 @@ async function open(bootId = 'boot-1'): Promise<void> {
 
 function pin(changes: Partial<ActuatorSettings> = {}): PinRecord {
   const settings = relaySettings('pin', changes);
-  const record = new PinRecord({ settings, clock, history: memory.historyOf('pin'), left: memory.leftMark(settings) });
+  const record = new PinRecord({ settings, clock, history: memory.lastOf('pin').history, left: memory.leftMark(settings) });
   record.learn(false);
   return record;
 }
@@ -53,10 +53,10 @@ it('a switching on that only its mark tells of counts for the limits, and one th
   memory.update(before);
   await open();
   const after = new PinRecord({
-    ...{ settings: relaySettings('pin', { limits }), clock, history: memory.historyOf('pin') },
+    ...{ settings: relaySettings('pin', { limits }), clock, history: memory.lastOf('pin').history },
     left: memory.leftMark({ name: 'pin', limits: {} }),
   });
-  expect(memory.historyOf('pin').switchedOnAtMs).toEqual([]);
+  expect(memory.lastOf('pin').history.switchedOnAtMs).toEqual([]);
   expect(after.history).toEqual(before.history);
   const told = { changedAtMs: 900, switchedOnAtMs: [100, 900] };
   const both = new PinRecord({ settings: relaySettings('pin', { limits }), clock, history: told, left: { sinceMs: 890, pulse: false } });
@@ -66,7 +66,7 @@ it('a switching on that only its mark tells of counts for the limits, and one th
 describe('a wish', () => {
   it('is kept for what remembers, with its history, and for nothing else', async () => {
     memory.wished(pin(), true);
-    expect(memory.wishOf('pin')).toBeUndefined();
+    expect(memory.lastOf('pin').value).toBeUndefined();
     for (const changes of [
       { restore: true },
       { limits: { minOnMs: 1 } },
@@ -74,11 +74,11 @@ describe('a wish', () => {
       { limits: { maxSwitchesPerHour: 1 } },
     ]) {
       memory.wished(pin(changes), true);
-      expect(memory.wishOf('pin')).toBe(true);
+      expect(memory.lastOf('pin').value).toBe(true);
       memory.wished(pin(changes), false);
-      expect(memory.wishOf('pin')).toBe(false);
+      expect(memory.lastOf('pin').value).toBe(false);
     }
-    expect(memory.historyOf('other')).toEqual(NONE);
+    expect(memory.lastOf('other').history).toEqual(NONE);
     await memory.close();
     expect(files.paths).toEqual([FILE]);
   });
@@ -94,9 +94,9 @@ describe('a wish', () => {
     await memory.close();
     const history = { changedAtMs: 10_000, switchedOnAtMs: [10_000] };
     await open();
-    expect([memory.wishOf('pin'), memory.historyOf('pin')]).toEqual([true, history]);
+    expect([memory.lastOf('pin').value, memory.lastOf('pin').history]).toEqual([true, history]);
     await open('boot-2');
-    expect([memory.wishOf('pin'), memory.historyOf('pin')]).toEqual([true, { changedAtMs: 0, switchedOnAtMs: [0] }]);
+    expect([memory.lastOf('pin').value, memory.lastOf('pin').history]).toEqual([true, { changedAtMs: 0, switchedOnAtMs: [0] }]);
   });
 
   it('stays as it was when the pin only switches', async () => {
@@ -105,7 +105,7 @@ describe('a wish', () => {
     const claim = record.claim(true);
     record.begin(claim);
     memory.update(record);
-    expect([memory.wishOf('pin'), memory.historyOf('pin').switchedOnAtMs]).toEqual([false, [10_000]]);
+    expect([memory.lastOf('pin').value, memory.lastOf('pin').history.switchedOnAtMs]).toEqual([false, [10_000]]);
     await memory.close();
     const written = files.changes.length;
     memory.update(record);
@@ -138,24 +138,24 @@ describe('a wish', () => {
   it('stands back behind a silence until that ends or something is wished, and is written once for each', async () => {
     const [record, { settings: other }] = [pin({ restore: true }), pin()];
     memory.silence(record.settings, true);
-    expect(memory.isSilenced('pin')).toBe(false);
+    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
     memory.wished(record, true);
     memory.silence(other, true);
-    expect(memory.isSilenced('pin')).toBe(false);
+    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
     memory.silence(record.settings, true);
     await memory.close();
     await open('boot-2');
-    expect([memory.wishOf('pin'), memory.isSilenced('pin')]).toEqual([true, true]);
+    expect([memory.lastOf('pin').value, memory.lastOf('pin').isSilenced ?? false]).toEqual([true, true]);
     const written = files.changes.length;
     memory.silence(record.settings, true);
     await memory.close();
     expect(files.changes.length).toBe(written);
     await open();
     memory.silence(record.settings, false);
-    expect(memory.isSilenced('pin')).toBe(false);
+    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
     memory.silence(record.settings, true);
     memory.wished(record, true);
-    expect(memory.isSilenced('pin')).toBe(false);
+    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
   });
 
   it('is read from a file as far as it makes sense', async () => {
@@ -165,12 +165,16 @@ describe('a wish', () => {
     };
     files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators } }));
     await open();
-    expect([memory.wishOf('text'), memory.historyOf('text')]).toEqual(['x', { changedAtMs: 5, switchedOnAtMs: [1, 2] }]);
-    expect([memory.wishOf('number'), memory.historyOf('number')]).toEqual([7, NONE]);
-    expect([memory.wishOf('wrong'), memory.wishOf('none'), memory.historyOf('none')]).toEqual([undefined, undefined, NONE]);
+    expect([memory.lastOf('text').value, memory.lastOf('text').history]).toEqual(['x', { changedAtMs: 5, switchedOnAtMs: [1, 2] }]);
+    expect([memory.lastOf('number').value, memory.lastOf('number').history]).toEqual([7, NONE]);
+    expect([memory.lastOf('wrong').value, memory.lastOf('none').value, memory.lastOf('none').history]).toEqual([
+      undefined,
+      undefined,
+      NONE,
+    ]);
     files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators: 3 } }));
     await open();
-    expect(memory.wishOf('text')).toBeUndefined();
+    expect(memory.lastOf('text').value).toBeUndefined();
   });
 });
 
