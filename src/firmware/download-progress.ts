@@ -2,7 +2,7 @@
  * What a download has on disk, and how much of it may be trusted after a restart. Within one boot every byte that was written is still
  * there, so whole chunks are counted by the part file's length; after a power cut only what was synced counts.
  */
-import { isJsonObject, parseJson } from '../host/json.ts';
+import { fieldsOf } from '../host/state-file.ts';
 import type { UpdateFiles } from './update-files.ts';
 
 export interface DownloadProgress {
@@ -19,8 +19,7 @@ export interface DownloadProgress {
   readonly elapsedMs: number;
 }
 
-const FORMAT = 'turnstone-download';
-const VERSION = 1;
+const FORMAT = { format: 'turnstone-download', version: 1 };
 
 /** The progress of this very offer with this chunk size; undefined when there is none, or none that can be read. */
 export async function readProgress(
@@ -29,9 +28,8 @@ export async function readProgress(
   expected: Pick<DownloadProgress, 'fingerprint' | 'chunkBytes'>,
 ): Promise<DownloadProgress | undefined> {
   try {
-    const json = parseJson((await files.read(path))?.toString('utf8') ?? '');
-    if (!isJsonObject(json) || json.format !== FORMAT || json.version !== VERSION) return undefined;
-    const { fingerprint, mode, validator, chunkBytes, syncedBytes, bootId, elapsedMs } = json;
+    const text = (await files.read(path))?.toString('utf8') ?? '';
+    const { fingerprint, mode, validator, chunkBytes, syncedBytes, bootId, elapsedMs } = fieldsOf(text, FORMAT);
     if (fingerprint !== expected.fingerprint || chunkBytes !== expected.chunkBytes) return undefined;
     if ((mode !== 'chunks' && mode !== 'whole') || typeof bootId !== 'string') return undefined;
     if (typeof syncedBytes !== 'number' || typeof elapsedMs !== 'number') return undefined;
@@ -42,7 +40,7 @@ export async function readProgress(
 }
 
 export async function writeProgress(files: UpdateFiles, path: string, progress: DownloadProgress): Promise<void> {
-  await files.write(path, JSON.stringify({ format: FORMAT, version: VERSION, ...progress }), 0o600);
+  await files.write(path, JSON.stringify({ ...FORMAT, ...progress }), 0o600);
 }
 
 /** How many bytes of the part file can be kept: whole chunks, or the beginning of a file of which the rest can be asked for. */

@@ -70,10 +70,6 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
 /** How what is offered now stands to the offer that an update was begun for; `unread` until anything was read since the start. */
 export type OfferStanding = 'offered' | 'withdrawn' | 'unread';
 
-export function standingOf(offer: FirmwareOffer | RefusedOffer | undefined, fingerprint: string): OfferStanding {
-  return offer?.fingerprint === fingerprint ? 'offered' : 'withdrawn';
-}
-
 function faultOf(fields: Readonly<Record<'title' | 'version' | 'checksum' | 'size' | 'url', string>>): string | undefined {
   if (Math.max(fields.title.length, fields.version.length) > MAX_TEXT_LENGTH) return 'its title or version is too long';
   if (!/^[0-9a-fA-F]{1,128}$/.test(fields.checksum)) return 'it has no checksum';

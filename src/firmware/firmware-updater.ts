@@ -8,7 +8,7 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
 import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
-import { type FirmwareOffer, type RefusedOffer, readOffer, standingOf } from './firmware-offer.ts';
+import { type FirmwareOffer, type RefusedOffer, readOffer } from './firmware-offer.ts';
 import { lostTrial } from './release-trial.ts';
 import { endedJournal, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
 import { UpdateNews } from './update-news.ts';
@@ -52,7 +52,7 @@ export class FirmwareUpdater {
     this.#journalPath = join(deps.paths.firmware, `${deps.kind}-update.json`);
     this.#telling = new UpdateTelling(deps, () => this.#journal);
     this.#steps = new UpdateSteps(deps, {
-      standing: (fingerprint) => (this.#wasRead ? standingOf(this.#offer, fingerprint) : 'unread'),
+      standing: (fingerprint) => (this.#wasRead ? (this.#offer?.fingerprint === fingerprint ? 'offered' : 'withdrawn') : 'unread'),
       readOffer: (signal) => this.readOffer(signal),
       received: (bytes) => {
         this.#receivedBytes = bytes;

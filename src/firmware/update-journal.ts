@@ -4,8 +4,9 @@
  */
 import { AgentError } from '../errors.ts';
 import { given } from '../host/given.ts';
-import { isJsonObject, type JsonObject, parseJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import { fieldsOf } from '../host/state-file.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
 import type { UpdateFiles } from './update-files.ts';
 import { isUpdateState, type UpdateState } from './update-states.ts';
@@ -50,8 +51,7 @@ export interface UpdateJournal {
   readonly history: readonly HistoryEntry[];
 }
 
-export const JOURNAL_FORMAT = 'turnstone-firmware-journal';
-export const JOURNAL_VERSION = 1;
+const FORMAT = { format: 'turnstone-firmware-journal', version: 1 };
 const MAX_HISTORY = 50;
 const MAX_BYTES = 256 * 1024;
 const EMPTY: UpdateJournal = { state: 'idle', history: [] };
@@ -63,7 +63,7 @@ const EMPTY: UpdateJournal = { state: 'idle', history: [] };
 export async function readJournal(files: UpdateFiles, path: string, log: Log): Promise<UpdateJournal> {
   try {
     const bytes = await files.read(path, MAX_BYTES);
-    return bytes === undefined ? EMPTY : parseJournal(parseJson(bytes.toString('utf8')));
+    return bytes === undefined ? EMPTY : parseJournal(fieldsOf(bytes.toString('utf8'), FORMAT));
   } catch (error) {
     // A disk that does not answer now may have a good journal.
     if (error instanceof AgentError && error.recovery === 'retry') throw error;
@@ -76,7 +76,7 @@ export async function readJournal(files: UpdateFiles, path: string, log: Log): P
 
 export async function writeJournal(files: UpdateFiles, path: string, journal: UpdateJournal): Promise<void> {
   const history = journal.history.slice(0, MAX_HISTORY);
-  await files.write(path, JSON.stringify({ format: JOURNAL_FORMAT, version: JOURNAL_VERSION, ...journal, history }), 0o600);
+  await files.write(path, JSON.stringify({ ...FORMAT, ...journal, history }), 0o600);
 }
 
 /** How an update left its last state for idle. */
@@ -99,9 +99,7 @@ export function endedJournal({ update: _, ...journal }: UpdateJournal, { state, 
 }
 
 /** Fields that are not known are left out; what is written in this format is only ever extended. */
-function parseJournal(json: unknown): UpdateJournal {
-  if (!isJsonObject(json) || json.format !== JOURNAL_FORMAT || json.version !== JOURNAL_VERSION) throw new Error('another format');
-  const { state, update, confirmedVersion, settledOffer, history } = json;
+function parseJournal({ state, update, confirmedVersion, settledOffer, history }: JsonObject): UpdateJournal {
   if (!isUpdateState(state) || !Array.isArray(history)) throw new Error('no state');
   if (update === undefined && state !== 'idle') throw new Error('an update without its particulars');
   const known: unknown = update;

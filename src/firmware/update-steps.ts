@@ -13,7 +13,7 @@ import { readImageManifest } from './release-archive.ts';
 import { proveRelease } from './release-trial.ts';
 import { awaitSwap, leaveRequest, lookAtGuard, withdrawRequest } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
-import { UPDATE_STATES, type UpdateEvent, type UpdateState } from './update-states.ts';
+import { UPDATE_STATES, type UpdateEvent, type UpdateState, type UpdateStep } from './update-states.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 import { expectAnnounced, expectFitting, expectSigned, writePayload } from './verify-image.ts';
 
@@ -67,31 +67,21 @@ export class UpdateSteps {
 
   /** To be asked for what is allowed only. */
   async take(state: UpdateState, update: Update, signal: AbortSignal): Promise<Outcome> {
-    switch (UPDATE_STATES[state].step) {
-      case 'download':
-        return this.#download(update, signal);
-      case 'verify':
-        return this.#verify(update, signal);
-      case 'choose':
-        return this.#choose(update, signal);
-      case 'request-swap':
-        return this.#requestSwap(update);
-      case 'await-swap':
-        return awaitSwap(this.#deps, update, signal);
-      case 'prove':
-        return this.#prove(update, signal);
-      case 'confirm':
-        return this.#confirm(update);
-      case 'request-return':
-        return this.#requestReturn(update, signal);
-      case 'run-handler':
-        return this.#runHandler(update, signal);
-      case 'record':
-        return this.#clear(update);
-      case 'await-offer':
-        // Whoever walks on all the same would never let go.
-        throw retryable('firmware/no-step', 'no update is under way');
-    }
+    const steps: Readonly<Record<UpdateStep, () => Promise<Outcome>>> = {
+      download: () => this.#download(update, signal),
+      verify: () => this.#verify(update, signal),
+      choose: () => this.#choose(update, signal),
+      'request-swap': () => this.#requestSwap(update),
+      'await-swap': () => awaitSwap(this.#deps, update, signal),
+      prove: () => this.#prove(update, signal),
+      confirm: () => this.#confirm(update),
+      'request-return': () => this.#requestReturn(update, signal),
+      'run-handler': () => this.#runHandler(update, signal),
+      record: () => this.#clear(update),
+      // Whoever walks on all the same would never let go.
+      'await-offer': () => Promise.reject(retryable('firmware/no-step', 'no update is under way')),
+    };
+    return steps[UPDATE_STATES[state].step]();
   }
 
   async #download(update: Update, signal: AbortSignal): Promise<Outcome> {

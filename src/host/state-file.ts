@@ -9,15 +9,18 @@ import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
 import { behindPath, disown, readWhole, removeDurably, setAside, writeDurably } from './durable-file.ts';
 import { type Files, undefinedWhenMissing } from './files.ts';
-import { isJsonObject, type JsonObject, OWN_JSON, parseJson, stringifyJson } from './json.ts';
+import { isJsonObject, type JsonLimits, type JsonObject, OWN_JSON, parseJson, stringifyJson } from './json.ts';
 import type { Log } from './log.ts';
 
-export interface StateFileDeps {
-  readonly path: string;
+export interface StateFormat {
   /** What the file says it is, for example `turnstone/actuators`. */
   readonly format: string;
   /** Versions up to this one are understood. */
   readonly version: number;
+}
+
+export interface StateFileDeps extends StateFormat {
+  readonly path: string;
   readonly log: Log;
   readonly files: Files;
   readonly clock: Clock;
@@ -147,11 +150,8 @@ export class StateFile {
   }
 
   #stateIn(bytes: Buffer): JsonObject {
-    const { format, version } = this.#deps;
-    const json = parseJson(bytes.toString('utf8'), OWN_JSON);
-    if (!isJsonObject(json) || json.format !== format) throw new Error(`not a file of format ${format}`);
-    if (typeof json.version !== 'number' || json.version > version) throw new Error(`version ${String(json.version)} is not known`);
-    return isJsonObject(json.state) ? json.state : {};
+    const { state } = fieldsOf(bytes.toString('utf8'), this.#deps, OWN_JSON);
+    return isJsonObject(state) ? state : {};
   }
 
   async #writeAll(): Promise<void> {
@@ -222,6 +222,14 @@ export class StateFile {
       if (this.#next !== undefined) this.#writing ??= this.#writeAll();
     });
   }
+}
+
+/** The members of a file that says its format and version. @throws Error that says in what it is another; AgentError as `parseJson`. */
+export function fieldsOf(text: string, { format, version }: StateFormat, limits?: JsonLimits): JsonObject {
+  const json = parseJson(text, limits);
+  if (!isJsonObject(json) || json.format !== format) throw new Error(`not a file of format ${format}`);
+  if (typeof json.version !== 'number' || json.version > version) throw new Error(`version ${String(json.version)} is not known`);
+  return json;
 }
 
 /** A fault of the machine, not of the content. */

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import type { Clock } from '../host/clock.ts';
 import { readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
+import { fieldsOf } from '../host/state-file.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 
@@ -46,7 +47,7 @@ const GROUP_LENGTH = 5;
 const STOCK_DURATION_MS = 86_400_000;
 const REFUSALS: ReadonlySet<string> = new Set(['platform/refused', 'platform/too-large', 'platform/unauthorised', 'platform/not-found']);
 export const CLAIM_FILE = 'claim.json';
-const FORMAT = 'turnstone/claim';
+const FORMAT = { format: 'turnstone/claim', version: 1 };
 
 /** @throws AgentError as DeviceApi.claim, `host/write-failed` (retry), `host/read-failed` (retry) when it cannot be seen whether a claim is open. */
 export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal: AbortSignal): Promise<OpenClaim> {
@@ -65,7 +66,7 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const kept = { ...claim, durationMs, bootId: clock.bootId, untilMonotonicMs: Math.round(clock.monotonicMs() + durationMs) };
   // Kept first: a claim that the platform has and we forgot could not be shown again.
   const path = join(deps.stateFolder, CLAIM_FILE);
-  await writeDurably(deps.files, path, `${stringifyJson({ format: FORMAT, version: 1, state: kept })}\n`);
+  await writeDurably(deps.files, path, `${stringifyJson({ ...FORMAT, state: kept })}\n`);
   try {
     await deps.deviceApi.claim(given({ secretKey, durationMs: request.durationMs }), signal);
   } catch (error) {
@@ -109,11 +110,11 @@ export async function openClaim(
   const text = (await readWhole(files, join(stateFolder, CLAIM_FILE)))?.toString('utf8');
   if (text === undefined) return undefined;
   try {
-    const json = parseJson(text);
-    const state = isJsonObject(json) && json.format === FORMAT && isJsonObject(json.state) ? json.state : {};
+    const { state } = fieldsOf(text, FORMAT);
+    if (!isJsonObject(state) || typeof state.secretKey !== 'string') return undefined;
     const { secretKey, untilIsEstimate } = state;
     const leftMs = leftOf(state, clock);
-    if (typeof secretKey !== 'string' || leftMs <= 0) return undefined;
+    if (leftMs <= 0) return undefined;
     hide(secretKey);
     return { secretKey, untilMs: clock.wallMs() + leftMs, untilIsEstimate: untilIsEstimate === true };
   } catch {

@@ -114,10 +114,7 @@ function show({ store, place, board }: IdentityRequestsDeps): JsonObject {
 }
 
 function claimRequest({ secretKey, durationMs }: JsonObject): ClaimRequest {
-  return {
-    ...(typeof secretKey === 'string' ? { secretKey } : {}),
-    ...(typeof durationMs === 'number' ? { durationMs } : {}),
-  };
+  return { ...(typeof secretKey === 'string' ? { secretKey } : {}), ...(typeof durationMs === 'number' ? { durationMs } : {}) };
 }
 
 function textIn(params: JsonObject, name: string): string {
