@@ -69,15 +69,9 @@ export class FirmwareUpdater {
   }
 
   get status(): UpdaterStatus {
-    return statusOf({
-      running: this.#deps.runningVersion,
-      journal: this.#journal,
-      offer: this.#offer,
-      isWaited: this.#isWaited,
-      receivedBytes: this.#receivedBytes,
-      fault: this.#fault,
-      waits: this.#steps.lockout.reason,
-    });
+    const { runningVersion: running } = this.#deps;
+    const waiting = { isWaited: this.#isWaited, fault: this.#fault, waits: this.#steps.lockout.reason };
+    return statusOf({ running, journal: this.#journal, offer: this.#offer, receivedBytes: this.#receivedBytes, ...waiting });
   }
 
   /** Something is about to begin. */

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { messageOf, refusal } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
-import type { Log } from '../host/log.ts';
 import { copyPieces, sha256Of, withPlain } from './file-pieces.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { unpackArchive } from './release-archive.ts';
@@ -20,6 +19,7 @@ import {
 } from './release-manifest.ts';
 import { parseTrustedKey, type TrustedKey, verifySignature } from './release-signature.ts';
 import type { UpdateFiles } from './update-files.ts';
+import type { UpdaterDeps } from './updater-deps.ts';
 
 export interface ReleaseFolderDeps {
   readonly files: UpdateFiles;
@@ -51,10 +51,7 @@ export async function installedManifest(deps: ReleaseFolderDeps, version: string
 }
 
 /** The keys of a folder of `*.pem` files. One that is none is said and trusted for nothing: the others are as good as they were. */
-export async function readTrustedKeys(
-  { files, log }: { readonly files: UpdateFiles; readonly log: Log },
-  folder: string,
-): Promise<TrustedKey[]> {
+export async function readTrustedKeys({ files, log }: Pick<UpdaterDeps, 'files' | 'log'>, folder: string): Promise<TrustedKey[]> {
   const keys: TrustedKey[] = [];
   for (const name of (await files.list(folder)).filter((one) => one.endsWith('.pem')).sort()) {
     try {

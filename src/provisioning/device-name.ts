@@ -9,13 +9,8 @@ const MAX_NAME_LENGTH = 255;
  * Fills `{serial}`, `{mac}`, `{machineId}` and `{hostname}` in; of `{serial|mac}` the first that this board has.
  * @throws AgentError `provisioning/device-name` (stop): unknown placeholder, a value this board has not, an empty or too long name.
  */
-export function deviceNameOf(template: string, identity: BoardIdentity): string {
-  const known: Readonly<Record<string, string | undefined>> = {
-    serial: identity.serial,
-    mac: identity.mac,
-    machineId: identity.machineId,
-    hostname: identity.hostname,
-  };
+export function deviceNameOf(template: string, { serial, mac, machineId, hostname }: BoardIdentity): string {
+  const known: Readonly<Record<string, string | undefined>> = { serial, mac, machineId, hostname };
   const name = template
     .replace(/\{([^{}]*)\}/g, (_whole, words: string) => {
       const choices = words.split('|');

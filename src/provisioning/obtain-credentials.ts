@@ -104,11 +104,19 @@ async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found
     { ...deps, place, ...(mayReprovision ? { reprovision: (signal) => provisionDevice(provisioningDeps(deps), signal) } : {}) },
     record,
   );
+  const { deviceName } = record;
+  if (!elsewhere) {
+    deps.alerts.clear(OTHER_BOARD_ALERT);
+    return given({ token, deviceName });
+  }
   const holds = settings.provisioning?.onOtherBoard === 'hold';
-  let held: string | undefined;
-  if (elsewhere) held = raiseOtherBoard(deps, record, holds ? 'nothing is sent' : 'two boards may be sending as one device');
-  else deps.alerts.clear(OTHER_BOARD_ALERT);
-  return given({ token, deviceName: record.deviceName, held: holds ? held : undefined });
+  const consequence = holds ? 'nothing is sent' : 'two boards may be sending as one device';
+  // A token of the configuration cannot be forgotten here.
+  const copy = record.source === 'configuration' ? 'give this board a platform.accessToken of its own' : 'turnstone identity forget';
+  const ways = `If the card was moved for good: turnstone identity adopt. If it is a copy: ${copy}`;
+  const why = inWords(record, deps.board, `${consequence}. ${ways}`);
+  deps.alerts.raise(OTHER_BOARD_ALERT, why);
+  return given({ token, deviceName, held: holds ? why : undefined });
 }
 
 /** A serial number that could not be read at the first start is added when it can: it is the surest mark of the board. */
@@ -117,18 +125,6 @@ async function withFullBoard(deps: ObtainCredentialsDeps, place: CredentialsPlac
   const withMarks = (known: CredentialsRecord): CredentialsRecord => ({ ...known, board: withNewMarks(known.board, deps.board) });
   await deps.store.adopt(place, (now) => (now === undefined ? undefined : withMarks(now)));
   return withMarks(record);
-}
-
-function raiseOtherBoard(deps: Pick<ObtainCredentialsDeps, 'alerts' | 'board'>, record: CredentialsRecord, consequence: string): string {
-  // A token of the configuration cannot be forgotten here.
-  const copy = record.source === 'configuration' ? 'give this board a platform.accessToken of its own' : 'turnstone identity forget';
-  const message = inWords(
-    record,
-    deps.board,
-    `${consequence}. If the card was moved for good: turnstone identity adopt. If it is a copy: ${copy}`,
-  );
-  deps.alerts.raise(OTHER_BOARD_ALERT, message);
-  return message;
 }
 
 function inWords(record: CredentialsRecord, board: BoardIdentity, consequence: string): string {

@@ -147,13 +147,12 @@ export class PlatformConnection {
 
   async #connect(signal: AbortSignal): Promise<void> {
     const { log, alerts } = this.#deps;
-    const { clock, connect } = this.#deps.machine;
-    const { board } = this;
-    const config = this.#config;
-    await this.store.read();
+    const { clock, connect, randomBytes } = this.#deps.machine;
+    const { board, store, place } = this;
+    await store.read();
     await this.leaveOtherBoard();
     // The outbox was opened before these could be read, or is not open yet.
-    if (this.store.setsQueueAside) {
+    if (store.setsQueueAside) {
       this.#deps.onQueueOfAnother();
       const reason = 'what waits was measured as another device, and was not set aside yet; a restart does it';
       throw new AgentError('agent/queue-of-another', reason, { recovery: 'hold' });
@@ -163,23 +162,16 @@ export class PlatformConnection {
       new HttpDeviceApi({ ...settings, clock, connect, pace: this.#pace, token: () => accessToken });
     const credentials = await obtainCredentials(
       {
-        settings: credentialsSettings(config),
-        store: this.store,
+        ...{ settings: credentialsSettings(this.#config), store, board, clock, randomBytes, log, alerts },
         provision: (request, requestSignal) => provisionDevice(request, { settings: settings.settings, clock, connect }, requestSignal),
         tokenWorks: (token, probeSignal) => tokenWorks(open, token, probeSignal),
-        clock,
-        randomBytes: this.#deps.machine.randomBytes,
-        log,
-        alerts,
         hide: (secret) => log.hide(secret),
-        board,
       },
       signal,
     );
     log.hide(credentials.token.accessToken);
-    const common = { store: this.store, place: this.place, board, clock, log, alerts };
     // Both at once: with credentials and without ownership everything would be let through.
-    this.#ownership = new IdentityOwnership({ ...common, deviceApi: this.#askingApi });
+    this.#ownership = new IdentityOwnership({ store, place, board, clock, log, alerts, deviceApi: this.#askingApi });
     this.#credentials = credentials;
     await this.#ownership.settle(signal);
   }
