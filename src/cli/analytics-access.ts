@@ -1,9 +1,10 @@
 /** The way of a command to the analytics service: what the configuration says, what the command line says instead, and the password from where nobody sees it. */
 import { readFile } from 'node:fs/promises';
 import { ReportClient } from '../analytics/report-client.ts';
-import type { AgentConfig } from '../config/agent-config.ts';
+import type { AgentConfig, AnalyticsConfig } from '../config/agent-config.ts';
 import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
 import { loadConfig } from '../config/read-config.ts';
+import { analyticsDefaults } from '../config/schema/local.ts';
 import { systemCode } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
@@ -12,33 +13,27 @@ import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { secretFrom } from './secret-from.ts';
 
-const DEFAULT_BASE_PATH = '/apiAnalytics';
-const DEFAULT_REQUEST_TIMEOUT_MS = 120_000;
-const DEFAULT_DEADLINE_MS = 600_000;
+type SomeAnalytics = Omit<AnalyticsConfig, 'url'> & Partial<Pick<AnalyticsConfig, 'url'>>;
 
 /** A client, not connected yet. @throws CommandError that says what is missing. */
 export async function openReportClient(flags: AnalyticsFlags, edge: Edge): Promise<ReportClient> {
   const config = await configOf(flags, edge);
-  const { analytics, platform } = config ?? {};
-  const url = flags.url ?? analytics?.url;
-  const user = flags.user ?? analytics?.user;
+  const analytics: SomeAnalytics = config?.analytics ?? analyticsDefaults();
+  const { basePath, authUrl, tokenIn, caFile, requestTimeoutMs, deadlineMs } = analytics;
+  const { url = analytics.url, user = analytics.user } = flags;
   if (url === undefined) throw missing('where the analytics service is', '--url, or analytics.url in the configuration');
   if (user === undefined) throw missing('who logs in', '--user, or analytics.user in the configuration');
-  const ca = analytics?.caFile === undefined ? undefined : await certificate(analytics.caFile);
+  const ca = caFile === undefined ? undefined : await certificate(caFile);
+  const proxy = config?.platform.proxy?.reveal();
   return new ReportClient({
     clock: systemClock,
     onWait: (waitMs, reason) => {
       if (edge.stderr.isTerminal) edge.stderr.write(`\r\u001b[K${reason}; asking again in ${Math.ceil(waitMs / 1_000)} s`);
     },
     settings: {
-      url,
-      user,
+      ...{ url, user, tokenIn, requestTimeoutMs, deadlineMs },
+      ...given({ basePath: flags.basePath ?? basePath, authUrl: flags.authUrl ?? authUrl, proxy, ca }),
       password: await passwordOf(flags, analytics, edge),
-      basePath: flags.basePath ?? analytics?.basePath ?? DEFAULT_BASE_PATH,
-      tokenIn: analytics?.tokenIn ?? 'header',
-      requestTimeoutMs: analytics?.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
-      deadlineMs: analytics?.deadlineMs ?? DEFAULT_DEADLINE_MS,
-      ...given({ authUrl: flags.authUrl ?? analytics?.authUrl, proxy: platform?.proxy?.reveal(), ca }),
     },
   });
 }
@@ -49,9 +44,9 @@ async function configOf(flags: AnalyticsFlags, edge: Edge): Promise<AgentConfig 
   return loadConfig(flags.config ?? DEFAULT_CONFIG_FILE, { environment: edge.environment });
 }
 
-async function passwordOf(flags: AnalyticsFlags, analytics: AgentConfig['analytics'], edge: Edge): Promise<string> {
+async function passwordOf(flags: AnalyticsFlags, { password }: SomeAnalytics, edge: Edge): Promise<string> {
   if (flags.passwordFile !== undefined) return secretFrom(flags.passwordFile, '', edge);
-  const given = edge.environment[PASSWORD_VARIABLE] ?? analytics?.password?.reveal();
+  const given = edge.environment[PASSWORD_VARIABLE] ?? password?.reveal();
   if (given !== undefined && given !== '') return given;
   if (!edge.isInteractive)
     throw missing('the password', `--password-file, $${PASSWORD_VARIABLE}, or analytics.password in the configuration`);

@@ -48,12 +48,8 @@ export async function runCommandLine(
 ): Promise<ExitCode> {
   const { edge, version } = deps;
   try {
-    const program = await programFor(words, edge);
-    if (words[0] === '--version' || words[0] === '-V') {
-      edge.stdout.write(`${version()}\n`);
-      return EXIT.ok;
-    }
-    await program.parseAsync(words, { from: 'user' });
+    if (words[0] === '--version' || words[0] === '-V') edge.stdout.write(`${version()}\n`);
+    else await (await programFor(words, edge)).parseAsync(words, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     return report(error, edge);
@@ -72,18 +68,11 @@ export async function programFor(words: readonly string[], edge: Edge): Promise<
       getErrHelpWidth: () => edge.stderr.columns,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      outputError: (text, write) =>
-        write(
-          `turnstone: ${text
-            .trim()
-            .replace(/^error: /, '')
-            .replace(/\s*\n\s*/g, ' ')}; see turnstone --help\n`,
-        ),
+      outputError: (text, write) => write(`turnstone: ${oneLine(text)}; see turnstone --help\n`),
     })
     .option('-V, --version', 'print the version')
     .addHelpText('after', helpAfter(EXAMPLES, EXIT_CODES));
   const wanted = words[0] !== undefined && Object.hasOwn(COMMANDS, words[0]) ? [words[0]] : Object.keys(COMMANDS);
-  if (words[0] === '--version' || words[0] === '-V') return program;
   for (const name of wanted) {
     const declared = await COMMANDS[name]?.();
     if (declared !== undefined) add(program, declared, edge);
@@ -147,6 +136,13 @@ function helpAfter(examples: readonly string[], ...below: readonly (string | und
     ...examples.map((line) => `  $ ${line.startsWith('sudo ') ? line : `turnstone ${line}`}`),
     ...(said.length === 0 ? [] : ['', ...said]),
   ].join('\n');
+}
+
+function oneLine(text: string): string {
+  return text
+    .trim()
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ');
 }
 
 function dashed(key: string): string {

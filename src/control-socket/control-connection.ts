@@ -1,5 +1,6 @@
 /** One caller on the control socket: its requests, their deadlines, its subscriptions. It ends when the caller does anything impossible. */
 
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
@@ -159,16 +160,10 @@ export class ControlConnection {
 
   /** Once for all streams of this caller. */
   async #untilRoom(): Promise<void> {
-    const { socket } = this.#deps;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        socket.off('drain', done);
-        socket.off('close', done);
-        resolve();
-      };
-      socket.on('drain', done);
-      socket.on('close', done);
-    });
+    const over = new AbortController();
+    const ends = ['drain', 'close'].map((event) => once(this.#deps.socket, event, { signal: over.signal }));
+    await Promise.race(ends).catch(() => {});
+    over.abort();
     this.#room = undefined;
   }
 

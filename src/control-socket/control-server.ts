@@ -1,4 +1,5 @@
 /** The agent's end of the control sockets. Nothing is kept: whoever was connected when the agent ends connects again. */
+import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { AgentError, systemCode } from '../errors.ts';
 import { undefinedWhenMissing } from '../host/files.ts';
@@ -71,10 +72,8 @@ export class ControlServer {
     if (await answers(path)) throw new AgentError('control-socket/in-use', `another agent listens on ${path}`, { recovery: 'stop' });
     await this.#deps.files.unlink(path).catch(undefinedWhenMissing);
     const server = createServer((socket) => this.#accept(socket, access));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(path, () => resolve());
-    });
+    server.listen(path);
+    await once(server, 'listening');
     this.#servers.push(server);
     server.on('error', (error) => this.#deps.log.warn({ error: error.message }, 'the control socket had a fault'));
     await this.#deps.files.chmod(path, MODE_OF[access]);

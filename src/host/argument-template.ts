@@ -2,6 +2,9 @@
 import { AgentError } from '../errors.ts';
 import type { JsonValue } from './json.ts';
 
+/** What is replaced. */
+export const PLACEHOLDER = /\{(\w+)\}/g;
+
 /** A value as a word: `true` and `false` as 1 and 0, because that is what devices speak. */
 export function wordOf(value: boolean | number | bigint | string): string {
   if (typeof value === 'boolean') return value ? '1' : '0';
@@ -14,7 +17,7 @@ export function wordOf(value: boolean | number | bigint | string): string {
  */
 export function fillArguments(templates: readonly string[], values: Readonly<Record<string, JsonValue>>): readonly string[] {
   return templates.map((template) => {
-    const filled = template.replace(/\{(\w+)\}/g, (_all, name: string) => {
+    const filled = template.replace(PLACEHOLDER, (_all, name: string) => {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
       if (value === undefined || value === null || typeof value === 'object') throw badArgument(`${name} is missing or no plain value`);
       return wordOf(value);

@@ -1,11 +1,10 @@
 /** `{words}` that are replaced: in the device's name and in arguments of programs. One that nothing replaces ends what it stands in. */
+import { PLACEHOLDER } from '../../host/argument-template.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
-/** As host/argument-template.ts replaces them. */
-const PLACEHOLDER = /\{(\w+)\}/g;
 /** As provisioning/device-name.ts fills them in. */
 const BOARD_WORDS = ['serial', 'mac', 'machineId', 'hostname'] as const;
 const HANDLER_WORDS = ['file', 'title', 'version'] as const;

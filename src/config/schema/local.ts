@@ -28,8 +28,7 @@ export const shutdownSchema = section({
   drain: duration({ max: '5m' }).prefault('10s'),
 });
 
-export const analyticsSchema = section({
-  url: url(),
+const analyticsFields = {
   /** Where to log in, when it is another server than `url`. */
   authUrl: url().optional(),
   /** Differs between releases of the service: /apiAnalytics or /apiTrendz. */
@@ -41,7 +40,11 @@ export const analyticsSchema = section({
   requestTimeout: duration({ min: '1s', max: '1h' }).prefault('2m'),
   /** How long repeats after 429 may go on. */
   deadline: duration({ min: '1s', max: '1d' }).prefault('10m'),
-});
+};
+
+export const analyticsSchema = section({ url: url(), ...analyticsFields });
+/** For who is told of the service elsewhere. */
+export const analyticsDefaults = () => section(analyticsFields).parse({});
 
 export type LogConfig = z.infer<typeof logSchema>;
 export type HardwareConfig = z.infer<typeof hardwareSchema>;

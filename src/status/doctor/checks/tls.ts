@@ -1,4 +1,5 @@
 /** Whether the platform’s certificate is good now, and for a while. */
+import { once } from 'node:events';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { AgentConfig } from '../../../config/agent-config.ts';
 import { messageOf } from '../../../errors.ts';
@@ -41,19 +42,16 @@ interface Seen {
 
 /** Looked at even when it is not trusted, because the reason is what is asked for. */
 async function handshake(target: Target & { readonly ca?: (string | Buffer)[] }, signal: AbortSignal): Promise<Seen | undefined> {
-  return new Promise((resolve) => {
-    const socket = connectTls({ ...target, servername: /^[\d.]+$|:/.test(target.host) ? '' : target.host, rejectUnauthorized: false });
-    const end = (seen?: Seen): void => {
-      socket.destroy();
-      resolve(seen);
-    };
-    signal.addEventListener('abort', () => end(), { once: true });
-    socket.once('secureConnect', () => {
-      const refusal = socket.authorized ? undefined : messageOf(socket.authorizationError);
-      end(given({ certificate: socket.getPeerCertificate(), refusal }));
-    });
-    socket.once('error', () => end());
-  });
+  const socket = connectTls({ ...target, servername: /^[\d.]+$|:/.test(target.host) ? '' : target.host, rejectUnauthorized: false });
+  try {
+    await once(socket, 'secureConnect', { signal });
+    const refusal = socket.authorized ? undefined : messageOf(socket.authorizationError);
+    return given({ certificate: socket.getPeerCertificate(), refusal });
+  } catch {
+    return undefined;
+  } finally {
+    socket.destroy();
+  }
 }
 
 function day(ms: number): string {
