@@ -11,7 +11,7 @@ import { messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { runTogether } from '../host/run-together.ts';
+import { runTogether } from '../host/loops.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';

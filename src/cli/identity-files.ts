@@ -8,7 +8,7 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { readIdentity } from '../host/identity.ts';
 import { silentLog } from '../host/log.ts';
 import { systemRandomBytes } from '../host/random.ts';
-import { StateLock } from '../host/state-lock.ts';
+import { takeLock } from '../host/state-lock.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { apiSettings } from '../platform/platform-settings.ts';
 import { CredentialsStore } from '../provisioning/credentials-store.ts';
@@ -24,7 +24,7 @@ export async function openIdentityFiles(configFile: string, edge: Edge): Promise
   const settings = await apiSettings(platform, systemFiles);
   await makeFolder(stateFolder);
   await actAsOwnerOf(stateFolder);
-  const lock = await StateLock.take(stateFolder);
+  const lock = await takeLock(stateFolder);
   const alerts = { raise: (_name: string, message: string) => edge.stderr.write(`turnstone: ${message}\n`), clear: () => {} };
   const hide = (): void => {};
   const store = await CredentialsStore.open({ stateFolder, files: systemFiles, clock: systemClock, log: silentLog, alerts, hide });

@@ -4,7 +4,7 @@ import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { silentLog } from '../host/log.ts';
-import { StateLock } from '../host/state-lock.ts';
+import { takeLock } from '../host/state-lock.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
@@ -16,7 +16,7 @@ import type { Edge } from './edge.ts';
 export async function openOutboxFiles(configFile: string, edge: Edge): Promise<AgentFiles> {
   const { stateFolder, outbox: settings } = await loadConfig(configFile, { environment: edge.environment });
   await actAsOwnerOf(stateFolder);
-  const lock = await StateLock.take(stateFolder);
+  const lock = await takeLock(stateFolder);
   const folder = outboxFolder(stateFolder);
   const timeSync = new TimeSync({ clock: systemClock, policy: 'system', ask: askSystemTime });
   const outbox = await Outbox.open({ folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings }, edge.signal);

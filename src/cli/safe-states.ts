@@ -7,7 +7,7 @@ import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
-import { StateLock } from '../host/state-lock.ts';
+import { takeLockIfThere } from '../host/state-lock.ts';
 import type { SafeStatesCall } from './commands/safe-states.ts';
 import { CommandError } from './exit-code.ts';
 
@@ -19,7 +19,7 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
   // The stop hook is sure that the agent has ended, or hangs in a way that nothing ends: then all the more.
   const isHook = edge.environment.SERVICE_RESULT !== undefined;
   const locked = isHook ? [] : [folders.stateFolder, folders.runFolder];
-  const locks = await Promise.all(locked.map((folder) => StateLock.takeIfThere(folder)));
+  const locks = await Promise.all(locked.map((folder) => takeLockIfThere(folder)));
   const clock = systemClock;
   const ports = openPorts({ clock, hardware });
   try {

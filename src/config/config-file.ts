@@ -11,7 +11,7 @@ import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import type { AgentLog } from '../host/log.ts';
-import { oneAtATime } from '../host/one-at-a-time.ts';
+import { oneAtATime } from '../host/shared-work.ts';
 import { type AgentConfig, onBoard } from './agent-config.ts';
 import { changedSections, configHash, secretsOf } from './config-diff.ts';
 import { ConfigError, type ConfigFault, sectionOf } from './config-fault.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { messageOf, retryable } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonObject } from '../host/json.ts';
-import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
+import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
 import { type FirmwareOffer, type RefusedOffer, readOffer } from './firmware-offer.ts';
 import { lostTrial } from './release-trial.ts';

@@ -2,7 +2,7 @@
 import { retryable } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonValue } from '../host/json.ts';
-import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
+import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import { prefixOf } from './firmware-offer.ts';
 import type { UpdateJournal } from './update-journal.ts';
 import { reportedState } from './update-states.ts';

@@ -20,23 +20,14 @@ export function boardPorts(deps: BoardLinkDeps): Ports & { readonly link: BoardC
 
 /** The ports at the end of a line to the board. */
 export function portsOver(link: BoardConnection, clock: Clock): Ports & { readonly link: BoardConnection } {
-  const gpio = new BoardGpio(link, clock);
-  const serial = new BoardSerial(link, clock);
+  const [gpio, serial] = [new BoardGpio(link, clock), new BoardSerial(link, clock)];
   const modbus = new Modbus({ clock, serial, placeOf: (place, signal) => placeOnBoard(link, place, signal) });
-  return {
-    link,
-    gpio,
-    i2c: i2cOver(link),
-    serial,
-    oneWire: oneWireOver(link),
-    pwm: pwmOver(link, clock),
-    modbus,
-    close: async () => {
-      await modbus.close();
-      await Promise.all([gpio.close(), serial.close()]);
-      await link.close();
-    },
+  const close = async (): Promise<void> => {
+    await modbus.close();
+    await Promise.all([gpio.close(), serial.close()]);
+    await link.close();
   };
+  return { link, gpio, i2c: i2cOver(link), serial, oneWire: oneWireOver(link), pwm: pwmOver(link, clock), modbus, close };
 }
 
 /** A Modbus/TCP host of the board's; hosts that it does not stand in for are not there. */

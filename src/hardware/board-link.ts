@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
 import { Listeners } from '../host/listeners.ts';
 import { nextTurn } from '../host/next-turn.ts';
-import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
+import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
 import { withinDeadline } from './deadline.ts';
 

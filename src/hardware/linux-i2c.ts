@@ -2,9 +2,11 @@
  * I2C through i2c-bus, asynchronous calls only: each blocks a thread of the pool for as long as the adapter's driver waits (1 s when
  * a chip holds the clock), never the event loop. One queue per bus number, whoever uses it, however often it is opened.
  */
+
 import { readdir } from 'node:fs/promises';
 import type { I2CFuncs, PromisifiedBus } from 'i2c-bus';
 import { AgentError, retryable, systemCode } from '../errors.ts';
+import { once } from '../host/shared-work.ts';
 import { withinDeadline } from './deadline.ts';
 import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-port.ts';
 import { hardwareFault } from './linux-faults.ts';
@@ -44,7 +46,7 @@ export class LinuxI2c implements I2cPort {
     try {
       const shared = await withinDeadline(this.#opening(number), `opening i2c-${number}`, signal);
       shared.users += 1;
-      return new LinuxI2cBus(`i2c-${number}`, shared, () => this.#release(number, shared));
+      return busOver(shared, `i2c-${number}`, () => this.#release(number, shared));
     } catch (cause) {
       throw openFault(number, cause);
     }
@@ -96,25 +98,24 @@ export class LinuxI2c implements I2cPort {
   }
 }
 
-class LinuxI2cBus implements I2cBus {
-  readonly name: string;
-  readonly #shared: SharedBus;
-  readonly #release: () => Promise<void>;
-  #closed = false;
-
-  constructor(name: string, shared: SharedBus, release: () => Promise<void>) {
-    this.name = name;
-    this.#shared = shared;
-    this.#release = release;
-  }
-
-  async readRegisters(address: number, register: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
-    const buffer = Buffer.alloc(length);
-    return await this.#turn(
-      `reading ${length} bytes from register ${addressInWords(register)}`,
-      address,
-      signal,
-      async ({ bus, funcs }) => {
+function busOver(shared: SharedBus, name: string, release: () => Promise<void>): I2cBus {
+  const turn = async <T>(doing: string, address: number, signal: AbortSignal, transfer: (shared: SharedBus) => Promise<T>): Promise<T> => {
+    const what = `${doing} of chip ${addressInWords(address)} on ${name}`;
+    try {
+      return await shared.queue.run(() => transfer(shared), { what }, signal);
+    } catch (cause) {
+      const code = systemCode(cause) ?? '';
+      if (NO_ANSWER.has(code))
+        throw retryable('hardware/i2c-no-answer', `${what}: no chip acknowledges that address (wiring, power, address?)`, cause);
+      if (code === 'EBUSY') throw retryable('hardware/i2c-failed', `${what}: a kernel driver holds that address`, cause);
+      throw hardwareFault('i2c', 'hardware/i2c-failed', what, cause);
+    }
+  };
+  return {
+    name,
+    readRegisters: async (address, register, length, signal) => {
+      const buffer = Buffer.alloc(length);
+      return await turn(`reading ${length} bytes from register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
         // A block read is one transaction with a repeated start, on plain adapters too; write-then-read through i2c-dev would be two.
         if (funcs.smbusReadI2cBlock) {
           for (let at = 0; at < length; at += BLOCK) {
@@ -128,82 +129,58 @@ class LinuxI2cBus implements I2cBus {
           for (let at = 0; at < length; at += 1) buffer[at] = await bus.readByte(address, register + at);
         }
         return buffer;
-      },
-    );
-  }
-
-  async writeRegisters(address: number, register: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
-      if (funcs.i2c) await bus.i2cWrite(address, bytes.length + 1, Buffer.of(register, ...bytes));
-      else for (const [at, byte] of bytes.entries()) await bus.writeByte(address, register + at, byte);
-    });
-  }
-
-  async readWord(address: number, register: number, signal: AbortSignal): Promise<number> {
-    return await this.#turn(`reading register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
-      // An SMBus word has its low byte first; these chips send the high one first.
-      if (funcs.smbusReadWord) return swapped(await bus.readWord(address, register));
-      const buffer = Buffer.alloc(2);
-      await bus.i2cWrite(address, 1, Buffer.of(register));
-      checkLength((await bus.i2cRead(address, 2, buffer)).bytesRead, 2);
-      return buffer.readUInt16BE(0);
-    });
-  }
-
-  async writeWord(address: number, register: number, word: number, signal: AbortSignal): Promise<void> {
-    await this.#turn(`writing register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
-      if (funcs.i2c) await bus.i2cWrite(address, 3, Buffer.of(register, word >> 8, word & 0xff));
-      else await bus.writeWord(address, register, swapped(word));
-    });
-  }
-
-  async read(address: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
-    return await this.#turn(`reading ${length} bytes`, address, signal, async ({ bus, funcs }) => {
-      const buffer = Buffer.alloc(length);
-      if (funcs.i2c) checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
-      else if (length === 1) buffer[0] = await bus.receiveByte(address);
-      else throw unsupported(this.name, `a plain read of ${length} bytes`);
-      return buffer;
-    });
-  }
-
-  async write(address: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    const [first = 0, second = 0] = bytes;
-    await this.#turn(`writing ${bytes.length} bytes`, address, signal, async ({ bus, funcs }) => {
-      if (funcs.i2c) await bus.i2cWrite(address, bytes.length, Buffer.from(bytes));
-      else if (bytes.length === 1) await bus.sendByte(address, first);
-      else if (bytes.length === 2) await bus.writeByte(address, first, second);
-      else throw unsupported(this.name, `a plain write of ${bytes.length} bytes`);
-    });
-  }
-
-  probe(address: number, signal: AbortSignal): Promise<boolean> {
-    const looking = this.#turn('looking for a chip', address, signal, async ({ bus, funcs }) => {
-      if (funcs.smbusReceiveByte) await bus.receiveByte(address);
-      else if (funcs.i2c) await bus.i2cRead(address, 1, Buffer.alloc(1));
-      else await bus.readByte(address, 0);
-    });
-    return isAnswered(looking);
-  }
-
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#release();
-  }
-
-  async #turn<T>(doing: string, address: number, signal: AbortSignal, transfer: (shared: SharedBus) => Promise<T>): Promise<T> {
-    const what = `${doing} of chip ${addressInWords(address)} on ${this.name}`;
-    try {
-      return await this.#shared.queue.run(() => transfer(this.#shared), { what }, signal);
-    } catch (cause) {
-      const name = systemCode(cause) ?? '';
-      if (NO_ANSWER.has(name))
-        throw retryable('hardware/i2c-no-answer', `${what}: no chip acknowledges that address (wiring, power, address?)`, cause);
-      if (name === 'EBUSY') throw retryable('hardware/i2c-failed', `${what}: a kernel driver holds that address`, cause);
-      throw hardwareFault('i2c', 'hardware/i2c-failed', what, cause);
-    }
-  }
+      });
+    },
+    writeRegisters: async (address, register, bytes, signal) => {
+      await turn(`writing register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
+        if (funcs.i2c) await bus.i2cWrite(address, bytes.length + 1, Buffer.of(register, ...bytes));
+        else for (const [at, byte] of bytes.entries()) await bus.writeByte(address, register + at, byte);
+      });
+    },
+    readWord: async (address, register, signal) => {
+      return await turn(`reading register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
+        // An SMBus word has its low byte first; these chips send the high one first.
+        if (funcs.smbusReadWord) return swapped(await bus.readWord(address, register));
+        const buffer = Buffer.alloc(2);
+        await bus.i2cWrite(address, 1, Buffer.of(register));
+        checkLength((await bus.i2cRead(address, 2, buffer)).bytesRead, 2);
+        return buffer.readUInt16BE(0);
+      });
+    },
+    writeWord: async (address, register, word, signal) => {
+      await turn(`writing register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
+        if (funcs.i2c) await bus.i2cWrite(address, 3, Buffer.of(register, word >> 8, word & 0xff));
+        else await bus.writeWord(address, register, swapped(word));
+      });
+    },
+    read: async (address, length, signal) => {
+      return await turn(`reading ${length} bytes`, address, signal, async ({ bus, funcs }) => {
+        const buffer = Buffer.alloc(length);
+        if (funcs.i2c) checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
+        else if (length === 1) buffer[0] = await bus.receiveByte(address);
+        else throw unsupported(name, `a plain read of ${length} bytes`);
+        return buffer;
+      });
+    },
+    write: async (address, bytes, signal) => {
+      const [first = 0, second = 0] = bytes;
+      await turn(`writing ${bytes.length} bytes`, address, signal, async ({ bus, funcs }) => {
+        if (funcs.i2c) await bus.i2cWrite(address, bytes.length, Buffer.from(bytes));
+        else if (bytes.length === 1) await bus.sendByte(address, first);
+        else if (bytes.length === 2) await bus.writeByte(address, first, second);
+        else throw unsupported(name, `a plain write of ${bytes.length} bytes`);
+      });
+    },
+    probe: (address, signal) => {
+      const looking = turn('looking for a chip', address, signal, async ({ bus, funcs }) => {
+        if (funcs.smbusReceiveByte) await bus.receiveByte(address);
+        else if (funcs.i2c) await bus.i2cRead(address, 1, Buffer.alloc(1));
+        else await bus.readByte(address, 0);
+      });
+      return isAnswered(looking);
+    },
+    close: once(release),
+  };
 }
 
 function swapped(word: number): number {

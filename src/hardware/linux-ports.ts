@@ -8,30 +8,14 @@ import { LinuxSerial } from './linux-serial.ts';
 import { Modbus } from './modbus.ts';
 import type { Ports } from './ports.ts';
 
-export interface LinuxPortsDeps {
-  readonly clock: Clock;
-  /** Default `auto`. */
-  readonly gpio?: GpioInterface;
-}
-
-export function linuxPorts(deps: LinuxPortsDeps): Ports {
-  const { clock } = deps;
-  const gpio = new LinuxGpio({ clock, ...(deps.gpio !== undefined && { interface: deps.gpio }) });
-  const i2c = new LinuxI2c();
+export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
   const serial = new LinuxSerial({ clock });
-  const oneWire = new LinuxOneWire();
-  const pwm = new LinuxPwm({ clock });
+  const gpio = new LinuxGpio({ clock, interface: through });
+  const ports = { gpio, i2c: new LinuxI2c(), serial, oneWire: new LinuxOneWire(), pwm: new LinuxPwm({ clock }) };
   const modbus = new Modbus({ clock, serial });
-  return {
-    gpio,
-    i2c,
-    serial,
-    oneWire,
-    pwm,
-    modbus,
-    close: async () => {
-      await modbus.close();
-      await Promise.all([gpio.close(), i2c.close(), serial.close(), oneWire.close(), pwm.close()]);
-    },
+  const close = async (): Promise<void> => {
+    await modbus.close();
+    await Promise.all(Object.values(ports).map((port) => port.close()));
   };
+  return { ...ports, modbus, close };
 }

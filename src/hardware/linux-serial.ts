@@ -3,11 +3,13 @@
  * backoff until it is back, under the same name. Should the port vanish between two of its reads, serialport 13 sees neither: it reads
  * zero bytes for ever, as fast as it can. So the device file is looked at every second, and a port whose file is gone is closed.
  */
+
 import { stat } from 'node:fs/promises';
 import type { SerialPort as NodeSerialPort } from 'serialport';
 import { type AgentError, messageOf, retryable, systemCode } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import { Listeners } from '../host/listeners.ts';
 import { withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
@@ -43,13 +45,10 @@ export class LinuxSerial implements SerialPorts {
 
   async list(_signal: AbortSignal): Promise<readonly SerialDescription[]> {
     const { SerialPort: Native } = await import('serialport');
-    return (await Native.list()).map(({ path, manufacturer, vendorId, productId, pnpId }) => ({
-      path,
-      ...(pnpId !== undefined && { stablePath: `/dev/serial/by-id/${pnpId}` }),
-      ...(manufacturer !== undefined && { maker: manufacturer }),
-      ...(vendorId !== undefined && { vendorId }),
-      ...(productId !== undefined && { productId }),
-    }));
+    return (await Native.list()).map(({ path, manufacturer: maker, vendorId, productId, pnpId }) => {
+      const stablePath = pnpId === undefined ? undefined : `/dev/serial/by-id/${pnpId}`;
+      return given({ path, stablePath, maker, vendorId, productId });
+    });
   }
 
   async close(): Promise<void> {

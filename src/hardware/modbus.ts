@@ -2,6 +2,7 @@
 import { AgentError } from '../errors.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import { once } from '../host/shared-work.ts';
 import {
   checkWritten,
   FUNCTION,
@@ -11,7 +12,7 @@ import {
   writeCoilRequest,
   writeRegistersRequest,
 } from './modbus-frames.ts';
-import type { ModbusConnection, ModbusLink, ModbusPort, ModbusRequests, RegisterRange } from './modbus-port.ts';
+import type { ModbusConnection, ModbusLink, ModbusPort, ModbusRequests } from './modbus-port.ts';
 import { RtuTransport, type UnitDebts } from './modbus-rtu.ts';
 import { type ModbusTransport, type TcpPlace, TcpTransport } from './modbus-transports.ts';
 import type { SerialPorts } from './serial-port.ts';
@@ -47,22 +48,17 @@ export class Modbus implements ModbusPort {
     const key = connection.transport === 'tcp' ? `${connection.host}:${connection.port}` : connection.port;
     const opening = this.#shared.get(key) ?? this.#openShared(connection, signal);
     this.#shared.set(key, opening);
-    let shared: Shared;
-    try {
-      shared = await opening;
-    } catch (error) {
+    const shared = await opening.catch((error: unknown) => {
       if (this.#shared.get(key) === opening) this.#shared.delete(key);
       throw error;
-    }
-    if (settingsOf(shared.connection) !== settingsOf(connection)) {
-      throw new AgentError('hardware/modbus-settings', `${key} is already open with other settings (${settingsOf(shared.connection)})`, {
-        recovery: 'hold',
-      });
-    }
+    });
+    const settings = settingsOf(shared.connection);
+    if (settings !== settingsOf(connection))
+      throw new AgentError('hardware/modbus-settings', `${key} is already open with other settings (${settings})`, { recovery: 'hold' });
     shared.users += 1;
-    return new SharedLink({ shared, responseTimeoutMs: connection.responseTimeoutMs, clock: this.#deps.clock }, () =>
-      this.#release(key, shared),
-    );
+    const deps = { shared, responseTimeoutMs: connection.responseTimeoutMs, clock: this.#deps.clock };
+    const release = once(() => this.#release(key, shared));
+    return { ...requestsOf(deps, 'reading'), ranked: (rank) => requestsOf(deps, rank), close: release };
   }
 
   async close(): Promise<void> {
@@ -100,75 +96,40 @@ interface RequestsDeps {
   readonly clock: Clock;
 }
 
-class SharedRequests implements ModbusRequests {
-  readonly #deps: RequestsDeps;
-  readonly #rank: TurnRank;
-
-  constructor(deps: RequestsDeps, rank: TurnRank) {
-    this.#deps = deps;
-    this.#rank = rank;
-  }
-
-  async readRegisters(unitId: number, range: RegisterRange<'holding' | 'input'>, signal: AbortSignal): Promise<readonly number[]> {
-    const code = range.table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
-    return await this.#ask(unitId, readRequest(code, range), (answer) => parseRegisters(answer, code, range.count), signal);
-  }
-
-  async readBits(unitId: number, range: RegisterRange<'coil' | 'discrete'>, signal: AbortSignal): Promise<readonly boolean[]> {
-    const code = range.table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
-    return await this.#ask(unitId, readRequest(code, range), (answer) => parseBits(answer, code, range.count), signal);
-  }
-
-  async writeRegisters(unitId: number, address: number, words: readonly number[], signal: AbortSignal): Promise<void> {
-    const request = writeRegistersRequest(address, words);
-    await this.#ask(unitId, request, (answer) => checkWritten(answer, request), signal);
-  }
-
-  async writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void> {
-    const request = writeCoilRequest(address, on);
-    await this.#ask(unitId, request, (answer) => checkWritten(answer, request), signal);
-  }
-
-  async #ask<T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> {
-    const { queue, transport, refusing } = this.#deps.shared;
+/** Each in its turn among those of all who share the connection. */
+function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, rank: TurnRank): ModbusRequests {
+  const { queue, transport, refusing } = shared;
+  const ask = async <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> => {
+    // The response time-out runs from the request's own turn; the caller's signal also covers the waiting.
+    const inTime = <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => withinMs(clock, responseTimeoutMs, work, signal);
     const work = async (): Promise<T> => {
       try {
-        if (this.#rank !== 'off') await this.#withinResponseTime((limit) => transport.settle(unitId, pdu, limit), signal);
-        const answer = parse(await this.#withinResponseTime((limit) => transport.exchange(unitId, pdu, limit), signal));
+        if (rank !== 'off') await inTime((limit) => transport.settle(unitId, pdu, limit));
+        const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
         refusing.delete(unitId);
         return answer;
       } catch (error) {
-        if (this.#rank === 'off') refusing.add(unitId);
+        if (rank === 'off') refusing.add(unitId);
         throw error;
       }
     };
-    const rank = this.#rank !== 'reading' && refusing.has(unitId) ? 'again' : this.#rank;
-    return await queue.run(work, { what: `Modbus unit ${unitId}`, rank }, signal);
-  }
-
-  /** The response time-out runs from the request's own turn; the caller's signal also covers the waiting. */
-  async #withinResponseTime<T>(work: (limit: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const { clock, responseTimeoutMs } = this.#deps;
-    return await withinMs(clock, responseTimeoutMs, work, signal);
-  }
-}
-
-class SharedLink extends SharedRequests implements ModbusLink {
-  readonly ranked: (rank: TurnRank) => ModbusRequests;
-  readonly #release: () => Promise<void>;
-  #closed = false;
-
-  constructor(deps: RequestsDeps, release: () => Promise<void>) {
-    super(deps, 'reading');
-    this.ranked = (rank) => new SharedRequests(deps, rank);
-    this.#release = release;
-  }
-
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#release();
-  }
+    const turn = rank !== 'reading' && refusing.has(unitId) ? 'again' : rank;
+    return await queue.run(work, { what: `Modbus unit ${unitId}`, rank: turn }, signal);
+  };
+  const write = (unitId: number, request: Uint8Array, signal: AbortSignal): Promise<void> =>
+    ask(unitId, request, (answer) => checkWritten(answer, request), signal);
+  return {
+    readRegisters: (unitId, range, signal) => {
+      const code = range.table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
+      return ask(unitId, readRequest(code, range), (answer) => parseRegisters(answer, code, range.count), signal);
+    },
+    readBits: (unitId, range, signal) => {
+      const code = range.table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
+      return ask(unitId, readRequest(code, range), (answer) => parseBits(answer, code, range.count), signal);
+    },
+    writeRegisters: (unitId, address, words, signal) => write(unitId, writeRegistersRequest(address, words), signal),
+    writeCoil: (unitId, address, on, signal) => write(unitId, writeCoilRequest(address, on), signal),
+  };
 }
 
 function settingsOf(connection: ModbusConnection): string {

@@ -13,7 +13,7 @@ export interface OpenPortsDeps {
 
 /** Opens no hardware yet. @throws AgentError `hardware/no-board-socket` (stop) for a simulated board without its socket. */
 export function openPorts({ clock, hardware }: OpenPortsDeps): Ports {
-  if (hardware.board === 'linux') return linuxPorts({ clock, gpio: hardware.gpio });
+  if (hardware.board === 'linux') return linuxPorts(clock, hardware.gpio);
   if (hardware.boardSocket === undefined) {
     throw new AgentError('hardware/no-board-socket', 'a simulated board needs hardware.boardSocket', { recovery: 'stop' });
   }

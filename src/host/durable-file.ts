@@ -15,7 +15,7 @@ export const GROUP_MODE = 0o640;
 export const MAX_SMALL_FILE_BYTES = 1024 * 1024;
 const READ_STEP_BYTES = 64 * 1024;
 
-export interface DurableFileOptions {
+export interface WriteOptions {
   /** Permissions of the file; default 0600. */
   readonly mode?: number;
 }
@@ -24,14 +24,9 @@ export interface DurableFileOptions {
  * Replaces a file's content; once this resolves it survives a power cut. One writer a path at a time: two would share the file beside it.
  * @throws AgentError `host/write-failed` (retry) that names the file and the cause (ENOSPC, EROFS, EACCES …).
  */
-export async function writeDurably(
-  files: Files,
-  path: string,
-  content: string | Uint8Array,
-  options: DurableFileOptions = {},
-): Promise<void> {
+export async function writeDurably(files: Files, path: string, content: string | Uint8Array, { mode }: WriteOptions = {}): Promise<void> {
   try {
-    const file = await replaceContent(files, path, Buffer.from(content), options.mode ?? PRIVATE_MODE);
+    const file = await replaceContent(files, path, Buffer.from(content), mode ?? PRIVATE_MODE);
     await file.close();
   } catch (cause) {
     throw retryable('host/write-failed', `cannot write ${path}: ${systemCode(cause) ?? 'unknown fault'}`, cause);

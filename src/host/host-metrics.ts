@@ -114,21 +114,19 @@ export class HostMetrics implements HostMetricsSource {
   }
 
   async #network(): Promise<readonly Metric[]> {
-    const wanted = this.#options.interfaces;
-    const names =
-      wanted ?? (await readdir(join(this.#root, 'sys/class/net'))).filter((name) => name !== 'lo' && name !== 'bonding_masters');
-    const bytes = async (name: string, direction: 'rx' | 'tx'): Promise<number> =>
-      Number(await this.#text(`sys/class/net/${name}/statistics/${direction}_bytes`));
-    const metrics = (received: number, sent: number, suffix: string): readonly Metric[] => [
-      { key: `networkReceivedBytes${suffix}`, value: received, unit: 'By' },
-      { key: `networkSentBytes${suffix}`, value: sent, unit: 'By' },
+    const bytes = async (names: readonly string[], direction: 'rx' | 'tx'): Promise<number> => {
+      const counts = await Promise.all(names.map((name) => this.#text(`sys/class/net/${name}/statistics/${direction}_bytes`)));
+      return counts.reduce((sum, count) => sum + Number(count), 0);
+    };
+    const metrics = async (names: readonly string[], suffix: string): Promise<readonly Metric[]> => [
+      { key: `networkReceivedBytes${suffix}`, value: await bytes(names, 'rx'), unit: 'By' },
+      { key: `networkSentBytes${suffix}`, value: await bytes(names, 'tx'), unit: 'By' },
     ];
-    const count = async (name: string) => ({ name, received: await bytes(name, 'rx'), sent: await bytes(name, 'tx') });
-    if (wanted !== undefined)
-      return await whatIsThere(wanted.map(async (name) => count(name).then(({ received, sent }) => metrics(received, sent, `_${name}`))));
-    const counted = await Promise.all(names.map(count));
-    const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-    return metrics(sum(counted.map(({ received }) => received)), sum(counted.map(({ sent }) => sent)), '');
+    const wanted = this.#options.interfaces;
+    if (wanted !== undefined) return await whatIsThere(wanted.map((name) => metrics([name], `_${name}`)));
+    const all = await readdir(join(this.#root, 'sys/class/net'));
+    const real = all.filter((name) => name !== 'lo' && name !== 'bonding_masters');
+    return await metrics(real, '');
   }
 
   async #text(path: string): Promise<string> {

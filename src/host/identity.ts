@@ -2,10 +2,12 @@
  * What this board is: serial number, MAC address, machine id, host name. Some of it only root can read; systemd/leave-identity, which runs
  * before the service, leaves it in `<run folder>/identity`, one file each. Values that makers print on every board alike do not count.
  */
+
 import { createHmac } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
+import { given } from './given.ts';
 
 export interface BoardIdentity {
   /** From the device tree, else from DMI. */
@@ -62,10 +64,7 @@ export async function readIdentity(sources: IdentitySources = {}): Promise<Board
     machineIdOf(root),
   ]);
   return {
-    ...(serial === undefined ? {} : { serial }),
-    ...(mac === undefined ? {} : { mac }),
-    ...(otherMacs.length === 0 ? {} : { otherMacs }),
-    ...(machineId === undefined ? {} : { machineId }),
+    ...given({ serial, mac, otherMacs: otherMacs.length === 0 ? undefined : otherMacs, machineId }),
     hostname: (await read(join(root, 'etc/hostname'))) ?? hostname(),
   };
 }

@@ -69,6 +69,11 @@ export class AgentLog implements Log {
   /** Calls back with every line as it is written, secrets already replaced; the returned function ends it. */
   readonly onLine = this.#lines.add;
 
+  readonly debug = this.#at('debug');
+  readonly info = this.#at('info');
+  readonly warn = this.#at('warn');
+  readonly error = this.#at('error');
+
   /** Tells the numbers of what was not told. Idempotent. */
   close(): void {
     this.#summed.close();
@@ -82,24 +87,10 @@ export class AgentLog implements Log {
     this.#pino.level = level;
   }
 
-  debug(fields: object, message: string): void {
-    this.#tell('debug', fields, message);
-  }
-
-  info(fields: object, message: string): void {
-    this.#tell('info', fields, message);
-  }
-
-  warn(fields: object, message: string): void {
-    this.#tell('warn', fields, message);
-  }
-
-  error(fields: object, message: string): void {
-    this.#tell('error', fields, message);
-  }
-
-  #tell(level: LogLevel, fields: object, message: string): void {
-    if (this.#pino.isLevelEnabled(level)) this.#summed.tell(level, fields, message);
+  #at(level: LogLevel): (fields: object, message: string) => void {
+    return (fields, message) => {
+      if (this.#pino.isLevelEnabled(level)) this.#summed.tell(level, fields, message);
+    };
   }
 }
 

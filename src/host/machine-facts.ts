@@ -93,19 +93,12 @@ export class MachineFacts {
     return found;
   }
 
-  async disk(
-    folder: string,
-  ): Promise<
-    { readonly freeBytes: number; readonly totalBytes: number; readonly freeFiles: number; readonly totalFiles: number } | undefined
-  > {
+  /** What an unprivileged process may still use, and all there is; undefined when there is no such folder. */
+  async disk(folder: string) {
     const found = await statfs(join(this.#root, folder)).catch(() => undefined);
     if (found === undefined) return undefined;
-    return {
-      freeBytes: found.bavail * found.bsize,
-      totalBytes: found.blocks * found.bsize,
-      freeFiles: found.ffree,
-      totalFiles: found.files,
-    };
+    const { bavail, blocks, bsize, ffree, files } = found;
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: ffree, totalFiles: files };
   }
 
   /** The mount that holds a folder. */

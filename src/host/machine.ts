@@ -5,11 +5,18 @@ import { type Files, systemFiles } from './files.ts';
 import { HostMetrics, type HostMetricsOptions, type HostMetricsSource } from './host-metrics.ts';
 import { type BoardIdentity, type IdentitySources, readIdentity } from './identity.ts';
 import type { LogSink } from './log.ts';
-import { type ProcessUsage, processUsage } from './process-usage.ts';
 import { type RandomBytes, systemRandomBytes } from './random.ts';
 import { type RunProgram, runProgram } from './run-program.ts';
-import { type Held, StateLock } from './state-lock.ts';
+import { type Held, takeLock } from './state-lock.ts';
 import { askSystemTime } from './time-sync.ts';
+
+/** What this process takes of the machine. */
+export interface ProcessUsage {
+  readonly residentBytes: number;
+  readonly heapUsedBytes: number;
+  /** User and system time. */
+  readonly cpuSeconds: number;
+}
 
 export interface HostMachine {
   readonly clock: Clock;
@@ -43,5 +50,11 @@ export const thisHost: HostMachine = {
   openHostMetrics: (options) => new HostMetrics(options),
   usage: processUsage,
   askSystemTime,
-  takeLock: (folder) => StateLock.take(folder),
+  takeLock,
 };
+
+function processUsage(): ProcessUsage {
+  const { rss, heapUsed } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  return { residentBytes: rss, heapUsedBytes: heapUsed, cpuSeconds: (user + system) / 1e6 };
+}

@@ -84,20 +84,14 @@ export async function runProgram(program: Program, clock: Clock, signal: AbortSi
   }
 }
 
-interface Running {
-  /** It and its output have, or it was let go. @throws AgentError `host/program-not-started`. */
-  readonly ended: Promise<void>;
-  /** Ends what of its group still holds the pipes, and waits for nothing more. */
-  readonly letGo: () => void;
-  readonly outcome: () => ProgramOutcome;
-}
-
-function follow(child: ChildProcess, program: Program): Running {
+/** Its end, its outcome, and how what of its group still holds the pipes is ended and waited for no more. */
+function follow(child: ChildProcess, program: Program) {
   const stdout = collect(child.stdout, program);
   const stderr = collect(child.stderr, program);
   // A program that does not read its input is no fault of ours.
   child.stdin?.on('error', () => {});
   child.stdin?.end(program.input ?? '');
+  // It and its output have ended, or it was let go; rejects with AgentError `host/program-not-started`.
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   child.once('error', (cause) => {
     const why = systemCode(cause) ?? 'unknown fault';
@@ -120,12 +114,7 @@ function follow(child: ChildProcess, program: Program): Running {
   return { ended, letGo, outcome };
 }
 
-interface Collected {
-  readonly text: () => string;
-  readonly cut: () => boolean;
-}
-
-function collect(stream: NodeJS.ReadableStream | null, { maxOutputBytes = DEFAULT_OUTPUT_BYTES, keeps }: Program): Collected {
+function collect(stream: NodeJS.ReadableStream | null, { maxOutputBytes = DEFAULT_OUTPUT_BYTES, keeps }: Program) {
   let pieces: Buffer[] = [];
   let bytes = 0;
   let cut = false;

@@ -7,7 +7,7 @@ import { hasCode, messageOf } from '../errors.ts';
 import type { Alerts } from './alert-list.ts';
 import { endedWithin } from './bounded-wait.ts';
 import type { HostMachine } from './machine.ts';
-import { joinedWhileUnderWay } from './one-at-a-time.ts';
+import { joinedWhileUnderWay } from './shared-work.ts';
 import type { Held } from './state-lock.ts';
 
 export interface StateFolderDeps {

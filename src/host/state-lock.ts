@@ -14,57 +14,44 @@ interface LockAddon {
   lockFile(fd: number): boolean;
 }
 
-export class StateLock {
-  readonly #file: FileHandle;
+/**
+ * Takes the lock of a folder, which must exist; on a card that has become read-only too, where an agent ran before: what it holds can be sent.
+ * @throws AgentError `host/already-running` (stop) when another process holds it, `host/write-failed` (retry) when the folder cannot be written.
+ */
+export async function takeLock(folder: string): Promise<Held> {
+  const path = join(folder, 'agent.lock');
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+  const file = await open(path, flags, 0o640).catch(async (cause: unknown) => {
+    const kept = systemCode(cause) === 'EROFS' ? await openAsItIs(path) : undefined;
+    if (kept !== undefined) return kept;
+    const remedy = systemCode(cause) === 'EACCES' ? await remedyFor(folder) : '';
+    throw retryable('host/write-failed', `cannot write in the state folder ${folder}: ${systemCode(cause)}${remedy}`, cause);
+  });
+  const lock = await hold(file, folder);
+  // A full disk, or one that is read-only, does not take the name; the lock holds all the same.
+  await file
+    .truncate(0)
+    .then(() => file.write(`${process.pid}\n`))
+    .catch(() => {});
+  return lock;
+}
 
-  private constructor(file: FileHandle) {
-    this.#file = file;
-  }
+/**
+ * The lock, for a command that must not wait for a disk: undefined where there is none to take, or none that can be opened. Nothing is made or
+ * written. @throws AgentError `host/already-running` (stop) when another process holds it.
+ */
+export async function takeLockIfThere(folder: string): Promise<Held | undefined> {
+  const file = await openAsItIs(join(folder, 'agent.lock'));
+  return file === undefined ? undefined : await hold(file, folder);
+}
 
-  /**
-   * Takes the lock of a folder, which must exist; on a card that has become read-only too, where an agent ran before: what it holds can be sent.
-   * @throws AgentError `host/already-running` (stop) when another process holds it, `host/write-failed` (retry) when the folder cannot be written.
-   */
-  static async take(folder: string): Promise<StateLock> {
-    const path = join(folder, 'agent.lock');
-    const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
-    const file = await open(path, flags, 0o640).catch(async (cause: unknown) => {
-      const kept = systemCode(cause) === 'EROFS' ? await openAsItIs(path) : undefined;
-      if (kept !== undefined) return kept;
-      const remedy = systemCode(cause) === 'EACCES' ? await remedyFor(folder) : '';
-      throw retryable('host/write-failed', `cannot write in the state folder ${folder}: ${systemCode(cause)}${remedy}`, cause);
-    });
-    const lock = await StateLock.#hold(file, folder);
-    // A full disk, or one that is read-only, does not take the name; the lock holds all the same.
-    await file
-      .truncate(0)
-      .then(() => file.write(`${process.pid}\n`))
-      .catch(() => {});
-    return lock;
-  }
-
-  /**
-   * The lock, for a command that must not wait for a disk: undefined where there is none to take, or none that can be opened. Nothing is made or
-   * written. @throws AgentError `host/already-running` (stop) when another process holds it.
-   */
-  static async takeIfThere(folder: string): Promise<StateLock | undefined> {
-    const file = await openAsItIs(join(folder, 'agent.lock'));
-    return file === undefined ? undefined : await StateLock.#hold(file, folder);
-  }
-
-  static async #hold(file: FileHandle, folder: string): Promise<StateLock> {
-    if (nativeAddon<LockAddon>().lockFile(file.fd)) return new StateLock(file);
-    const holder = (await file.readFile('utf8').catch(() => '')).trim();
-    await file.close();
-    throw new AgentError('host/already-running', `another agent${holder === '' ? '' : ` (process ${holder})`} uses ${folder}`, {
-      recovery: 'stop',
-    });
-  }
-
-  /** Releases the lock. */
-  async close(): Promise<void> {
-    await this.#file.close();
-  }
+async function hold(file: FileHandle, folder: string): Promise<Held> {
+  if (nativeAddon<LockAddon>().lockFile(file.fd)) return { close: () => file.close() };
+  const holder = (await file.readFile('utf8').catch(() => '')).trim();
+  await file.close();
+  throw new AgentError('host/already-running', `another agent${holder === '' ? '' : ` (process ${holder})`} uses ${folder}`, {
+    recovery: 'stop',
+  });
 }
 
 function openAsItIs(path: string): Promise<FileHandle | undefined> {

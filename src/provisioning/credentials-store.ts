@@ -8,7 +8,7 @@ import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';
-import { joinedWhileUnderWay } from '../host/one-at-a-time.ts';
+import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import {
   CREDENTIALS_FILES,
   type CredentialsFilesDeps,

@@ -2,18 +2,15 @@
  * A sensor's readings on their way through its window: statistics come out stamped with the end of what they are about, also when that end
  * was only seen with a later reading, and when the window was cut.
  */
+
 import type { Clock } from '../host/clock.ts';
+import type { SamplerEntry } from './sampler.ts';
 import type { Reading } from './sensor.ts';
 import { type FinishedWindow, Window, type WindowSettings } from './window.ts';
 
-export interface SensorWindowSettings {
-  readonly window?: WindowSettings;
-  /** Windows lie on the wall clock. */
-  readonly align: boolean;
-}
-
 export class SensorWindow {
   readonly #clock: Clock;
+  /** Windows lie on the wall clock. */
   readonly #align: boolean;
   readonly #window: Window;
   /** ms since boot of the newest reading within. */
@@ -26,7 +23,7 @@ export class SensorWindow {
   }
 
   /** Undefined for a sensor that reports every reading. */
-  static of({ window, align }: SensorWindowSettings, clock: Clock): SensorWindow | undefined {
+  static of({ window, align }: Pick<SamplerEntry, 'window' | 'align'>, clock: Clock): SensorWindow | undefined {
     return window === undefined ? undefined : new SensorWindow(clock, align, window);
   }
 

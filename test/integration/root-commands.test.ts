@@ -176,8 +176,8 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
 
 describe('a lock of the state folder', () => {
   it('is no way to another file', async () => {
-    const script = `import { StateLock } from '${resolve(import.meta.dirname, '../../src/host/state-lock.ts')}';
-      await StateLock.take(process.argv[1]).catch((error) => console.log(error.message));`;
+    const script = `import { takeLock } from '${resolve(import.meta.dirname, '../../src/host/state-lock.ts')}';
+      await takeLock(process.argv[1]).catch((error) => console.log(error.message));`;
     await symlink(victim, join(state, 'agent.lock'));
     const out = await new Promise<string>((done) =>
       execFile(process.execPath, ['--input-type=module', '-e', script, state], (_error, stdout) => done(stdout)),

@@ -3,7 +3,7 @@
  * full outbox takes them too, and they are the first to arrive.
  */
 import type { Clock } from '../../host/clock.ts';
-import { joinedWhileUnderWay } from '../../host/one-at-a-time.ts';
+import { joinedWhileUnderWay } from '../../host/shared-work.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import { type DeliveryState, REPORTED } from './delivery-state.ts';
 

@@ -7,6 +7,7 @@
  * any; such an input is left out alone.
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
+import type { Clock } from '../../host/clock.ts';
 import { openI2cChip, rounded, signed16 } from '../i2c-chip.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import type { Reading, Sensor } from '../sensor.ts';
@@ -35,7 +36,7 @@ export function open(config: Ads1115Config, deps: SensorDeps, signal: AbortSigna
   const read = async (bus: I2cBus, inner: AbortSignal) => {
     const outcomes: Outcome[] = [];
     for (const [key, channel] of Object.entries(config.channels)) {
-      const word = await convert(bus, config, channel, deps, inner);
+      const word = await convert(bus, config, channel, deps.clock, inner);
       outcomes.push(outcomeOf(key, () => parseAds1115(key, channel.rangeVolts, word)));
     }
     return outcomes;
@@ -45,15 +46,8 @@ export function open(config: Ads1115Config, deps: SensorDeps, signal: AbortSigna
 
 /** The word to write for one conversion. */
 export function ads1115Config(channel: Channel, samplesPerSecond: number): number {
-  return (
-    START |
-    (INPUTS[channel.input] << 12) |
-    (RANGES.indexOf(channel.rangeVolts) << 9) |
-    SINGLE_SHOT |
-    (RATES.indexOf(samplesPerSecond) << 5) |
-    LATCHING |
-    NO_COMPARATOR
-  );
+  const fields = (INPUTS[channel.input] << 12) | (RANGES.indexOf(channel.rangeVolts) << 9) | (RATES.indexOf(samplesPerSecond) << 5);
+  return START | SINGLE_SHOT | LATCHING | NO_COMPARATOR | fields;
 }
 
 /** Volts of a conversion. @throws AgentError `sensors/out-of-range` (retry) at both ends of the scale, where the true voltage may be any. */
@@ -64,13 +58,8 @@ export function parseAds1115(key: string, rangeVolts: number, word: number): Rea
   return { key, value: rounded((raw * rangeVolts) / 0x8000, DIGITS), unit: 'V' };
 }
 
-async function convert(
-  bus: I2cBus,
-  { address, samplesPerSecond }: Ads1115Config,
-  channel: Channel,
-  { clock }: SensorDeps,
-  signal: AbortSignal,
-): Promise<number> {
+async function convert(bus: I2cBus, config: Ads1115Config, channel: Channel, clock: Clock, signal: AbortSignal): Promise<number> {
+  const { address, samplesPerSecond } = config;
   const settings = ads1115Config(channel, samplesPerSecond);
   await bus.writeWord(address, REGISTER.config, settings, signal);
   await clock.sleep(conversionMs(samplesPerSecond), signal);

@@ -4,6 +4,7 @@
  * the disk: they are counted from the start, and the total is told once it is known what they are added to. A counter that is opened anew in
  * the same process goes on from what it told, also where the disk did not take that.
  */
+
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import type { LineEdge } from '../../hardware/gpio-port.ts';
@@ -12,6 +13,7 @@ import type { Clock } from '../../host/clock.ts';
 import { readWhole, setAside, writeDurably } from '../../host/durable-file.ts';
 import type { Files } from '../../host/files.ts';
 import type { Log } from '../../host/log.ts';
+import { joinedWhileUnderWay } from '../../host/shared-work.ts';
 import { rounded } from '../i2c-chip.ts';
 import type { Reading, Sensor } from '../sensor.ts';
 import type { LeftTotal, LeftTotals, SensorDeps } from '../sensor-deps.ts';
@@ -39,11 +41,8 @@ export async function open(config: GpioCounterConfig, deps: SensorDeps, signal: 
       const now = { added, atMs: clock.monotonicMs() };
       const readings: Reading[] = count === undefined ? [] : [{ key: 'total', value: count }];
       if (before !== undefined && now.atMs > before.atMs) {
-        readings.push({
-          key: 'rate',
-          value: rounded(((now.added - before.added) * 1_000) / (now.atMs - before.atMs), 3),
-          unit: UNITS.rate,
-        });
+        const perSecond = ((now.added - before.added) * 1_000) / (now.atMs - before.atMs);
+        readings.push({ key: 'rate', value: rounded(perSecond, 3), unit: UNITS.rate });
       }
       before = now;
       return readings;
@@ -74,7 +73,7 @@ export class SavedTotal {
   #savedCount = 0;
   #cancelSave: (() => void) | undefined;
   #cancelLoad: () => void = () => {};
-  #loading: Promise<void> | undefined;
+  readonly #loading = joinedWhileUnderWay(() => this.#load());
   #saving: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -99,10 +98,7 @@ export class SavedTotal {
    * and asked again until it does. Never rejects.
    */
   async load(): Promise<void> {
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined;
-    });
-    await endedWithin(this.#deps.clock, DISK_HAS_MS, this.#loading);
+    await endedWithin(this.#deps.clock, DISK_HAS_MS, this.#loading());
   }
 
   add(pulses: number): void {
@@ -154,10 +150,8 @@ export class SavedTotal {
       this.#savedCount = count ?? 0;
       this.#before = this.#savedCount + (left?.added ?? 0);
     } catch (error) {
-      log.warn(
-        { path: this.#path, reason: messageOf(error) },
-        'the saved total is not known; pulses are counted, and added to it when it is',
-      );
+      const told = { path: this.#path, reason: messageOf(error) };
+      log.warn(told, 'the saved total is not known; pulses are counted, and added to it when it is');
       if (!this.#isClosed) this.#cancelLoad = clock.after(LOAD_AGAIN_MS, () => void this.load());
     }
   }

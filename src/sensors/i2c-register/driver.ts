@@ -3,6 +3,7 @@
  * and during a conversion its sheet says, and `noValue`, `min` and `max` of the table: a value they exclude is left out alone, and the chip is
  * set up again before the next read, as it may have lost its power.
  */
+import type { I2cBus } from '../../hardware/i2c-port.ts';
 import { registerValue } from '../families/registers/register-value.ts';
 import { openI2cChip } from '../i2c-chip.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
@@ -14,24 +15,20 @@ export type RegisterField = I2cRegisterConfig['registers'][string];
 
 export function open(config: I2cRegisterConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { address, setup, registers } = config;
-  return openI2cChip(
-    config,
-    deps,
-    {
-      setUp: async (bus, inner) => {
-        for (const { register, bytes } of setup) await bus.writeRegisters(address, register, Uint8Array.from(bytes), inner);
-      },
-      read: async (bus, inner) => {
-        const outcomes: Outcome[] = [];
-        for (const [key, field] of Object.entries(registers)) {
-          const bytes = await bus.readRegisters(address, field.register, field.width, inner);
-          outcomes.push(outcomeOf(key, () => parseRegister(key, field, bytes)));
-        }
-        return outcomes;
-      },
+  const driver = {
+    setUp: async (bus: I2cBus, inner: AbortSignal) => {
+      for (const { register, bytes } of setup) await bus.writeRegisters(address, register, Uint8Array.from(bytes), inner);
     },
-    signal,
-  );
+    read: async (bus: I2cBus, inner: AbortSignal) => {
+      const outcomes: Outcome[] = [];
+      for (const [key, field] of Object.entries(registers)) {
+        const bytes = await bus.readRegisters(address, field.register, field.width, inner);
+        outcomes.push(outcomeOf(key, () => parseRegister(key, field, bytes)));
+      }
+      return outcomes;
+    },
+  };
+  return openI2cChip(config, deps, driver, signal);
 }
 
 /** @throws AgentError `sensors/no-value` for the field's own mark of none, `sensors/out-of-range` outside its min and max (both retry). */

@@ -10,7 +10,7 @@ const DEFAULT_SHUNT_OHMS = 0.1;
 /** 0.1 ohm at the chip's greatest shunt voltage of 320 mV. */
 const DEFAULT_MAX_AMPERES = 3.2;
 /** The shunt's amplifier ends at 320 mV (SBOS448G, table 8-5): it would show its end for any greater current. */
-const GREATEST_SHUNT_VOLTS = 0.32;
+const MAX_SHUNT_VOLTS = 0.32;
 /** Two conversions of 586 µs at most (section 6.5). */
 export const CONVERSION_MS = 1.2;
 export const UNITS = { voltage: 'V', current: 'A', power: 'W' } as const;
@@ -41,7 +41,7 @@ export const ina219 = defineSensor({
 });
 
 function shuntFaults({ shuntOhms, maxAmperes }: Ina219Config, path: ConfigPath): Finding[] {
-  const greatest = Number((GREATEST_SHUNT_VOLTS / shuntOhms).toPrecision(12));
+  const greatest = Number((MAX_SHUNT_VOLTS / shuntOhms).toPrecision(12));
   if (maxAmperes <= greatest) return [];
   return [
     {

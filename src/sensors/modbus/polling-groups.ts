@@ -3,6 +3,9 @@ import { modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusTable, RegisterRange } from '../../hardware/modbus-port.ts';
 import type { ModbusRegister } from './definition.ts';
 
+/** By key. */
+export type Registers = Readonly<Record<string, ModbusRegister>>;
+
 /** One request and the keys that are read from its answer. */
 export interface PollingGroup extends RegisterRange {
   readonly keys: readonly string[];
@@ -11,14 +14,10 @@ export interface PollingGroup extends RegisterRange {
 }
 
 /** The most one request may ask for (V1.1b3, sections 6.1 to 6.4). */
-const MOST = { holding: 125, input: 125, coil: 2_000, discrete: 2_000 } as const;
+const MAX_COUNT = { holding: 125, input: 125, coil: 2_000, discrete: 2_000 } as const;
 
 /** Registers in as few requests as maxGap allows. @param alone keys that share no request with those of another register. */
-export function pollingGroups(
-  registers: Readonly<Record<string, ModbusRegister>>,
-  maxGap: number,
-  alone: ReadonlySet<string> = new Set(),
-): readonly PollingGroup[] {
+export function pollingGroups(registers: Registers, maxGap: number, alone: ReadonlySet<string> = new Set()): readonly PollingGroup[] {
   const sorted = Object.entries(registers).sort(
     ([, a], [, b]) => a.table.localeCompare(b.table) || a.address - b.address || modbusWidth(a) - modbusWidth(b),
   );
@@ -31,13 +30,7 @@ export function pollingGroups(
     const isSame = before !== undefined && isSamePlace(before, register);
     const isApart = !isSame && (alone.has(key) || alone.has(last?.keys[0] ?? ''));
     before = register;
-    if (
-      last !== undefined &&
-      last.table === table &&
-      !isApart &&
-      address - (last.address + last.count) <= maxGap &&
-      end - last.address <= MOST[table]
-    ) {
+    if (last?.table === table && !isApart && address - (last.address + last.count) <= maxGap && end - last.address <= MAX_COUNT[table]) {
       last.count = Math.max(last.count, end - last.address);
       last.keys.push(key);
       last.places += Number(!isSame);
@@ -47,11 +40,7 @@ export function pollingGroups(
 }
 
 /** The same in twice as many requests, or more where what lies between them is too much. @param group of more than one place. */
-export function halvesOf(
-  { keys, places }: PollingGroup,
-  registers: Readonly<Record<string, ModbusRegister>>,
-  maxGap: number,
-): readonly PollingGroup[] {
+export function halvesOf({ keys, places }: PollingGroup, registers: Registers, maxGap: number): readonly PollingGroup[] {
   const isFirst = (at: number): boolean =>
     at === 0 || !isSamePlace(registerOf(registers, keys[at - 1] ?? ''), registerOf(registers, keys[at] ?? ''));
   const firsts = keys.flatMap((_, at) => (isFirst(at) ? [at] : []));
@@ -70,7 +59,7 @@ export function isAlone({ places }: PollingGroup): boolean {
   return places === 1;
 }
 
-export function registerOf(registers: Readonly<Record<string, ModbusRegister>>, key: string): ModbusRegister {
+export function registerOf(registers: Registers, key: string): ModbusRegister {
   // The keys come from this very table.
   return registers[key] as ModbusRegister;
 }

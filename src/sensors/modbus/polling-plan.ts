@@ -11,8 +11,7 @@
  * that answers is asked for alone from then on, as the whole of it was silent.
  */
 import type { AgentError } from '../../errors.ts';
-import type { ModbusRegister } from './definition.ts';
-import { halvesOf, isAlone, type PollingGroup, pollingGroups, registerOf } from './polling-groups.ts';
+import { halvesOf, isAlone, type PollingGroup, pollingGroups, type Registers, registerOf } from './polling-groups.ts';
 
 /** Reads after which a silent register has a turn of its own, and what cannot be asked for as a whole is tried once more. */
 const SELDOM_READS = 100;
@@ -33,7 +32,7 @@ interface Doubt {
 }
 
 export class PollingPlan {
-  readonly #registers: Readonly<Record<string, ModbusRegister>>;
+  readonly #registers: Registers;
   readonly #maxGap: number;
   #groups: readonly PollingGroup[];
   readonly #doubts = new Map<string, Doubt>();
@@ -55,7 +54,7 @@ export class PollingPlan {
   /** What is asked next for a sign of life; undefined while the unit answers. */
   #signs: (readonly PollingGroup[])[] | undefined;
 
-  constructor(registers: Readonly<Record<string, ModbusRegister>>, maxGap: number) {
+  constructor(registers: Registers, maxGap: number) {
     this.#registers = registers;
     this.#maxGap = maxGap;
     this.#groups = pollingGroups(registers, maxGap);

@@ -6,13 +6,13 @@ import { registerValue } from '../families/registers/register-value.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import type { Reading } from '../sensor.ts';
 import type { ModbusRegister } from './definition.ts';
-import { type PollingGroup, registerOf } from './polling-groups.ts';
+import { type PollingGroup, type Registers, registerOf } from './polling-groups.ts';
 
 /** Of what is asked. */
 interface Unit {
   readonly link: ModbusLink;
   readonly unitId: number;
-  readonly registers: Readonly<Record<string, ModbusRegister>>;
+  readonly registers: Registers;
 }
 
 /** @throws AgentError `hardware/modbus-exception`, `hardware/modbus-no-answer`, `hardware/modbus-bad-answer`, `hardware/deadline`; of the port. */

@@ -6,20 +6,17 @@ import { messageOf } from '../../errors.ts';
 import { ownedBy, ownedByNobody } from '../../host/stray-faults.ts';
 import { sensorFault } from '../sensor-fault.ts';
 
-export interface DriverInstanceDeps {
-  readonly file: string;
-  /** Told of the first stray fault of this instance. */
-  readonly onStray: (fault: unknown) => void;
-}
-
 export class DriverInstance {
-  readonly #deps: DriverInstanceDeps;
+  readonly #file: string;
+  readonly #onStray: (fault: unknown) => void;
   /** Ends each run that is under way. */
   readonly #running = new Set<(fault: Error) => void>();
   #stray: { readonly fault: unknown } | undefined;
 
-  constructor(deps: DriverInstanceDeps) {
-    this.#deps = deps;
+  /** @param onStray is told of the first stray fault of this instance. */
+  constructor(file: string, onStray: (fault: unknown) => void) {
+    this.#file = file;
+    this.#onStray = onStray;
   }
 
   /** Runs the driver's code. @throws what it throws, or AgentError `sensors/module-failed` (retry) as soon as something of it went astray. */
@@ -47,12 +44,12 @@ export class DriverInstance {
   readonly #takeStray = (fault: unknown): void => {
     if (this.#stray !== undefined) return;
     this.#stray = { fault };
-    this.#deps.onStray(fault);
+    this.#onStray(fault);
     for (const reject of this.#running) reject(this.#fault(fault));
     this.#running.clear();
   };
 
   #fault(fault: unknown): Error {
-    return sensorFault('module-failed', `${this.#deps.file}: a fault that it does not handle: ${messageOf(fault)}`, fault);
+    return sensorFault('module-failed', `${this.#file}: a fault that it does not handle: ${messageOf(fault)}`, fault);
   }
 }

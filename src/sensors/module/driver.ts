@@ -41,15 +41,11 @@ const MAX_SHOWN_KEY_LENGTH = 80;
 /** A driver that makes nonsense up anew with every read must not fill the log. */
 const MAX_TOLD = 20;
 
-export async function open(
-  config: ModuleConfig,
-  { ports, clock, log, clientRpc = noPlatform }: SensorDeps,
-  signal: AbortSignal,
-): Promise<Sensor> {
-  const { name, file, options } = config;
+export async function open({ name, file, options }: ModuleConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+  const { ports, clock, log, clientRpc = noPlatform } = deps;
   const onStray = (fault: unknown): void =>
     log.error({ sensor: name, file, reason: stackOf(fault) }, 'a fault that this driver does not handle; it is opened anew');
-  const instance = new DriverInstance({ file, onStray });
+  const instance = new DriverInstance(file, onStray);
   const open = await instance.run(() => loadDriver(file));
   let driver: ModuleSensor;
   try {

@@ -50,7 +50,7 @@ export async function open(config: NmeaConfig, { ports, clock }: SensorDeps, sig
   const parse = await loadParser();
   const port = await ports.serial.open(config, signal);
   const fix = new NmeaFix({ parse, clock, useReceiverTime: config.useReceiverTime });
-  const splitter = new LineSplitter({ delimiter: '\n', longest: MAX_SENTENCE_LENGTH, onLine: (line) => fix.take(line) });
+  const splitter = new LineSplitter({ delimiter: '\n', maxBytes: MAX_SENTENCE_LENGTH, onLine: (line) => fix.take(line) });
   port.onBytes((bytes) => splitter.take(bytes));
   port.onPlug(() => splitter.reset());
   return {

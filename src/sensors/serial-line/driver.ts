@@ -61,7 +61,7 @@ class SerialLines {
     const parse = lineParser(config);
     this.#splitter = new LineSplitter({
       delimiter: config.delimiter,
-      longest: config.maxLineBytes,
+      maxBytes: config.maxLineBytes,
       onLine: (line) => this.#take(parse, line),
       onTooLong: () => this.#count('longer than maxLine'),
     });

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { StateLock } from '../../../src/host/state-lock.ts';
+import { takeLock } from '../../../src/host/state-lock.ts';
 import { type BoardBench, openBoardBench } from '../../support/board-bench.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../../src/main.ts');
@@ -140,7 +140,7 @@ describe('the stop hook', () => {
       await mkdir(folder);
       expect(await runHook('crash', { [setting]: folder })).toBe('horn: set to true\n');
       expect(await readdir(folder)).toEqual([]);
-      const lock = await StateLock.take(folder);
+      const lock = await takeLock(folder);
       await expect(runHook('stop', { [setting]: folder })).rejects.toMatchObject({
         code: 1,
         stderr: expect.stringContaining('another agent'),

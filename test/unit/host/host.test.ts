@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { readWhole, setAside, writeDurably } from '../../../src/host/durable-file.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { AgentLog } from '../../../src/host/log.ts';
-import { StateLock } from '../../../src/host/state-lock.ts';
+import { takeLock } from '../../../src/host/state-lock.ts';
 import { TimeSync } from '../../../src/host/time-sync.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -109,14 +109,14 @@ describe('backoff', () => {
 
 describe('the lock of a state folder', () => {
   it('is refused to a second process, by the name of the first, and free again when that one is killed', async () => {
-    const lock = await StateLock.take(folder);
+    const lock = await takeLock(folder);
     const module = resolve(import.meta.dirname, '../../../src/host/state-lock.ts');
     const second = () =>
       spawnSync(
         process.execPath,
         [
           '-e',
-          `import('${module}').then((m) => m.StateLock.take(process.argv[1])).then(() => console.log('taken'), (e) => console.log(e.code, e.message))`,
+          `import('${module}').then((m) => m.takeLock(process.argv[1])).then(() => console.log('taken'), (e) => console.log(e.code, e.message))`,
           folder,
         ],
         {
@@ -126,13 +126,13 @@ describe('the lock of a state folder', () => {
     expect(second()).toContain(`host/already-running another agent (process ${process.pid})`);
     await lock.close();
     expect(second()).toContain('taken');
-    await (await StateLock.take(folder)).close();
+    await (await takeLock(folder)).close();
   });
 });
 
 it('the lock of a state folder is taken on a disk that has no room for the name of its holder', () => {
   const module = resolve(import.meta.dirname, '../../../src/host/state-lock.ts');
-  const script = `import('${module}').then((m) => m.StateLock.take(process.argv[1])).then(() => console.log('taken'), (e) => console.log(e.message))`;
+  const script = `import('${module}').then((m) => m.takeLock(process.argv[1])).then(() => console.log('taken'), (e) => console.log(e.message))`;
   // A limit of 0 on what may be written stands for the full disk.
   const { stdout } = spawnSync('bash', ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, folder], { encoding: 'utf8' });
   expect(stdout).toBe('taken\n');
@@ -142,8 +142,8 @@ const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/
 
 it.runIf(canMount)('the lock of a state folder is taken once on a card that has become read-only, and not where no agent ever ran', () => {
   const module = resolve(import.meta.dirname, '../../../src/host/state-lock.ts');
-  const script = `import('${module}').then(async ({ StateLock }) => {
-    const take = () => StateLock.take(process.argv[1]).then((lock) => (console.log('taken'), lock), (e) => console.log(e.code, e.message));
+  const script = `import('${module}').then(async ({ takeLock }) => {
+    const take = () => takeLock(process.argv[1]).then((lock) => (console.log('taken'), lock), (e) => console.log(e.code, e.message));
     const lock = await take();
     await take();
     await lock?.close();

@@ -1,6 +1,6 @@
 /** Two runs never overlap; whoever asks while one runs gets one that began after the asking, or joins it. */
 import { describe, expect, it } from 'vitest';
-import { joinedWhileUnderWay, oneAtATime } from '../../../src/host/one-at-a-time.ts';
+import { joinedWhileUnderWay, oneAtATime } from '../../../src/host/shared-work.ts';
 
 describe('work that is asked for again while it runs', () => {
   it('runs once more, for all who asked, and never twice at a time', async () => {

@@ -141,12 +141,15 @@ describe('lineParser', () => {
 });
 
 describe('LineSplitter', () => {
-  const split = (options: { delimiter?: string; longest?: number }, ...pieces: readonly string[]): { lines: string[]; tooLong: number } => {
+  const split = (
+    options: { delimiter?: string; maxBytes?: number },
+    ...pieces: readonly string[]
+  ): { lines: string[]; tooLong: number } => {
     const lines: string[] = [];
     let tooLong = 0;
     const splitter = new LineSplitter({
       delimiter: options.delimiter ?? '\n',
-      longest: options.longest ?? 16,
+      maxBytes: options.maxBytes ?? 16,
       onLine: (line) => lines.push(line),
       onTooLong: () => {
         tooLong += 1;
@@ -163,7 +166,7 @@ describe('LineSplitter', () => {
 
   it('drops what comes before the first line end, and again after a port was plugged in', () => {
     const lines: string[] = [];
-    const splitter = new LineSplitter({ delimiter: '\n', longest: 64, onLine: (line) => lines.push(line) });
+    const splitter = new LineSplitter({ delimiter: '\n', maxBytes: 64, onLine: (line) => lines.push(line) });
     splitter.take(Buffer.from('3.5\n23.6\n23'));
     splitter.reset();
     splitter.take(Buffer.from('.7\n'));
@@ -174,7 +177,7 @@ describe('LineSplitter', () => {
 
   it('takes the first line of a sender that was silent until it was asked', () => {
     const lines: string[] = [];
-    const splitter = new LineSplitter({ delimiter: '\n', longest: 64, onLine: (line) => lines.push(line) });
+    const splitter = new LineSplitter({ delimiter: '\n', maxBytes: 64, onLine: (line) => lines.push(line) });
     splitter.expectLine();
     splitter.take(Buffer.from('23.5\n'));
     splitter.reset();
@@ -185,13 +188,13 @@ describe('LineSplitter', () => {
   });
 
   it('drops a line that is too long up to its end, and goes on', () => {
-    expect(split({ longest: 4 }, 'abcdefghij', 'klmnop\nok\n')).toEqual({ lines: ['ok'], tooLong: 1 });
-    expect(split({ longest: 4 }, 'abcdefgh\nok\n')).toEqual({ lines: ['ok'], tooLong: 1 });
+    expect(split({ maxBytes: 4 }, 'abcdefghij', 'klmnop\nok\n')).toEqual({ lines: ['ok'], tooLong: 1 });
+    expect(split({ maxBytes: 4 }, 'abcdefgh\nok\n')).toEqual({ lines: ['ok'], tooLong: 1 });
   });
 
   it('keeps no more than a line, however much comes without an end', async () => {
     const lines: string[] = [];
-    const splitter = new LineSplitter({ delimiter: '\n', longest: 64, onLine: (line) => lines.push(line) });
+    const splitter = new LineSplitter({ delimiter: '\n', maxBytes: 64, onLine: (line) => lines.push(line) });
     const before = await heldBytes();
     const piece = Buffer.alloc(4096, 0x41);
     for (let at = 0; at < 60_000; at += 1) splitter.take(piece);
@@ -204,7 +207,7 @@ describe('LineSplitter', () => {
     let longest = 0;
     const splitter = new LineSplitter({
       delimiter: '\n',
-      longest: 50,
+      maxBytes: 50,
       onLine: (line) => {
         longest = Math.max(longest, Buffer.byteLength(line, 'latin1'));
       },

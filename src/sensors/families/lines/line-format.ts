@@ -9,7 +9,7 @@ import { type CsvField, csvFields } from './csv-fields.ts';
 import type { LineFormat } from './definition.ts';
 
 /** A sensor's JSON is flat; deeper than this is noise or malice. */
-const DEEPEST_JSON = 8;
+const MAX_JSON_DEPTH = 8;
 const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const LINE_END = /[\r\n]+$/;
 const NO_NUMBER = /^[-+]?(?:nan|inf(?:inity)?)$/i;
@@ -62,7 +62,7 @@ function pairsOf({ format, columns, separator, pattern, key }: LineFormat): (lin
   switch (format) {
     case 'json':
       return (line) => {
-        const value = parseJson(withoutNoNumbers(line.trim()), { depth: DEEPEST_JSON });
+        const value = parseJson(withoutNoNumbers(line.trim()), { depth: MAX_JSON_DEPTH });
         return isJsonObject(value) ? Object.entries(value) : [[key, value]];
       };
     case 'csv':

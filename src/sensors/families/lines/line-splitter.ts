@@ -5,7 +5,7 @@
 
 export class LineSplitter {
   readonly #delimiter: Buffer;
-  readonly #longest: number;
+  readonly #maxBytes: number;
   readonly #onLine: (line: string) => void;
   readonly #onTooLong: () => void;
   #rest: Buffer = Buffer.alloc(0);
@@ -13,15 +13,15 @@ export class LineSplitter {
   #skipping = true;
   #hasTaken = false;
 
-  /** @param options.longest in bytes, without the delimiter. */
+  /** @param options.maxBytes in bytes, without the delimiter. */
   constructor(options: {
     readonly delimiter: string;
-    readonly longest: number;
+    readonly maxBytes: number;
     readonly onLine: (line: string) => void;
     readonly onTooLong?: () => void;
   }) {
     this.#delimiter = Buffer.from(options.delimiter, 'utf8');
-    this.#longest = options.longest;
+    this.#maxBytes = options.maxBytes;
     this.#onLine = options.onLine;
     this.#onTooLong = options.onTooLong ?? (() => {});
   }
@@ -39,11 +39,11 @@ export class LineSplitter {
       const line = buffer.subarray(0, end);
       buffer = buffer.subarray(end + this.#delimiter.length);
       if (this.#skipping) this.#skipping = false;
-      else if (line.length > this.#longest) this.#onTooLong();
+      else if (line.length > this.#maxBytes) this.#onTooLong();
       else this.#onLine(line.toString('utf8'));
     }
     // A delimiter may be cut in two: what could be its beginning is kept.
-    if (buffer.length > this.#longest + this.#delimiter.length) {
+    if (buffer.length > this.#maxBytes + this.#delimiter.length) {
       if (!this.#skipping) this.#onTooLong();
       this.#skipping = true;
       buffer = buffer.subarray(buffer.length - this.#delimiter.length + 1);

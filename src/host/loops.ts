@@ -1,4 +1,4 @@
-/** A loop that must not end before the agent does: what it throws is logged, and it is started again after a while. */
+/** Loops that run for as long as the agent does. */
 import { messageOf } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
@@ -8,6 +8,7 @@ const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** A loop that ran this long had begun well. */
 const WELL_MS = 60_000;
 
+/** One that must not end before: what it throws is logged, and it is started again after a while. */
 export async function keepRunning(
   deps: { readonly name: string; readonly clock: Clock; readonly log: Log; readonly run: (signal: AbortSignal) => Promise<void> },
   signal: AbortSignal,
@@ -26,4 +27,15 @@ export async function keepRunning(
     if (deps.clock.monotonicMs() - startedMs >= WELL_MS) backoff.reset();
     await deps.clock.sleep(backoff.nextMs(), signal);
   }
+}
+
+/**
+ * Loops that live and end together: started again as one, none of them may be left over from the time before. Runs until all have ended. When one fails, the others are told to end by their own signal, and are waited for.
+ * @throws the first failure.
+ */
+export async function runTogether(loops: readonly ((signal: AbortSignal) => Promise<void>)[], signal: AbortSignal): Promise<void> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  await Promise.all(loops.map((loop) => loop(either).catch((error: unknown) => failed.abort(error))));
+  if (failed.signal.aborted) throw failed.signal.reason;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runTogether } from '../../../src/host/run-together.ts';
+import { runTogether } from '../../../src/host/loops.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
