@@ -9,6 +9,7 @@ import { AnalyticsError } from './analytics-error.ts';
 export interface AnalyticsHttpSettings {
   /** PEM of authorities to trust beside the public ones. */
   readonly ca?: string | Buffer;
+  /** The way there, which may have a password of its own. */
   readonly proxy?: string;
   /** For a whole login, the whole text of a fault, or a report until its first row and from rows to rows, ms. */
   readonly requestTimeoutMs: number;

@@ -6,20 +6,16 @@ import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import { SharedWork } from '../host/shared-work.ts';
 import { AnalyticsError } from './analytics-error.ts';
-import { type AnalyticsHttp, faultText, textOf, unreachable } from './analytics-http.ts';
+import { type AnalyticsHttp, type AnalyticsHttpSettings, faultText, textOf, unreachable } from './analytics-http.ts';
 import { ExchangeDeadline } from './exchange-deadline.ts';
 
-export interface AnalyticsSessionDeps {
+export interface AnalyticsSessionDeps extends Pick<AnalyticsHttpSettings, 'proxy' | 'requestTimeoutMs'> {
   readonly http: AnalyticsHttp;
   readonly clock: Clock;
   /** The platform's address. */
   readonly authUrl: string;
   readonly user: string;
   readonly password: string;
-  /** The way there, which may have a password of its own. */
-  readonly proxy?: string;
-  /** For a whole login, ms. */
-  readonly requestTimeoutMs: number;
 }
 
 interface Tokens {

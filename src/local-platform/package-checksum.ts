@@ -1,6 +1,7 @@
 /** Checksums of packages as the real platform writes them: lower-case hex of the hash's bytes (platform/wire-facts.md, "Firmware"). */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
 import murmur from 'murmurhash3js-revisited';
@@ -38,11 +39,9 @@ export async function checksumOf(part: FilePart, algorithm: ChecksumAlgorithm): 
 
 /** The bytes of a part, in pieces. */
 export function readPart({ path, from, until }: FilePart): AsyncIterable<Buffer> {
-  if (until <= from) return emptyPart();
+  if (until <= from) return Readable.from([]);
   return createReadStream(path, { start: from, end: until - 1, highWaterMark: 256 * 1024 });
 }
-
-async function* emptyPart(): AsyncGenerator<Buffer> {}
 
 function littleEndian32(value: number): string {
   return reversed((value >>> 0).toString(16).padStart(8, '0'));

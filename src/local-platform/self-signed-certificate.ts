@@ -3,7 +3,7 @@
  * client trusts it by being given it. Written in DER here, as the libraries for it are 20 packages and 4.9 MB (`@peculiar/x509`), 23 and
  * 9.1 MB (`selfsigned`), or sign with RSA alone (`node-forge`).
  */
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { isIP, SocketAddress } from 'node:net';
 
 export interface SelfSignedCertificate {
@@ -37,25 +37,21 @@ const GENERALIZED_FROM_YEAR = 2050;
 /** A P-256 key and its certificate. */
 export function makeCertificate(subject: CertificateSubject): SelfSignedCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const algorithm = der(TAG.sequence, OID.ecdsaWithSha256);
-  const name = der(
-    TAG.sequence,
-    der(TAG.set, der(TAG.sequence, OID.commonName, der(TAG.utf8, Buffer.from(subject.names[0] ?? 'localhost')))),
-  );
-  const body = der(
-    TAG.sequence,
+  const algorithm = sequence(OID.ecdsaWithSha256);
+  const name = sequence(der(TAG.set, sequence(OID.commonName, der(TAG.utf8, Buffer.from(subject.names[0] ?? 'localhost')))));
+  const body = sequence(
     der(0xa0, der(TAG.integer, Buffer.from([2]))),
     der(TAG.integer, serialNumber()),
     algorithm,
     name,
-    der(TAG.sequence, time(subject.fromMs), time(subject.untilMs)),
+    sequence(time(subject.fromMs), time(subject.untilMs)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, der(TAG.sequence, ...extensions(subject.names))),
+    der(0xa3, sequence(...extensions(subject.names))),
   );
   const signature = sign('sha256', body, privateKey);
-  const certificate = der(TAG.sequence, body, algorithm, der(TAG.bitString, Buffer.from([0]), signature));
-  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: pem(certificate) };
+  const certificate = sequence(body, algorithm, der(TAG.bitString, Buffer.from([0]), signature));
+  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: new X509Certificate(certificate).toString() };
 }
 
 function extensions(names: readonly string[]): readonly Buffer[] {
@@ -63,22 +59,19 @@ function extensions(names: readonly string[]): readonly Buffer[] {
     // GeneralName: [2] a DNS name, [7] the bytes of an address.
     isIP(name) === 0 ? der(0x82, Buffer.from(name, 'ascii')) : der(0x87, addressBytes(name)),
   );
-  const isAuthority = der(TAG.sequence, der(TAG.boolean, Buffer.from([0xff])));
+  const isAuthority = sequence(der(TAG.boolean, Buffer.from([0xff])));
   return [
-    der(TAG.sequence, OID.subjectAltName, der(TAG.octetString, der(TAG.sequence, ...alternatives))),
-    der(TAG.sequence, OID.basicConstraints, der(TAG.boolean, Buffer.from([0xff])), der(TAG.octetString, isAuthority)),
+    sequence(OID.subjectAltName, der(TAG.octetString, sequence(...alternatives))),
+    sequence(OID.basicConstraints, der(TAG.boolean, Buffer.from([0xff])), der(TAG.octetString, isAuthority)),
   ];
 }
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  const full = new SocketAddress({ address, family: 'ipv6' }).address;
-  const [left = '', right] = full.split('::');
-  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const before = groups(left);
-  const after = right === undefined ? [] : groups(right);
-  const zeros = new Array<string>(right === undefined ? 0 : 8 - before.length - after.length).fill('0');
-  return Buffer.from([...before, ...zeros, ...after].map((group) => group.padStart(4, '0')).join(''), 'hex');
+  const halves = new SocketAddress({ address, family: 'ipv6' }).address.split('::');
+  const [left = [], right = []] = halves.map((half) => half.split(':').filter((group) => group !== ''));
+  const zeros = new Array<string>(8 - left.length - right.length).fill('0');
+  return Buffer.from([...left, ...zeros, ...right].map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
 
 /** Positive, so the highest bit is clear; not zero in its first byte, so DER needs no more. */
@@ -94,14 +87,13 @@ function time(ms: number): Buffer {
   return der(UTC_TIME, Buffer.from(text.slice(2)));
 }
 
+function sequence(...content: readonly Buffer[]): Buffer {
+  return der(TAG.sequence, ...content);
+}
+
 function der(tag: number, ...content: readonly Buffer[]): Buffer {
   const body = Buffer.concat(content);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
   const length = Buffer.from(body.length.toString(16).padStart(body.length > 0xff ? 4 : 2, '0'), 'hex');
   return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
-}
-
-function pem(bytes: Buffer): string {
-  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }

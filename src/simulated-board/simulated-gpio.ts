@@ -58,7 +58,7 @@ export class SimulatedGpio {
     line.direction = 'in';
     const invert = request.activeLow === true;
     const edges = request.edges ?? 'none';
-    let cancelDebounce = (): void => {};
+    let cancelReport = (): void => {};
     let isMerging = false;
     let reported = logical(line.level, invert);
     const report = (atMs: number): void => {
@@ -69,18 +69,14 @@ export class SimulatedGpio {
     };
     line.watch = (atMs) => {
       if (isMerging) return;
-      cancelDebounce();
-      if (this.#context.faults.of(line.chip.chip) === 'merge') {
-        isMerging = true;
-        cancelDebounce = this.#context.clock.after(MERGED_WITHIN_MS, () => {
-          isMerging = false;
-          report(this.#context.clock.monotonicMs());
-        });
-        return;
-      }
-      const debounceMs = request.debounceMs ?? 0;
-      if (debounceMs === 0) report(atMs);
-      else cancelDebounce = this.#context.clock.after(debounceMs, () => report(this.#context.clock.monotonicMs()));
+      cancelReport();
+      isMerging = this.#context.faults.of(line.chip.chip) === 'merge';
+      const waitMs = isMerging ? MERGED_WITHIN_MS : (request.debounceMs ?? 0);
+      if (waitMs === 0) return report(atMs);
+      cancelReport = this.#context.clock.after(waitMs, () => {
+        isMerging = false;
+        report(this.#context.clock.monotonicMs());
+      });
     };
     this.#sample(line);
     if (request.bias === 'pull-up' && !this.#context.signals.has(line.id)) this.#put(line, 1);
@@ -98,7 +94,7 @@ export class SimulatedGpio {
         throw boardFault('hardware/gpio-failed', `${inWords(line)} is an input`);
       },
       release: () => {
-        cancelDebounce();
+        cancelReport();
         line.watch = undefined;
         line.holder = undefined;
       },

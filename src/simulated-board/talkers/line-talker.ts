@@ -4,56 +4,42 @@ import type { Talker, TalkerContext } from './talker.ts';
 
 type LinesConfig = Extract<SerialTalkConfig, { readonly kind: 'lines' }>;
 
-export class LineTalker implements Talker {
-  readonly #config: LinesConfig;
-  readonly #context: TalkerContext;
-  #cancel = (): void => {};
-
-  constructor(config: LinesConfig, context: TalkerContext) {
-    this.#config = config;
-    this.#context = context;
-    for (const [key, { signal }] of Object.entries(config.values)) context.signals.add(`${context.source}/${key}`, signal);
-    this.#schedule(context.clock.monotonicMs());
-  }
-
-  receive(bytes: Uint8Array): void {
-    this.#context.record.add('received', this.#context.source, this.#context.source, Buffer.from(bytes).toString('latin1'));
-    if (this.#config.periodMs === undefined && Buffer.from(bytes).includes(0x0a)) this.#print();
-  }
-
-  close(): void {
-    this.#cancel();
-  }
-
-  /** Prints at the next whole multiple of the period after `fromMs`: a timer may fire a little early, and must not meet the same one again. */
-  #schedule(fromMs: number): void {
-    const { periodMs } = this.#config;
-    if (periodMs === undefined) return;
-    const { clock } = this.#context;
-    const dueMs = (Math.floor(fromMs / periodMs) + 1) * periodMs;
-    this.#cancel = clock.after(dueMs - clock.monotonicMs(), () => {
-      this.#print();
-      this.#schedule(Math.max(dueMs, clock.monotonicMs()));
-    });
-  }
-
-  #print(): void {
-    const { source, signals } = this.#context;
-    const { keys, values, terminator } = this.#config;
-    const shown = Object.entries(values).map(
+export function lineTalker(config: LinesConfig, { clock, print, record, signals, source }: TalkerContext): Talker {
+  const { keys, periodMs, terminator } = config;
+  for (const [key, { signal }] of Object.entries(config.values)) signals.add(`${source}/${key}`, signal);
+  const printNow = (): void => {
+    const values = Object.entries(config.values).map(
       ([key, { digits }]) => [key, Number(signals.value(`${source}/${key}`).toFixed(digits))] as const,
     );
-    this.#context.print(this.#text(shown) + terminator, Object.fromEntries(shown), keys);
-  }
+    print(textOf(config, values) + terminator, Object.fromEntries(values), keys);
+  };
+  let cancel = (): void => {};
+  /** Prints at the next whole multiple of the period after `fromMs`: a timer may fire a little early, and must not meet the same one again. */
+  const schedule = (fromMs: number): void => {
+    if (periodMs === undefined) return;
+    const dueMs = (Math.floor(fromMs / periodMs) + 1) * periodMs;
+    cancel = clock.after(dueMs - clock.monotonicMs(), () => {
+      printNow();
+      schedule(Math.max(dueMs, clock.monotonicMs()));
+    });
+  };
+  schedule(clock.monotonicMs());
+  return {
+    receive: (bytes) => {
+      record.add('received', source, source, Buffer.from(bytes).toString('latin1'));
+      if (periodMs === undefined && bytes.includes(0x0a)) printNow();
+    },
+    close: () => cancel(),
+  };
+}
 
-  #text(values: readonly (readonly [string, number])[]): string {
-    switch (this.#config.format) {
-      case 'json':
-        return JSON.stringify(Object.fromEntries(values));
-      case 'csv':
-        return values.map(([, value]) => String(value)).join(',');
-      case 'text':
-        return values.reduce((text, [key, value]) => text.replaceAll(`{${key}}`, String(value)), this.#config.template);
-    }
+function textOf({ format, template }: LinesConfig, values: readonly (readonly [string, number])[]): string {
+  switch (format) {
+    case 'json':
+      return JSON.stringify(Object.fromEntries(values));
+    case 'csv':
+      return values.map(([, value]) => String(value)).join(',');
+    case 'text':
+      return values.reduce((text, [key, value]) => text.replaceAll(`{${key}}`, String(value)), template);
   }
 }

@@ -9,34 +9,10 @@ const KILOMETRES_PER_NAUTICAL_MILE = 1.852;
 const SATELLITES = 8;
 const ALTITUDE = 353.2;
 
-export class NmeaTalker implements Talker {
-  readonly #config: NmeaConfig;
-  readonly #context: TalkerContext;
-  #cancel = (): void => {};
-
-  constructor(config: NmeaConfig, context: TalkerContext) {
-    this.#config = config;
-    this.#context = context;
-    for (const name of ['latitude', 'longitude', 'speedKnots'] as const) context.signals.add(`${context.source}/${name}`, config[name]);
-    this.#schedule();
-  }
-
-  receive(): void {}
-
-  close(): void {
-    this.#cancel();
-  }
-
-  #schedule(): void {
-    this.#cancel = this.#context.clock.after(this.#config.periodMs, () => {
-      this.#print();
-      this.#schedule();
-    });
-  }
-
-  #print(): void {
-    const { source, signals, clock } = this.#context;
-    const value = (name: string): number => signals.value(`${source}/${name}`);
+export function nmeaTalker(config: NmeaConfig, { clock, print, signals, source }: TalkerContext): Talker {
+  for (const name of ['latitude', 'longitude', 'speedKnots'] as const) signals.add(`${source}/${name}`, config[name]);
+  const value = (name: string): number => signals.value(`${source}/${name}`);
+  const printNow = (): void => {
     const latitude = degreesAndMinutes(value('latitude'), 2);
     const longitude = degreesAndMinutes(value('longitude'), 3);
     const knots = value('speedKnots').toFixed(1);
@@ -48,13 +24,17 @@ export class NmeaTalker implements Talker {
       `GPRMC,${time},A,${position},${knots},84.4,${date},,`,
       `GPGGA,${time},${position},1,${SATELLITES},0.9,${ALTITUDE},M,46.9,M,,`,
     ];
-    const shown = {
-      latitude: latitude.degrees,
-      longitude: longitude.degrees,
-      speed: rounded(Number(knots) * KILOMETRES_PER_NAUTICAL_MILE, 3),
-    };
-    this.#context.print(lines.map((line) => `$${line}*${checkSum(line)}\r\n`).join(''), shown, this.#config.keys);
-  }
+    const speed = rounded(Number(knots) * KILOMETRES_PER_NAUTICAL_MILE, 3);
+    const shown = { latitude: latitude.degrees, longitude: longitude.degrees, speed };
+    print(lines.map((line) => `$${line}*${checkSum(line)}\r\n`).join(''), shown, config.keys);
+  };
+  const schedule = (): (() => void) =>
+    clock.after(config.periodMs, () => {
+      printNow();
+      cancel = schedule();
+    });
+  let cancel = schedule();
+  return { receive: () => {}, close: () => cancel() };
 }
 
 /** `4704.2000` for 47.07: degrees, then minutes with four decimals; and the degrees that this means. */

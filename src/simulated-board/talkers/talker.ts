@@ -1,9 +1,9 @@
 /** What sits at the far end of a serial line. */
 import type { SerialTalkConfig } from '../board-config.ts';
 import type { BoardContext } from '../simulated-part.ts';
-import { LineTalker } from './line-talker.ts';
+import { lineTalker } from './line-talker.ts';
 import { modbusTalker } from './modbus-talker.ts';
-import { NmeaTalker } from './nmea-talker.ts';
+import { nmeaTalker } from './nmea-talker.ts';
 
 export interface TalkerContext extends BoardContext {
   /** The port's path. */
@@ -23,13 +23,13 @@ const LINE_FEED = 0x0a;
 export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talker {
   switch (config.kind) {
     case 'lines':
-      return new LineTalker(config, context);
+      return lineTalker(config, context);
     case 'echo':
       return { receive: (bytes) => context.send(bytes), close: () => {} };
     case 'listener':
       return listener(config.reply, context);
     case 'nmea':
-      return new NmeaTalker(config, context);
+      return nmeaTalker(config, context);
     case 'modbus':
       return modbusTalker(config.units, context);
   }
