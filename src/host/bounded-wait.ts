@@ -46,14 +46,13 @@ export async function outcomeWithin<T, L>(
 
 /** Whether the work has ended, in whatever way, after `ms` at the latest, or when `signal` aborts: it goes on by itself. Never rejects. */
 export function endedWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>, signal?: AbortSignal): Promise<boolean> {
-  const isEnded = (): boolean => true;
-  return outcomeWithin(
-    clock,
-    ms,
-    () => work.then(isEnded, isEnded),
-    () => false,
-    signal,
-  );
+  let isEnded = true;
+  const letGo = (): void => {
+    isEnded = false;
+  };
+  return withinMs(clock, ms, (within) => untilAborted(work, within, letGo), signal)
+    .catch(() => {})
+    .then(() => isEnded);
 }
 
 /** Who still waits for which work. A promise cannot be let go of: each has one reaction of ours, whoever comes and goes. */
