@@ -1,7 +1,9 @@
 /** What stands on one roof: the sensors and actuators that a world has, and the configuration that a technician wrote for them. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { actuatorDefinition } from '../../src/actuators/kinds.ts';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
 import type { AgentConfig } from '../../src/config/agent-config.ts';
 import { loadConfig } from '../../src/config/read-config.ts';
@@ -66,7 +68,9 @@ ${rules.length === 0 ? '' : `rules:\n${rules.join('\n')}`}
 `;
   const config = await configFrom(yaml);
   // In a world of virtual time nothing waits for a disk: what the agent loads when a configuration names it is loaded before.
-  await Promise.all(config.sensors.map(({ kind }) => definitionOf(kind).driver()));
+  const ofSensors = config.sensors.map(({ kind }) => definitionOf(kind).driver());
+  const ofActuators = config.actuators.map(({ kind }) => actuatorDefinition(kind).driver());
+  await Promise.all([...ofSensors, ...ofActuators]);
   const twins = await loadTwins();
   return { outputs, config, board: parseBoardConfig(slowed(boardForConfig(config, twins))), twins, periods, parts, provisions };
 }
