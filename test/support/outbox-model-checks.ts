@@ -7,6 +7,8 @@ import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts';
 
 export interface KnownEntry {
+  /** As `nameOf` calls it. */
+  readonly name: string;
   readonly entry: TelemetryEntry;
   /** Its append resolved: from now on it must not be lost. `life` counts processes. */
   committed?: { readonly atMs: number; readonly life: number };
@@ -81,7 +83,7 @@ export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimi
       throw new Error(`${lane} gives nothing, and ${left.length} entries wait`);
     return;
   }
-  const byName = new Map(entries.map((one) => [nameOf(one.entry), one]));
+  const byName = new Map(entries.map((one) => [one.name, one]));
   const given = [...batch.entries].flatMap((entry) => byName.get(nameOf(entry)) ?? []);
   const size = batch.entries.length;
   if (batch.ranges.length > 1 && entries.every(({ asideAs }) => asideAs === undefined)) {
@@ -111,8 +113,8 @@ export async function checkReading(known: KnownOutbox): Promise<void> {
   const all = await readAll(outbox, {});
   const byName = new Map(all.map((entry) => [nameOf(entry), entry]));
   same('entries read twice', all.length - byName.size, 0);
-  for (const { entry, ts, committed, refused } of entries) {
-    const read = byName.get(nameOf(entry));
+  for (const { name, entry, ts, committed, refused } of entries) {
+    const read = byName.get(name);
     if (committed !== undefined && read === undefined) throw new Error(`${entry.key} cannot be read`);
     if (read !== undefined && (refused || read.class !== entry.class || (ts !== undefined && read.ts !== ts)))
       throw new Error(`${entry.key} is read as ${stringifyJson(read as unknown as JsonValue)}`);
@@ -174,8 +176,9 @@ function committedMs({ committed }: KnownEntry): number {
   return committed?.atMs ?? 0;
 }
 
-function nameOf({ key, value }: { readonly key: string; readonly value: JsonValue }): string {
-  return `${key} ${typeof value} ${stringifyJson(value)}`;
+/** Made for every entry at every check: what needs no JSON gets none. */
+export function nameOf({ key, value }: { readonly key: string; readonly value: JsonValue }): string {
+  return `${key} ${typeof value} ${typeof value === 'object' ? stringifyJson(value) : String(value)}`;
 }
 
 function same(what: string, found: number | boolean, expected: number | boolean): void {

@@ -21,6 +21,7 @@ import {
   isMark,
   type KnownEntry,
   type KnownOutbox,
+  nameOf,
 } from './outbox-model-checks.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from './outbox-settings.ts';
 
@@ -158,8 +159,8 @@ export class OutboxModel {
   #append(count: number, alarm: boolean, ownTime: boolean): void {
     const batch = Array.from({ length: count }, () => {
       const entry = this.#entry(alarm, ownTime);
-      const known: KnownEntry = { entry, refused: false, given: false, acknowledged: false };
-      this.#known.set(nameOf(entry.key, entry.value), known);
+      const known: KnownEntry = { name: nameOf(entry), entry, refused: false, given: false, acknowledged: false };
+      this.#known.set(known.name, known);
       return known;
     });
     this.#opened.append(batch.map(({ entry }) => entry)).then(
@@ -401,14 +402,10 @@ export class OutboxModel {
   }
 
   #of(key: string, value: TelemetryValue): KnownEntry {
-    const known = this.#known.get(nameOf(key, value));
+    const known = this.#known.get(nameOf({ key, value }));
     if (known === undefined) throw new Error(`nobody appended ${key} ${stringifyJson(value)}`);
     return known;
   }
-}
-
-function nameOf(key: string, value: TelemetryValue): string {
-  return `${key} ${typeof value} ${stringifyJson(value)}`;
 }
 
 function describe(known: KnownEntry | undefined): string {
