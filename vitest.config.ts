@@ -7,15 +7,16 @@ const SEEDED = fileURLToPath(new URL('test/support/seeded-fast-check.ts', import
 /** They measure memory or CPU time of their own process. */
 const ALONE = ['{src,test/unit}/**/{costs,encoding,line-reader,report-reader}.test.ts'];
 
-// Two cores: files run in two workers; tests that start whole processes get time for it. A process and all imports for each file of a room would
-// cost more than what is tested there: those share two processes, and `clean-slate` holds them to leave nothing behind.
+// Two cores: files run in three workers, as one or the other always waits for what it has started; tests that start whole processes get time for
+// it. A process and all imports for each file of a room would cost more than what is tested there: those share the workers' processes, and
+// `clean-slate` holds them to leave nothing behind.
 export default defineConfig({
   resolve: { alias: [{ find: /^fast-check$/, replacement: SEEDED }] },
   test: {
     env: { FAST_CHECK_SEED: String(Number.parseInt(hashOfSource().slice(0, 8), 16)) },
     globalSetup: ['test/support/compile-cache.ts', 'test/support/memory-folder.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     coverage: {

@@ -27,8 +27,8 @@ check() { # NAME CMD…: one check counts as one test
 }
 
 if [ $# -eq 0 ]; then
-  # Beside the others: of two cores each has one.
-  "$dev" tsc --noEmit --checkers 1 >build/types.log 2>&1 &
+  # Beside the others: of two cores each has one. Its memory is cheaper than its collections.
+  GOGC=400 "$dev" tsc --noEmit --singleThreaded >build/types.log 2>&1 &
   types=$!
   check 'style' "$dev" biome check --error-on-warnings .
   check 'unused code' "$dev" knip
