@@ -147,7 +147,7 @@ export class Agent {
     const firmware = this.#keepRunning({ firmware: (loopSignal) => this.#parts.firmware.run(loopSignal) }, running);
     this.#running = Promise.all([this.#runPlatform(running), firmware, file.lookForMissing(running)]);
     this.#notifier.keepAlive(machine.clock);
-    // Without its PIN it is nobody's to see.
+    // The page waits for its PIN file.
     void file.untilThere(['status'], running).then(() => running.aborted || this.#parts.page.open());
     this.#notifier.ready('running');
     log.info({ version: agentVersion(), configHash: file.hash }, 'the agent runs');

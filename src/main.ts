@@ -46,11 +46,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     stopping.abort();
   });
 }
-// Whoever read our output has seen enough (`turnstone status | head -1`).
+// The reader of our output has closed it (`turnstone status | head -1`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure));
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
-    // Code of a user's own: its sensor fails, and everything else goes on.
+    // In a user's own driver: its sensor fails, and everything else goes on.
     if (tellOwner(error)) return;
     edge.stderr.write(redact(`turnstone: fault of the program: ${error instanceof Error ? error.stack : String(error)}\n`));
     process.exit(EXIT.internal);

@@ -1,4 +1,4 @@
-/** The side of the agent that faces the field: ports, the sampler over the sensors, everything that moves. */
+/** All hardware parts of the agent: ports, the sampler over the sensors, the actuators. */
 import { isDeepStrictEqual } from 'node:util';
 import { Actuators } from '../actuators/actuators.ts';
 import type { RuleEvent } from '../actuators/rule-movements.ts';
@@ -69,9 +69,9 @@ export class Field {
   async configure(config: AgentConfig): Promise<void> {
     const before = this.#config;
     this.#config = config;
-    // What sensors that go have still to say belongs to the rules before.
+    // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
-    // A rule is not to fire from what another sensor of the same name has shown.
+    // A rule must not fire from readings of an earlier sensor of the same name.
     for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorLost(sensor.name);
     this.actuators.configure(config);
     await begun;
@@ -93,7 +93,7 @@ export class Field {
 
   #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
     const isWhole = state !== 'failing' && refused.length === 0;
-    // What waits for a value to hold cannot hold on a sensor that is silent.
+    // A rule's `for` is counted anew when its sensor is silent.
     if (state === 'failing') this.actuators.rules.sensorLost(name);
     const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
     const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;

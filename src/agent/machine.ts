@@ -1,6 +1,6 @@
 /**
- * What the agent stands on: the operating system's ports, and with them the hardware, the platform and whoever asks it something. The rooms
- * have no other way out, so that a world made for a test can be all of it.
+ * Everything outside the agent: the operating system, the hardware, the platform, and those who connect to it. The rooms reach it only through
+ * this, so that a test can replace all of it.
  */
 import { loadConfigToRun } from '../config/read-config.ts';
 import { ControlServer, type ControlServerDeps } from '../control-socket/control-server.ts';

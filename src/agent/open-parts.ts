@@ -1,6 +1,6 @@
 /**
- * Opens the agent's parts in their order and joins them; the outputs get their states for the start beside what a disk may hold up. What it
- * opened before it fails is closed by the process's end.
+ * Opens the agent's parts in order and connects them. The outputs get their start states at the same time, as a slow disk must not delay them.
+ * When it fails, what is already open is closed by the end of the process.
  */
 
 import { actuatorCalls } from '../actuators/control-calls.ts';
@@ -91,12 +91,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     signal,
   );
-  // Awaited below; until then its failure is nobody's.
+  // Awaited below; until then a failure must not count as unhandled.
   fieldOpening.catch(() => {});
   const platform = await PlatformConnection.open({
     ...{ config: current, machine, log, alerts },
     onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
-    // While it is not open it is set aside before it is.
+    // When the outbox is not open yet, the queue is set aside before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
   const expectQueueOwner = queueOwnerWithin({ store: platform.store, clock, log });
@@ -175,7 +175,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   return { stateFolder, telemetry, platform, field, firmware, attributes, rpc, sockets, page };
 }
 
-/** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. */
+/** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */
 export async function runRemote({ attributes, rpc }: Pick<AgentParts, 'attributes' | 'rpc'>, signal: AbortSignal): Promise<void> {
   await runTogether([...attributes.loops(), (either) => rpc.run(either)], signal);
 }

@@ -43,7 +43,7 @@ async function adopt(deps: ReleaseSwapDeps, source: string, { allowDowngrade }: 
   const manifest = await copyRelease(deps, source);
   if (manifest.arch !== deps.arch)
     throw refusal('firmware/other-machine', `the release is for ${manifest.arch}, this machine is ${deps.arch}`);
-  // Who installs by hand may be about to mend the configuration.
+  // Without the configuration: whoever installs by hand may be about to repair it.
   await deps.selfTest(incomingFolder(paths), { withConfig: false }, signal);
   const current = await currentVersion(files, paths);
   const isBackward = current !== undefined && compareVersions(manifest.release, current) < 0 && !allowDowngrade;
@@ -52,9 +52,9 @@ async function adopt(deps: ReleaseSwapDeps, source: string, { allowDowngrade }: 
   const isRepair = current !== undefined && (await isSameBuild(deps, current));
   const installed = await nameFor(deps, manifest, [current, trial?.version, trial?.previous]);
   if (isBackward || current === installed) return { installed, current: current ?? installed };
-  // A release that was never confirmed is none to go back to, and neither is a damaged one.
+  // Nobody should go back to a release that was never confirmed, or to a damaged one.
   if (current !== undefined && trial?.version !== current && !isRepair) await rememberRelease(deps, current);
-  // One whose swap was cut short must not begin with what is made current here, should the power go right after.
+  // A trial whose swap was cut short must not begin with the release that becomes current here, if the power fails right after.
   if (trial !== undefined && trial.version !== current) await forgetTrial(deps);
   await files.link(join('releases', installed), join(paths.home, 'current'));
   await forgetTrial(deps);
@@ -68,7 +68,7 @@ async function nameFor(deps: ReleaseSwapDeps, { release }: ReleaseManifest, need
     .update(await manifestIn(deps, incomingFolder(deps.paths)))
     .digest('hex')
     .slice(0, 8);
-  // One more than there can be of those that are needed.
+  // At most three names are in use, so one of the four is free.
   const names = [release, `${release}+${sum}`, `${release}+${sum}.2`, `${release}+${sum}.3`];
   for (const name of names) if ((await isSameBuild(deps, name)) && (await isWhole(deps, name))) return name;
   const free = names.find((name) => !needed.includes(name)) ?? release;
@@ -82,7 +82,7 @@ async function isSameBuild(deps: ReleaseSwapDeps, version: string): Promise<bool
   return incoming.length > 0 && incoming.equals(await manifestIn(deps, releaseFolder(deps.paths, version)));
 }
 
-/** Nothing for one that is not there, and for one that cannot be read: it is no other's then. */
+/** Empty when there is none, or none that can be read: it then equals no other. */
 async function manifestIn({ files }: ReleaseSwapDeps, folder: string): Promise<Buffer> {
   return (await files.read(join(folder, MANIFEST_NAME)).catch(() => undefined)) ?? Buffer.alloc(0);
 }

@@ -18,12 +18,12 @@ export interface Beginning {
   readonly outcome: StepOutcome<UpdateEvent<'idle'>>;
 }
 
-/** It becomes an argument of the handler's program: never one that begins as an option does, or goes on in another line. */
+/** It becomes an argument of the handler's program: it must not look like an option, nor hold a line break. */
 const HANDLER_VERSION = /^[0-9A-Za-z][\x20-\x7e]{0,127}$/;
 
 type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'clock' | 'newId'>;
 
-/** Undefined for no offer, and for one that was settled already. */
+/** Undefined when nothing is offered, or when this offer has already ended. */
 export function chooseOffer(
   deps: ChooseDeps,
   journal: UpdateJournal,
@@ -59,7 +59,7 @@ export async function chooseWish(
   return { update: newUpdate(deps, { title, version, source: 'file' }), outcome: { event: 'file-given' } };
 }
 
-/** Looks only. @throws AgentError as `chooseWish` does, but for what a copy may fail with. */
+/** Checks a wish and changes nothing. @throws AgentError as `chooseWish`, except for faults of copying. */
 export async function expectUsable(
   deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>,
   wish: UpdateWish,

@@ -38,7 +38,7 @@ export class ImageDownload {
   #mode: DownloadProgress['mode'] = 'chunks';
   /** Whole chunks so far. */
   #at = 0;
-  /** What the whole file that has begun to come can be asked for further by. */
+  /** Of a whole file whose download has begun: with it the rest can be asked for. */
   #validator: string | undefined;
   #syncedBytes = 0;
   #badChunks = 0;
@@ -182,7 +182,7 @@ export class ImageDownload {
     await this.#note();
   }
 
-  /** The file from its beginning, or the rest of what is here. What is noted never says more than what the part file holds. */
+  /** Takes the file from its beginning, or what is missing of it. The noted progress never claims more than the part file holds. */
   async #beginWhole({ startsAt = 0, lengthBytes, validator }: FirmwareBody): Promise<void> {
     const goesOn = startsAt === this.#at;
     if (!goesOn) {

@@ -7,9 +7,9 @@ import type { UpdateFiles } from './update-files.ts';
 
 export interface DownloadProgress {
   readonly fingerprint: string;
-  /** `whole`: the server has no chunks, and a cut begins it again where nothing else is said. */
+  /** `whole`: the server has no chunks; after a cut the download begins again, unless there is a `validator`. */
   readonly mode: 'chunks' | 'whole';
-  /** Of a whole file of which the rest can be asked for. */
+  /** The server's ETag, when it can send the rest of a whole file. */
   readonly validator?: string;
   readonly chunkBytes: number;
   /** Bytes that a sync has made durable. */

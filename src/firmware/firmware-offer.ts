@@ -12,7 +12,7 @@ export interface FirmwareOffer {
   readonly version: string;
   readonly checksum: string;
   readonly algorithm: ChecksumAlgorithm;
-  /** Missing from a server that knows only the contract. */
+  /** Some servers do not name it. */
   readonly sizeBytes?: number;
   /** Where the file lies when the platform does not keep it. */
   readonly url?: string;
@@ -35,7 +35,7 @@ export function offerKeys(kind: PackageKind): string[] {
   return FIELDS.map((field) => `${prefixOf(kind)}_${field}`);
 }
 
-/** An assignment that cannot be carried out as it stands. */
+/** A package that is assigned but cannot be installed as it is described. */
 export interface RefusedOffer extends Pick<FirmwareOffer, 'title' | 'version' | 'fingerprint'> {
   readonly fault: string;
 }

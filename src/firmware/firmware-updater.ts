@@ -33,7 +33,7 @@ export class FirmwareUpdater {
   readonly #journalPath: string;
   #journal: UpdateJournal = { state: 'idle', history: [] };
   #offer: FirmwareOffer | RefusedOffer | undefined;
-  /** Before, what an update was begun for may have been withdrawn. */
+  /** The offer was read since the start; before that the one of an unfinished update may have been withdrawn. */
   #wasRead = false;
   /** What a person asked for, ready to begin. */
   #wished: Beginning | undefined;
@@ -41,7 +41,7 @@ export class FirmwareUpdater {
   #isTaken = false;
   /** What is to begin is chosen, and not on disk yet. */
   #isBeginning = false;
-  /** Why nothing is known of where the last run left off. */
+  /** Why the journal of the last run could not be read. */
   #fault: string | undefined;
   readonly #load = joinedWhileUnderWay(() => this.#loadNow());
   readonly #news = new UpdateNews();
@@ -173,7 +173,7 @@ export class FirmwareUpdater {
     if (this.#fault !== undefined) throw retryable('firmware/not-ready', this.#fault);
   }
 
-  /** What a person cannot have does not cost the offer its download. */
+  /** Checks the wish first: one that cannot be fulfilled must not cost the offer its download. */
   async #makeRoom(wish: UpdateWish, signal: AbortSignal): Promise<void> {
     await expectUsable(this.#deps, wish, signal);
     // The lockout may have ended meanwhile.
@@ -189,7 +189,7 @@ export class FirmwareUpdater {
       if (beginning === undefined) return;
       try {
         await this.#enter('idle', beginning.update, beginning.outcome);
-        // Not before: until it is on disk it is still to be begun, and a caller who asks is told so.
+        // Only now: until it is on disk it has not begun, and the status says so.
         if (beginning === this.#wished) this.#wished = undefined;
       } finally {
         this.#isBeginning = false;
@@ -233,7 +233,7 @@ export class FirmwareUpdater {
     this.#news.tell();
   }
 
-  /** Where this fails the image stays until the next takes its place. */
+  /** When this fails, the image stays until the next one replaces it. */
   async #clear(clear: () => Promise<void>): Promise<void> {
     await clear().catch((error: unknown) => {
       this.#deps.log.warn({ error: messageOf(error) }, 'an image that nobody needs could not be removed');

@@ -34,7 +34,7 @@ export interface FirmwareUpdatesDeps
   readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
   /** Whether an upload of this process was acknowledged. */
   readonly uploaded: () => boolean;
-  /** What is wrong before the network; undefined when all is well. */
+  /** What is wrong on this machine, the network aside; undefined when all is well. */
   readonly fault: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
@@ -62,7 +62,7 @@ export class FirmwareUpdates {
   static async open(deps: FirmwareUpdatesDeps): Promise<FirmwareUpdates> {
     const { installFolder, guardFolder } = deps.config.firmware;
     const paths = { home: installFolder, guard: guardFolder, firmware: join(deps.config.stateFolder, 'firmware') };
-    // The vitals that the updaters are given are this object's, which does not exist yet.
+    // The updaters need this object's vitals, and this object needs the updaters.
     let updates: FirmwareUpdates | undefined;
     const open = (kind: PackageKind) => openUpdater(kind, deps, paths, () => updates?.vitals() ?? { uploaded: false, reachable: false });
     updates = new FirmwareUpdates(deps, paths, { firmware: await open('firmware'), software: await open('software') });
@@ -157,7 +157,7 @@ export class FirmwareUpdates {
     return before;
   }
 
-  /** Whether the platform answers is asked on its own account during a trial: a release whose uploader is broken must not hide behind it. */
+  /** Asks the platform itself during a trial, so that a release with a broken uploader cannot pass for one without network. */
   async #probe(signal: AbortSignal): Promise<void> {
     const { clock, deviceApi } = this.#deps;
     while (!signal.aborted) {
@@ -200,7 +200,7 @@ function openUpdater(kind: PackageKind, deps: FirmwareUpdatesDeps, paths: Releas
   });
 }
 
-/** As alarms: they are durable at once, where a regular entry waits for its block and every state of an update would wait with it. */
+/** As alarms, which are durable at once: a regular entry waits for its block, and each state of an update would wait with it. */
 function entriesOf(values: Readonly<Record<string, JsonValue>>, clock: Clock): TelemetryEntry[] {
   const { bootId } = clock;
   const monotonicMs = clock.monotonicMs();

@@ -37,7 +37,7 @@ export interface Trial {
   readonly id: string;
   readonly version: string;
   readonly previous: string;
-  /** SHA-256 over the configuration that the release before ran with and what it names, hex: what is refused later may be another one. */
+  /** SHA-256, hex, of the configuration at the trial's beginning and of the files it names: what the release refuses later may have changed since. */
   readonly config?: string;
   /** The files that it names, in their order in the sum. */
   readonly file?: readonly string[];

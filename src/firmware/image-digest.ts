@@ -14,7 +14,7 @@ export class ImageDigest {
   /** Undefined for SHA-256, which is what the signature signs too: then one hash does for both. */
   readonly #checksum: StreamingHash | undefined;
   readonly #signed: Hash = createHash('sha256');
-  /** The latest bytes, which may turn out to be the frame. */
+  /** The last bytes so far: at the end they are the signature's frame. */
   readonly #tail = Buffer.alloc(SIGNATURE_FRAME_BYTES);
   #tailBytes = 0;
   #bytes = 0;

@@ -18,9 +18,9 @@ export class LockoutWait {
   /** Why an update waits; undefined while none does. */
   reason: string | undefined;
   readonly #deps: UpdaterDeps;
-  /** The update that was let go of for a person's sake. */
+  /** Id of the update that was given up because a person asked for another. */
   gaveWay: string | undefined;
-  /** What waits and may still be let go of: nobody was told that it is being installed. */
+  /** The update that waits and may still be given up: nobody was told that it is being installed. */
   #unbegun: { readonly id: string; readonly end: AbortController } | undefined;
 
   constructor(deps: UpdaterDeps) {
@@ -31,7 +31,7 @@ export class LockoutWait {
     return this.#unbegun !== undefined;
   }
 
-  /** False where nothing waits that may be let go of. */
+  /** Gives up the update that waits; false when there is none that may be given up. */
   giveWay(): boolean {
     if (this.#unbegun === undefined) return false;
     this.gaveWay = this.#unbegun.id;
@@ -39,7 +39,7 @@ export class LockoutWait {
     return true;
   }
 
-  /** What a person is told who comes at another time. */
+  /** The answer to a person whose request cannot be taken now. */
   busy(): AgentError {
     const waits = this.reason === undefined ? '' : `, and waits: ${this.reason}`;
     return retryable('firmware/busy', `another update is under way${waits}`);
@@ -49,7 +49,7 @@ export class LockoutWait {
   async allows(step: UpdateStep, update: Update, isWithdrawn: () => boolean, signal: AbortSignal): Promise<boolean> {
     const { clock, locked } = this.#deps;
     if (!HELD.has(step) || update.source !== 'platform') return true;
-    // What has come to an end, or was done already, is only noted by its step.
+    // When the update has ended or the step was done before, its step only notes that: no need to wait.
     const isMoot = async (): Promise<boolean> =>
       step === 'choose' ? isWithdrawn() : step === 'request-swap' && (await lookAtGuard(this.#deps, update)) !== undefined;
     const end = new AbortController();

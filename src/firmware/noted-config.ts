@@ -10,7 +10,7 @@ import type { Trial } from './guard-state.ts';
 import type { UpdateFiles } from './update-files.ts';
 
 const CONFIG_NAME = 'turnstone.yaml';
-/** A trial is a small file. */
+/** They are listed in the trial, which is a small file. */
 const MAX_FILES = 8;
 const MAX_PATH_LENGTH = 256;
 /** The guard reads as much of each, and no more. */
@@ -21,7 +21,7 @@ const NAMED =
   /(?<![\w.-])["']?(?:file|\w+(?:File|(?<credential>Credential)))["']?:\s+(?:"(?<quoted>[^"\n]+)"|'(?<single>[^'\n]+)'|(?<plain>[^\s"',{}[\]]+))/g;
 const CREDENTIAL = /^(?:turnstone_)?(?<name>[\w-]+)$/;
 
-/** Nothing where there is none to read: the guard then believes the release. */
+/** Nothing when there is no configuration to read: the guard then takes a configuration that is refused for unchanged. */
 export async function noteConfig(files: UpdateFiles, settingsFolder: string): Promise<Pick<Trial, 'config' | 'file'>> {
   const text = await files.read(join(settingsFolder, CONFIG_NAME)).catch(() => undefined);
   if (text === undefined) return {};
@@ -42,7 +42,7 @@ function namedFiles(text: string, settingsFolder: string): Set<string> {
     const value = groups.quoted ?? groups.single ?? groups.plain ?? '';
     const credential = groups.credential === undefined ? undefined : CREDENTIAL.exec(value)?.groups?.name;
     const path = credential === undefined ? value : join(settingsFolder, 'credentials', credential);
-    // Another would not keep to its line.
+    // The trial has one line for each: no line breaks, no long ones.
     if (path.startsWith('/') && path.length <= MAX_PATH_LENGTH && !/\p{Cc}/u.test(path)) paths.add(path);
   }
   return paths;

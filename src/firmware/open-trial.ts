@@ -31,7 +31,7 @@ export async function beginTrial(deps: ReleaseFolderDeps, trial: Trial): Promise
   }
 }
 
-/** One that cannot be read may be another's. */
+/** A trial that cannot be read may be another's, so it does not count. */
 async function isLaid({ files, paths }: ReleaseFolderDeps, { id }: Trial): Promise<boolean> {
   const laid = await readTrial(files, paths).catch(() => undefined);
   return laid?.id === id;

@@ -50,7 +50,7 @@ export async function installedManifest(deps: ReleaseFolderDeps, version: string
   }
 }
 
-/** The keys of a folder of `*.pem` files. One that is none is said and trusted for nothing: the others are as good as they were. */
+/** The keys of a folder of `*.pem` files. A file that holds none is logged and passed over; the others still count. */
 export async function readTrustedKeys({ files, log }: Pick<UpdaterDeps, 'files' | 'log'>, folder: string): Promise<TrustedKey[]> {
   const keys: TrustedKey[] = [];
   for (const name of (await files.list(folder)).filter((one) => one.endsWith('.pem')).sort()) {
@@ -145,7 +145,7 @@ async function emptyIncoming({ files, paths }: ReleaseFolderDeps): Promise<void>
   await files.makeFolder(incomingFolder(paths), 0o755);
 }
 
-/** The incoming folder with all but the files. */
+/** Checks the space, then makes the incoming folder's subfolders and its manifest. */
 async function beginIncoming({ files, paths }: ReleaseFolderDeps, manifest: ReleaseManifest, text: Uint8Array): Promise<void> {
   const folder = incomingFolder(paths);
   const needed = manifest.files.reduce((sum, file) => sum + file.bytes, SPARE_BYTES);

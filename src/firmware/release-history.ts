@@ -29,7 +29,7 @@ export async function newestRan({ files, paths }: ReleaseFolderDeps, current: st
   return ran.reduce((newest, version) => (compareVersions(version, newest) > 0 ? version : newest), current);
 }
 
-/** Space for the next one; a fault here leaves a folder too many and nothing worse. `before` still runs, until the agent is restarted. */
+/** Makes room for the next release; a fault here leaves one folder too many, nothing worse. `before` still runs until the agent restarts. */
 export async function pruneReleases(deps: ReleaseFolderDeps & { readonly log: Log }, before?: string): Promise<void> {
   const { files, paths } = deps;
   const leave = (error: unknown): void => deps.log.warn({ error: messageOf(error) }, 'an old release could not be removed');

@@ -42,7 +42,7 @@ export const UNSIGNED_SWITCH = 'allow-unsigned-firmware';
 export const DOWNGRADE_SWITCH = 'allow-firmware-downgrade';
 const MAX_IMAGE_BYTES = 512 * 1024 * 1024;
 
-/** Takes the one request there is, if it is one, and does it. Never throws for what a request asks; the refusal is in `result`. */
+/** Takes the request that lies there and carries it out. Never throws for what it asks: a refusal is written to `result`. */
 export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal): Promise<void> {
   const request = await takeRequest(deps);
   if (request === undefined) return deps.log.warn({}, 'what was asked is neither swap nor reboot');
@@ -57,7 +57,7 @@ export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal):
       await deps.files.remove(incomingFolder(deps.paths)).catch(() => undefined);
       return writeResult(deps, { id: request.id, outcome: 'refused', version: request.version, reason: messageOf(error) });
     }
-    // What `current` leads to is what runs after the next start, whatever failed behind it: to say otherwise would be untrue.
+    // `current` has moved: the new release runs after the next start, whatever failed after that. `refused` would be untrue.
     deps.log.error(fields, 'the release was swapped, but not all that follows was done');
   }
   await deps.restartAgent();
@@ -76,20 +76,20 @@ async function swap(deps: ReleaseSwapDeps, request: HelperRequest & { request: '
   if (previous === undefined) throw refusal('firmware/no-release', 'no release is installed');
   const trial = await openTrial(deps);
   const result = await readResult(files, paths);
-  // Cut short between the way back and the restart: only the restart is left.
+  // An earlier run went back and was cut short before the restart: only the restart is missing.
   if (previous === request.version && result?.id === request.id && result.outcome === 'rolled-back') return;
   if (previous === request.version) {
     if (trial?.id !== request.id) throw refusal('firmware/same-release', `release ${previous} runs already`);
     return tellSwapped(deps, request);
   }
   const isOnTrial = trial !== undefined && trial.version === previous;
-  // The way back lies there already; an image of that name would have to take its place.
+  // Back to the release before, which is still installed; an image of that version would have to replace it.
   const isWayBack = isOnTrial && trial.previous === request.version && request.source === 'kept';
   if (isOnTrial && !isWayBack) throw refusal('firmware/on-trial', `release ${previous} is not confirmed yet`);
   if (request.source === 'image') await installImage(deps, request, previous, signal);
   else {
     const kept = await expectWhole(deps, request.version);
-    // What an unconfirmed release wrote the one before can read: that is asked of its formats.
+    // Its state formats need no look: what an unconfirmed release writes, the one before can read (state-formats.ts).
     if (isWayBack) return goBack(deps, trial.id, request.version, trial.version);
     expectReadsState(kept, await installedManifest(deps, previous));
   }
@@ -101,7 +101,7 @@ async function swap(deps: ReleaseSwapDeps, request: HelperRequest & { request: '
   await pruneReleases(deps);
 }
 
-/** The trial says the same: a disk that does not take this keeps nobody from starting the release. */
+/** The trial says the same, so the release may start even when the disk does not take this. */
 async function tellSwapped(deps: ReleaseSwapDeps, { id, version }: { readonly id: string; readonly version: string }): Promise<void> {
   try {
     await writeResult(deps, { id, outcome: 'swapped', version, reason: '' });

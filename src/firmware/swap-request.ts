@@ -19,7 +19,7 @@ import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
 /** The helper copies, verifies, unpacks and tries 120 MB; on an SD card that takes minutes. */
 const ANSWER_WITHIN_MS = 15 * 60_000;
-/** After its `current` moved this process should have been stopped. */
+/** Once `current` has moved, this process should have been stopped within this time. */
 const RESTART_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 const MAX_UNANSWERED = 3;
@@ -29,7 +29,7 @@ export async function leaveRequest({ files, paths }: Pick<UpdaterDeps, 'files' |
   await files.write(join(paths.firmware, REQUEST_NAME), guardLines(request), 0o640);
 }
 
-/** Takes a request away that nobody came for; one that another left, for a reboot or the other kind of package, stays. */
+/** Takes back a request that was not answered; another's, for a reboot or the other kind of package, stays. */
 export async function withdrawRequest({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>, id: string): Promise<void> {
   const path = join(paths.firmware, REQUEST_NAME);
   const left = await readHead(files, path).catch(() => undefined);
@@ -62,7 +62,7 @@ export async function awaitSwap(deps: UpdaterDeps, update: Update, signal: Abort
   return undefined;
 }
 
-/** Its unit watches the usual state folder; a configuration may name another. */
+/** The helper's unit watches the usual state folder; the configuration may name another. */
 function whyUnanswered({ firmware }: UpdaterDeps['paths']): string {
   const watched = releasePaths().firmware;
   if (firmware === watched) return 'is turnstone-helper.path active?';
@@ -89,7 +89,7 @@ export async function lookAtGuard(
   if (trial?.id === update.id) {
     return current === update.version && runningVersion === update.version ? { event: 'started' } : undefined;
   }
-  // The swap was done, and yet this trial is over without a word: somebody installed a release by hand meanwhile.
+  // The swap was done, but its trial is gone without a result: somebody has installed a release by hand.
   if (result?.id === update.id && result.outcome === 'swapped' && current !== update.version)
     return { event: 'failed', reason: `release ${current ?? 'none'} was installed by hand` };
   return undefined;

@@ -1,16 +1,16 @@
-/** Whoever waits for something to become so, and what tells them to look again. */
+/** Lets code wait for a condition: whoever may have changed it tells, and those who wait look again. */
 import { untilAborted } from '../host/bounded-wait.ts';
 
 export class UpdateNews {
   #next = Promise.withResolvers<void>();
 
-  /** Something may have become so. */
+  /** The condition may hold now. */
   tell(): void {
     this.#next.resolve();
     this.#next = Promise.withResolvers<void>();
   }
 
-  /** Looks at once and at all news until there is something; undefined when the signal aborted. */
+  /** Looks now and after each `tell` until there is something; undefined when the signal aborted. */
   async until<T>(look: () => T | undefined, signal: AbortSignal): Promise<T | undefined> {
     while (!signal.aborted) {
       const next = this.#next.promise;

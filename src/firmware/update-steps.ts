@@ -22,16 +22,16 @@ export type Outcome = StepOutcome<UpdateEvent> | undefined;
 
 /** What the steps ask of the updater while they run. */
 export interface StepSurroundings {
-  /** How the platform stands to the offer with this fingerprint; `unread` until it has said anything since the start. */
+  /** Whether the platform still offers what has this fingerprint; `unread` until it was asked since the start. */
   readonly standing: (fingerprint: string) => OfferStanding;
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly received: (bytes: number) => void;
 }
 
 const MAX_HANDLER_ATTEMPTS = 3;
-/** The platform says nothing. */
+/** While the platform does not answer. */
 const ASK_AGAIN_MS = 30_000;
-/** After a request to go back this process should have been stopped. */
+/** After a request to go back, this process should have been stopped within this time. */
 const RETURN_WITHIN_MS = 10 * 60_000;
 
 export class UpdateSteps {
@@ -65,7 +65,7 @@ export class UpdateSteps {
     return this.lockout.allows(UPDATE_STATES[state].step, update, () => this.#isWithdrawn(update), signal);
   }
 
-  /** To be asked for what is allowed only. */
+  /** Only after `allows`. */
   async take(state: UpdateState, update: Update, signal: AbortSignal): Promise<Outcome> {
     const steps: Readonly<Record<UpdateStep, () => Promise<Outcome>>> = {
       download: () => this.#download(update, signal),
@@ -78,7 +78,7 @@ export class UpdateSteps {
       'request-return': () => this.#requestReturn(update, signal),
       'run-handler': () => this.#runHandler(update, signal),
       record: () => this.#clear(update),
-      // Whoever walks on all the same would never let go.
+      // Resolving with nothing would have the caller take this step again at once, for ever.
       'await-offer': () => Promise.reject(retryable('firmware/no-step', 'no update is under way')),
     };
     return steps[UPDATE_STATES[state].step]();
@@ -203,14 +203,14 @@ export class UpdateSteps {
     this.#digest = undefined;
   }
 
-  /** The same for what a run before left, and a person whose command was cut short. */
+  /** As `clearImage`, at the start; also removes a person's file whose command was cut short. */
   async clearLeftovers(): Promise<void> {
     await this.clearImage();
     if (this.#deps.kind === 'firmware') await this.#deps.files.remove(join(this.#deps.paths.firmware, HANDED_OVER_NAME));
   }
 }
 
-/** What comes of work whose only outcomes are that it is done and that it failed. */
+/** `done`, or `failed` with the reason; undefined when the signal aborted. */
 async function outcomeOf(signal: AbortSignal, work: () => Promise<void>): Promise<Outcome> {
   try {
     await work();

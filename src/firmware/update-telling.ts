@@ -8,7 +8,7 @@ import type { UpdateJournal } from './update-journal.ts';
 import { reportedState } from './update-states.ts';
 import type { UpdaterDeps } from './updater-deps.ts';
 
-/** What is told is waited for until the disk has it; one that takes nothing is not waited for. */
+/** A report is waited for until it is on disk, but not for ever: the disk may take nothing. */
 const TOLD_WITHIN_MS = 30_000;
 
 export class UpdateTelling {
@@ -22,7 +22,7 @@ export class UpdateTelling {
     this.#journal = journal;
   }
 
-  /** The state is another one now. */
+  /** The new state is to be told. */
   stateChanged(): void {
     this.#owed ??= 'state';
   }

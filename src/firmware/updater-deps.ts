@@ -42,7 +42,7 @@ export interface Vitals {
   readonly uploaded: boolean;
   /** Whether the platform answered lately, whatever it said. */
   readonly reachable: boolean;
-  /** What is wrong before the network; undefined when all is well. */
+  /** What is wrong on this machine, the network aside; undefined when all is well. */
   readonly fault?: string;
 }
 

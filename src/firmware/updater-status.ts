@@ -8,7 +8,7 @@ export interface UpdaterStatus {
   readonly running: string;
   readonly confirmed?: string;
   readonly state: UpdateState;
-  /** Idle still, with something taken that has not begun yet. */
+  /** Still idle, but something is about to begin. */
   readonly beginning?: boolean;
   /** Why no update is possible now. */
   readonly fault?: string;
@@ -18,7 +18,7 @@ export interface UpdaterStatus {
   readonly update?: Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'>;
   readonly receivedBytes?: number;
   readonly sizeBytes?: number;
-  /** What is assigned now, tried or not. */
+  /** What the platform assigns now, whether it was tried or not. */
   readonly offered?: { readonly title: string; readonly version: string; readonly settled: boolean };
   readonly history: readonly HistoryEntry[];
 }
@@ -63,7 +63,7 @@ export function lastFailure({ state, update, history }: UpdaterStatus): FailedUp
   return failed && given({ title: failed.title, version: failed.version, reason: failed.reason, endedAtMs: last?.endedAtMs });
 }
 
-/** Everybody on the machine may ask: the offer's address may be a key by itself, and the rest is nobody's concern. */
+/** Without the offer: everybody on the machine may ask, and its address may hold a key. */
 function sayable({ title, version, from, reason, startedAtMs }: Update): NonNullable<UpdaterStatus['update']> {
   return given({ title, version, from, reason, startedAtMs });
 }

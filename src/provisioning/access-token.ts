@@ -6,7 +6,7 @@ import { type RandomBytes, randomText } from '../host/random.ts';
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 /** 190 bits; the platform's own form takes at most 32 characters. */
 const TOKEN_LENGTH = 32;
-/** The platform's column for credentials ids. */
+/** As long as the platform's database column for credentials ids. */
 const MAX_TOKEN_LENGTH = 255;
 
 /** A new token that nobody can guess. */
@@ -16,11 +16,11 @@ export function makeAccessToken(random: RandomBytes, length = TOKEN_LENGTH): str
 
 /** Whether a text can be an access token: printable, without spaces, not too long. */
 export function isAccessToken(text: string): boolean {
-  // One or two dots would be taken for a step in the path.
+  // In a path, `.` and `..` would lead to another folder.
   return text.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(text) && !/^\.{1,2}$/.test(text);
 }
 
-/** Names a token without telling it. */
+/** Tells tokens apart without revealing them. */
 export function fingerprintOf(token: string): string {
   return createHash('sha256').update(token).digest('hex').slice(0, 16);
 }

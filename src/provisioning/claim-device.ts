@@ -24,7 +24,7 @@ export interface ClaimRequest {
 export interface OpenClaim {
   readonly deviceName?: string;
   readonly secretKey: string;
-  /** UTC epoch ms; with a duration of the platform's own this is the stock one, and only an estimate. */
+  /** UTC epoch ms; an estimate from the stock platform's duration when the platform's own is used. */
   readonly untilMs: number;
   readonly untilIsEstimate: boolean;
   /** An earlier claim that is still open; the request was not needed and another secret would not count. */
@@ -64,20 +64,20 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const durationMs = request.durationMs ?? STOCK_DURATION_MS;
   const claim = { secretKey, untilMs: clock.wallMs() + durationMs, untilIsEstimate: request.durationMs === undefined };
   const kept = { ...claim, durationMs, bootId: clock.bootId, untilMonotonicMs: Math.round(clock.monotonicMs() + durationMs) };
-  // Kept first: a claim that the platform has and we forgot could not be shown again.
+  // Stored first: a claim that the platform has and this device lost could not be shown again.
   const path = join(deps.stateFolder, CLAIM_FILE);
   await writeDurably(deps.files, path, `${stringifyJson({ ...FORMAT, state: kept })}\n`);
   try {
     await deps.deviceApi.claim(given({ secretKey, durationMs: request.durationMs }), signal);
   } catch (error) {
-    // The platform has none: it would be shown as open, and stand in the way of the next.
+    // The platform did not take it: stored, it would be shown as open and block the next one.
     if (open === undefined && isRefused(error)) await removeDurably(deps.files, path).catch(() => {});
     throw error;
   }
   return { ...claim, ...name, alreadyOpen: false };
 }
 
-/** By the platform's own word; of any other fault nobody knows whether the claim was taken before it. */
+/** Whether the platform said so itself; after any other fault the claim may have been taken. */
 function isRefused(error: unknown): boolean {
   return error instanceof PlatformError && REFUSALS.has(error.code) && (error.status ?? 0) < 500;
 }
@@ -122,7 +122,7 @@ export async function openClaim(
   }
 }
 
-/** In the boot in which it was opened, by the clock that never steps; in another by the wall clock, and never longer than it was opened for. */
+/** Ms left: by the monotonic clock in the boot that opened it, else by the wall clock, and never more than its whole duration. */
 function leftOf({ untilMs, durationMs, bootId, untilMonotonicMs }: JsonObject, clock: Clock): number {
   if (bootId === clock.bootId && typeof untilMonotonicMs === 'number') return untilMonotonicMs - clock.monotonicMs();
   if (typeof untilMs !== 'number') return 0;

@@ -15,7 +15,7 @@ export interface PlatformCallsDeps {
   readonly restart: () => void;
 }
 
-/** The answer is to be on its way before the agent stops. */
+/** Leaves time to send the answer before the agent stops. */
 const RESTART_AFTER_MS = 500;
 
 export function platformCalls({ platform, stateFolder, machine, log, restart }: PlatformCallsDeps): ControlCalls {

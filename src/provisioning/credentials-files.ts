@@ -1,6 +1,6 @@
 /**
  * Reading the two files that hold the credentials. One of them may be missing or spoilt; what cannot be understood is set aside as `*.corrupt`.
- * A fault that may pass is no reason to go by the other one, which may be the older of the two; a sector that stays unreadable is, in the end.
+ * After a fault that may pass the other one is not used, as it may be older; it is used once a sector has stayed unreadable for long.
  */
 import { join } from 'node:path';
 import { AgentError, hasCode, messageOf, retryable, systemCode } from '../errors.ts';
@@ -31,12 +31,12 @@ export interface CredentialsFound {
   readonly state: CredentialsState;
   /** Whether both files say it. */
   readonly isWhole: boolean;
-  /** A file that the disk does not give and that may be the newer one: nothing is written over it. */
+  /** The path of a file that could not be read and may be the newer one: nothing is written over it. */
   readonly unread?: string;
 }
 
 /**
- * What is kept; undefined when nothing is. `withoutUnread` goes by the twin where the disk does not give the first.
+ * The stored credentials; undefined when there are none. `withoutUnread` uses the twin when the first cannot be read.
  * @throws AgentError `provisioning/newer-format` (stop), `host/read-failed` (retry).
  */
 export async function readCredentialsFiles(
@@ -65,17 +65,17 @@ export async function readCredentialsFiles(
   return { ...common, unread: unread.path };
 }
 
-/** Whether a fault of reading can mean that what was written is gone. */
+/** Whether a read fault can mean that the content is lost for good. */
 export function mayBeLost(error: unknown): boolean {
   return hasCode(error, 'host/read-failed') && isLost(error.cause);
 }
 
-/** What was not read keeps its content for a person. @throws AgentError `host/write-failed` (retry): then nothing may be written there. */
+/** Renames a file that could not be read, so that a person can still look at it. @throws AgentError `host/write-failed` (retry): then nothing may be written there. */
 export async function setUnreadAside(files: Files, path: string | undefined): Promise<void> {
   if (path !== undefined) await setAside(files, path).catch(undefinedWhenMissing).catch(asWriteFailure('set aside', path));
 }
 
-/** In set-aside files lies the token too. @throws AgentError `host/write-failed` (retry). */
+/** Removes set-aside files: they hold the token too. @throws AgentError `host/write-failed` (retry). */
 export async function removeAsides({ files, stateFolder }: Pick<CredentialsFilesDeps, 'files' | 'stateFolder'>): Promise<void> {
   for (const file of CREDENTIALS_FILES) {
     const path = join(stateFolder, `${file}.corrupt`);
@@ -97,7 +97,7 @@ async function readOne(deps: CredentialsFilesDeps, path: string): Promise<Found 
     await closePermissions(deps, path);
     return { state: parseCredentials(text), text };
   } catch (error) {
-    // A folder in its place, or a megabyte of zeros, stays as it is, and nothing could be written over it.
+    // A folder in its place, or a file that is far too large, would stay there, and nothing could be written over it.
     const isNoFileOfOurs = error instanceof AgentError && error.code === 'host/read-failed' && error.recovery === 'drop';
     if (!isNoFileOfOurs && !hasCode(error, 'provisioning/corrupt')) throw error;
     const aside = await setAside(deps.files, path).catch(() => undefined);

@@ -25,9 +25,9 @@ export interface CredentialsRecord {
   readonly board: Partial<BoardIdentity>;
   /** Goes up by one with each import on another board; the platform's device belongs to the highest. */
   readonly generation: number;
-  /** The generation of another board that was found to be this device: this one stands back, at the next start too. */
+  /** The generation of another board that has become this device: this board sends nothing, after a restart either. */
   readonly replacedBy?: number;
-  /** The platform was told once which board this is: a later answer that names none is a doubt. */
+  /** The platform was told which board this is: a later answer that names none may be a fault. */
   readonly ownerTold?: boolean;
   /** A person made this board the device, by an import or by adopting the card, and the platform has not been told yet. */
   readonly takesOver?: boolean;
@@ -42,14 +42,14 @@ export interface ProvisionSecret {
 export interface CredentialsState {
   readonly own?: CredentialsRecord;
   readonly configured?: CredentialsRecord;
-  /** Of tokens that the configuration named before, newest first: one that comes back, as after a slip, comes back with its rotations. */
+  /** Records of tokens that the configuration named before, newest first: one that is configured again, as after a slip, keeps its rotations. */
   readonly formerlyConfigured?: readonly CredentialsRecord[];
   readonly provisionSecret?: ProvisionSecret;
-  /** What waits for delivery was measured as another device: it is set aside before anything is sent, and this is taken away. */
+  /** The queue was measured as another device: it is set aside before anything is sent, and then this is removed. */
   readonly setsQueueAside?: boolean;
 }
 
-/** Each is a question to the platform when the present one is refused. */
+/** Each costs a question to the platform when the present one is refused. */
 const MAX_EARLIER_TOKENS = 8;
 const MAX_FORMERLY_CONFIGURED = 4;
 const FORMAT = 'turnstone/credentials';
@@ -97,7 +97,7 @@ const STATE: ValueShape = {
   },
 };
 
-/** The field for tokens that may still be right: newest first, each once, the present one not among them, a bounded number. */
+/** The field `previousTokens`: newest first, each once, without the present one, a bounded number. */
 export function earlierTokens(present: string, tokens: readonly (string | undefined)[]): Pick<CredentialsRecord, 'previousTokens'> {
   const others = new Set(tokens.filter((token) => token !== undefined && token !== present));
   const previousTokens = [...others].filter((token) => token !== undefined).slice(0, MAX_EARLIER_TOKENS);
@@ -119,7 +119,7 @@ export function secretsIn(state: CredentialsState): readonly string[] {
   return [...recordsOf(state).flatMap(tokensOf), ...Object.values(state.provisionSecret ?? {})];
 }
 
-/** With this record. A token that the configuration named before is as it was kept then; nothing of another is taken for it. */
+/** The state with this record in it. A token that the configuration named before gets the record it had then, never another token's. */
 export function withRecord(state: CredentialsState, place: CredentialsPlace, record: CredentialsRecord): CredentialsState {
   const { configured, formerlyConfigured = [] } = state;
   if (place === 'own' || configured === undefined || configured.configuredToken === record.configuredToken) {
@@ -137,7 +137,7 @@ export function formatCredentials(state: CredentialsState): string {
     parseCredentials(text);
     if (Buffer.byteLength(text) <= MAX_SMALL_FILE_BYTES) return text;
   } catch {
-    // As if it were too long; the fault is of no use to anybody.
+    // Refused below, as if it were too long.
   }
   throw refusal('provisioning/unreadable', 'the credentials cannot be kept like this: they could not be read again');
 }
@@ -159,7 +159,7 @@ export function parseCredentials(text: string): CredentialsState {
   return state;
 }
 
-/** Not told what is wrong: the mismatch quotes the value, which may be a token. */
+/** Does not say what is wrong: the mismatch quotes the value, which may be a token. */
 function isState(state: unknown): state is CredentialsState {
   return isJsonObject(state) && mismatchOf(STATE, state, 'state') === undefined;
 }

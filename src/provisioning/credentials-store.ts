@@ -35,20 +35,20 @@ export interface CredentialsStoreDeps extends CredentialsFilesDeps {
 
 const TWIN_ALERT = 'credentials-not-kept';
 const HEAL_EVERY_MS = 60_000;
-/** A disk that does not give the first file for so long has lost it: until then its twin, which may be older, is not believed. */
+/** After this time a first file that cannot be read counts as lost; until then its twin, which may be older, is not used. */
 const UNREAD_FOR_MS = 10 * 60_000;
 
 export class CredentialsStore {
   readonly #deps: CredentialsStoreDeps;
   #state: CredentialsState = {};
   #isRead = false;
-  /** A disk that hangs is asked once: what it says late must not go over what was changed since. */
+  /** Reads once even when the disk hangs: a late answer must not overwrite what was changed since. */
   readonly #loadOnce = joinedWhileUnderWay(() => this.#load());
   #unreadSinceMs: number | undefined;
-  /** What the disk did not give lies there still, and may be the newer of the two. */
+  /** The path of the file that could not be read; it is still there and may be the newer one. */
   #liesUnread: string | undefined;
   #timesReplaced = 0;
-  /** Both files say what is in memory; so they do while nothing was read. */
+  /** Whether both files hold what is in memory; true until something was read. */
   #isWhole = true;
   #writing: Promise<void> = Promise.resolve();
 
@@ -87,7 +87,7 @@ export class CredentialsStore {
     return this.#state[place];
   }
 
-  /** How often another identity came in the place of this one, or none: whoever began with the one before is to end with it. */
+  /** How often the identity was replaced or forgotten: work that began with the one before must not change the new one. */
   get timesReplaced(): number {
     return this.#timesReplaced;
   }
@@ -102,7 +102,7 @@ export class CredentialsStore {
   }
 
   /**
-   * Uses a changed record at once, and writes it as soon as the disk takes it: only for what a restart without it would find out again.
+   * Uses a changed record at once and writes it as soon as the disk takes it: only for what the next start could find out again.
    * @throws as `read`; never for a disk that takes no writes.
    */
   async adopt(place: CredentialsPlace, change: (record: CredentialsRecord | undefined) => CredentialsRecord | undefined): Promise<void> {
@@ -215,7 +215,7 @@ export class CredentialsStore {
     await this.#writeTwin(join(stateFolder, twin), text);
   }
 
-  /** A write that failed late may lie on the disk all the same: what was told to have failed must not have happened at the next start. */
+  /** A write that failed late may still be on the disk: the next start must not read what was reported as failed. */
   async #putBack(): Promise<void> {
     this.#isWhole = false;
     const path = join(this.#deps.stateFolder, CREDENTIALS_FILES[0]);
@@ -233,7 +233,7 @@ export class CredentialsStore {
     }
   }
 
-  /** Never rejects: what is not written now is written later. */
+  /** Writes both files. Never rejects: what fails is tried again later. */
   async #heal(): Promise<void> {
     this.#isWhole = false;
     await this.#change((state) => state).catch((error: unknown) =>

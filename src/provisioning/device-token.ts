@@ -25,7 +25,7 @@ const PROBE_BACKOFF = { firstMs: 5_000, maxMs: 3_600_000 };
 /** One 401 may be a platform that has just started: this many, over this long, are its real opinion. */
 const REFUSALS_BEFORE_REPROVISION = 3;
 const REFUSED_FOR_MS = 60_000;
-/** Stands while the platform's last word about this device's token, and every other that might be right, is 401. */
+/** Raised while the platform answers 401 to this device's token and to every other that might be right. */
 export const REFUSED_ALERT = 'token-refused';
 
 export class DeviceToken {
@@ -35,7 +35,7 @@ export class DeviceToken {
   #inUse: CredentialsRecord;
   /** An alert says so. */
   #isRefused = false;
-  /** Of a platform that knew of no other token either. */
+  /** Refusals in a row, with no other token accepted either. */
   #refusals = 0;
   #refusedSinceMs = 0;
   #isForgetting = false;
@@ -55,8 +55,8 @@ export class DeviceToken {
   }
 
   /**
-   * As it is kept. A token that is only proposed is not in use: the platform may never have heard of it. An identity that was put in the
-   * place of this one is for the next start: what was measured until then is this one's.
+   * The record in use. A token that is only proposed is not: the platform may never have heard of it. Nor is an identity that has replaced
+   * this one: it counts from the next start, and what was measured until then belongs to this one.
    */
   get record(): CredentialsRecord {
     const { store, place } = this.#deps;
@@ -81,7 +81,7 @@ export class DeviceToken {
     await this.#deps.store.update(this.#deps.place, ({ nextToken: replaced, previousTokens = [], ...rest }) => ({
       ...rest,
       nextToken: next,
-      // An offer that replaces another: the platform may have taken up the first one already.
+      // When this offer replaces another, the platform may already use the first one.
       ...earlierTokens(rest.accessToken, [replaced === next ? undefined : replaced, ...previousTokens]),
     }));
     this.#wake();
@@ -152,7 +152,7 @@ export class DeviceToken {
     const then = reprovision === undefined ? 'enter the right one, or restore the device there' : 'this device will provision itself anew';
     this.#isRefused = true;
     alerts.raise(REFUSED_ALERT, `the platform refuses this device's access token (401), readings are kept: ${then}`);
-    // One that could not be asked about may be the right one: whoever gave this up now would lose it.
+    // A token that could not be tried may be the right one: provisioning anew would lose it.
     if (others === 'not-known') return false;
     if (this.#refusals === 0) this.#refusedSinceMs = clock.monotonicMs();
     this.#refusals += 1;
@@ -177,7 +177,7 @@ export class DeviceToken {
     return found;
   }
 
-  /** The token lies on the disk already: a disk that takes no writes now is no reason not to use it. */
+  /** The token is on the disk already, so it is used even when the disk takes no writes now. */
   async #changeOver(token: string): Promise<void> {
     const { store, place, alerts, log } = this.#deps;
     await store.adopt(place, (now) => {

@@ -14,12 +14,12 @@ export interface FormerQueueDeps extends Pick<CredentialsStoreDeps, 'stateFolder
 
 export const FORMER_QUEUE = 'outbox-of-former-device';
 
-/** So long memory takes what is measured; after it a power cut would cost more than what may have to be set aside along with the rest. */
+/** So long readings stay in memory; after it a power cut would cost more than readings that are set aside with another device's. */
 const KNOWN_WITHIN_MS = 60_000;
 
 /**
- * Whose the queue is only the credentials say: the outbox is not opened before they were read, or could not be for a minute from now on. What is
- * measured after that is kept in it, and nothing is sent while it is not known. The returned function throws `host/read-failed` (retry).
+ * Only the credentials say whose the queue is: the outbox waits until they were read, but not longer than a minute from now. Readings are then
+ * stored in it, and nothing is sent until the credentials are known. The returned function throws `host/read-failed` (retry).
  */
 export function queueOwnerWithin({
   store,
@@ -44,7 +44,7 @@ export function queueOwnerWithin({
 export async function setFormerQueueAside({ stateFolder, files, store, log }: FormerQueueDeps): Promise<void> {
   if (!store.setsQueueAside) return;
   const [outbox, former] = [join(stateFolder, 'outbox'), join(stateFolder, FORMER_QUEUE)];
-  // Where it is gone it lies aside already: nobody makes it anew before the mark is taken away.
+  // When it is not there it was renamed before: nobody makes it anew until the mark is removed.
   if ((await files.facts(outbox)) !== undefined) {
     await removeTreeDurably(files, former);
     await files.rename(outbox, former);

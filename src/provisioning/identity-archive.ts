@@ -23,7 +23,7 @@ const FORMAT = 'turnstone/identity';
 const VERSION = 1;
 /** 32 MB and about a tenth of a second on a desktop; a board of a few watts takes a second. */
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1 };
-/** What a file may ask for: it comes from outside. */
+/** A file comes from outside: it may not ask for more. */
 const MAX_SCRYPT_MEMORY = 128 * 1024 * 1024;
 const KEY_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
@@ -82,10 +82,10 @@ export async function importIdentity(text: string, passphrase: string): Promise<
     decipher.setAAD(Buffer.from(stringifyJson(header)));
     decipher.setAuthTag(bytesOf(tag));
     const plain = Buffer.concat([decipher.update(bytesOf(content)), decipher.final()]).toString('utf8');
-    // Its tag says that it is what was exported.
+    // The tag proves that it is what was exported.
     return parseJson(plain) as unknown as PortableIdentity;
   } catch {
-    // Without cause: whatever was deciphered is nobody's business.
+    // Without cause: it may quote what was deciphered.
     throw refusal('provisioning/wrong-passphrase', 'the identity file does not open: wrong passphrase, or the file was changed');
   }
 }
@@ -108,7 +108,7 @@ function parsedArchive(text: string): JsonObject {
   return json;
 }
 
-/** Of an archive whose shape was looked at. */
+/** The parameters of an archive whose shape was checked. */
 function scryptOf({ scrypt: given }: JsonObject): typeof SCRYPT {
   const { N, r, p } = isJsonObject(given) ? given : {};
   return { N: Number(N), r: Number(r), p: Number(p) };

@@ -17,7 +17,7 @@ export interface IdentityRequestsDeps extends MoveDeps, Omit<ClaimDeps, 'deviceA
   readonly deviceApi: () => ClaimDeps['deviceApi'] | undefined;
   /** Puts the next token beside the present one. */
   readonly offerNext: (accessToken: string) => Promise<void>;
-  /** Has a changed identity taken up: the running agent restarts; without one nothing is to be done. */
+  /** Makes a changed identity take effect: the running agent restarts; a command without an agent does nothing. */
   readonly takeUp: () => void;
 }
 
@@ -28,7 +28,7 @@ export function identityRequests(deps: IdentityRequestsDeps): IdentityRequests {
   const requests = Object.entries(requestsOf(deps)).map(([name, answer]): [string, IdentityRequests[string]] => [
     name,
     async (params, signal) => {
-      // What cannot be read now is not nothing.
+      // Credentials that cannot be read now must not pass for none.
       await deps.store.read();
       return answer(params, signal);
     },
@@ -68,7 +68,7 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
     },
     forgetIdentity: async () => {
       refuseWhereConfigured(place);
-      // What a copied card brought along its own board delivers.
+      // The queue on a copied card is delivered by the board that it was copied from.
       await store.forget({ setsQueueAside: isOtherBoard(store.record(place)?.board ?? {}, board) });
       takeUp();
       return {};
@@ -84,7 +84,7 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
   };
 }
 
-/** It would seem to have been done, and change nothing. */
+/** Otherwise the request would seem to succeed and change nothing. */
 function refuseWhereConfigured(place: CredentialsPlace): void {
   if (place === 'own') return;
   throw refusal(
@@ -123,7 +123,7 @@ function textIn(params: JsonObject, name: string): string {
   throw refusal('provisioning/bad-request', `${name} is needed, as text`);
 }
 
-/** In a file that was named by mistake there may be anything. */
+/** Bounded: the file that was named may be the wrong one and hold anything. */
 function secretIn(params: JsonObject, name: string): string {
   const secret = textIn(params, name);
   if (secret.length <= MAX_SECRET_LENGTH) return secret;

@@ -26,8 +26,8 @@ export async function packIdentity(
 }
 
 /**
- * Makes this board the device of an exported identity. Its generation is higher than the old board's, which is how that one notices. What
- * still waits for delivery as another device is not to go out as this one.
+ * Makes this board the device of an exported identity, with a higher generation, by which the old board notices. A queue that was measured as
+ * another device is set aside.
  * @throws AgentError `provisioning/has-credentials` (drop) when this board has an identity of its own and `replace` is not set,
  * `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
  */
@@ -43,21 +43,21 @@ export async function unpackIdentity(
   const { record, provisionSecret } = await importIdentity(file.text, file.passphrase);
   const { configuredToken: _configured, replacedBy: _replaced, ownerTold: _told, ...rest } = record;
   const changed = { board, generation: record.generation + 1, takesOver: true };
-  // What a board without an identity measured waited for whichever it would get.
+  // Readings of a board without an identity belong to whichever device it becomes.
   const setsQueueAside = own?.phase === 'in-use' && !isSameDevice(own, record);
   const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
   await store.replaceOwn({ ...rest, phase: 'in-use', source: 'imported', ...changed }, more);
   return given({ deviceName: record.deviceName, setsQueueAside });
 }
 
-/** Whether they have a token in common: an own export that comes back. */
+/** Whether they have a token in common, as when a board imports its own export. */
 function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
   const known = tokensOf(one);
   return tokensOf(other).some((token) => known.includes(token));
 }
 
 /**
- * The card was moved here for good: this board is the credentials' home from now on, and any other that has them is to notice.
+ * For a card that was moved here for good: the credentials belong to this board from now on, and any other board that has them will notice.
  * @throws AgentError `provisioning/no-credentials` (drop), `host/write-failed` (retry).
  */
 export async function adoptIdentity({ store, board, place }: MoveDeps): Promise<void> {
@@ -68,7 +68,7 @@ export async function adoptIdentity({ store, board, place }: MoveDeps): Promise<
   });
 }
 
-/** What is only proposed is of no device yet, and of another board it is not taken up. */
+/** The record in use; one that is only proposed belongs to no device yet. */
 function inUse({ store, place }: Pick<MoveDeps, 'store' | 'place'>, what: 'export' | 'adopt'): CredentialsRecord {
   const record = store.record(place);
   if (record?.phase === 'in-use') return record;

@@ -41,7 +41,7 @@ export interface DeviceCredentials {
   readonly token: DeviceToken;
   /** As the platform calls this device; unknown for a configured token. */
   readonly deviceName?: string;
-  /** Why these credentials must not be used for now, in words; the agent measures and keeps. */
+  /** Why these credentials must not be used now, in words; the agent goes on measuring and storing. */
   readonly held?: string;
 }
 
@@ -61,17 +61,17 @@ export async function obtainCredentials(deps: ObtainCredentialsDeps, signal: Abo
 }
 
 /**
- * Before the outbox is opened: where this board is to be a device of its own, it forgets whose card it has, and what that board measured is
- * set aside, as it would go out as the new device. Both in one write, so that what this board measures later is never taken for it.
+ * Before the outbox is opened: when this board is to be a device of its own, it forgets the other board's credentials, and that board's queue
+ * is set aside, as it would be sent as the new device. Both in one write, so that this board's own readings are never set aside.
  * @throws AgentError `host/write-failed` (retry).
  */
 export async function leaveOtherBoard(deps: Pick<ObtainCredentialsDeps, 'settings' | 'store' | 'board' | 'alerts'>): Promise<void> {
   const { settings, store, board } = deps;
   const own = store.record('own');
   if (settings.accessToken !== undefined || own === undefined || !isOtherBoard(own.board, board) || secretsOf(deps).length === 0) return;
-  // What another board had only asked for is never this one's.
+  // A token that another board had only proposed is never used here.
   if (own.phase === 'in-use' && settings.provisioning?.onOtherBoard !== 'reprovision') return;
-  // They are gone with this: nobody can adopt them afterwards.
+  // The credentials are gone after this: nobody can adopt them then.
   const consequence =
     'it gives them up and provisions itself as a device of its own. If the card was moved for good and the platform has a device for it: ' +
     'turnstone identity import, or its access token as platform.accessToken';

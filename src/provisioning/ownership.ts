@@ -1,8 +1,8 @@
 /**
  * Which board is the platform's device: a client attribute names the board and how often the identity was moved. Nothing is sent before it was
- * asked. A board that finds a higher number for another board has been replaced, and stands back; one that finds a lower number puts its own.
- * The same number on another board: where a person has just made this one the device, it takes the next number, as the last who was told
- * wins; else it is a copied card, which only a person can sort out.
+ * asked. A board that finds a higher number for another board has been replaced and sends nothing; one that finds a lower number writes its own.
+ * When another board has the same number, and a person has just made this one the device, it takes the next number: the last one wins.
+ * Otherwise the card was copied, which only a person can sort out.
  */
 import { createHash } from 'node:crypto';
 import { AgentError, messageOf } from '../errors.ts';
@@ -15,7 +15,7 @@ import type { CredentialsPlace, CredentialsRecord } from './credentials-record.t
 import type { ProvisioningDeps } from './provision-device.ts';
 
 export interface OwnershipDeps extends Pick<ProvisioningDeps, 'store' | 'board' | 'clock' | 'log' | 'alerts'> {
-  /** Not the one that is held back by this very check. */
+  /** Not the one that waits for this check. */
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'postAttributes'>;
   readonly place: CredentialsPlace;
 }
@@ -25,12 +25,12 @@ export type Ownership = 'ours' | 'replaced' | 'shared';
 /** The client attribute; the platform shows it to people. */
 export const OWNER_KEY = 'turnstoneOwner';
 const CHECK_PERIOD_MS = 600_000;
-/** While the platform has not said yet. */
+/** Until the platform has answered. */
 const UNSETTLED_PERIOD_MS = 30_000;
-/** An answer without the attribute is also how a platform's fault looks (src/platform/wire-facts.md): it is asked again before it is believed. */
+/** A platform with a fault answers without the attribute too (src/platform/wire-facts.md): it is asked again before that is believed. */
 const EMPTY_ANSWERS = 3;
 const ASK_AGAIN_MS = 2_000;
-/** A platform that answers all but this question must not silence the device for ever; one that only starts again behind a proxy takes minutes. */
+/** A platform that answers everything else must not silence the device for ever; one that restarts behind a proxy takes minutes. */
 const MAX_REFUSED_QUESTIONS = 5;
 const REFUSED_FOR_MS = 600_000;
 const QUESTION_BACKOFF = { firstMs: 2_000, maxMs: 15_000 };
@@ -44,7 +44,7 @@ export class IdentityOwnership {
   #held: string | undefined;
   /** The platform has said whose device this is. */
   #isSettled = false;
-  /** It has answered so often with something else that it will not say. */
+  /** It has failed to answer this question so often that it is no longer waited for. */
   #isUnwilling = false;
   #refused = 0;
   #refusedSinceMs = 0;
@@ -93,7 +93,7 @@ export class IdentityOwnership {
   async #check(signal: AbortSignal): Promise<Ownership> {
     const { deviceApi, store, place, board, alerts } = this.#deps;
     const record = store.record(place);
-    // Another identity is for the next start, and so is its number.
+    // An identity that has replaced this one counts from the next start, and so does its number.
     if (record === undefined || store.timesReplaced !== this.#timesReplaced) return 'ours';
     const marks = marksOf(board, record.board);
     const owner = await this.#askOwner(record.ownerTold === true ? EMPTY_ANSWERS : 1, signal);
@@ -115,15 +115,15 @@ export class IdentityOwnership {
         );
         return 'shared';
       }
-      // The same export was imported on two boards: the platform is to tell them apart.
+      // The same export was imported on two boards: the number tells them apart.
       generation += 1;
     }
     alerts.clear(SHARED_ALERT);
-    // The number of an earlier life of this board: a token that was changed by hand, a new card.
+    // This board had a higher number before: its token was changed by hand, or its card is new.
     if (owner !== undefined && isThisBoard) generation = Math.max(generation, owner.generation);
     if (generation !== record.generation) await this.#remember((now) => ({ ...now, generation }));
     if (owner?.generation !== generation) await deviceApi.postAttributes({ [OWNER_KEY]: { board: mark, generation } }, signal);
-    // The disk may have refused it the last time.
+    // Also when the disk did not take it the last time.
     if (record.ownerTold !== true || record.takesOver === true || store.isWhole === false)
       await this.#remember(({ takesOver: _done, ...rest }) => ({ ...rest, ownerTold: true }));
     return 'ours';
@@ -158,7 +158,7 @@ export class IdentityOwnership {
     }
   }
 
-  /** Holds from now on, and is written when the disk takes it; not for an identity that came in the place of the one that was asked about. */
+  /** Used at once, written when the disk takes it; does nothing when another identity has replaced the one that was asked about. */
   async #remember(change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
     const { store, place } = this.#deps;
     await store.adopt(place, (now) => (now === undefined || store.timesReplaced !== this.#timesReplaced ? now : change(now)));
@@ -191,8 +191,8 @@ export class IdentityOwnership {
 }
 
 /**
- * What a board may be named by, without telling its serial number to everyone who may look at the device; the first is what it is named by.
- * Marks that cannot be read at this start were read at another.
+ * Hashes that name this board, the preferred one first, so that people who may look at the device do not learn its serial number. Marks that
+ * cannot be read at this start are known from an earlier one.
  */
 function marksOf(board: BoardIdentity, kept: Partial<BoardIdentity>): readonly string[] {
   const known = isOtherBoard(board, kept) ? board : withNewMarks(kept, board);

@@ -1,6 +1,6 @@
 /**
  * Everything that needs the platform: credentials first, however long they take, then the loops that speak to it. The agent
- * measures and keeps from its first second, whatever becomes of this.
+ * measures and stores from its first second, whatever happens here.
  */
 import type { AgentConfig } from '../config/agent-config.ts';
 import { AgentError, messageOf } from '../errors.ts';
@@ -25,20 +25,20 @@ import { tokenAwareDeviceApi } from './token-aware-device-api.ts';
 import { tokenWorks } from './token-check.ts';
 
 export interface PlatformConnectionDeps {
-  /** What holds when it is asked for; once connected nothing of it is taken up any more. */
+  /** The configuration in force; after `connect` has resolved, changes to it have no effect here. */
   readonly config: () => AgentConfig;
   readonly machine: Pick<HostMachine, 'clock' | 'files' | 'readIdentity' | 'randomBytes'> & { readonly connect: Connect };
   readonly log: AgentLog;
   readonly alerts: Alerts;
   /** Told the platform's own time. */
   readonly onPlatformDate: (platformMs: number, tookMs: number) => void;
-  /** Told while the queue has to be set aside before anything may be sent, which is done before it is opened. */
+  /** Called when the queue must be set aside before anything is sent; that is done before the outbox is opened. */
   readonly onQueueOfAnother: () => unknown;
 }
 
 /** A start does without credentials that a disk does not give in this time. */
 const READ_WITHIN_MS = 5_000;
-/** What stands between this device and its credentials may pass: a full disk, a folder of another user. */
+/** What keeps this device from its credentials may pass: a full disk, a folder of another user. */
 const CONNECT_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 const CONNECT_ALERT = 'credentials';
 
@@ -47,15 +47,15 @@ export class PlatformConnection {
   readonly board: BoardIdentity;
   readonly #deps: PlatformConnectionDeps;
   readonly store: CredentialsStore;
-  /** Until its certificates are read, one that nobody is let through to. */
+  /** Until the certificates are read, one without them that is never used. */
   #http: HttpDeviceApi;
   #settings: ApiSettings | undefined;
   #config: AgentConfig;
-  /** A token that is tried out is asked about at the same host. */
+  /** Shared with the clients that try out a token at the same host. */
   readonly #pace: HostPace;
   /** Refuses every call until `connect` has resolved. */
   readonly deviceApi: DeviceApi;
-  /** For the question that all others wait for. */
+  /** For the question which board is the device; all other calls wait for its answer. */
   readonly #askingApi: DeviceApi;
   #credentials: DeviceCredentials | undefined;
   #ownership: IdentityOwnership | undefined;
@@ -69,7 +69,7 @@ export class PlatformConnection {
     this.#http = this.#open({ settings: { url: this.#config.platform.url } });
     const inUse = { deviceApi: () => this.#http, token: () => this.#credentials?.token };
     this.deviceApi = tokenAwareDeviceApi({ ...inUse, held: () => this.#held() });
-    // A refused token may be one that was replaced: which board is the device is asked with whichever is right.
+    // The token may have been rotated: that question too is asked with whichever token works.
     this.#askingApi = tokenAwareDeviceApi({ ...inUse, held: () => undefined });
   }
 
@@ -151,7 +151,7 @@ export class PlatformConnection {
     const { board, store, place } = this;
     await store.read();
     await this.leaveOtherBoard();
-    // The outbox was opened before these could be read, or is not open yet.
+    // The outbox was opened before the credentials could be read, or is not open yet.
     if (store.setsQueueAside) {
       this.#deps.onQueueOfAnother();
       const reason = 'what waits was measured as another device, and was not set aside yet; a restart does it';
@@ -170,7 +170,7 @@ export class PlatformConnection {
       signal,
     );
     log.hide(credentials.token.accessToken);
-    // Both at once: with credentials and without ownership everything would be let through.
+    // Set together: with credentials and without ownership every call would be let through.
     this.#ownership = new IdentityOwnership({ store, place, board, clock, log, alerts, deviceApi: this.#askingApi });
     this.#credentials = credentials;
     await this.#ownership.settle(signal);

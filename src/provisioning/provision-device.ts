@@ -23,7 +23,7 @@ import { type CredentialsRecord, earlierTokens, type ProvisionSecret, tokensOf }
 import type { CredentialsStore } from './credentials-store.ts';
 import { askPlatform, type Outcome } from './provisioning-outcome.ts';
 
-/** Where a kill can come in between; each is announced before the next begins. */
+/** Steps between which a kill can come; each is announced before the next begins. */
 export type ProvisioningStep = 'token-made' | 'token-synced' | 'asking' | 'answered' | 'own-token-works' | 'credentials-synced';
 
 export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
@@ -45,7 +45,7 @@ export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomByt
 const BUSY_BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
 /** A login page, a proxy: it goes when somebody logs in. */
 const HELD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
-/** Only a person changes it, at the platform; found out without a visit, but never a loop. */
+/** Only a person at the platform can change it; asked again, so that no visit is needed, but slowly. */
 const REFUSED_BACKOFF = { firstMs: 300_000, maxMs: 3_600_000 };
 const PROVISIONING_ALERT = 'provisioning';
 
@@ -62,7 +62,7 @@ export async function provisionDevice(deps: ProvisioningDeps, signal: AbortSigna
   const save = saverFor(deps);
   const proposed = await propose(deps, save, signal);
   while (!signal.aborted) {
-    // As it is by now: somebody may have offered a token meanwhile.
+    // Read again: somebody may have offered a token meanwhile.
     const kept = deps.store.record('own');
     const proposal = kept?.accessToken === proposed.accessToken ? kept : proposed;
     const outcome = usable(await askPlatform(deps, proposal, signal));
@@ -89,7 +89,7 @@ function usable(outcome: Outcome): Outcome {
 async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal): Promise<CredentialsRecord> {
   const { store, deviceName, board, log, randomBytes } = deps;
   const kept = store.record('own');
-  // What another board was given or had asked for is not this one's: the card is a copy.
+  // Another board's record is not used: the card is a copy.
   const earlier = kept === undefined || isOtherBoard(kept.board, board) ? undefined : kept;
   if (earlier?.phase === 'proposed' && earlier.deviceName === deviceName) return earlier;
   // The name was changed in the configuration after an attempt that may have succeeded: its device would be left behind as a second one.
@@ -116,7 +116,7 @@ async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal):
   return proposal;
 }
 
-/** As long as the platform cannot be asked it is not known whether the earlier name has a device, and a second one would stay for ever. */
+/** Waits until the platform can be asked: if the earlier name has a device, a second one would stay there for ever. */
 async function askUntilKnown(deps: ProvisioningDeps, token: string, signal: AbortSignal): Promise<boolean> {
   const backoff = new Backoff(BUSY_BACKOFF, deps.clock);
   while (!signal.aborted) {
@@ -133,8 +133,8 @@ async function askUntilKnown(deps: ProvisioningDeps, token: string, signal: Abor
 type Save = (record: (now: CredentialsRecord | undefined) => CredentialsRecord, signal: AbortSignal) => Promise<void>;
 
 /**
- * A disk that is full or read-only now is no reason to lose what the platform has just told. An identity that was imported meanwhile is not
- * written over: it is what this board is to be.
+ * Tries until the disk takes it, so that a full or read-only disk does not lose what the platform has just said. An identity that was imported
+ * meanwhile is not overwritten.
  */
 function saverFor({ store, alerts, clock }: ProvisioningDeps): Save {
   const { timesReplaced } = store;
@@ -167,7 +167,7 @@ async function keep(
   deps.hide(accessToken);
   const record = (now = given.proposal): CredentialsRecord => {
     const { previousTokens = [], ...rest } = now;
-    // The proposal is kept as well until the token has been used: it costs nothing, and a server may answer one thing and do another.
+    // The proposal is kept until the token has been used: a server may answer with one token and store the other.
     const earlier = earlierTokens(accessToken, [given.proposal.accessToken, ...previousTokens]);
     return { ...rest, phase: 'in-use', accessToken, board: deps.board, ...earlier };
   };

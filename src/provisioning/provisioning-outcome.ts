@@ -8,10 +8,10 @@ import type { ProvisioningDeps } from './provision-device.ts';
 
 export type Outcome =
   | { readonly kind: 'token'; readonly accessToken: string }
-  /** `busy`: the same again soon. `held`: something stands in between. `refused`: only a person at the platform can change it. */
+  /** `busy`: ask again soon. `held`: a portal or proxy is in the way. `refused`: only a person at the platform can change it. */
   | { readonly kind: 'busy' | 'held' | 'refused'; readonly explanation: string; readonly retryAfterMs?: number };
 
-/** A server that is still busy with an earlier request knows the name before it knows the token. */
+/** A server that is still busy with an earlier request stores the name before the token. */
 const SETTLE_MS = 2_000;
 
 const NOT_FOUND_WORDS =
@@ -36,7 +36,7 @@ export async function askPlatform(deps: ProvisioningDeps, proposal: CredentialsR
       if (answer.status === 'SUCCESS') return success(answer);
       if (answer.status === 'FAILURE') return await afterFailure(deps, proposal, answer.errorMsg, signal);
     }
-    // Provisioning may have been switched off since; the device that this board was is still there.
+    // Provisioning may have been switched off since; this board's device may exist all the same.
     const own = await workingToken(deps, proposal, signal);
     return own === undefined ? { kind: 'refused', explanation: NOT_FOUND_WORDS } : { kind: 'token', accessToken: own };
   } catch (error) {

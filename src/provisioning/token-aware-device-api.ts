@@ -1,6 +1,6 @@
 /**
- * The device API with the token's fate attached: what the platform accepts or refuses is told to the DeviceToken, and a request that met
- * a change-over of tokens is repeated once with the new one, so that no caller notices a rotation.
+ * The device API that watches its token: the DeviceToken learns what the platform accepts or refuses, and a request that was refused during
+ * a rotation is repeated once with the new token, so that no caller notices it.
  */
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
