@@ -8,7 +8,7 @@ import { withinDeadline } from '../hardware/deadline.ts';
 import type { GpioInput, GpioPort, Level, LineReference } from '../hardware/gpio-port.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import type { Files } from '../host/files.ts';
+import { type Files, mayBeThereNow } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 
 export interface LockoutDeps {
@@ -47,7 +47,8 @@ export class Lockout {
   get locked(): boolean {
     const { files, settings } = this.#deps;
     const { file, line } = settings;
-    return (line !== undefined && this.#switchOn !== false) || (file !== undefined && isThere(files, file));
+    // Synchronous: the thread pool may be full of writes to a disk that hangs, and a name that is looked up so often is in the kernel's memory.
+    return (line !== undefined && this.#switchOn !== false) || (file !== undefined && mayBeThereNow(files, file));
   }
 
   /** Keeps looking at the switch until the signal aborts, then gives its line back; never rejects. */
@@ -101,14 +102,5 @@ export class Lockout {
     const input = this.#input;
     this.#input = undefined;
     await input?.close().catch(() => {});
-  }
-}
-
-/** Synchronous: the thread pool may be full of writes to a disk that hangs, and a name that is looked up so often is in the kernel's memory. */
-function isThere(files: LockoutDeps['files'], path: string): boolean {
-  try {
-    return files.isThereNow(path);
-  } catch {
-    return true;
   }
 }

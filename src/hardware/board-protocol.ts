@@ -14,8 +14,6 @@ import type { InputRequest, Level, LineDescription, OutputRequest } from './gpio
 import type { PwmRequest, PwmState } from './pwm-port.ts';
 import type { SerialDescription, SerialSettings } from './serial-port.ts';
 
-export type BoardProtocolVersion = 1;
-
 /** Every operation with its parameters and its result. */
 export interface BoardOperations {
   'gpio.openInput': { params: InputRequest; result: { readonly handle: number } };

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { retryable, systemCode } from '../errors.ts';
 import { kernelStampMs } from '../host/clock.ts';
 import { Listeners } from '../host/listeners.ts';
+import { once } from '../host/shared-work.ts';
 import type { GpioInput, GpioOutput, InputRequest, LineBias, LineDrive, LineEdge, LineEdges, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
 import { gpioAddon as addon, FLAG, holderOf, type LineConfig, withChip } from './linux-gpio-chips.ts';
@@ -71,12 +72,11 @@ export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, 
   return {
     read: async () => guarded(`reading ${inWords(line)}`, () => addon().gpioReadLine(fd)),
     watch: edges.add,
-    close: async () => {
-      if (closed) return;
+    close: once(async () => {
       closed = true;
       epoll.close();
       closeSync(fd);
-    },
+    }),
   };
 }
 
@@ -94,15 +94,10 @@ export function openCharacterDeviceOutput(deviceFolder: string, line: FoundLine,
       addon().gpioConfigureLine(fd, { ...asOutput, level: wasOutput ? addon().gpioReadLine(fd) : 0 }),
     );
   }
-  let closed = false;
   return {
     write: async (level) => guarded(`setting ${inWords(line)}`, () => addon().gpioWriteLine(fd, level)),
     read: async () => guarded(`reading ${inWords(line)}`, () => addon().gpioReadLine(fd)),
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      closeSync(fd);
-    },
+    close: once(async () => closeSync(fd)),
   };
 }
 

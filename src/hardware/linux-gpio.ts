@@ -8,6 +8,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentError, hasCode, retryable } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
 import { openCharacterDeviceInput, openCharacterDeviceOutput } from './linux-gpio-character-device.ts';
 import { describeLines, holderOf, readCharacterDeviceChips } from './linux-gpio-chips.ts';
@@ -74,9 +75,7 @@ export class LinuxGpio implements GpioPort {
   async list(_signal: AbortSignal): Promise<readonly LineDescription[]> {
     const chips = readCharacterDeviceChips(this.#deviceFolder);
     if (chips.length > 0) return chips.flatMap((chip) => describeLines(this.#deviceFolder, chip));
-    return (await readSysfsChips(this.#classFolder)).flatMap((chip) =>
-      Array.from({ length: chip.lines }, (_, offset) => describeSysfsLine(chip, offset)),
-    );
+    return (await readSysfsChips(this.#classFolder)).flatMap(describeSysfsLines);
   }
 
   async close(): Promise<void> {
@@ -96,10 +95,8 @@ export class LinuxGpio implements GpioPort {
   }
 
   async #sysfsIsWritable(): Promise<boolean> {
-    return await access(join(this.#classFolder, 'export'), constants.W_OK).then(
-      () => true,
-      () => false,
-    );
+    const fault: unknown = await access(join(this.#classFolder, 'export'), constants.W_OK).catch((error: unknown) => error);
+    return fault === undefined;
   }
 
   #sysfsDeps(): SysfsGpioDeps {
@@ -178,14 +175,11 @@ function logical(physical: Level, activeLow = false): Level {
 }
 
 function needsCharacterDevice(what: string, line: FoundLine): AgentError {
-  return new AgentError(
-    'hardware/unsupported',
-    `${what} on line ${line.offset} of ${line.chip.label} needs the character device; sysfs GPIO cannot set it`,
-    { recovery: 'hold' },
-  );
+  const where = `line ${line.offset} of ${line.chip.label}`;
+  const why = `${what} on ${where} needs the character device; sysfs GPIO cannot set it`;
+  return new AgentError('hardware/unsupported', why, { recovery: 'hold' });
 }
 
-function describeSysfsLine(chip: GpioChip, offset: number): LineDescription {
-  const name = chip.lineNames[offset];
-  return { chip: chip.name, label: chip.label, offset, ...(name && { name }) };
+function describeSysfsLines({ name: chip, label, lines, lineNames }: GpioChip): readonly LineDescription[] {
+  return Array.from({ length: lines }, (_, offset) => given({ chip, label, offset, name: lineNames[offset] || undefined }));
 }

@@ -16,10 +16,8 @@ export async function loadNativeModules(): Promise<void> {
     try {
       if ((await load()) === undefined) throw new Error('what is used of it is not in it');
     } catch (cause) {
-      throw new AgentError('hardware/native-module', `the native module ${name} does not load: ${messageOf(cause)}`, {
-        recovery: 'rollback',
-        cause,
-      });
+      const what = `the native module ${name} does not load: ${messageOf(cause)}`;
+      throw new AgentError('hardware/native-module', what, { recovery: 'rollback', cause });
     }
   }
 }

@@ -8,40 +8,25 @@ import { TurnQueue } from './turn-queue.ts';
 
 const SLAVE_ID = /^[0-9a-f]{2}-[0-9a-f]{12}$/;
 
-export class LinuxOneWire implements OneWirePort {
-  readonly #devicesFolder: string;
-  readonly #queue = new TurnQueue();
-
-  /** @param devicesFolder normally /sys/bus/w1/devices */
-  constructor(devicesFolder = '/sys/bus/w1/devices') {
-    this.#devicesFolder = devicesFolder;
-  }
-
-  async list(_signal: AbortSignal): Promise<readonly string[]> {
-    const names = await readdir(this.#devicesFolder).catch(() => []);
-    return names.filter((name) => SLAVE_ID.test(name)).sort();
-  }
-
-  async readSlave(id: string, signal: AbortSignal): Promise<string> {
-    return await this.#onSlave(id, `reading one-wire slave ${id}`, (folder) => readFile(join(folder, 'w1_slave'), 'utf8'), signal);
-  }
-
-  async setResolution(id: string, bits: number, signal: AbortSignal): Promise<void> {
-    const what = `setting the resolution of one-wire slave ${id}`;
-    await this.#onSlave(id, what, (folder) => writeFile(join(folder, 'resolution'), String(bits)), signal);
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.idle();
-  }
-
-  async #onSlave<T>(id: string, what: string, use: (folder: string) => Promise<T>, signal: AbortSignal): Promise<T> {
+/** @param devicesFolder normally /sys/bus/w1/devices */
+export function linuxOneWire(devicesFolder = '/sys/bus/w1/devices'): OneWirePort {
+  const queue = new TurnQueue();
+  const onSlave = async <T>(id: string, what: string, use: (folder: string) => Promise<T>, signal: AbortSignal): Promise<T> => {
     if (!SLAVE_ID.test(id)) throw retryable('hardware/one-wire-no-slave', `${what}: not an id of the form 28-00000a1b2c3d`);
     try {
-      return await this.#queue.run(() => use(join(this.#devicesFolder, id)), { what }, signal);
+      return await queue.run(() => use(join(devicesFolder, id)), { what }, signal);
     } catch (cause) {
       if (systemCode(cause) === 'ENOENT') throw retryable('hardware/one-wire-no-slave', `${what}: it is not on the bus`, cause);
       throw hardwareFault('gpio', 'hardware/one-wire-failed', what, cause);
     }
-  }
+  };
+  return {
+    list: async () => (await readdir(devicesFolder).catch(() => [])).filter((name) => SLAVE_ID.test(name)).sort(),
+    readSlave: (id, signal) => onSlave(id, `reading one-wire slave ${id}`, (folder) => readFile(join(folder, 'w1_slave'), 'utf8'), signal),
+    setResolution: (id, bits, signal) => {
+      const what = `setting the resolution of one-wire slave ${id}`;
+      return onSlave(id, what, (folder) => writeFile(join(folder, 'resolution'), String(bits)), signal);
+    },
+    close: () => queue.idle(),
+  };
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '../host/clock.ts';
 import { type GpioInterface, LinuxGpio } from './linux-gpio.ts';
 import { LinuxI2c } from './linux-i2c.ts';
-import { LinuxOneWire } from './linux-one-wire.ts';
+import { linuxOneWire } from './linux-one-wire.ts';
 import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
 import { Modbus } from './modbus.ts';
@@ -11,7 +11,7 @@ import type { Ports } from './ports.ts';
 export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
   const serial = new LinuxSerial({ clock });
   const gpio = new LinuxGpio({ clock, interface: through });
-  const ports = { gpio, i2c: new LinuxI2c(), serial, oneWire: new LinuxOneWire(), pwm: new LinuxPwm({ clock }) };
+  const ports = { gpio, i2c: new LinuxI2c(), serial, oneWire: linuxOneWire(), pwm: new LinuxPwm({ clock }) };
   const modbus = new Modbus({ clock, serial });
   const close = async (): Promise<void> => {
     await modbus.close();

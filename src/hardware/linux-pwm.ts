@@ -28,13 +28,6 @@ interface Shown extends PwmState {
   readonly polarity: string;
 }
 
-interface Place {
-  readonly chipFolder: string;
-  /** Of the channel. */
-  readonly folder: string;
-  readonly channel: number;
-}
-
 /** udev sets the group of an exported channel a moment after it appears. */
 const UDEV = { tries: 20, pauseMs: 50 };
 
@@ -62,7 +55,7 @@ export class LinuxPwm implements PwmPort {
     const inTurn: InTurn = (work) => queue.run(work, { what: `opening ${what}`, rank: 'movement' }, signal);
     try {
       await inTurn(() => this.#checkChannel(chipFolder, channel, what));
-      await this.#export({ chipFolder, folder, channel }, inTurn, signal);
+      await this.#export(chipFolder, channel, inTurn, signal);
     } catch (cause) {
       this.#held.delete(folder);
       if (systemCode(cause) === 'EBUSY') throw retryable('hardware/pwm-busy', `${what} is held by a kernel driver`, cause);
@@ -88,10 +81,8 @@ export class LinuxPwm implements PwmPort {
 
   async list(_signal: AbortSignal): Promise<readonly { readonly chip: number; readonly channels: number }[]> {
     const names = (await readdir(this.#classFolder).catch(() => [])).filter((name) => /^pwmchip\d+$/.test(name));
-    const chips = names.map(async (name) => ({
-      chip: Number(name.slice(7)),
-      channels: Number(await text(join(this.#classFolder, name), 'npwm')),
-    }));
+    const channelsOf = async (name: string): Promise<number> => Number(await text(join(this.#classFolder, name), 'npwm'));
+    const chips = names.map(async (name) => ({ chip: Number(name.slice(7)), channels: await channelsOf(name) }));
     return (await Promise.all(chips)).sort((a, b) => a.chip - b.chip);
   }
 
@@ -106,9 +97,9 @@ export class LinuxPwm implements PwmPort {
   }
 
   /** Others have their turn while udev takes its time. */
-  async #export({ chipFolder, folder, channel }: Place, inTurn: InTurn, signal: AbortSignal): Promise<void> {
+  async #export(chipFolder: string, channel: number, inTurn: InTurn, signal: AbortSignal): Promise<void> {
     const check = async (): Promise<true> => {
-      await inTurn(() => access(join(folder, 'duty_cycle'), constants.W_OK));
+      await inTurn(() => access(join(chipFolder, `pwm${channel}`, 'duty_cycle'), constants.W_OK));
       return true;
     };
     const isReady = (): Promise<boolean> => check().catch(() => false);

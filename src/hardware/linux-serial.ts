@@ -146,11 +146,8 @@ class LinuxSerialPort implements SerialPort {
     while (!signal.aborted) {
       await this.#deps.clock.sleep(this.#backoff.nextMs(), signal);
       if (signal.aborted) return;
-      const opened = await this.#openNative().then(
-        () => true,
-        () => false,
-      );
-      if (opened) return this.#plugs.tell(true, 'back');
+      const fault: unknown = await this.#openNative().catch((error: unknown) => error);
+      if (fault === undefined) return this.#plugs.tell(true, 'back');
     }
   }
 
@@ -165,10 +162,8 @@ class LinuxSerialPort implements SerialPort {
 
 /** Which device is behind the path now; links are followed. */
 async function fileIdentity(path: string): Promise<string> {
-  return await stat(path).then(
-    ({ rdev, ino }) => `${rdev}/${ino}`,
-    () => 'gone',
-  );
+  const found = await stat(path).catch(() => undefined);
+  return found === undefined ? 'gone' : `${found.rdev}/${found.ino}`;
 }
 
 function openFault(path: string, cause: Error): AgentError {

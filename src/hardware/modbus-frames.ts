@@ -162,9 +162,8 @@ function checkAnswer(pdu: Uint8Array, code: number): void {
   if (answered === (code | EXCEPTION_FLAG)) {
     const words = EXCEPTIONS[reason] ?? `exception ${reason}`;
     if (GATEWAY_EXCEPTIONS.has(reason)) throw retryable('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`);
-    throw new AgentError('hardware/modbus-exception', `the Modbus unit refused: ${words}`, {
-      recovery: FINAL_EXCEPTIONS.has(reason) ? 'drop' : 'retry',
-    });
+    const recovery = FINAL_EXCEPTIONS.has(reason) ? 'drop' : 'retry';
+    throw new AgentError('hardware/modbus-exception', `the Modbus unit refused: ${words}`, { recovery });
   }
   if (answered !== code) throw badAnswer(`an answer to function ${answered} instead of ${code}`);
 }

@@ -2,6 +2,7 @@
 import { AgentError } from '../errors.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import { getOrInsert } from '../host/get-or-insert.ts';
 import { once } from '../host/shared-work.ts';
 import {
   checkWritten,
@@ -77,8 +78,7 @@ export class Modbus implements ModbusPort {
 
   async #openLine(connection: Extract<ModbusConnection, { transport: 'rtu' }>, signal: AbortSignal): Promise<RtuTransport> {
     const { serial, clock } = this.#deps;
-    const debts: UnitDebts = this.#debts.get(connection.port) ?? new Map();
-    this.#debts.set(connection.port, debts);
+    const debts = getOrInsert(this.#debts, connection.port, (): UnitDebts => new Map());
     return new RtuTransport({ port: await serial.open(connection, signal), baudRate: connection.baudRate, clock, debts });
   }
 

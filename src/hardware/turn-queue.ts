@@ -2,6 +2,7 @@
  * One transfer at a time. A caller whose deadline passes is let go, waiting or not, but the next transfer starts only when the one
  * before it has really ended: a bus that hangs blocks one thread of the pool, never all of them, and holds nothing of those who were let go.
  */
+import { getOrInsert } from '../host/get-or-insert.ts';
 import { deadlineError, withinDeadline } from './deadline.ts';
 
 /**
@@ -23,9 +24,7 @@ export class TurnQueues {
   readonly #queues = new Map<string, TurnQueue>();
 
   at(place: string): TurnQueue {
-    const queue = this.#queues.get(place) ?? new TurnQueue();
-    this.#queues.set(place, queue);
-    return queue;
+    return getOrInsert(this.#queues, place, () => new TurnQueue());
   }
 }
 

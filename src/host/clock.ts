@@ -26,7 +26,7 @@ const sinceBoot = new TimeSinceBoot({ awakeMs, wallMs: Date.now, uptimeMs: () =>
 
 /** The machine's clock. */
 export const systemClock: Clock = {
-  bootId: readBootId(),
+  bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
   monotonicMs: () => sinceBoot.ms(),
   wallMs: () => Date.now(),
   sleep: (ms, signal) =>
@@ -58,8 +58,4 @@ export function wallOffsetMs(clock: Pick<Clock, 'monotonicMs' | 'wallMs'>): numb
 /** A stamp that the kernel has just set, CLOCK_MONOTONIC, as the machine's clock shows it, ms since boot. */
 export function kernelStampMs(awakeMs: number): number {
   return sinceBoot.of(awakeMs);
-}
-
-function readBootId(): string {
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }

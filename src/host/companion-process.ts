@@ -1,6 +1,8 @@
 /** Another process of this same program, for as long as this one needs it: the simulated board beside the agent. */
 import { spawn } from 'node:child_process';
 import { AgentError } from '../errors.ts';
+import { endedWithin } from './bounded-wait.ts';
+import { systemClock } from './clock.ts';
 
 export interface CompanionProcess {
   /** SIGTERM, and resolves when it has ended. Idempotent. */
@@ -20,22 +22,17 @@ export async function startCompanion(args: readonly string[]): Promise<Companion
     child.kill('SIGTERM');
     await ended;
   };
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    await new Promise<void>((resolve, reject) => {
-      const fail = (reason: string): void =>
-        reject(new AgentError('host/companion-failed', `turnstone ${args[0]} ${reason}`, { recovery: 'stop' }));
-      timer = setTimeout(() => fail('did not start in time'), STARTS_WITHIN_MS);
-      child.once('error', () => fail('cannot be started'));
-      child.once('exit', () => fail('ended at once'));
-      child.stdout.once('data', () => resolve());
-    });
-  } catch (error) {
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+  const fail = (reason: string): void =>
+    reject(new AgentError('host/companion-failed', `turnstone ${args[0]} ${reason}`, { recovery: 'stop' }));
+  child.once('error', () => fail('cannot be started'));
+  child.once('exit', () => fail('ended at once'));
+  child.stdout.once('data', () => resolve());
+  if (!(await endedWithin(systemClock, STARTS_WITHIN_MS, ready))) fail('did not start in time');
+  await ready.catch((error: unknown) => {
     child.kill('SIGKILL');
     throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+  });
   child.stdout.resume();
   process.once('exit', () => child.kill('SIGTERM'));
   return { stop };

@@ -164,55 +164,45 @@ async function openRegular(path: string, mode: OpenMode, options: OpenOptions = 
     await closeFd(fd);
     throw error;
   }
-  return new SystemFile(fd);
+  return fileOn(fd);
 }
 
-class SystemFile implements OpenFile {
-  readonly #fd: number;
-
-  constructor(fd: number) {
-    this.#fd = fd;
-  }
-
-  read(into: Uint8Array, position: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      fs.read(this.#fd, into, 0, into.length, position, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));
-    });
-  }
-
-  /** The kernel may take less than all, on a full disk for example; the next call then says why. */
-  write(bytes: Uint8Array, position: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const step = (from: number): void => {
-        fs.write(this.#fd, bytes, from, bytes.length - from, position + from, (error, written) => {
-          if (error !== null) reject(error);
-          else if (from + written < bytes.length) step(from + written);
-          else resolve();
-        });
-      };
-      step(0);
-    });
-  }
-
-  datasync(): Promise<void> {
-    return datasyncFd(this.#fd);
-  }
-
-  async size(): Promise<number> {
-    return (await statFd(this.#fd)).size;
-  }
-
-  truncate(bytes: number): Promise<void> {
-    return truncateFd(this.#fd, bytes);
-  }
-
-  close(): Promise<void> {
-    return closeFd(this.#fd);
-  }
+function fileOn(fd: number): OpenFile {
+  return {
+    read: (into, position) =>
+      new Promise((resolve, reject) => {
+        fs.read(fd, into, 0, into.length, position, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));
+      }),
+    // The kernel may take less than all, on a full disk for example; the next call then says why.
+    write: (bytes, position) =>
+      new Promise((resolve, reject) => {
+        const step = (from: number): void => {
+          fs.write(fd, bytes, from, bytes.length - from, position + from, (error, written) => {
+            if (error !== null) reject(error);
+            else if (from + written < bytes.length) step(from + written);
+            else resolve();
+          });
+        };
+        step(0);
+      }),
+    datasync: () => datasyncFd(fd),
+    size: async () => (await statFd(fd)).size,
+    truncate: (bytes) => truncateFd(fd, bytes),
+    close: () => closeFd(fd),
+  };
 }
 
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** Whether a path leads to anything; what cannot be told counts as there. */
+export function mayBeThereNow(files: Pick<Files, 'isThereNow'>, path: string): boolean {
+  try {
+    return files.isThereNow(path);
+  } catch {
+    return true;
+  }
 }
 
 /** For a call that may find nothing there. */

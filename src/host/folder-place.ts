@@ -33,8 +33,5 @@ export async function whyNoFolder(path: string): Promise<string | undefined> {
 
 /** Called only when what it leads to is not there. */
 async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  );
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
 }

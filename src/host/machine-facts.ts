@@ -61,12 +61,10 @@ export class MachineFacts {
 
   /** The user of that name, or the one who asks. */
   async user(name: string = userInfo().username): Promise<MachineUser | undefined> {
-    const entry = (await this.#lines('etc/passwd')).map((line) => line.split(':')).find(([known]) => known === name);
+    const entry = (await this.#rows('etc/passwd')).find(([known]) => known === name);
     if (entry === undefined) return undefined;
     const own = Number(entry[3]);
-    const groups = (await this.#lines('etc/group'))
-      .map((line) => line.split(':'))
-      .filter(([, , , members]) => members?.split(',').includes(name));
+    const groups = (await this.#rows('etc/group')).filter(([, , , members]) => members?.split(',').includes(name));
     return { name, uid: Number(entry[2]), groupIds: [...new Set([own, ...groups.map(([, , id]) => Number(id))])] };
   }
 
@@ -74,7 +72,7 @@ export class MachineFacts {
   async file(path: string): Promise<FileFacts | undefined> {
     const found = await stat(join(this.#root, path)).catch(() => undefined);
     if (found === undefined) return undefined;
-    const group = (await this.#lines('etc/group')).map((line) => line.split(':')).find(([, , id]) => Number(id) === found.gid);
+    const group = (await this.#rows('etc/group')).find(([, , id]) => Number(id) === found.gid);
     return { uid: found.uid, gid: found.gid, mode: found.mode & 0o7777, group: group?.[0] ?? String(found.gid) };
   }
 
@@ -152,6 +150,10 @@ export class MachineFacts {
     const outcome = await runProgram({ file: 'systemctl', args, deadlineMs: UNIT_DEADLINE_MS }, this.#clock, signal).catch(() => undefined);
     if (outcome?.exitCode !== 0) return undefined;
     return parseUnit(outcome.stdout);
+  }
+
+  async #rows(path: string): Promise<readonly string[][]> {
+    return (await this.#lines(path)).map((line) => line.split(':'));
   }
 
   async #lines(path: string): Promise<readonly string[]> {

@@ -11,9 +11,8 @@ const WRITABLE_BY_OTHERS = 0o022;
 export async function expectSafeCode(file: string): Promise<number> {
   const { mode, uid, mtimeMs } = await stat(file);
   if ((mode & WRITABLE_BY_OTHERS) !== 0 || (uid !== 0 && uid !== process.getuid?.())) {
-    throw new AgentError('host/unsafe-code', 'it must belong to root or to the agent, and only its owner may write it (chmod go-w)', {
-      recovery: 'hold',
-    });
+    const rule = 'it must belong to root or to the agent, and only its owner may write it (chmod go-w)';
+    throw new AgentError('host/unsafe-code', rule, { recovery: 'hold' });
   }
   return mtimeMs;
 }

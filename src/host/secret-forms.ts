@@ -19,9 +19,7 @@ export function secretForms(secrets: Iterable<string>): readonly string[] {
 
 /** The text with every form replaced. */
 export function withoutSecrets(text: string, forms: readonly string[], mask: string): string {
-  let safe = text;
-  for (const form of forms) safe = safe.replaceAll(form, mask);
-  return safe;
+  return forms.reduce((safe, form) => safe.replaceAll(form, mask), text);
 }
 
 /** The first `length` characters of a text with every form replaced; a form that this cuts is left out with its beginning. */

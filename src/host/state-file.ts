@@ -8,7 +8,7 @@ import { Backoff } from './backoff.ts';
 import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
 import { behindPath, disown, readWhole, removeDurably, setAside, writeDurably } from './durable-file.ts';
-import { type Files, undefinedWhenMissing } from './files.ts';
+import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
 import { isJsonObject, type JsonLimits, type JsonObject, OWN_JSON, parseJson, stringifyJson } from './json.ts';
 import type { Log } from './log.ts';
 
@@ -75,7 +75,7 @@ export class StateFile {
   async read(): Promise<JsonObject | undefined> {
     const { path, log, files, behindMark } = this.#deps;
     if (behindMark !== undefined) {
-      this.#isMarked = isThere(files, behindMark);
+      this.#isMarked = mayBeThereNow(files, behindMark);
       this.#isLost = this.#isMarked;
     }
     try {
@@ -235,13 +235,4 @@ export function fieldsOf(text: string, { format, version }: StateFormat, limits?
 /** A fault of the machine, not of the content. */
 function isPassing(error: unknown): boolean {
   return error instanceof AgentError && error.recovery === 'retry';
-}
-
-/** What cannot be told counts as there. */
-function isThere(files: Files, path: string): boolean {
-  try {
-    return files.isThereNow(path);
-  } catch {
-    return true;
-  }
 }

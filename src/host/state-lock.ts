@@ -49,9 +49,8 @@ async function hold(file: FileHandle, folder: string): Promise<Held> {
   if (nativeAddon<LockAddon>().lockFile(file.fd)) return { close: () => file.close() };
   const holder = (await file.readFile('utf8').catch(() => '')).trim();
   await file.close();
-  throw new AgentError('host/already-running', `another agent${holder === '' ? '' : ` (process ${holder})`} uses ${folder}`, {
-    recovery: 'stop',
-  });
+  const who = holder === '' ? 'another agent' : `another agent (process ${holder})`;
+  throw new AgentError('host/already-running', `${who} uses ${folder}`, { recovery: 'stop' });
 }
 
 function openAsItIs(path: string): Promise<FileHandle | undefined> {

@@ -35,7 +35,6 @@ export function oneWireKind(id: string): SensorKind | undefined {
 }
 
 function candidatesAt(address: number): readonly { readonly kind: SensorKind; readonly scan: ChipScan }[] {
-  return SENSOR_KINDS.flatMap(({ kind, scan }) => (scan?.addresses.includes(address) === true ? [{ kind, scan }] : [])).sort(
-    (a, b) => a.scan.turn - b.scan.turn,
-  );
+  const candidates = SENSOR_KINDS.flatMap(({ kind, scan }) => (scan?.addresses.includes(address) === true ? [{ kind, scan }] : []));
+  return candidates.sort((a, b) => a.scan.turn - b.scan.turn);
 }

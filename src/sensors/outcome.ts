@@ -19,12 +19,8 @@ export function outcomeOf(key: string, give: () => Reading): Outcome {
 
 /** @throws the first refusal's fault when there is nothing but refusals. */
 export function sorted(outcomes: readonly Outcome[]): { readonly readings: readonly Reading[]; readonly refused: readonly Refusal[] } {
-  const readings: Reading[] = [];
-  const refused: Refusal[] = [];
-  for (const outcome of outcomes) {
-    if ('fault' in outcome) refused.push(outcome);
-    else readings.push(outcome);
-  }
+  const readings = outcomes.filter((outcome): outcome is Reading => !('fault' in outcome));
+  const refused = outcomes.filter((outcome) => 'fault' in outcome);
   if (readings.length === 0 && refused[0] !== undefined) throw refused[0].fault;
   return { readings, refused };
 }

@@ -159,23 +159,17 @@ export class SampledSensor {
 
   async #readOnce(): Promise<void> {
     const startedMs = this.#deps.clock.monotonicMs();
-    const deadline = new AbortController();
-    const expire = (): void => deadline.abort();
-    const letGo = new AbortController();
-    const cancel = this.#deps.clock.after(this.entry.deadlineMs, expire);
-    const cancelLetGo = this.#deps.clock.after(this.entry.deadlineMs + LAST_WORDS_MS, () => letGo.abort());
-    this.#closing.signal.addEventListener('abort', expire, { once: true });
+    const { clock } = this.#deps;
+    const { deadlineMs } = this.entry;
+    const read = (letGo: AbortSignal): Promise<readonly Reading[]> =>
+      withinMs(clock, deadlineMs, (signal) => this.#driver.read({ signal, letGo, turn: letGo }), this.#closing.signal);
     try {
-      const readings = await this.#driver.read({ signal: deadline.signal, letGo: letGo.signal, turn: letGo.signal });
+      const readings = await withinMs(clock, deadlineMs + LAST_WORDS_MS, read);
       if (this.#closing.signal.aborted) return;
       this.#worked();
       if (this.#driver.sensor?.speaksByItself !== true) this.#deliver(readings);
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#failed(error);
-    } finally {
-      cancel();
-      cancelLetGo();
-      this.#closing.signal.removeEventListener('abort', expire);
     }
     const lateMs = this.#deps.clock.monotonicMs() - startedMs;
     this.#missed += Math.max(0, Math.floor(lateMs / this.entry.periodMs));

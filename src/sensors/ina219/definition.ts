@@ -1,7 +1,7 @@
 /** INA219. Keys `voltage` (V), `current` (A), `power` (W). */
 import { z } from 'zod';
 import type { ConfigPath } from '../../config/config-fault.ts';
-import type { Finding } from '../../config/fields/findings.ts';
+import { type Finding, finding } from '../../config/fields/findings.ts';
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
 import { addresses, type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
 
@@ -41,13 +41,8 @@ export const ina219 = defineSensor({
 });
 
 function shuntFaults({ shuntOhms, maxAmperes }: Ina219Config, path: ConfigPath): Finding[] {
-  const greatest = Number((MAX_SHUNT_VOLTS / shuntOhms).toPrecision(12));
-  if (maxAmperes <= greatest) return [];
-  return [
-    {
-      path: [...path, 'maxAmperes'],
-      problem: `more than 320 mV at ${shuntOhms} ohm:`,
-      expected: `at most ${Math.floor(greatest * 1_000) / 1_000}, or a smaller shunt`,
-    },
-  ];
+  const max = Number((MAX_SHUNT_VOLTS / shuntOhms).toPrecision(12));
+  if (maxAmperes <= max) return [];
+  const expected = `at most ${Math.floor(max * 1_000) / 1_000}, or a smaller shunt`;
+  return [finding([...path, 'maxAmperes'], `more than 320 mV at ${shuntOhms} ohm:`, expected)];
 }

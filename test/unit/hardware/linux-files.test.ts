@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LinuxOneWire } from '../../../src/hardware/linux-one-wire.ts';
+import { linuxOneWire } from '../../../src/hardware/linux-one-wire.ts';
 import { LinuxPwm } from '../../../src/hardware/linux-pwm.ts';
 import type { PwmChannel } from '../../../src/hardware/pwm-port.ts';
 import { systemClock } from '../../../src/host/clock.ts';
@@ -15,21 +15,21 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-describe('LinuxOneWire', () => {
+describe('linuxOneWire', () => {
   it('lists slaves without their master, and reads one', async () => {
     await mkdir(join(folder, '28-00000a1b2c3d'));
     await mkdir(join(folder, 'w1_bus_master1'));
     await writeFile(join(folder, '28-00000a1b2c3d', 'w1_slave'), 'text\n');
-    const port = new LinuxOneWire(folder);
+    const port = linuxOneWire(folder);
     expect(await port.list(signal)).toEqual(['28-00000a1b2c3d']);
     expect(await port.readSlave('28-00000a1b2c3d', signal)).toBe('text\n');
   });
 
   it('tells a slave that is gone from an id that is none, and never leaves its folder', async () => {
-    const port = new LinuxOneWire(folder);
+    const port = linuxOneWire(folder);
     await expect(port.readSlave('28-00000a1b2c3e', signal)).rejects.toThrow(/not on the bus/);
     await expect(port.readSlave('../../etc', signal)).rejects.toMatchObject({ code: 'hardware/one-wire-no-slave' });
-    expect(await new LinuxOneWire(join(folder, 'none')).list(signal)).toEqual([]);
+    expect(await linuxOneWire(join(folder, 'none')).list(signal)).toEqual([]);
   });
 });
 

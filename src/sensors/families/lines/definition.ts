@@ -16,13 +16,7 @@ export const lineFormatFields = {
   key: platformKey().default('value'),
 };
 
-export interface LineFormat {
-  readonly format: 'json' | 'csv' | 'regex' | 'number';
-  readonly columns?: readonly string[];
-  readonly separator: string;
-  readonly pattern?: string;
-  readonly key: string;
-}
+export type LineFormat = z.infer<z.ZodObject<typeof lineFormatFields>>;
 
 /** What JavaScript takes for the beginning of a named group, whatever the letters; what is escaped begins none. */
 const NAMED_GROUP = /\\.|\(\?<([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)>/gu;

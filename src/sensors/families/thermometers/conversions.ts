@@ -7,15 +7,10 @@ import { UNITS } from './definition.ts';
 /** °C: a 0 after such a reading is believed. */
 const CLOSE_TO_ZERO = 2;
 
-type Give = () => Promise<Reading>;
-
 /** Readings after a conversion where there may have been none: 0 °C is what a chip shows that has just been switched on. */
-export function conversionsOf(
-  conversionMs: number,
-  clock: Clock,
-): (wasAsleep: boolean, give: Give, signal: AbortSignal) => Promise<Reading> {
+export function conversionsOf(conversionMs: number, clock: Clock) {
   let before: number | undefined;
-  return async (wasAsleep, give, signal) => {
+  return async (wasAsleep: boolean, give: () => Promise<Reading>, signal: AbortSignal): Promise<Reading> => {
     if (wasAsleep) await clock.sleep(conversionMs, signal);
     let reading = await give();
     const isExpected = before !== undefined && Math.abs(before) <= CLOSE_TO_ZERO;
