@@ -1,4 +1,4 @@
-/** The platform seen from the other side: the few REST calls (wire-facts.md, "The people's side") with which the demo makes its device and reads what arrived. */
+/** The platform seen from the other side: the few REST calls (src/platform/wire-facts.md, "The people's side") with which the demo makes its device and reads what arrived. */
 import { type JsonObject, type JsonValue, parseJson } from '../../src/host/json.ts';
 import type { StoredValue } from './delivery-verdict.ts';
 
