@@ -92,10 +92,7 @@ export function neededHistory({ limits }: ActuatorSettings, history: SwitchHisto
   return isSame ? before : { changedAtMs, switchedOnAtMs };
 }
 
-/**
- * The history where a mark tells that it went on: what an earlier process could not write of it any more is counted all the same. When it went on
- * before this boot nobody knows, nor whether it did.
- */
+/** With the going on that a mark tells of and an earlier process could not write any more; of one before this boot nobody knows when it was. */
 export function withMark(history: SwitchHistory, onSinceMs = -1): SwitchHistory {
   const { changedAtMs = onSinceMs, switchedOnAtMs } = history;
   if (onSinceMs < 0 || switchedOnAtMs.some((atMs) => atMs >= onSinceMs)) return history;

@@ -87,7 +87,13 @@ export class ActuatorMemory {
     if (record.mark?.pulse !== true && isDone) this.#deps.keptPulses?.drop(name);
     if (record.mark === undefined) {
       if (isDone && this.#marked.has(name) && this.#deps.pulseMarks.remove(name)) this.#marked.delete(name);
-    } else this.#markWhatIsOn(record);
+    } else {
+      try {
+        this.mark(record);
+      } catch {
+        // Found on, or taken over from a pulse: there is nothing to hold back any more, and the next change tries again.
+      }
+    }
     const { history } = record;
     const last = this.lastOf(name);
     if (history !== last.history && hasMemory(record.settings)) this.#deps.desired.set(name, { ...last, history });
@@ -96,14 +102,5 @@ export class ActuatorMemory {
   /** Idempotent. */
   async close(): Promise<void> {
     await Promise.all([this.#deps.desired.close(), this.#deps.keptPulses?.close()]);
-  }
-
-  /** Found on, or taken over from a pulse: there is nothing to hold back any more, and the next change tries again. */
-  #markWhatIsOn(record: PinRecord): void {
-    try {
-      this.mark(record);
-    } catch {
-      // As above.
-    }
   }
 }

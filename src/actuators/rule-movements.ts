@@ -1,7 +1,4 @@
-/**
- * Moves actuators for rules, through the same gates as everyone. What a gate forbids is tried again for as long as the rule wants it and
- * nobody has said otherwise.
- */
+/** Moves actuators for rules, through everyone's gates. What one forbids is tried again while the rule wants it and nobody has said otherwise. */
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';

@@ -63,11 +63,11 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
       },
       pollSignal,
     );
-  const leave = deps.onQuiet?.(() => loop.wantNow());
+  const stopListening = deps.onQuiet?.(() => loop.wantNow());
   try {
     await runTogether([poll, (readSignal) => loop.run(readSignal)], signal);
   } finally {
-    leave?.();
+    stopListening?.();
   }
 }
 

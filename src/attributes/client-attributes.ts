@@ -119,15 +119,13 @@ export class ClientAttributes {
     const failure = await this.#sendSome(piece, signal);
     if (failure === undefined) this.#maxTogether *= 2;
     else if (isPerhapsTooMuch(failure)) this.#maxTogether = Math.max(1, piece.length >> 1);
-    if (failure !== undefined && piece.length === 1) for (const [key] of piece) this.#putLast(key);
+    const [[last = ''] = []] = piece;
+    const value = this.#wanted.get(last);
+    if (failure !== undefined && piece.length === 1 && value !== undefined) {
+      this.#wanted.delete(last);
+      this.#wanted.set(last, value);
+    }
     return failure;
-  }
-
-  #putLast(key: string): void {
-    const value = this.#wanted.get(key);
-    if (value === undefined) return;
-    this.#wanted.delete(key);
-    this.#wanted.set(key, value);
   }
 
   /** Where some are at fault, halves go by themselves, down to one: few posts for a platform that refuses only now and then, whatever it is. */

@@ -6,8 +6,7 @@ import { OUTBOX_METHODS } from '../outbox/rpc-methods.ts';
 import { CREDENTIAL_METHODS } from '../provisioning/rpc-methods.ts';
 import { SENSOR_METHODS } from '../sensors/rpc-methods.ts';
 import { STATUS_METHODS } from '../status/rpc-methods.ts';
-import { type MethodsOn, methodsOn, type RpcMethod } from './rpc-method.ts';
-import { TABLE_METHODS } from './rpc-methods.ts';
+import { type MethodsOn, methodsOn, type RpcMethod, TABLE_METHODS } from './rpc-method.ts';
 
 const ROOMS = {
   status: STATUS_METHODS,

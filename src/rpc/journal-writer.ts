@@ -1,7 +1,6 @@
 /**
- * Writes frames in order, one call to the storage at a time. What arrives meanwhile goes out together, under one sync.
- * After a failed write the next one rewrites the whole file: what a half-written frame did to its end is not known. So it does after more was
- * to be written than may wait.
+ * Writes frames in order, one call to the storage at a time; what arrives meanwhile goes out together, under one sync. After a failed write, whose
+ * half-written frame may have done anything to the end of the file, or when more is to be written than may wait, the whole file is written anew.
  */
 import type { Clock } from '../host/clock.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';

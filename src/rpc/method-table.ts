@@ -5,8 +5,7 @@ import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { mismatchOf, shapeAsJson } from '../host/value-shape.ts';
-import { methodsOn, type RpcMethod } from './rpc-method.ts';
-import { TABLE_METHODS } from './rpc-methods.ts';
+import { methodsOn, type RpcMethod, TABLE_METHODS } from './rpc-method.ts';
 
 /** What the configuration allows of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
 export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowed' | 'mostPerMinute' | 'deadlineMs'>>;

@@ -6,21 +6,17 @@
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
-import type { Log } from '../host/log.ts';
-import type { DeviceApi, RpcRequest } from '../platform/device-api.ts';
+import type { RpcRequest } from '../platform/device-api.ts';
 import { type MessageWorth, runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
 import type { RpcExecutor } from './rpc-executor.ts';
 import { replyOfError } from './rpc-reply.ts';
+import type { RpcServiceDeps } from './rpc-service.ts';
 import { SAME_WITHIN_MS } from './same-command.ts';
 
-export interface RpcLoopDeps {
-  readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc'>;
+export interface RpcLoopDeps extends Pick<RpcServiceDeps, 'deviceApi' | 'clock' | 'log'> {
   readonly executor: RpcExecutor;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called when the platform has sent a request; "nothing yet" may come from a proxy before a platform that is gone. */
   readonly onContact?: () => void;
   readonly pollTimeoutMs?: number | undefined;

@@ -39,6 +39,17 @@ export function methodsOn<Part>(methods: MethodsOn<Part>, part: Part): readonly 
 /** A question without parameters; moves nothing. */
 export const QUESTION = { params: { description: 'nothing' }, effect: 'read', moves: false, deadlineMs: 8_000 } as const;
 
+/** What can be asked of the method table itself. */
+export const TABLE_METHODS: MethodsOn<{ readonly list: () => JsonValue }> = {
+  listMethods: ({ list }) => ({
+    ...QUESTION,
+    description: 'What can be called here, with the shape of params and what of it is allowed.',
+    params: {},
+    deadlineMs: 1_000,
+    run: list,
+  }),
+};
+
 /** The params of a method that takes an object with just these members. */
 export function objectOf(properties: NonNullable<ValueShape['properties']>): ValueShape {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
