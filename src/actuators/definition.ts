@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { ConfigPath } from '../config/config-fault.ts';
 import { actuatorFields } from '../config/fields/actuator-fields.ts';
 import type { Finding, Placed } from '../config/fields/findings.ts';
+import type { GpioLineConfig } from '../config/fields/lines-and-ports.ts';
 import { section } from '../config/fields.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -14,6 +15,16 @@ import type { ActuatorDriver, ActuatorSettings } from './actuator.ts';
 
 /** The configuration of a kind, by the schema of its section; both keys are given, or follow from the name. */
 export type ConfigOf<S extends z.ZodType> = z.infer<S> & { readonly desiredKey: string; readonly stateKey: string };
+
+/** Fields that others look at, under the same names in each kind that has them. */
+export interface Places {
+  readonly kind: string;
+  readonly line?: GpioLineConfig;
+  readonly port?: string;
+  readonly chip?: number;
+  readonly channel?: number;
+  readonly arguments?: readonly string[];
+}
 
 export interface DriverDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {
   readonly ports: Ports;

@@ -1,7 +1,7 @@
 /** Every kind of actuator there is, in the order in which editors offer them: one line for each. */
 import type { z } from 'zod';
 import { command } from './command/definition.ts';
-import type { ActuatorDefinition, ConfigOf } from './definition.ts';
+import type { ActuatorDefinition, ConfigOf, Places } from './definition.ts';
 import { gpioOutput } from './gpio-output/definition.ts';
 import { modbusWrite } from './modbus-write/definition.ts';
 import { pwm } from './pwm/definition.ts';
@@ -18,4 +18,9 @@ const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(ACTUATOR_KINDS.map((
 
 export function actuatorDefinition(kind: ActuatorKind): AnyDefinition {
   return BY_KIND.get(kind) as AnyDefinition; // the list has every kind there is
+}
+
+/** What of the machine an actuator is on, and what its program is told: whoever asks needs no kind to be there. */
+export function placesOf(config: AnyConfig): Places {
+  return config;
 }

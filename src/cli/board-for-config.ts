@@ -1,4 +1,5 @@
 /** A simulated board that fits a configuration: whatever the configuration names is on it, and behaves like a room. */
+import { placesOf } from '../actuators/kinds.ts';
 import type { ActuatorConfig, AgentConfig, GpioLineConfig, SensorConfig } from '../config/agent-config.ts';
 import { sensorKeys } from '../config/sensor-keys.ts';
 import type { BoardConfigInput } from '../simulated-board/board-config.ts';
@@ -23,7 +24,7 @@ export function boardForConfig(config: AgentConfig, twins: Twins): BoardConfigIn
     serial: serialPorts(fitted, actuators),
     modbusTcp: modbusHosts([...sensors, ...actuators]),
     oneWire: fitted.flatMap(({ fit: { oneWire } }) => (oneWire === undefined ? [] : [oneWire])),
-    pwm: [...new Set(actuators.flatMap((actuator) => ('channel' in actuator ? [actuator.chip] : [])))].map((chip) => ({
+    pwm: [...new Set(actuators.flatMap((actuator) => placesOf(actuator).chip ?? []))].map((chip) => ({
       chip,
       channels: 8,
     })),
@@ -57,7 +58,7 @@ function gpioChips({ actuators, rpc }: AgentConfig, fitted: readonly Fitted[]): 
     const { chip, offset } = place(sensor.line);
     chips.get(chip)?.inputs.push({ offset, key: sensor.name, signal: fit.line ?? PULSES });
   }
-  for (const actuator of actuators) if ('line' in actuator) place(actuator.line);
+  for (const { line } of actuators.map(placesOf)) if (line !== undefined) place(line);
   if (rpc.lockout.line !== undefined) place(rpc.lockout.line);
   return [...chips].map(([chip, parts]) => ({ chip, label: chip, lines: LINES, ...parts }));
 }
@@ -78,7 +79,7 @@ function serialPorts(fitted: readonly Fitted[], actuators: readonly ActuatorConf
   const ports = new Map<string, SerialPort['talk']>();
   const devices = [...fitted.map(({ sensor }) => sensor), ...actuators];
   for (const { sensor, fit } of fitted) if ('port' in sensor && fit.talk !== undefined) ports.set(sensor.port, fit.talk);
-  for (const actuator of actuators) if ('port' in actuator) ports.set(actuator.port, { kind: 'listener', reply: 'OK\n' });
+  for (const { port } of actuators.map(placesOf)) if (port !== undefined) ports.set(port, { kind: 'listener', reply: 'OK\n' });
   for (const device of devices) {
     if (!isModbus(device) || device.connection.transport !== 'rtu') continue;
     const { port } = device.connection;

@@ -1,4 +1,5 @@
 /** Hardware: no pin, address, port or channel is claimed twice. */
+import { placesOf } from '../../actuators/kinds.ts';
 import type { ActuatorConfig, ModbusConnectionConfig, SensorConfig } from '../agent-config.ts';
 import { type ConfigPath, pathText } from '../config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
@@ -24,9 +25,10 @@ export const checkBuses: Check = (draft) => {
   const chips = devices(draft).flatMap(({ config, path }) =>
     'bus' in config ? [{ what: `0x${config.address.toString(16)} on bus ${config.bus}`, path: [...path, 'address'] }] : [],
   );
-  const channels = devices(draft).flatMap(({ config, path }) =>
-    'channel' in config ? [{ what: `pwmchip${config.chip} channel ${config.channel}`, path: [...path, 'channel'] }] : [],
-  );
+  const channels = draft.actuators.flatMap(({ config, path }) => {
+    const { chip, channel } = placesOf(config);
+    return channel === undefined ? [] : [{ what: `pwmchip${chip} channel ${channel}`, path: [...path, 'channel'] }];
+  });
   return [
     ...twice(chips, 'two sensors at one I2C address:', 'an address of its own'),
     ...twice(channels, 'two actuators on one PWM channel:', 'a channel of its own'),

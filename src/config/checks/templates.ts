@@ -1,4 +1,6 @@
 /** `{words}` that are replaced: in the device's name and in arguments of programs. One that nothing replaces ends what it stands in. */
+
+import { placesOf } from '../../actuators/kinds.ts';
 import { PLACEHOLDER } from '../../host/argument-template.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
@@ -15,7 +17,7 @@ export const checkPlaceholders: Check = ({ actuators, sections: { rpc, firmware 
     const path = ['rpc', 'methods', name, 'command', 'arguments'];
     return unknownIn(command?.arguments ?? [], path, known, known.length === 0 ? 'params: with properties' : undefined);
   }),
-  ...actuators.flatMap(({ config, path }) => ('arguments' in config ? unknownIn(config.arguments, [...path, 'arguments'], ['value']) : [])),
+  ...actuators.flatMap(({ config, path }) => unknownIn(placesOf(config).arguments ?? [], [...path, 'arguments'], ['value'])),
   ...(firmware?.handlers ?? []).flatMap((handler, index) =>
     unknownIn(handler.arguments, ['firmware', 'handlers', index, 'arguments'], HANDLER_WORDS),
   ),

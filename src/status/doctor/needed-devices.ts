@@ -1,4 +1,5 @@
 /** Devices of the machine that a configuration needs. */
+import { placesOf } from '../../actuators/kinds.ts';
 import type { ActuatorConfig, AgentConfig, SensorConfig } from '../../config/agent-config.ts';
 import type { NeededDevice } from '../../sensors/definition.ts';
 import { definitionOf } from '../../sensors/kinds.ts';
@@ -14,12 +15,16 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
   const { hardware } = config;
   const { board, boardSocket: path } = hardware;
   if (board === 'simulated') return path === undefined ? [] : [{ path, enable: 'start the simulated board: turnstone board --socket' }];
-  const users: { readonly user: SensorConfig | ActuatorConfig; readonly device?: NeededDevice | undefined }[] = [
+  const users: {
+    readonly user: SensorConfig | ActuatorConfig;
+    readonly device?: NeededDevice | undefined;
+    readonly chip?: number | undefined;
+  }[] = [
     ...config.sensors.map((sensor) => ({ user: sensor, device: definitionOf(sensor.kind).device })),
-    ...config.actuators.map((user) => ({ user })),
+    ...config.actuators.map((user) => ({ user, chip: placesOf(user).chip })),
   ];
   const needed = new Map<string, string>();
-  for (const { user, device } of users) {
+  for (const { user, device, chip } of users) {
     if (!user.enabled) continue;
     if (device !== undefined) needed.set(device.path, device.enable);
     if ('bus' in user) needed.set(`/dev/i2c-${user.bus}`, ENABLE_I2C);
@@ -30,7 +35,7 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
       );
     if ('port' in user) needed.set(user.port, PLUG_IN);
     if ('connection' in user && user.connection.transport === 'rtu') needed.set(user.connection.port, PLUG_IN);
-    if ('channel' in user) needed.set(`/sys/class/pwm/pwmchip${user.chip}`, ENABLE_PWM);
+    if (chip !== undefined) needed.set(`/sys/class/pwm/pwmchip${chip}`, ENABLE_PWM);
   }
   return [...needed].map(([path, enable]) => ({ path, enable }));
 }
