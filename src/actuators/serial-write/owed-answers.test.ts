@@ -7,7 +7,7 @@ import { AgentError } from '../../errors.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import { runProgram } from '../../host/run-program.ts';
-import { reopeningDriver } from '../open-driver.ts';
+import { loadActuatorDrivers, reopeningDriver } from '../open-driver.ts';
 import { OwedAnswers } from './owed-answers.ts';
 
 const config: ActuatorConfigOf<'serial-write'> = {
@@ -53,6 +53,7 @@ beforeEach(async () => {
     opened += 1;
     return port;
   };
+  await loadActuatorDrivers({ actuators: [config] }); // as a start does, before anything has a deadline
   bench.drivers.heater = reopeningDriver(config, {
     ports: { serial: { open, list: async () => [], close: async () => {} } } as Partial<Ports> as Ports,
     clock,
