@@ -1,7 +1,4 @@
-/**
- * Work that several wait for: it is begun by the first, and ended when the last has given up. Each who waits hears its own signal, and what
- * one of them gives up is not the end for another.
- */
+/** Work that several callers share, or that must not be done twice at once. */
 import { untilAborted } from './bounded-wait.ts';
 
 interface Running<T> {
@@ -10,6 +7,10 @@ interface Running<T> {
   waiting: number;
 }
 
+/**
+ * Begun by the first caller, and ended when the last has given up. Each caller has a signal of its own: one that gives up does not end the work of
+ * the others.
+ */
 export class SharedWork<T> {
   readonly #work: (signal: AbortSignal) => Promise<T>;
   #running: Running<T> | undefined;

@@ -17,8 +17,4 @@ const schema = sensorSection('gpio-counter', {
 export type GpioCounterConfig = ConfigOf<typeof schema>;
 export const UNITS = { total: null, rate: '1/s' } as const;
 
-export const gpioCounter = defineSensor({
-  schema,
-  driver: () => import('./driver.ts'),
-  units: UNITS,
-});
+export const gpioCounter = defineSensor({ schema, driver: () => import('./driver.ts'), units: UNITS });
