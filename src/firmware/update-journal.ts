@@ -2,7 +2,9 @@
  * Where an update stands, in one small file that is replaced whole: the state, what it is about, how it ended, and what went before. A file
  * that is no journal is set aside: then no update is under way, and the guard still knows what it has to watch.
  */
+
 import { AgentError } from '../errors.ts';
+import type { EpochMs } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -24,7 +26,7 @@ export interface Update {
   readonly fingerprint?: string;
   /** The version that ran when it began. */
   readonly from: string;
-  readonly startedAtMs: number;
+  readonly startedAtMs: EpochMs;
   /** The boot in which the root helper was asked; a helper of an earlier boot works no more. */
   readonly askedInBoot?: string;
   /** Requests that the root helper did not answer. */
@@ -37,7 +39,7 @@ export interface Update {
 
 export interface HistoryEntry extends Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'> {
   readonly outcome: 'UPDATED' | 'FAILED';
-  readonly endedAtMs: number;
+  readonly endedAtMs: EpochMs;
 }
 
 export interface UpdateJournal {
@@ -83,7 +85,7 @@ export async function writeJournal(files: UpdateFiles, path: string, journal: Up
 export interface UpdateEnd {
   readonly state: UpdateState;
   readonly update: Update;
-  readonly endedAtMs: number;
+  readonly endedAtMs: EpochMs;
   /** Whether it was about this agent. */
   readonly isOurs: boolean;
 }

@@ -1,4 +1,4 @@
-/** Exponential backoff with full jitter: a thousand gateways that lost one platform do not come back in the same second. */
+/** Exponential backoff with jitter, 10 to 100 % of its bound: a thousand gateways that lost one platform do not come back in the same second. */
 import type { Clock } from './clock.ts';
 
 export interface BackoffSettings {

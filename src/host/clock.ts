@@ -6,6 +6,12 @@ import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { TimeSinceBoot } from './time-since-boot.ts';
 
+/**
+ * A time of UTC, epoch ms. Whatever else is called `…AtMs` is monotonic, of this boot: only times that other boots, other programs or people
+ * read are epoch times, and they have this type.
+ */
+export type EpochMs = number;
+
 export interface Clock {
   /** Names this boot of the kernel: monotonic times of one boot id can be compared with each other, across processes. */
   readonly bootId: string;

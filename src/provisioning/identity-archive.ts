@@ -6,6 +6,7 @@
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { refusal } from '../errors.ts';
+import type { EpochMs } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
 import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
@@ -14,8 +15,7 @@ import type { CredentialsRecord, ProvisionSecret } from './credentials-record.ts
 export interface PortableIdentity {
   readonly record: CredentialsRecord;
   readonly provisionSecret?: ProvisionSecret;
-  /** UTC epoch ms. */
-  readonly exportedAtMs: number;
+  readonly exportedAtMs: EpochMs;
 }
 
 const derived = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);

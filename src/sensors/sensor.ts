@@ -1,5 +1,7 @@
 /** What every sensor is: a thing that gives readings when asked, or by itself when something happens. */
+
 import type { AgentError } from '../errors.ts';
+import type { EpochMs } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 
 /** One value in its physical unit, as the chip's driver knows it. */
@@ -9,8 +11,8 @@ export interface Reading {
   readonly value: JsonValue;
   /** UCUM-like unit: `°C`, `hPa`, `%`, `V`. */
   readonly unit?: string;
-  /** UTC epoch ms, only when the source itself knows the time. */
-  readonly takenAtMs?: number;
+  /** Only when the source itself knows the time. */
+  readonly takenAtMs?: EpochMs;
   /** A sum or count of less than a whole window: no limit is for it. */
   readonly isPart?: boolean;
   /** When it was taken, ms since boot, when the source stamps its events itself. */

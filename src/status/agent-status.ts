@@ -1,4 +1,5 @@
 /** What a running agent says of itself: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
+import type { EpochMs } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
@@ -72,7 +73,7 @@ export interface FirmwareSummary {
   readonly progressPercent?: number;
   readonly error?: string;
   /** What ended last of each kind of package, where it failed, until another update begins; times are UTC epoch ms. */
-  readonly failed?: readonly { readonly title: string; readonly version: string; readonly reason?: string; readonly endedAtMs?: number }[];
+  readonly failed?: readonly { readonly title: string; readonly version: string; readonly reason?: string; readonly endedAtMs?: EpochMs }[];
 }
 
 /** In words, for every place that tells of it. */

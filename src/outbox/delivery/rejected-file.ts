@@ -1,5 +1,5 @@
 /** Entries that the platform refuses one by one, with its answer, for a person to see and to send again. JSON lines, two files in turns. */
-import type { Clock } from '../../host/clock.ts';
+import type { Clock, EpochMs } from '../../host/clock.ts';
 import { GROUP_MODE, readWhole, writeDurably } from '../../host/durable-file.ts';
 import { undefinedWhenMissing } from '../../host/files.ts';
 import { isJsonObject, OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
@@ -11,8 +11,8 @@ import { type LineFileDeps, SMALL_FILE, writeLines } from '../segments/small-fil
 export interface RejectedEntry extends ResolvedEntry {
   /** What the platform said, cut to 500 characters. */
   readonly answer: string;
-  /** UTC epoch ms of the refusal, by the clock as it was. */
-  readonly atMs: number;
+  /** Of the refusal, by the clock as it was. */
+  readonly atMs: EpochMs;
 }
 
 const NAME = 'rejected.jsonl';
@@ -30,7 +30,7 @@ export class RejectedFile {
   }
 
   /** Durable when it resolves. */
-  add(entry: ResolvedEntry, answer: string, atMs: number): Promise<void> {
+  add(entry: ResolvedEntry, answer: string, atMs: EpochMs): Promise<void> {
     return this.#changes.run(async () => {
       const { files, folder, maxBytes } = this.#deps;
       const lines = `${stringifyJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;

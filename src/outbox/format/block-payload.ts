@@ -7,6 +7,7 @@
  *   sequences      only where thinning left gaps
  *   value columns  one per key, in the order of the table
  */
+import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
 import type { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
@@ -19,8 +20,8 @@ export interface BlockEntries {
   readonly values: readonly JsonValue[];
   /** Whole ms since boot, already spaced so that no key has two in one ms. */
   readonly monotonicMs: readonly number[];
-  /** UTC epoch ms of entries that bring their own time; absent otherwise. */
-  readonly takenAtMs?: readonly number[];
+  /** Of entries that bring their own time; absent otherwise. */
+  readonly takenAtMs?: readonly EpochMs[];
   /** Absent when they follow each other without a gap from `firstSequence`. */
   readonly sequences?: readonly number[];
 }

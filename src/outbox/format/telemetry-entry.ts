@@ -1,4 +1,5 @@
 /** The seam between sampling and delivery: one value of one key at one instant. */
+import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
 
 /** `alarm` entries are committed at once and sent first; `regular` ones wait for their block. */
@@ -16,8 +17,8 @@ export interface TelemetryEntry {
   readonly bootId: string;
   /** When it was taken, in ms since that boot. */
   readonly monotonicMs: number;
-  /** UTC epoch ms, only when the source itself knows the time (a GPS, a logger with its own clock). */
-  readonly takenAtMs?: number;
+  /** Only when the source itself knows the time (a GPS, a logger with its own clock). */
+  readonly takenAtMs?: EpochMs;
   /** It was given out with `takenAtMs` before, and goes out with it again, even though the instant is taken: by itself. */
   readonly isAgain?: boolean;
   readonly class: EntryClass;
