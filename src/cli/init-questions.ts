@@ -22,8 +22,8 @@ export async function askForFirstConfig(flags: InitFlags, edge: Edge, folder: st
   const url = flags.url ?? (asks ? await answer(edge, 'Address of the platform (https://…): ') : '');
   if (url === '') throw usageError('the address of the platform is missing', { nextStep: 'give it as --url' });
   const credentials = chosen(flags) ?? (asks ? await askForCredentials(flags, edge, folder) : ({ way: 'later' } as const));
-  const [caFile, stateFolder, runFolder, boardSocket] = [flags.caFile, flags.stateFolder, flags.runFolder, flags.simulate].map(
-    (path) => path && resolve(path),
+  const [caFile, stateFolder, runFolder, boardSocket] = [flags.caFile, flags.stateFolder, flags.runFolder, flags.simulate].map((path) =>
+    path === undefined ? undefined : resolve(path),
   );
   return given({ url, credentials, caFile, stateFolder, runFolder, boardSocket });
 }

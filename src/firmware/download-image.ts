@@ -98,8 +98,12 @@ export class ImageDownload {
     const { sizeBytes } = this.#target.offer;
     if (sizeBytes !== undefined && this.#at === sizeBytes) return true;
     const body = await this.#request(signal);
-    if (this.#mode === 'chunks' && (body.lengthBytes ?? 0) > this.#size.askedBytes) await this.#becomeWhole(body);
-    if (this.#mode === 'whole') await this.#beginWhole(body);
+    try {
+      if (this.#mode === 'whole' || (body.lengthBytes ?? 0) > this.#size.askedBytes) await this.#beginWhole(body);
+    } catch (error) {
+      await discard(body);
+      throw error;
+    }
     const received = await this.#receive(body, signal);
     this.#at += received;
     this.#size.arrived();
@@ -172,18 +176,11 @@ export class ImageDownload {
     if (isLast && at === 0) throw shortAnswer('the file is empty');
   }
 
-  /** The server knows no chunks: its answer to the first is the file; after that it is asked for the file from the beginning. */
-  async #becomeWhole(body: FirmwareBody): Promise<void> {
-    if (this.#at > 0) {
-      await discard(body);
-      throw new WholeFileAnswer();
-    }
-    this.#mode = 'whole';
-    await this.#note();
-  }
-
   /** Takes the file from its beginning, or what is missing of it. The noted progress never claims more than the part file holds. */
   async #beginWhole({ startsAt = 0, lengthBytes, validator }: FirmwareBody): Promise<void> {
+    // The server knows no chunks: its answer to the first is the file; after that it is asked for the file from the beginning.
+    if (this.#mode === 'chunks' && this.#at > 0) throw new WholeFileAnswer();
+    if (this.#mode === 'chunks') await this.#beginAgain();
     const goesOn = startsAt === this.#at;
     if (!goesOn) {
       this.#at = 0;

@@ -3,23 +3,33 @@ import { messageOf } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
 
-/** The work's own outcome; the signal it is given aborts after `ms`, or with `signal`. */
+/**
+ * The work's own outcome; the signal it is given aborts after `ms`, or with `signal`. It is a signal of this work alone: what a driver leaves
+ * listening on it goes with it.
+ */
 export async function withinMs<T>(
   clock: Pick<Clock, 'after'>,
   ms: number,
   work: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const late = new AbortController();
-  const cancel = clock.after(ms, () => late.abort());
+  const over = new AbortController();
+  const end = (): void => over.abort(signal?.reason);
+  const cancel = clock.after(ms, end);
+  if (signal?.aborted === true) end();
+  signal?.addEventListener('abort', end, { once: true });
   try {
-    return await work(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]));
+    return await work(over.signal);
   } finally {
     cancel();
+    signal?.removeEventListener('abort', end);
   }
 }
 
-/** The work's own outcome. When it has none after `ms`, or when `signal` aborts, what `late` gives or throws; the work's signal aborts then. */
+/**
+ * The work's own outcome. When it has none after `ms`, or when `signal` aborts (or has), what `late` gives or throws: only then does the work's
+ * signal abort, and whatever the work makes of that comes too late.
+ */
 export async function outcomeWithin<T, L>(
   clock: Pick<Clock, 'after'>,
   ms: number,
@@ -27,21 +37,26 @@ export async function outcomeWithin<T, L>(
   late: () => L,
   signal?: AbortSignal,
 ): Promise<T | L> {
-  const over = new AbortController();
-  const { promise: ended, resolve } = Promise.withResolvers<L>();
-  const end = (): void => {
-    resolve((async () => late())());
-    over.abort();
+  const { promise: ended, resolve, reject } = Promise.withResolvers<L>();
+  ended.catch(() => {}); // the work may fail first
+  const giveUp = (): void => {
+    try {
+      resolve(late());
+    } catch (error) {
+      reject(error);
+    }
   };
-  const cancel = clock.after(ms, end);
-  if (signal?.aborted === true) end();
-  signal?.addEventListener('abort', end, { once: true });
-  try {
-    return await Promise.race([work(over.signal), ended]);
-  } finally {
-    cancel();
-    signal?.removeEventListener('abort', end);
-  }
+  return await withinMs(
+    clock,
+    ms,
+    (within) => {
+      if (within.aborted) giveUp();
+      // Before any listener of the work's own.
+      else within.addEventListener('abort', giveUp, { once: true });
+      return Promise.race([ended, work(within)]);
+    },
+    signal,
+  );
 }
 
 /** Whether the work has ended, in whatever way, after `ms` at the latest, or when `signal` aborts: it goes on by itself. Never rejects. */

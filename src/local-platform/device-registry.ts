@@ -47,7 +47,7 @@ export class DeviceRegistry {
   }
 
   byToken(token: string): PlatformDevice | undefined {
-    return this.devices.all.find(({ accessToken }) => accessToken === token);
+    return this.devices.all.findLast(({ accessToken }) => accessToken === token);
   }
 
   byName(name: string): PlatformDevice | undefined {

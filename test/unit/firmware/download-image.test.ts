@@ -321,8 +321,21 @@ describe('limits', () => {
     expect((await download(half, { offer: offer({ url: 'https://files.example/image' }), getUrl })).equals(image)).toBe(true);
   });
 
-  it('refuses an image that is larger than announced', async () => {
-    await expect(download(whole, { offer: offer({ sizeBytes: 5_000 }) })).rejects.toMatchObject({ code: 'firmware/wrong-size' });
+  it('refuses an image that is larger than announced, and gives its connection back', async () => {
+    let ended = false;
+    const watched: DownloadDeps['getChunk'] = async () => {
+      const { stream, ...body } = bodyOf(image);
+      const pieces = async function* (): AsyncGenerator<Uint8Array> {
+        try {
+          yield* stream;
+        } finally {
+          ended = true;
+        }
+      };
+      return { ...body, stream: pieces() };
+    };
+    await expect(download(watched, { offer: offer({ sizeBytes: 5_000 }) })).rejects.toMatchObject({ code: 'firmware/wrong-size' });
+    expect(ended).toBe(true);
   });
 
   it('refuses before it begins what cannot be kept', async () => {

@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { endedWithin } from '../../../src/host/bounded-wait.ts';
+import { endedWithin, outcomeWithin, withinMs } from '../../../src/host/bounded-wait.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('work that is waited for so long', () => {
@@ -26,5 +27,48 @@ describe('work that is waited for so long', () => {
       expect(await late).toBe(false);
     }
     expect(reactions).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('work that is given up', () => {
+  const late = (): never => {
+    throw new Error('too late');
+  };
+  const onAbort = (signal: AbortSignal, act: () => void): void => signal.addEventListener('abort', act, { once: true });
+
+  it('has no say any more, whatever it makes of the end of its signal', async () => {
+    const clock = new FakeClock();
+    const done = (signal: AbortSignal): Promise<string> => new Promise((resolve) => onAbort(signal, () => resolve('done')));
+    const failed = (signal: AbortSignal): Promise<string> =>
+      new Promise((_, reject) => onAbort(signal, () => reject(new Error('aborted'))));
+    for (const work of [done, failed]) {
+      const waited = outcomeWithin(clock, 1000, work, late);
+      waited.catch(() => {});
+      await clock.advance(1000);
+      await expect(waited).rejects.toThrow('too late');
+      const end = new AbortController();
+      const left = outcomeWithin(clock, 1000, work, late, end.signal);
+      end.abort();
+      await expect(left).rejects.toThrow('too late');
+      await expect(outcomeWithin(clock, 1000, work, late, AbortSignal.abort())).rejects.toThrow('too late');
+    }
+    const thrown = (): never => {
+      throw new Error('no such line');
+    };
+    await expect(outcomeWithin(clock, 1000, thrown, late, new AbortController().signal)).rejects.toThrow('no such line');
+    await expect(outcomeWithin(clock, 1000, thrown, late, AbortSignal.abort())).rejects.toThrow('no such line');
+  });
+
+  it('keeps what it left listening to itself: nothing stays with a signal that lives on, and nothing hears its end', async () => {
+    const clock = new FakeClock();
+    const closing = new AbortController();
+    const heard = vi.fn();
+    for (const ms of [1000, 1001]) {
+      await withinMs(clock, ms, async (signal) => signal.addEventListener('abort', heard), closing.signal);
+      await outcomeWithin(clock, ms, async (signal) => signal.addEventListener('abort', heard), late, closing.signal);
+    }
+    expect(getEventListeners(closing.signal, 'abort')).toEqual([]);
+    closing.abort();
+    expect(heard).not.toHaveBeenCalled();
   });
 });

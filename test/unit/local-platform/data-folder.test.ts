@@ -164,3 +164,10 @@ describe('the data folder', () => {
     expect(Buffer.concat(parts).equals(image)).toBe(true);
   });
 });
+
+it('answers for the device that was given a token last, where another had it before', async () => {
+  const { platform, api } = await start();
+  const { id } = platform.ensureDevice('another', 'kept-token');
+  await api.postTelemetry(rowsOf({ ts: 5, values: { k: 1 } }), never);
+  expect(platform.state.telemetry.keys(id)).toEqual(['k']);
+});

@@ -53,6 +53,11 @@ it('cuts off the flushes that the delivery state does not know, and keeps all wh
   expect(await counts()).toEqual([11]);
 });
 
+it('adds up flushes whose numbers come again, as where the delivery state was lost', async () => {
+  for (const flush of [1, 2, 1, 2]) await ledger.add(flush, [cell(0, flush)]);
+  expect(await counts()).toEqual([6]);
+});
+
 it('reads past a line that a crash has torn', async () => {
   await ledger.add(1, [cell(0, 1)]);
   const [path = ''] = files.paths;
