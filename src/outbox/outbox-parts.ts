@@ -42,7 +42,7 @@ const MAX_PREALLOCATION_BYTES = 64 * 1024;
 const PAGE_BYTES = 4096;
 
 /** Makes the folder when it is missing. */
-export async function openParts(deps: OutboxDeps): Promise<OutboxParts> {
+export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
   const { files, folder, clock, settings, unread = new UnreadFiles(clock) } = deps;
   await files.makeFolder(folder);
   let counted = 0;

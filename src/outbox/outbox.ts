@@ -22,7 +22,7 @@ import type { FramedBlock } from './format/block-frame.ts';
 import type { ResolvedEntry } from './format/entry-columns.ts';
 import type { TelemetryEntry } from './format/telemetry-entry.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { type OutboxDeps, type OutboxParts, openParts } from './outbox-parts.ts';
+import { type OutboxDeps, type OutboxParts, openOutboxParts } from './outbox-parts.ts';
 import { AppendRate, type OutboxStatus, readStatus } from './outbox-status.ts';
 import { GroupCommit } from './segments/group-commit.ts';
 import { SerialQueue } from './segments/serial-queue.ts';
@@ -96,7 +96,7 @@ export class Outbox {
   static async open(deps: OutboxDeps, signal: AbortSignal): Promise<Outbox> {
     signal.throwIfAborted();
     try {
-      return new Outbox(await openParts(deps));
+      return new Outbox(await openOutboxParts(deps));
     } catch (cause) {
       const reason = `cannot open the outbox in ${deps.folder}: ${systemCode(cause) ?? messageOf(cause)}`;
       throw new AgentError('outbox/open-failed', reason, { recovery: 'stop', cause });

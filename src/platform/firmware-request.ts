@@ -1,6 +1,6 @@
 /** Endpoint 10: part of a firmware file, or the whole, as a stream that nobody holds in memory. */
 import { given } from '../host/given.ts';
-import { type Answer, expectValue, type Verdict } from './answer.ts';
+import { type Answer, expectValue, type Verdict } from './answer-or-portal.ts';
 import { piecesOf } from './body-pieces.ts';
 import type { DeviceApi, FirmwareBody } from './device-api.ts';
 import { answerOf, type ExchangeDeps, faultOf, header, lengthIn, openExchange, readBody } from './http-exchange.ts';
@@ -24,7 +24,7 @@ const MAX_FAULT = 64 * 1024;
 /**
  * Asks for the file or a chunk of it. A stream that nobody begins to read is ended as one that is silent.
  * @throws PlatformError `platform/refused` (400: another image is assigned now), `platform/not-found` (404: none is, or it lives at
- * `fw_url`), `platform/portal` and the rest of answer.ts.
+ * `fw_url`), `platform/portal` and the rest of answer-or-portal.ts.
  */
 export async function openFirmware(request: FirmwareRequest, deps: FirmwareRequestDeps, signal: AbortSignal): Promise<FirmwareBody> {
   const { title, version, sizeBytes, chunk } = request.image;

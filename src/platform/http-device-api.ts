@@ -1,9 +1,9 @@
 /**
  * The platform's device HTTP API (wire-facts.md): the endpoints with their paths, and the shapes of what they take and answer. How a call is
- * made is platform-calls.ts, what an answer means is answer.ts. Several calls may run at once; one poll of each kind.
+ * made is platform-calls.ts, what an answer means is answer-or-portal.ts. Several calls may run at once; one poll of each kind.
  */
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import { expectObject, expectValue, uploadAnswer } from './answer.ts';
+import { expectObject, expectValue, uploadAnswer } from './answer-or-portal.ts';
 import { attributeAnswer, attributeQuery, attributeUpdate, rpcRequest } from './attribute-and-rpc-shapes.ts';
 import type { Traffic } from './connections.ts';
 import type {

@@ -5,7 +5,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from './answer-or-portal.ts';
 import type { Lane, PlatformConnections } from './connections.ts';
 import { earnedMs } from './line-speed.ts';
 import { networkError, PlatformError } from './platform-error.ts';

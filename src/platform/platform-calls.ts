@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
-import { type Answer, expectValue, judge, type Verdict } from './answer.ts';
+import { type Answer, expectValue, judge, type Verdict } from './answer-or-portal.ts';
 import {
   type Connect,
   type ConnectionSettings,

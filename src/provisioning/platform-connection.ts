@@ -16,7 +16,7 @@ import type { DeviceApi } from '../platform/device-api.ts';
 import { HostPace } from '../platform/host-pace.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { type ApiSettings, apiSettings } from '../platform/platform-settings.ts';
-import { provisionDevice } from '../platform/provision-device.ts';
+import { requestProvisioning } from '../platform/provision-request.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
 import { CredentialsStore } from './credentials-store.ts';
 import { credentialsSettings, type DeviceCredentials, leaveOtherBoard, obtainCredentials } from './obtain-credentials.ts';
@@ -163,7 +163,7 @@ export class PlatformConnection {
     const credentials = await obtainCredentials(
       {
         ...{ settings: credentialsSettings(this.#config), store, board, clock, randomBytes, log, alerts },
-        provision: (request, requestSignal) => provisionDevice(request, { settings: settings.settings, clock, connect }, requestSignal),
+        provision: (request, requestSignal) => requestProvisioning(request, { settings: settings.settings, clock, connect }, requestSignal),
         tokenWorks: (token, probeSignal) => tokenWorks(open, token, probeSignal),
         hide: (secret) => log.hide(secret),
       },

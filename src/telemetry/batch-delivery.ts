@@ -1,10 +1,10 @@
 /**
- * One post of a batch, and what its answer says: about the size of posts (batch-size.ts), about single entries (suspects.ts), or about nothing but
+ * One post of a batch, and what its answer says: about the size of posts (batch-halving.ts), about single entries (suspects.ts), or about nothing but
  * the platform. What the client itself cannot send is kept among the rejected at once; no platform would make a difference.
  */
 import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
 import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../platform/device-api.ts';
-import { BatchSize } from './batch-size.ts';
+import { BatchHalving } from './batch-halving.ts';
 import { PiecePace } from './piece-pace.ts';
 import { Silence } from './silence.ts';
 import { type Refusal, Suspects, type SuspectsDeps } from './suspects.ts';
@@ -26,7 +26,7 @@ const NOT_KEPT: UploadAnswer = { kind: 'busy', status: 0, text: 'the disk does n
 export class BatchDelivery {
   readonly #deps: BatchDeliveryDeps;
   /** What a batch may be now, of what is configured. */
-  readonly size = new BatchSize();
+  readonly size = new BatchHalving();
   /** Entries that stand aside, as the platform refused them. */
   readonly suspects: Suspects;
   /** Entries that made way for others, as they were not answered by themselves. */

@@ -20,9 +20,9 @@ import type { PlatformConnection } from '../provisioning/platform-connection.ts'
 import type { Sample } from '../sensors/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from './daily-budget.ts';
+import { DeadbandRules, type KeyRules } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
-import { type KeyRules, ReportRules } from './report-rules.ts';
 import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from './standing-states.ts';
 import { UploadTimes } from './upload-times.ts';
 import { Uploader } from './uploader.ts';
@@ -59,7 +59,7 @@ export class TelemetryPath {
   /** What the sensors gave last, as it is reported. */
   readonly latest = new LatestValues();
   readonly #deps: TelemetryPathDeps;
-  readonly #rules: ReportRules;
+  readonly #rules: DeadbandRules;
   readonly #check: EntryCheck;
   readonly #spentFile: StateFile;
   readonly #standing: StandingStates;
@@ -106,7 +106,7 @@ export class TelemetryPath {
         deps.onAcknowledged?.();
       },
     });
-    this.#rules = new ReportRules({
+    this.#rules = new DeadbandRules({
       clock: deps.clock,
       rulesFor: (sensor, key) => this.#rulesFor(sensor, key),
       onWaiting: (sample) => this.outbox.take([sample]),

@@ -11,7 +11,7 @@ import { systemRandomBytes } from '../../src/host/random.ts';
 import type { ProvisionType } from '../../src/local-platform/device-registry.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
-import { provisionDevice } from '../../src/platform/provision-device.ts';
+import { requestProvisioning } from '../../src/platform/provision-request.ts';
 import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
 import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
 import { tokenWorks } from '../../src/provisioning/token-check.ts';
@@ -60,7 +60,7 @@ async function provision(
       settings: {
         provisioning: { deviceName: '{serial}', secret: { deviceKey: `${name}-key`, deviceSecret: secret }, onUnauthorised: 'hold' },
       },
-      provision: (request, signal) => provisionDevice(request, { settings, clock: systemClock }, signal),
+      provision: (request, signal) => requestProvisioning(request, { settings, clock: systemClock }, signal),
       tokenWorks: (token, signal) => tokenWorks(open, token, signal),
       clock: systemClock,
       randomBytes: systemRandomBytes,

@@ -14,7 +14,7 @@ import { type OpenFile, type OpenMode, type OpenOptions, systemFiles } from '../
 import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
-import { provisionDevice } from '../../src/platform/provision-device.ts';
+import { requestProvisioning } from '../../src/platform/provision-request.ts';
 import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
 import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
 import { tokenWorks } from '../../src/provisioning/token-check.ts';
@@ -97,7 +97,7 @@ async function boot(serial: string, stopAt: string | undefined): Promise<void> {
       settings: {
         provisioning: { deviceName: 'gateway-{serial}', secret: { deviceKey: 'key', deviceSecret: 'secret' }, onUnauthorised: 'hold' },
       },
-      provision: life.guard((request, requestSignal) => provisionDevice(request, { settings, clock }, requestSignal)),
+      provision: life.guard((request, requestSignal) => requestProvisioning(request, { settings, clock }, requestSignal)),
       tokenWorks: life.guard((accessToken, probeSignal) => tokenWorks(open, accessToken, probeSignal)),
       clock,
       randomBytes: systemRandomBytes,

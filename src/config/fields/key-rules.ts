@@ -1,4 +1,4 @@
-/** Report rules of one key of a sensor: conversion, what is worth sending, alarms. Field names agree with telemetry/report-rules.ts. */
+/** Report rules of one key of a sensor: conversion, what is worth sending, alarms. Field names agree with telemetry/deadband-rules.ts. */
 import { z } from 'zod';
 import { duration, LIVE, list, platformKey, section, table, whole } from '../fields.ts';
 

@@ -2,18 +2,18 @@
  * Gives every value of a key an instant of its own: the later one is moved on, by 1 ms at a time, before it is written, so that a retry carries
  * the same time. What counts is the wall time that the platform will see, as far as it is known: after the clock was set back, the same instants
  * come again. It cannot tell apart: values whose time is not known yet, from those of other boots and those that bring their own time; values
- * whose time is corrected before they are given out; and what InstantSpacing has forgotten.
+ * whose time is corrected before they are given out; and what TakenInstants has forgotten.
  */
 import type { TimeStretch } from './boot-offsets.ts';
 import type { BootTimes } from './boot-times.ts';
-import { InstantSpacing } from './instant-spacing.ts';
+import { TakenInstants } from './taken-instants.ts';
 
 export class EntrySpacing {
   readonly #boots: Pick<BootTimes, 'stretchAt'> | undefined;
   /** Ms since boot of values that have the gateway's time. */
-  readonly #sinceBoot = new InstantSpacing();
+  readonly #sinceBoot = new TakenInstants();
   /** UTC epoch ms of all others. */
-  readonly #ofOthers = new InstantSpacing();
+  readonly #ofOthers = new TakenInstants();
   #stretches: readonly TimeStretch[] = [];
 
   constructor(boots?: Pick<BootTimes, 'stretchAt'>) {

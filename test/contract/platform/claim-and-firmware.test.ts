@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import type { FirmwareBody } from '../../../src/platform/device-api.ts';
-import { provisionDevice } from '../../../src/platform/provision-device.ts';
+import { requestProvisioning } from '../../../src/platform/provision-request.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 import { eventually, idOf, Server } from './server.ts';
 
@@ -35,19 +35,19 @@ describe('provisioning', () => {
     const token = randomBytes(12).toString('hex');
     const ask = { deviceName, provisionDeviceKey: key, provisionDeviceSecret: secret, token };
     const deps = { settings: { url: server.url }, clock: systemClock };
-    expect(await provisionDevice(ask, deps, never)).toEqual({
+    expect(await requestProvisioning(ask, deps, never)).toEqual({
       status: 'SUCCESS',
       credentialsType: 'ACCESS_TOKEN',
       credentialsValue: token,
     });
     const api = server.client(token);
     expect(await api.postTelemetry(rowsOf({ ts: 1_700_000_000_000, values: { first: 1 } }), never)).toEqual({ kind: 'accepted' });
-    expect(await provisionDevice(ask, deps, never)).toMatchObject({ status: 'FAILURE' });
+    expect(await requestProvisioning(ask, deps, never)).toMatchObject({ status: 'FAILURE' });
   });
 
   it('does not know a wrong key or secret', async () => {
     const ask = { deviceName: 'x', provisionDeviceKey: randomBytes(10).toString('hex'), provisionDeviceSecret: 'wrong' };
-    const answer = await provisionDevice(ask, { settings: { url: server.url }, clock: systemClock }, never);
+    const answer = await requestProvisioning(ask, { settings: { url: server.url }, clock: systemClock }, never);
     expect(answer).toMatchObject({ status: 'NOT_FOUND' });
   });
 });

@@ -4,14 +4,14 @@ import type { PlantedFault } from './fault.ts';
 export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a redirect of a portal counts as taken',
-    file: 'platform/answer.ts',
+    file: 'platform/answer-or-portal.ts',
     old: "if (status < 400 || status === PORTAL_STATUS) return { kind: 'portal', status };",
     new: "if (status < 400) return { kind: 'done', value: undefined };\n  if (status === PORTAL_STATUS) return { kind: 'portal', status };",
     needs: ['portal'],
   },
   {
     name: 'an answer that makes no sense counts as taken',
-    file: 'platform/answer.ts',
+    file: 'platform/answer-or-portal.ts',
     old: "if (isHtml(answer)) return { kind: 'portal', status };\n  if (body.byteLength === 0)",
     new: "if (isHtml(answer)) return { kind: 'done', value: undefined };\n  if (body.byteLength === 0)",
     needs: ['portal'],
@@ -25,7 +25,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'of a batch that was cut in two the second half counts as sent',
-    file: 'telemetry/batch-size.ts',
+    file: 'telemetry/batch-halving.ts',
     old: '[from, Math.min(to, last)]',
     new: '[from, to]',
     needs: ['too large', 'no network', 'bad line'],
@@ -123,14 +123,14 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'what is too large counts as taken',
-    file: 'platform/answer.ts',
+    file: 'platform/answer-or-portal.ts',
     old: "if (status === 413) return { kind: 'too-large', status };",
     new: "if (status === 413) return { kind: 'done', value: undefined };",
     needs: ['too large'],
   },
   {
     name: 'a gateway that answers in the place of the platform counts as the platform',
-    file: 'platform/answer.ts',
+    file: 'platform/answer-or-portal.ts',
     old: 'if (status >= 200 && status < 300) return judgeSuccess(answer, text, deps);',
     new: "if ((status >= 200 && status < 300) || (status >= 502 && text === '')) return judgeSuccess(answer, text, deps);",
     needs: ['server errors'],
@@ -189,7 +189,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'where no interval is configured an hour is one',
-    file: 'telemetry/report-rules.ts',
+    file: 'telemetry/deadband-rules.ts',
     old: 'if (rules.deadband === undefined && rules.deadbandPercent === undefined) return true;',
     new: 'if (rules.deadband === undefined && rules.deadbandPercent === undefined) return atMs - reported.atMs >= 3_600_000;',
     needs: [],

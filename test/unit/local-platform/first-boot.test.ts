@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../../../src/platform/device-api.ts';
-import { provisionDevice } from '../../../src/platform/provision-device.ts';
+import { requestProvisioning } from '../../../src/platform/provision-request.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
@@ -53,7 +53,7 @@ async function profile(platform: LocalPlatform, provisionType: string): Promise<
 
 function provision(platform: LocalPlatform, more: Partial<ProvisionRequest> = {}): Promise<ProvisionAnswer> {
   const ask = { deviceName: 'gw', provisionDeviceKey: 'key', provisionDeviceSecret: 'secret', ...more };
-  return provisionDevice(ask, { settings: { url: platform.url }, clock: systemClock }, never);
+  return requestProvisioning(ask, { settings: { url: platform.url }, clock: systemClock }, never);
 }
 
 describe('provisioning', () => {

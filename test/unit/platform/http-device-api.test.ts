@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import type { Connect, PlatformConnections } from '../../../src/platform/connections.ts';
 import type { TelemetryRows } from '../../../src/platform/device-api.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
-import { provisionDevice } from '../../../src/platform/provision-device.ts';
+import { requestProvisioning } from '../../../src/platform/provision-request.ts';
 import { sendableKey } from '../../../src/platform/wire-values.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
@@ -291,7 +291,7 @@ describe('an answer', () => {
   it('to provisioning is read to 64 KiB', async () => {
     const good = { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'v' };
     const ask = { deviceName: 'gw', provisionDeviceKey: 'the-key', provisionDeviceSecret: 'the-secret' };
-    const provision = () => provisionDevice(ask, { settings: { url, requestTimeoutMs: 2_000 }, clock: systemClock }, never);
+    const provision = () => requestProvisioning(ask, { settings: { url, requestTimeoutMs: 2_000 }, clock: systemClock }, never);
     answer.body = long(good, 60_000);
     expect(await provision()).toEqual(good);
     answer.body = long(good, 70_000);
@@ -313,8 +313,8 @@ describe('a firmware stream', () => {
 
 describe('provisioning', () => {
   const ask = { deviceName: 'gw', provisionDeviceKey: 'the-key', provisionDeviceSecret: 'the-secret' };
-  const provision = (more: { readonly token?: string } = {}): ReturnType<typeof provisionDevice> =>
-    provisionDevice({ ...ask, ...more }, { settings: { url, requestTimeoutMs: 2000 }, clock: systemClock }, never);
+  const provision = (more: { readonly token?: string } = {}): ReturnType<typeof requestProvisioning> =>
+    requestProvisioning({ ...ask, ...more }, { settings: { url, requestTimeoutMs: 2000 }, clock: systemClock }, never);
 
   it('sends the fields of the contract, and the token it proposes in the optional ones', async () => {
     answer.body = '{"status":"SUCCESS","credentialsType":"ACCESS_TOKEN","credentialsValue":"v"}';

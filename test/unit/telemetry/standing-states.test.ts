@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
-import { type KeyRules, ReportRules } from '../../../src/telemetry/report-rules.ts';
+import { DeadbandRules, type KeyRules } from '../../../src/telemetry/deadband-rules.ts';
 import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from '../../../src/telemetry/standing-states.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
@@ -28,7 +28,7 @@ async function life(rules: KeyRules, ...values: number[]): Promise<void> {
   const report = (entries: readonly TelemetryEntry[]): void => {
     for (const { key, value, class: entryClass } of entries) [platform[key], classes[key]] = [value, entryClass];
   };
-  const reportRules = new ReportRules({ clock, rulesFor: () => rules, report, standing });
+  const reportRules = new DeadbandRules({ clock, rulesFor: () => rules, report, standing });
   for (const value of values) {
     reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
     await clock.advance(1_000);
@@ -76,8 +76,8 @@ describe('what stands at the platform', () => {
       for (const { key, value } of entries) platform[key] = value;
     };
     const rulesFor = (sensor: string): KeyRules => ({ alarms: [{ above: 30 }], rename: names[sensor] ?? sensor });
-    const rules = (): ReportRules => new ReportRules({ clock, rulesFor, report, standing });
-    const take = (reportRules: ReportRules, ...all: [string, number][]): void =>
+    const rules = (): DeadbandRules => new DeadbandRules({ clock, rulesFor, report, standing });
+    const take = (reportRules: DeadbandRules, ...all: [string, number][]): void =>
       reportRules.take(all.map(([sensor, value]) => ({ sensor, key: 't', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() })));
     for (const [order, warm] of [
       ['ab', 40],
@@ -150,7 +150,7 @@ describe('what stands at the platform', () => {
     const report = (entries: readonly TelemetryEntry[]): void => {
       for (const { key, value, class: entryClass } of entries) [platform[key], classes[key]] = [value, entryClass];
     };
-    const reportRules = new ReportRules({ clock, rulesFor: () => ({ alarms: [{ below: -80 }] }), report, standing });
+    const reportRules = new DeadbandRules({ clock, rulesFor: () => ({ alarms: [{ below: -80 }] }), report, standing });
     const take = (...keys: number[]): void => {
       const now = { sensor: 'ble', bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
       reportRules.take(keys.map((key) => ({ ...now, key: `k${key}`, value: -90 })));

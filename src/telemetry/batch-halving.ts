@@ -15,7 +15,7 @@ const MAX_SEARCH_LENGTH = 64;
 /** What goes in posts of so many rows goes in few. */
 const MANY_ROWS = 150;
 
-export class BatchSize {
+export class BatchHalving {
   #bound = UNBOUNDED;
   /** Full posts taken since the bound changed, and how many it takes to try more. */
   #good = 0;

@@ -2,13 +2,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
 import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
-import { BatchSize } from '../../../src/telemetry/batch-size.ts';
+import { BatchHalving } from '../../../src/telemetry/batch-halving.ts';
 
 const CONFIGURED = { maxEntries: 2_000, maxBytes: 256_000 };
 
-let size: BatchSize;
+let size: BatchHalving;
 beforeEach(() => {
-  size = new BatchSize();
+  size = new BatchHalving();
 });
 
 /** Entries `[first, last]`, one row each. */

@@ -1,7 +1,7 @@
 /** Endpoint 9: a device asks for credentials of its own. Needs no token; a refusal comes with status 200 and is a value. */
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
-import { expectObject, expectValue, judge } from './answer.ts';
+import { expectObject, expectValue, judge } from './answer-or-portal.ts';
 import { type Connect, connectOverNetwork } from './connections.ts';
 import type { ProvisionAnswer, ProvisionRequest } from './device-api.ts';
 import { exchange } from './http-exchange.ts';
@@ -19,7 +19,7 @@ export interface ProvisionDeps {
 const MAX_ANSWER = 64 * 1024;
 
 /** Over a connection of its own. After an error it is unknown whether the server made the device. @throws PlatformError as DeviceApi. */
-export async function provisionDevice(request: ProvisionRequest, deps: ProvisionDeps, signal: AbortSignal): Promise<ProvisionAnswer> {
+export async function requestProvisioning(request: ProvisionRequest, deps: ProvisionDeps, signal: AbortSignal): Promise<ProvisionAnswer> {
   const connections = (deps.connect ?? connectOverNetwork)(deps.settings);
   const secrets = [request.provisionDeviceSecret, request.provisionDeviceKey, request.token ?? '', ...connections.secrets];
   try {

@@ -16,7 +16,7 @@ const MAX_STRETCHES = 50_000;
 /** Of a key, however many others there are: an edge and a reading of the same line come in any order. */
 const MIN_STRETCHES = 8;
 
-export class InstantSpacing {
+export class TakenInstants {
   readonly #keys = new Map<string, Taken>();
 
   /** This ms when nothing has it, else the next that nothing has. */

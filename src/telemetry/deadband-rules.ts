@@ -19,7 +19,7 @@ import type { StandingStates, StateOwner } from './standing-states.ts';
 /** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
 export type KeyRules = Omit<Partial<KeyRulesConfig>, 'alarms'> & { readonly alarms?: readonly Threshold[] };
 
-export interface ReportRulesDeps {
+export interface DeadbandRulesDeps {
   readonly clock: Clock;
   /** The rules of a sensor's key; asked for each sample, so that live settings take effect at once. */
   readonly rulesFor: (sensor: string, key: string) => KeyRules | undefined;
@@ -48,11 +48,11 @@ const MAX_KEYS = 10_000;
 /** Differences below this share are rounding of binary fractions: 20.2 - 20.1 is a change of 0.1. */
 const FLOAT_TOLERANCE = 1e-9;
 
-export class ReportRules {
-  readonly #deps: ReportRulesDeps;
+export class DeadbandRules {
+  readonly #deps: DeadbandRulesDeps;
   readonly #states = new Map<string, KeyState>();
 
-  constructor(deps: ReportRulesDeps) {
+  constructor(deps: DeadbandRulesDeps) {
     this.#deps = deps;
   }
 

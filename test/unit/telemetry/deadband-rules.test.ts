@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
 import type { Sample } from '../../../src/sensors/sensor.ts';
-import { type KeyRules, ReportRules } from '../../../src/telemetry/report-rules.ts';
+import { DeadbandRules, type KeyRules } from '../../../src/telemetry/deadband-rules.ts';
 import type { StateOwner } from '../../../src/telemetry/standing-states.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 function given(rules: KeyRules) {
   const clock = new FakeClock({ monotonicMs: 0 });
   const entries: TelemetryEntry[] = [];
-  const reportRules = new ReportRules({ clock, rulesFor: () => rules, report: (reported) => entries.push(...reported) });
+  const reportRules = new DeadbandRules({ clock, rulesFor: () => rules, report: (reported) => entries.push(...reported) });
   return {
     clock,
     entries,
@@ -242,7 +242,7 @@ describe('report rules', () => {
     const reported: (readonly [string, JsonValue])[] = [];
     const observed: unknown[] = [];
     const clock = new FakeClock({ monotonicMs: 0 });
-    const rules = new ReportRules({
+    const rules = new DeadbandRules({
       clock,
       rulesFor: () => ({ alarms: [{ below: 100 }] }),
       report: (entries) => void reported.push(...entries.map(({ key, value }) => [key, value] as const)),
@@ -323,7 +323,7 @@ describe('report rules', () => {
     for (const report of [true, false]) {
       const clock = new FakeClock();
       const observe = ({ sensor, key, value }: Sample): void => void seen.push([sensor, key, value]);
-      const reportRules = new ReportRules({ clock, rulesFor: () => ({ ...rules, report }), report: () => {}, observe });
+      const reportRules = new DeadbandRules({ clock, rulesFor: () => ({ ...rules, report }), report: () => {}, observe });
       for (const value of [10, 11]) reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs: 0 }]);
     }
     expect(seen).toEqual([20, 22, 20, 22].map((value) => ['roof', 'warmth', value]));

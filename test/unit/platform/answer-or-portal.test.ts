@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, expectValue, judge, retryAfterOf, uploadAnswer } from '../../../src/platform/answer.ts';
+import { type Answer, expectValue, judge, retryAfterOf, uploadAnswer } from '../../../src/platform/answer-or-portal.ts';
 import { jsonCodec } from '../../../src/platform/payload-codec.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 
