@@ -156,8 +156,11 @@ describe.each<GpioInterface>(['sysfs', 'character-device'])('GPIO over %s', (thr
     await withoutTheBoard(async () => {
       await expect(relay.write(0, signal())).rejects.toMatchObject({ code: 'hardware/gpio-failed', recovery: 'retry' });
       await expect(gpio.openInput({ line: line(10) }, signal())).rejects.toMatchObject({ recovery: 'retry' });
-      // The host's load stretches an emulated processor's time; a watch that spins takes all there is.
-      expect(await cpuMsOfASecond(), `ms of CPU time in a second without the board, and ${idleMs} with it`).toBeLessThan(idleMs + 300);
+      // The host's load stretches an emulated processor's time; a watch that spins takes all there is, in each second.
+      const secondsMs: number[] = [];
+      do secondsMs.push(await cpuMsOfASecond());
+      while (Math.min(...secondsMs) >= idleMs + 300 && secondsMs.length < 10);
+      expect(Math.min(...secondsMs), `ms of CPU time in seconds without the board, and ${idleMs} with it`).toBeLessThan(idleMs + 300);
       expect(edges.length).toBeLessThanOrEqual(1);
     });
 
