@@ -40,6 +40,8 @@ export async function open(config: HostConfig, { log, openHostMetrics }: SensorD
       expected.add(group);
       return given;
     } catch (fault) {
+      // Of a read that was ended before nothing is known.
+      if (signal.aborted) throw fault;
       if (!expected.has(group) && !notShown.has(group))
         log.info({ sensor: name, group, cause: String((fault as Error).cause) }, 'the machine does not show this group');
       notShown.add(group);

@@ -5,7 +5,7 @@ import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
 import { AgentError } from '../../errors.ts';
 import type { Metric, MetricGroup } from '../../host/host-metrics.ts';
-import { silentLog } from '../../host/log.ts';
+import { type Log, silentLog } from '../../host/log.ts';
 import type { Sensor } from '../sensor.ts';
 import { open as openHost } from './driver.ts';
 
@@ -28,11 +28,11 @@ describe('the gateway as a sensor', () => {
     if (metrics === undefined || metrics.length === 0) throw new AgentError('host/no-metrics', group, { recovery: 'retry' });
     return metrics;
   };
-  const open = async (more: Readonly<Record<string, unknown>> = {}): Promise<Sensor> => {
+  const open = async (more: Readonly<Record<string, unknown>> = {}, log: Log = silentLog): Promise<Sensor> => {
     const groups = ['disk', 'temperature', 'network'];
     const config = sensorConfig({ name: 'machine', kind: 'host', groups, disks: ['/', '/mnt/usb'], ...more });
     const machine = { ...OF_THIS_MACHINE, clock: new FakeClock(), files: new MemoryFiles(), openHostMetrics: () => ({ read }) };
-    return await openHost(config, { ...machine, ports: new FewLines().ports, log: silentLog, stateFolder: '/state' }, signal);
+    return await openHost(config, { ...machine, ports: new FewLines().ports, log, stateFolder: '/state' }, signal);
   };
   const refusedBy = (sensor: Sensor): readonly string[] => (sensor.refused?.() ?? []).map(({ key }) => key);
   const keysOf = (metrics: readonly { readonly key: string }[]): readonly string[] => metrics.map(({ key }) => key);
@@ -69,6 +69,16 @@ describe('the gateway as a sensor', () => {
       expect(keysOf(await one.read(signal))).toEqual(['temperature']);
       expect(refusedBy(one)).toEqual([...keysOf(root), ...network]);
     }
+  });
+
+  it('says that a group is not shown of a machine that has answered, and not of a read that was ended, as by a stop', async () => {
+    const told: string[] = [];
+    const sensor = await open({}, { ...silentLog, info: (_facts: object, words: string) => void told.push(words) });
+    shown = { disk: root };
+    await expect(sensor.read(AbortSignal.abort())).rejects.toMatchObject({ code: 'sensors/silent' });
+    expect(told).toEqual([]);
+    await sensor.read(signal);
+    expect(told).toEqual(Array.from({ length: 2 }, () => 'the machine does not show this group'));
   });
 
   it('gives all that has answered when a disk hangs, and asks that one once', async () => {
