@@ -192,6 +192,41 @@ describe('the control socket', () => {
     },
   );
 
+  it('refuses a request whose id is under way, and takes the id again once it is not', async () => {
+    const ends: PromiseWithResolvers<string>[] = [];
+    const begin = (): Promise<string> => {
+      ends.push(Promise.withResolvers<string>());
+      return (ends.at(-1) as PromiseWithResolvers<string>).promise;
+    };
+    await serve({ methods: { slow: begin } });
+    const ask = '{"id":1,"method":"slow"}\n';
+    const caller = await callerOf('control.sock', ask);
+    let heard = '';
+    caller.on('data', (bytes: Buffer) => {
+      heard += bytes;
+    });
+    const answers = (): unknown[] =>
+      heard
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => JSON.parse(line));
+    await expect.poll(() => ends.length).toBe(1);
+    caller.write(ask);
+    await expect.poll(answers).toEqual([{ id: 1, error: { code: 'control-socket/refused', message: expect.stringContaining('this id') } }]);
+    ends[0]?.resolve('first');
+    await expect.poll(answers).toHaveLength(2);
+    caller.write(ask);
+    await expect.poll(() => ends.length).toBe(2);
+    ends[1]?.resolve('second');
+    await expect
+      .poll(() => answers().slice(1))
+      .toEqual([
+        { id: 1, result: 'first' },
+        { id: 1, result: 'second' },
+      ]);
+  });
+
   it('refuses more requests at once than anyone needs', async () => {
     await serve({ methods: { hang: () => new Promise(() => {}) } });
     const client = await connect();

@@ -373,6 +373,20 @@ describe('the RPC loop', () => {
     expect(happened).toContain('reply 0 {"error":{"code":"reply-refused","message":"the platform did not take the reply"}}');
   });
 
+  it('restarts at once after a reply that was taken, and 20 s after one that failed, as the next hand-out may bring it home', async () => {
+    polls = [{ id: 5, method: 'restart', params: {} }];
+    void run();
+    await clock.advance(0);
+    expect(restarts).toBe(1);
+    polls = ['silence', { id: 6, method: 'restart', params: {} }];
+    replyFaults = Array(1_000).fill(busy);
+    const gaveUpMs = 22_500 + 22_500 + 1_650;
+    await clock.advance(gaveUpMs + 19_900);
+    expect([happened.filter((what) => what === 'reply 6 fails').length, restarts]).toEqual([5, 1]);
+    await clock.advance(200);
+    expect(restarts).toBe(2);
+  });
+
   it('restarts after the reply, once, also when the reply fails and the request comes again', async () => {
     polls = [{ id: 5, method: 'restart', params: {} }];
     replyFaults = Array(1_000).fill(busy);

@@ -209,6 +209,19 @@ describe('beyond a thousand', () => {
     suspects.failed();
     expect([givenUp, suspects.size, aside.size, aside.has(1_005)]).toEqual([[], 1_000, 1_000, false]);
   });
+
+  it('the newest, refused again while nothing else is taken, is asked for less and less often', async () => {
+    for (let sequence = 1; sequence <= 1_000; sequence += 1) await contact(sequence);
+    refuse(ALARM);
+    // Alarms and others have their turns.
+    await pass(30_000);
+    expect(await asked(true)).toBe(ALARM);
+    refuse(ALARM);
+    await pass(30_000);
+    expect([await asked(true), await asked(true)]).toEqual([1, 1]);
+    await pass(30_000);
+    expect(await asked(true)).toBe(ALARM);
+  });
 });
 
 describe('a suspect is asked for', () => {

@@ -143,6 +143,20 @@ describe('a disk that takes no more', () => {
     expect(outbox.status()).toMatchObject({ heldEntries: heldEntries + 1, dropped: 0, thinned: 0 });
   });
 
+  it('keeps entries waiting for their times for a minute, and for a whole one again after it took the times', async () => {
+    const outbox = await backlog({ minFreeBytes: 0 }, 0);
+    const durable: number[] = [];
+    for (const round of [1, 2]) {
+      failing('write', /boots.*\.tmp$/, 'ENOSPC');
+      fixture.clock.stepWall(20_000);
+      const appended = outbox.append([fixture.entry('tiny', round)]).then(() => durable.push(round));
+      await fixture.clock.advance(55_000);
+      expect(durable).toHaveLength(round - 1);
+      files.faults = {};
+      await fixture.until(appended);
+    }
+  });
+
   it('gets the space of all that was delivered, and then takes the commit', async () => {
     const outbox = await backlog({ minFreeBytes: 0 });
     await drain(outbox);
