@@ -86,8 +86,7 @@ export class Retention {
     else this.#ceilingBytes ??= shelf.bytes;
     if (this.missingBytes > 0) await reading.soon(() => this.#giveBack());
     const refusable = settings.whenFull === 'drop-newest' && !alarms;
-    // Space that was taken for alarms is not for others.
-    if ((growth === 0 && !refusable) || shelf.bytes + growth <= this.#maxBytes(refusable)) return true;
+    if (shelf.bytes + growth <= this.#maxBytes(refusable)) return true;
     const hasRoom = await reading.soon((late) => this.#makeRoom(growth, { refusable, unread: false }, late));
     return hasRoom === 'late' ? this.#makeRoom(growth, { refusable, unread: true }) : hasRoom;
   }

@@ -79,9 +79,8 @@ export function withSpan(spans: readonly Span[], more: Span): readonly Span[] {
     else apart.push(span);
   }
   if (apart.length <= MAX_SPANS) return apart;
-  const gapAfter = (at: number): number => (apart[at + 1] as Span)[0] - (apart[at] as Span)[1];
-  let nearest = 0;
-  for (let at = 1; at + 1 < apart.length; at += 1) if (gapAfter(at) < gapAfter(nearest)) nearest = at;
+  const gaps = apart.slice(1).map(([fromMs], at) => fromMs - (apart[at] as Span)[1]);
+  const nearest = gaps.indexOf(Math.min(...gaps));
   const joined: Span = [(apart[nearest] as Span)[0], (apart[nearest + 1] as Span)[1]];
   return [...apart.slice(0, nearest), joined, ...apart.slice(nearest + 2)];
 }
