@@ -5,7 +5,7 @@ import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { Refusals } from './refusals.ts';
 import type { SamplerDeps, SamplerEntry } from './sampler.ts';
-import type { Reading, Sample } from './sensor.ts';
+import type { Reading, Refusal, Sample } from './sensor.ts';
 import { SensorDriver } from './sensor-driver.ts';
 import { sensorFault } from './sensor-fault.ts';
 import type { SensorState } from './sensor-state.ts';
@@ -68,17 +68,20 @@ export class SampledSensor {
    * else is made of its readings it is read once more, and keeps its grid. What is aligned is read on its grid alone.
    */
   reschedule(entry: SamplerEntry): void {
-    const sameWindow = JSON.stringify(entry.window) === JSON.stringify(this.entry.window);
-    if (!sameWindow || entry.align !== this.entry.align) {
+    const sameGrid = entry.periodMs === this.entry.periodMs && entry.align === this.entry.align;
+    // Of readings at two rates no sum is one.
+    if (!sameGrid || !isDeepStrictEqual(entry.window, this.entry.window)) {
       this.#handOverWindow();
       this.#window = SensorWindow.of(entry, this.#deps.clock);
     }
-    const sameGrid = entry.periodMs === this.entry.periodMs && entry.align === this.entry.align;
     const sameUse = entry.align || isDeepStrictEqual(entry.use, this.entry.use);
     this.entry = entry;
     if (sameGrid && sameUse) return;
-    if (sameGrid) this.#isDue = true;
-    else this.#anchorMs = undefined;
+    if (sameGrid) {
+      this.#isDue = true;
+      // That is one more than are due.
+      this.#window?.miss(this.#deps.clock.monotonicMs());
+    } else this.#anchorMs = undefined;
     this.#wake();
   }
 
@@ -120,7 +123,7 @@ export class SampledSensor {
     while (!signal.aborted) {
       const dueMs = this.#nextDueMs();
       if (await this.#pauseUntil(dueMs)) continue; // rescheduled or closed meanwhile
-      await this.#readOnce();
+      await this.#readOnce(dueMs);
     }
   }
 
@@ -157,8 +160,7 @@ export class SampledSensor {
     });
   }
 
-  async #readOnce(): Promise<void> {
-    const startedMs = this.#deps.clock.monotonicMs();
+  async #readOnce(dueMs: number): Promise<void> {
     const { clock } = this.#deps;
     const { deadlineMs } = this.entry;
     const read = (letGo: AbortSignal): Promise<readonly Reading[]> =>
@@ -166,16 +168,21 @@ export class SampledSensor {
     try {
       const readings = await withinMs(clock, deadlineMs + LAST_WORDS_MS, read);
       if (this.#closing.signal.aborted) return;
-      this.#worked();
-      if (this.#driver.sensor?.speaksByItself !== true) this.#deliver(readings);
+      const refused = this.#driver.sensor?.refused?.() ?? [];
+      this.#worked(refused);
+      if (this.#driver.sensor?.speaksByItself === true) return;
+      if (clock.monotonicMs() - dueMs >= this.entry.periodMs) this.#window?.miss(dueMs);
+      this.#deliver(readings, refused);
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#failed(error);
+      if (this.#closing.signal.aborted) return;
+      this.#window?.miss(dueMs);
+      this.#failed(error);
+    } finally {
+      this.#missed += Math.max(0, Math.floor((clock.monotonicMs() - dueMs) / this.entry.periodMs));
     }
-    const lateMs = this.#deps.clock.monotonicMs() - startedMs;
-    this.#missed += Math.max(0, Math.floor(lateMs / this.entry.periodMs));
   }
 
-  #deliver(readings: readonly Reading[]): void {
+  #deliver(readings: readonly Reading[], refused: readonly Refusal[] = []): void {
     if (this.#closing.signal.aborted) return;
     this.#lastReadAtMs = this.#deps.clock.monotonicMs();
     const samples = this.#stamp(readings);
@@ -184,7 +191,15 @@ export class SampledSensor {
       if (this.#latest.size <= MAX_SHOWN) break;
       this.#latest.delete(oldest);
     }
-    const due = this.#window === undefined ? samples : this.#stamp(this.#window.add(readings));
+    const due =
+      this.#window === undefined
+        ? samples
+        : this.#stamp(
+            this.#window.add(
+              readings,
+              refused.map(({ key }) => key),
+            ),
+          );
     if (due.length > 0) this.#deps.onSamples(due);
   }
 
@@ -200,14 +215,14 @@ export class SampledSensor {
     return readings.map((reading) => ({ ...reading, sensor: this.entry.name, bootId, monotonicMs: reading.monotonicMs ?? nowMs }));
   }
 
-  #worked(): void {
+  #worked(refused: readonly Refusal[]): void {
     this.#reads += 1;
     this.#failuresInARow = 0;
     this.#backoff.reset();
     const worksAgain = this.#error !== undefined;
     this.#error = undefined;
     if (worksAgain) this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
-    const givesOther = this.#refusals.note(this.#driver.sensor?.refused?.() ?? []);
+    const givesOther = this.#refusals.note(refused);
     // The first read too: what an earlier run said of this sensor may still stand.
     if (worksAgain || givesOther || this.#reads === 1) this.#deps.onStateChange?.(this.state());
   }

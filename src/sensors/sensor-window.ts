@@ -6,50 +6,54 @@
 import type { Clock } from '../host/clock.ts';
 import type { SamplerEntry } from './sampler.ts';
 import type { Reading } from './sensor.ts';
-import { type FinishedWindow, Window, type WindowSettings } from './window.ts';
+import { type FinishedWindow, Window, type WindowDeps, type WindowInstant } from './window.ts';
 
 export class SensorWindow {
   readonly #clock: Clock;
   /** Windows lie on the wall clock. */
   readonly #align: boolean;
   readonly #window: Window;
-  /** ms since boot of the newest reading within. */
-  #lastMs = 0;
 
-  private constructor(clock: Clock, align: boolean, settings: WindowSettings) {
+  private constructor(clock: Clock, align: boolean, settings: WindowDeps) {
     this.#clock = clock;
     this.#align = align;
     this.#window = new Window(settings);
   }
 
   /** Undefined for a sensor that reports every reading. */
-  static of({ window, align }: Pick<SamplerEntry, 'window' | 'align'>, clock: Clock): SensorWindow | undefined {
-    return window === undefined ? undefined : new SensorWindow(clock, align, window);
+  static of({ window, align, periodMs }: Pick<SamplerEntry, 'window' | 'align' | 'periodMs'>, clock: Clock): SensorWindow | undefined {
+    return window === undefined ? undefined : new SensorWindow(clock, align, { ...window, periodMs });
   }
 
-  /** Takes readings of now; gives the statistics of a window that ended before them, and what it holds when it is full. */
-  add(readings: readonly Reading[]): readonly Reading[] {
-    const windowMs = this.#nowMs();
-    const finished = this.#window.finish(windowMs);
-    const statistics = finished === undefined ? [] : this.#stamped(finished);
-    this.#window.add(readings, windowMs);
-    this.#lastMs = this.#clock.monotonicMs();
+  /**
+   * Takes readings of now; gives the statistics of a window that ended before them, and what it holds when it is full.
+   * @param refused keys that the same read did not give.
+   */
+  add(readings: readonly Reading[], refused: readonly string[] = []): readonly Reading[] {
+    const now = this.#now();
+    const finished = this.#window.finish(now);
+    const statistics = finished === undefined ? [] : stamped(finished);
+    this.#window.add(readings, now, refused);
     return this.#window.isFull ? [...statistics, ...this.cut()] : statistics;
+  }
+
+  /** Readings that were due since then, ms since boot, did not come. To be told before later readings are added. */
+  miss(sinceMs: number): void {
+    const { atMs, monotonicMs } = this.#now();
+    this.#window.miss(atMs - (monotonicMs - sinceMs), atMs);
   }
 
   /** What was gathered of a window that does not come to its end. */
   cut(): readonly Reading[] {
-    return this.#stamped(this.#window.cut());
+    return stamped(this.#window.cut());
   }
 
-  #nowMs(): number {
-    return this.#align ? this.#clock.wallMs() : this.#clock.monotonicMs();
+  #now(): WindowInstant {
+    const monotonicMs = this.#clock.monotonicMs();
+    return { atMs: this.#align ? this.#clock.wallMs() : monotonicMs, monotonicMs };
   }
+}
 
-  /** A wall clock that steps moves the end neither before the last reading nor past now. */
-  #stamped({ readings, endedAtMs }: FinishedWindow): readonly Reading[] {
-    const nowMs = this.#clock.monotonicMs();
-    const monotonicMs = Math.min(nowMs, Math.max(nowMs - (this.#nowMs() - endedAtMs), this.#lastMs));
-    return readings.map((reading) => ({ ...reading, monotonicMs }));
-  }
+function stamped({ readings, endedMs }: FinishedWindow): readonly Reading[] {
+  return readings.map((reading) => ({ ...reading, monotonicMs: endedMs }));
 }

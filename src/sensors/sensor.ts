@@ -13,7 +13,7 @@ export interface Reading {
   readonly unit?: string;
   /** Only when the source itself knows the time. */
   readonly takenAtMs?: EpochMs;
-  /** A sum or count of less than a whole window: no limit is for it. */
+  /** A sum or count of less than a whole window, or of one that lacks a reading: no limit is for it. */
   readonly isPart?: boolean;
   /** When it was taken, ms since boot, when the source stamps its events itself. */
   readonly monotonicMs?: number;

@@ -9,10 +9,23 @@ export interface WindowSettings {
   readonly statistics: readonly Statistic[];
 }
 
-/** Statistics of a window, and when it ended, on the clock that was given to `add`. */
+export interface WindowDeps extends WindowSettings {
+  /** How often it is read. */
+  readonly periodMs: number;
+}
+
+/** One instant on both clocks. */
+export interface WindowInstant {
+  /** On the clock whose whole multiples of the length are the windows' ends; it may step. */
+  readonly atMs: number;
+  /** Since boot; never steps. */
+  readonly monotonicMs: number;
+}
+
+/** Statistics of a window, and when it ended, ms since boot. */
 export interface FinishedWindow {
   readonly readings: readonly Reading[];
-  readonly endedAtMs: number;
+  readonly endedMs: number;
 }
 
 /** Of a part of a window they are less than of a whole one, whatever was measured. */
@@ -31,23 +44,31 @@ interface Tally {
 
 /** A driver that gives its readings ever new names must not take the memory: a window that holds so many keys has to be cut. */
 const MAX_KEYS = 1_000;
+/** By so much of its length a whole window may be longer or shorter than it is set: the period of what speaks by itself says nothing of that. */
+const TOLERANCE = 0.01;
 
 export class Window {
-  readonly #settings: WindowSettings;
+  readonly #settings: WindowDeps;
   readonly #tallies = new Map<string, Tally>();
+  /** Keys that a read within did not give. */
+  readonly #refused = new Set<string>();
   #endsAtMs: number | undefined;
-  /** It began where another one ended. */
-  #isFromItsBeginning = false;
-  #lastAtMs = 0;
+  /** Where another one ended, ms since boot; undefined for a window that is a part wherever it ends. */
+  #beganMs: number | undefined;
+  /** A reading after its end is missing: the one that follows is not whole either. */
+  #isNextPart = false;
+  /** The newest reading, ms since boot. */
+  #lastMs = 0;
 
-  constructor(settings: WindowSettings) {
+  constructor(settings: WindowDeps) {
     this.#settings = settings;
   }
 
-  /** Takes readings of this instant. @param nowMs on the clock whose whole multiples of the length are the windows' ends. */
-  add(readings: readonly Reading[], nowMs: number): void {
-    this.#endsAtMs ??= (Math.floor(nowMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
-    this.#lastAtMs = nowMs;
+  /** Takes readings of this instant. @param refused keys that the same read did not give. */
+  add(readings: readonly Reading[], { atMs, monotonicMs }: WindowInstant, refused: readonly string[] = []): void {
+    this.#endsAtMs ??= (Math.floor(atMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
+    this.#lastMs = monotonicMs;
+    for (const key of refused) this.#refused.add(key);
     for (const { key, value, unit } of readings) {
       const number = typeof value === 'boolean' || typeof value === 'bigint' ? Number(value) : value;
       const none = { count: 0, numbers: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
@@ -64,16 +85,26 @@ export class Window {
     }
   }
 
+  /** Readings due from then until now did not come: no window is whole that one of them may be of. */
+  miss(sinceMs: number, nowMs: number): void {
+    const endsAtMs = this.#endsAtMs ?? Number.POSITIVE_INFINITY;
+    if (sinceMs < endsAtMs) this.#beganMs = undefined;
+    if (nowMs >= endsAtMs) this.#isNextPart = true;
+  }
+
   /**
    * The window's statistics once its end has come, or its clock went back to before its beginning; undefined before. To be asked before the
    * next `add`. An empty window gives none.
    */
-  finish(nowMs: number): FinishedWindow | undefined {
+  finish({ atMs, monotonicMs }: WindowInstant): FinishedWindow | undefined {
+    const { lengthMs } = this.#settings;
     const endsAtMs = this.#endsAtMs;
-    if (endsAtMs === undefined || (nowMs < endsAtMs && nowMs >= endsAtMs - this.#settings.lengthMs)) return undefined;
-    const isPast = nowMs >= endsAtMs;
-    const finished = this.#take(Math.min(endsAtMs, nowMs), isPast && this.#isFromItsBeginning);
-    this.#isFromItsBeginning = isPast && nowMs < endsAtMs + this.#settings.lengthMs;
+    if (endsAtMs === undefined || (atMs < endsAtMs && atMs >= endsAtMs - lengthMs)) return undefined;
+    // A clock that steps moves the end neither before the last reading nor past now.
+    const endedMs = Math.max(monotonicMs - Math.max(atMs - endsAtMs, 0), this.#lastMs);
+    const beginsMs = this.#isNextPart ? undefined : endedMs;
+    const finished = this.#take(endedMs, this.#hasItsLength(endedMs));
+    this.#beganMs = beginsMs;
     return finished;
   }
 
@@ -84,21 +115,29 @@ export class Window {
 
   /** What was gathered so far, which ended with the last reading: nothing more will come. */
   cut(): FinishedWindow {
-    this.#isFromItsBeginning = false;
-    return this.#take(this.#lastAtMs, false);
+    this.#beganMs = undefined;
+    return this.#take(this.#lastMs, false);
   }
 
-  #take(endedAtMs: number, isWhole: boolean): FinishedWindow {
+  /** It has not where the clock stepped, or windows passed without a reading; by less than a period longer or shorter it has all its readings. */
+  #hasItsLength(endedMs: number): boolean {
+    const { lengthMs, periodMs } = this.#settings;
+    return this.#beganMs !== undefined && Math.abs(endedMs - this.#beganMs - lengthMs) < Math.min(periodMs, lengthMs * TOLERANCE);
+  }
+
+  #take(endedMs: number, isWhole: boolean): FinishedWindow {
     this.#endsAtMs = undefined;
+    this.#isNextPart = false;
     const readings = [...this.#tallies].flatMap(([key, tally]) =>
       this.#settings.statistics.flatMap((statistic) =>
         readingOf(key, tally, statistic).map((reading) =>
-          isWhole || !GROWS_WITH_LENGTH.has(statistic) ? reading : { ...reading, isPart: true },
+          (isWhole && !this.#refused.has(key)) || !GROWS_WITH_LENGTH.has(statistic) ? reading : { ...reading, isPart: true },
         ),
       ),
     );
     this.#tallies.clear();
-    return { readings, endedAtMs };
+    this.#refused.clear();
+    return { readings, endedMs };
   }
 }
 

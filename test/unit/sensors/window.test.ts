@@ -1,13 +1,15 @@
 /** Statistics of a window: numbers by what they are, text by its count and its last value. */
 import { expect, it } from 'vitest';
 import { SensorWindow } from '../../../src/sensors/sensor-window.ts';
-import { Window } from '../../../src/sensors/window.ts';
+import { Window, type WindowInstant } from '../../../src/sensors/window.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
+const instant = (atMs: number): WindowInstant => ({ atMs, monotonicMs: atMs });
+
 it('takes the mean of the numbers, and counts all that was read, where a line gives words in between', () => {
-  const window = new Window({ lengthMs: 60_000, statistics: ['mean', 'min', 'max', 'sum', 'count', 'last'] });
-  for (const [at, value] of [20, 'ERR', 22, true, 'ERR'].entries()) window.add([{ key: 'level', value, unit: 'm' }], at * 1_000);
-  window.add([{ key: 'word', value: 'ERR' }], 6_000);
+  const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['mean', 'min', 'max', 'sum', 'count', 'last'] });
+  for (const [at, value] of [20, 'ERR', 22, true, 'ERR'].entries()) window.add([{ key: 'level', value, unit: 'm' }], instant(at * 1_000));
+  window.add([{ key: 'word', value: 'ERR' }], instant(6_000));
   expect(window.cut().readings.map(({ key, value }) => [key, value])).toEqual([
     ['level_mean', 43 / 3],
     ['level_min', 1],
@@ -22,7 +24,8 @@ it('takes the mean of the numbers, and counts all that was read, where a line gi
 
 it('gives what it holds before its end where names never end, loses none of it and holds a thousand at most', async () => {
   const clock = new FakeClock();
-  const window = SensorWindow.of({ align: false, window: { lengthMs: 3_600_000, statistics: ['count'] } }, clock) ?? expect.fail();
+  const window =
+    SensorWindow.of({ align: false, periodMs: 1_000, window: { lengthMs: 3_600_000, statistics: ['count'] } }, clock) ?? expect.fail();
   const given: string[] = [];
   for (let at = 0; at < 2_500; at += 1) given.push(...window.add([{ key: `key${at}`, value: at }]).map(({ key }) => key));
   expect(given).toHaveLength(2_000);
@@ -31,13 +34,13 @@ it('gives what it holds before its end where names never end, loses none of it a
 });
 
 it('says of a sum or a count that it is of a part of a window: of the first, of one that was cut, and after a silence', () => {
-  const window = new Window({ lengthMs: 60_000, statistics: ['sum', 'mean'] });
+  const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['sum', 'mean'] });
   const parts: (readonly [string, boolean])[] = [];
   const note = (readings: readonly { readonly key: string; readonly isPart?: boolean }[] = []): void =>
     void parts.push(...readings.map(({ key, isPart }) => [key, isPart === true] as const));
   for (const atMs of [50_000, 60_000, 110_000, 121_000, 290_000, 300_000, 360_000]) {
-    note(window.finish(atMs)?.readings);
-    window.add([{ key: 'flow', value: 5 }], atMs);
+    note(window.finish(instant(atMs))?.readings);
+    window.add([{ key: 'flow', value: 5 }], instant(atMs));
   }
   note(window.cut().readings);
   const sums = parts.filter(([key]) => key === 'flow_sum').map(([, isPart]) => isPart);
