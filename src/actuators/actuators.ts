@@ -68,10 +68,11 @@ export class Actuators {
     };
     // What is behind on the card names too many, and none too few.
     const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);
+    const ownSupply = config.actuators.filter((each) => actuatorSettings(each).ownSupply).map(({ name }) => name);
     // Side by side: a disk that hangs holds the states for the start up once.
     const [desired, keptPulses, pulseMarks] = await Promise.all([
       DesiredStates.open(new StateFile(inState('actuators.json', DESIRED_STATES_FORMAT)), clock),
-      KeptPulses.open(new StateFile(pulses), clock),
+      KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
     ]);
     const control = await ActuatorControl.open(
@@ -89,7 +90,8 @@ export class Actuators {
       },
       signal,
     );
-    const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)));
+    const ruleNames = config.rules.map(({ name }) => name);
+    const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)), ruleNames);
     const told = { actuators: control, contact: control.contact, onEvent: deps.onRuleEvent };
     const rules = new LocalRules({ rules: rulesInForce(config), standing, ...told, clock, log });
     return new Actuators({ lockout, control, rules, configs }, config, clock);

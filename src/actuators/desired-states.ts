@@ -22,33 +22,38 @@ export class DesiredStates {
   readonly #file: StateFile;
   readonly #clock: Clock;
   readonly #states: Map<string, DesiredState>;
-  /** Of those that are not in `#states`. */
-  readonly #otherwise: DesiredState | undefined;
+  /** Of those that are not in `#states`: what was lost with the file may have happened until then. */
+  readonly #lostAtMs: number | undefined;
   #cancelForgetting = (): void => {};
 
-  private constructor(file: StateFile, clock: Clock, states: Map<string, DesiredState>) {
+  private constructor(file: StateFile, clock: Clock, states: Map<string, DesiredState>, lostAtMs: number | undefined) {
     this.#file = file;
     this.#clock = clock;
     this.#states = states;
-    // What was lost may have happened just now.
-    if (file.isLost) this.#otherwise = { value: undefined, history: { changedAtMs: clock.monotonicMs(), switchedOnAtMs: [] } };
+    this.#lostAtMs = lostAtMs;
   }
 
   static async open(file: StateFile, clock: Clock): Promise<DesiredStates> {
     const json = await file.read();
+    const sameBoot = json?.bootId === clock.bootId;
     const states = new Map<string, DesiredState>();
     // What is not the last of it may be the opposite of what was wished last.
-    if (!file.isLost && json !== undefined && isJsonObject(json.actuators)) {
-      const sameBoot = json.bootId === clock.bootId;
+    if (!file.isLost && isJsonObject(json?.actuators))
       for (const [name, state] of Object.entries(json.actuators)) if (isJsonObject(state)) states.set(name, stateOf(state, sameBoot));
-    }
-    const desired = new DesiredStates(file, clock, states);
-    desired.#forgetLater([...states.values()].flatMap(({ history }) => history.switchedOnAtMs));
+    const keptLostAtMs = typeof json?.lostAtMs === 'number' ? (sameBoot ? json.lostAtMs : 0) : undefined;
+    const desired = new DesiredStates(file, clock, states, file.isLost ? clock.monotonicMs() : keptLostAtMs);
+    // The next process would find nothing lost.
+    if (file.isLost && !file.liesUnread) desired.#save();
+    else desired.#forgetLater(desired.#told);
     return desired;
   }
 
   get(name: string): DesiredState | undefined {
-    return this.#states.get(name) ?? this.#otherwise;
+    const lostAtMs = this.#lostAtMs;
+    return (
+      this.#states.get(name) ??
+      (lostAtMs === undefined ? undefined : { value: undefined, history: { changedAtMs: lostAtMs, switchedOnAtMs: [] } })
+    );
   }
 
   /** In memory at once, on disk soon; no movement waits for it. */
@@ -66,8 +71,15 @@ export class DesiredStates {
   #save(): void {
     const nowMs = this.#clock.monotonicMs();
     const actuators = Object.fromEntries([...this.#states].map(([name, state]) => [name, stateAsJson(state, nowMs)]));
-    this.#file.save({ bootId: this.#clock.bootId, actuators });
-    this.#forgetLater([...this.#states.values()].flatMap(({ history }) => recentSwitches(history, nowMs)));
+    const lost = this.#lostAtMs !== undefined && nowMs - this.#lostAtMs < SWITCHES_COUNT_MS ? { lostAtMs: this.#lostAtMs } : {};
+    this.#file.save({ bootId: this.#clock.bootId, actuators, ...lost });
+    this.#forgetLater(this.#told.filter((atMs) => nowMs - atMs < SWITCHES_COUNT_MS));
+  }
+
+  /** What the file tells and counts for an hour, ms since boot. */
+  get #told(): number[] {
+    const switchedOnAtMs = [...this.#states.values()].flatMap(({ history }) => history.switchedOnAtMs);
+    return this.#lostAtMs === undefined ? switchedOnAtMs : [...switchedOnAtMs, this.#lostAtMs];
   }
 
   /** Once nothing of what the file tells counts any more. */

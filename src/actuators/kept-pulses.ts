@@ -27,14 +27,18 @@ export class KeptPulses {
     this.#left = new Set(names);
   }
 
-  static async open(file: StateFile, clock: Clock): Promise<KeptPulses> {
+  /** Where the list of an earlier process cannot be told, each of `ownSupply` may be in a pulse, until it is off; the next process goes by it too. */
+  static async open(file: StateFile, clock: Clock, ownSupply: readonly string[]): Promise<KeptPulses> {
     const names = (await file.read())?.actuators;
-    return new KeptPulses(file, clock, Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);
+    const known = Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+    const pulses = new KeptPulses(file, clock, file.isLost ? [...known, ...ownSupply] : known);
+    if (file.isLost && !file.liesUnread) pulses.#save();
+    return pulses;
   }
 
-  /** Whether an earlier process may have left it in a pulse: any, where the list cannot be told. */
+  /** Whether an earlier process may have left it in a pulse. */
   wasLeft(name: string): boolean {
-    return this.#file.isLost || this.#left.has(name);
+    return this.#left.has(name);
   }
 
   /** Resolves when it is on the card. @throws AgentError `actuators/not-marked` (retry) when it is not in time. */

@@ -105,7 +105,6 @@ export class LocalRules implements Holder {
     const on = config.enabled && standing.length > 0;
     const isOverruled = on && standing.some(({ actuator, overruled }) => overruled && actuator === config.set.actuator);
     const isSet = on && known?.isSet === true && isDeepStrictEqual(known.config.set, config.set);
-    const mayStand = !on && (known?.mayStand ?? this.#standing.isLost);
     const seenAtMs = known?.seenAtMs ?? this.#deps.clock.monotonicMs();
     // What was said before this process knew the rule was said while it stood.
     const overrulings = known === undefined ? 0 : this.#deps.actuators.overrulings(config.set.actuator);
@@ -114,7 +113,7 @@ export class LocalRules implements Holder {
     const isKnown = stateOf(this.#deps.actuators, config.set.actuator)?.by === 'restore';
     if (on && known === undefined && !isKnown && standing.every(({ actuator }) => stateOf(this.#deps.actuators, actuator) === undefined))
       this.#standing.note(asStanding({ config, isOverruled }));
-    return { config, on, isSet, isOverruled, overrulings, mayStand, seenAtMs, cancelWaiting: undefined };
+    return { config, on, isSet, isOverruled, overrulings, seenAtMs, cancelWaiting: undefined };
   }
 
   /** What stands of a rule, with the rule as it is now. */
@@ -132,8 +131,8 @@ export class LocalRules implements Holder {
     if (!conditionHolds(state.config, value, state.on)) {
       stopWaiting(state);
       if (state.on) this.#end(state);
-      else if (state.mayStand) this.#takeBack(asStanding(state));
-      state.mayStand = false;
+      else if (this.#standing.mayStand(state.config.name)) this.#takeBack(asStanding(state));
+      this.#standing.settled(state.config.name);
     } else if (state.on) {
       if (!state.isSet) this.#setAgain(state);
     } else if (state.cancelWaiting === undefined) {
@@ -155,9 +154,10 @@ export class LocalRules implements Holder {
     const { actuators, clock } = this.#deps;
     const { name, set } = state.config;
     stopWaiting(state);
-    Object.assign(state, { on: true, isSet: true, isOverruled: false, mayStand: false });
+    Object.assign(state, { on: true, isSet: true, isOverruled: false });
     state.overrulings = actuators.overrulings(set.actuator);
     const isNew = this.#standing.note(asStanding(state));
+    this.#standing.settled(name);
     // An output that is on after a kill must be known to be held.
     const after = isNew ? { after: this.#standing.kept(clock, this.#closing.signal) } : {};
     this.#movements.move({ rule: name, actuator: set.actuator, on: true, value: set.value, ...after });

@@ -20,8 +20,6 @@ export interface RuleState {
   isOverruled: boolean;
   /** Of its actuator, as far as they are known. */
   overrulings: number;
-  /** Whether an earlier process may have set it and nobody knows: the first value at which the condition does not hold takes it back. */
-  mayStand: boolean;
   /** When what it watches had a value last; before the first, since when one is waited for. */
   seenAtMs: number;
   /** Ends the waiting for the condition's time. */

@@ -32,20 +32,32 @@ const KEPT_WITHIN_MS = 1_000;
 export class StandingRules {
   readonly #file: StateFile;
   readonly #standing: Map<string, StandingRule>;
+  readonly #mayStand: Set<string>;
 
-  constructor(file: StateFile, standing: readonly StandingRule[] = []) {
+  constructor(file: StateFile, standing: readonly StandingRule[] = [], mayStand: readonly string[] = []) {
     this.#file = file;
     this.#standing = new Map(standing.map((one) => [keyOf(one), one]));
+    this.#mayStand = new Set(mayStand);
   }
 
-  static async open(file: StateFile): Promise<StandingRules> {
+  /** Where the state of an earlier process cannot be told, each of `rules` may stand; the next process goes by it too. */
+  static async open(file: StateFile, rules: readonly string[]): Promise<StandingRules> {
     const json = await file.read();
-    return new StandingRules(file, Array.isArray(json?.standing) ? json.standing.flatMap(standingOf) : []);
+    const mayStand = Array.isArray(json?.mayStand) ? json.mayStand : [];
+    const doubtful = rules.filter((rule) => file.isLost || mayStand.includes(rule));
+    const standing = new StandingRules(file, Array.isArray(json?.standing) ? json.standing.flatMap(standingOf) : [], doubtful);
+    if (file.isLost && !file.liesUnread) standing.#save();
+    return standing;
   }
 
-  /** Whether an earlier process may have left more than is known here. */
-  get isLost(): boolean {
-    return this.#file.isLost;
+  /** Whether an earlier process may have set it and nobody knows. */
+  mayStand(rule: string): boolean {
+    return this.#mayStand.has(rule);
+  }
+
+  /** It is known again what this rule has set. */
+  settled(rule: string): void {
+    if (this.#mayStand.delete(rule)) this.#save();
   }
 
   get all(): readonly StandingRule[] {
@@ -85,7 +97,7 @@ export class StandingRules {
   }
 
   #save(): void {
-    this.#file.save({ standing: this.all.map(standingAsJson) });
+    this.#file.save({ standing: this.all.map(standingAsJson), mayStand: [...this.#mayStand] });
   }
 }
 

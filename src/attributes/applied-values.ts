@@ -18,10 +18,12 @@ interface AppliedValue {
 export class AppliedValues {
   readonly #file: StateFile;
   readonly #values: Map<string, AppliedValue>;
+  #isLost: boolean;
 
-  private constructor(file: StateFile, values: Map<string, AppliedValue>) {
+  private constructor(file: StateFile, values: Map<string, AppliedValue>, isLost: boolean) {
     this.#file = file;
     this.#values = values;
+    this.#isLost = isLost;
   }
 
   static async open(file: StateFile): Promise<AppliedValues> {
@@ -32,7 +34,10 @@ export class AppliedValues {
       if (!isJsonObject(entry) || entry.value === undefined) continue;
       values.set(key, { value: entry.value, outcome: entry.outcome === 'dropped' ? 'dropped' : 'applied' });
     }
-    return new AppliedValues(file, values);
+    const applied = new AppliedValues(file, values, file.isLost || json?.isLost === true);
+    // The next process would find nothing lost.
+    if (file.isLost && !file.liesUnread) applied.#save();
+    return applied;
   }
 
   /** Whether this very value was acted on already. */
@@ -63,11 +68,12 @@ export class AppliedValues {
 
   /** Whether there were values of an earlier run that cannot be told: what is not known here may have been acted on. */
   get isLost(): boolean {
-    return this.#file.isLost;
+    return this.#isLost;
   }
 
   /** What is known now is all that is to be known: nothing is lost for whoever reads it next. */
   believe(): void {
+    this.#isLost = false;
     this.#save();
   }
 
@@ -83,6 +89,7 @@ export class AppliedValues {
 
   #save(): void {
     const values: JsonObject = Object.fromEntries([...this.#values].map(([key, { value, outcome }]) => [key, { value, outcome }]));
-    this.#file.save({ values });
+    // What is saved before all was looked at is not all.
+    this.#file.save({ values, ...(this.#isLost ? { isLost: true } : {}) });
   }
 }

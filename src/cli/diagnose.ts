@@ -11,11 +11,10 @@ import { readUserFile, readWhole } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
-import { type JsonValue, jsonOf, stringifyJson } from '../host/json.ts';
+import { type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.ts';
 import { readLogFile, readServiceLog } from '../host/service-log.ts';
 import { agentVersion } from '../host/version.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
-import { parseCredentials } from '../provisioning/credentials-record.ts';
 import { UNIT } from '../status/doctor/checkup.ts';
 import { askAgent } from './agent-calls.ts';
 import type { DiagnoseCall } from './commands/diagnose.ts';
@@ -75,7 +74,7 @@ async function hideKeptSecrets(configFile: string, environment: Environment, red
   for (const name of CREDENTIALS_FILES) {
     const text = await readWhole(systemFiles, join(stateFolder, name)).catch(() => undefined);
     try {
-      if (text !== undefined) for (const secret of textsIn(parseCredentials(text.toString('utf8')), 'state')) redactor.hide(secret);
+      if (text !== undefined) for (const secret of textsIn(parseJson(text.toString('utf8')), '')) redactor.hide(secret);
     } catch {
       // Not in the archive, and not understood: nothing of it can be shown.
     }

@@ -8,6 +8,7 @@ import { readWhole } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import { given } from '../host/given.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
+import { isSealed } from '../host/sealed-json.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { agentVersion } from '../host/version.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
@@ -64,14 +65,18 @@ export async function tokenInUse(stateFolder: string, configured: string | undef
 /** Reads only: healing and setting aside is the agent's. @throws AgentError when files are there and none of them can be understood. */
 async function keptCredentials(stateFolder: string): Promise<CredentialsState> {
   let fault: unknown;
+  let unsealed: CredentialsState | undefined;
   for (const file of CREDENTIALS_FILES) {
     try {
       const text = await readWhole(systemFiles, join(stateFolder, file));
-      if (text !== undefined) return parseCredentials(text.toString('utf8'));
+      if (text === undefined) continue;
+      const state = parseCredentials(text.toString('utf8'));
+      if (isSealed(text.toString('utf8'))) return state;
+      unsealed ??= state;
     } catch (error) {
       fault ??= error;
     }
   }
-  if (fault !== undefined) throw fault;
-  return {};
+  if (unsealed === undefined && fault !== undefined) throw fault;
+  return unsealed ?? {};
 }

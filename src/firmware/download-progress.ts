@@ -2,7 +2,7 @@
  * What a download has on disk, and how much of it may be trusted after a restart. Within one boot every byte that was written is still
  * there, so whole chunks are counted by the part file's length; after a power cut only what was synced counts.
  */
-import { fieldsOf } from '../host/state-file.ts';
+import { fieldsOf, sealJson } from '../host/sealed-json.ts';
 import type { UpdateFiles } from './update-files.ts';
 
 export interface DownloadProgress {
@@ -40,7 +40,7 @@ export async function readProgress(
 }
 
 export async function writeProgress(files: UpdateFiles, path: string, progress: DownloadProgress): Promise<void> {
-  await files.write(path, JSON.stringify({ ...FORMAT, ...progress }), 0o600);
+  await files.write(path, sealJson({ ...FORMAT, ...progress }), 0o600);
 }
 
 /** How many bytes of the part file can be kept: whole chunks, or the beginning of a file of which the rest can be asked for. */

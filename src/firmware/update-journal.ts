@@ -8,7 +8,7 @@ import type { EpochMs } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import { fieldsOf } from '../host/state-file.ts';
+import { fieldsOf, sealJson } from '../host/sealed-json.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
 import type { UpdateFiles } from './update-files.ts';
 import { isUpdateState, type UpdateState } from './update-states.ts';
@@ -78,7 +78,7 @@ export async function readJournal(files: UpdateFiles, path: string, log: Log): P
 
 export async function writeJournal(files: UpdateFiles, path: string, journal: UpdateJournal): Promise<void> {
   const history = journal.history.slice(0, MAX_HISTORY);
-  await files.write(path, JSON.stringify({ ...FORMAT, ...journal, history }), 0o600);
+  await files.write(path, sealJson({ ...FORMAT, ...journal, history }), 0o600);
 }
 
 /** How an update left its last state for idle. */

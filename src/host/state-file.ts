@@ -9,15 +9,9 @@ import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
 import { behindPath, disown, readWhole, removeDurably, setAside, writeDurably } from './durable-file.ts';
 import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
-import { isJsonObject, type JsonLimits, type JsonObject, OWN_JSON, parseJson, stringifyJson } from './json.ts';
+import { isJsonObject, type JsonObject, OWN_JSON } from './json.ts';
 import type { Log } from './log.ts';
-
-export interface StateFormat {
-  /** What the file says it is, for example `turnstone/actuators`. */
-  readonly format: string;
-  /** Versions up to this one are understood. */
-  readonly version: number;
-}
+import { fieldsOf, isSealed, type StateFormat, sealJson } from './sealed-json.ts';
 
 export interface StateFileDeps extends StateFormat {
   readonly path: string;
@@ -49,7 +43,6 @@ export class StateFile {
   #cancelRetry: (() => void) | undefined;
   #closed = false;
   #isLost = false;
-  /** What could not be read lies there still, and may be whole. */
   #liesUnread = false;
   /** Whether the mark is there; undefined while nobody has looked. */
   #isMarked: boolean | undefined;
@@ -64,6 +57,11 @@ export class StateFile {
   /** Whether an earlier run left a state and `read` could not tell it, or not the last one: nothing may be concluded from what is missing. */
   get isLost(): boolean {
     return this.#isLost;
+  }
+
+  /** Whether what could not be read lies there still, until something is saved: the next process may tell it. */
+  get liesUnread(): boolean {
+    return this.#liesUnread;
   }
 
   /** Whether what was saved last is durable. */
@@ -150,8 +148,12 @@ export class StateFile {
   }
 
   #stateIn(bytes: Buffer): JsonObject {
-    const { state } = fieldsOf(bytes.toString('utf8'), this.#deps, OWN_JSON);
-    return isJsonObject(state) ? state : {};
+    const text = bytes.toString('utf8');
+    const { state } = fieldsOf(text, this.#deps, OWN_JSON);
+    const known = isJsonObject(state) ? state : {};
+    // Of an earlier release: nobody could tell damage in it.
+    if (!this.#isLost && !isSealed(text)) this.save(known);
+    return known;
   }
 
   async #writeAll(): Promise<void> {
@@ -162,7 +164,7 @@ export class StateFile {
       this.#next = undefined;
       const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => this.#mark(true));
       try {
-        const content = Buffer.from(stringifyJson({ format, version, state }));
+        const content = Buffer.from(sealJson({ format, version, state }));
         if (content.length > MAX_BYTES) {
           log.error({ file: path, bytes: content.length }, 'a state is too large to be kept; the file stays as it was');
           await this.#fallBehind();
@@ -222,14 +224,6 @@ export class StateFile {
       if (this.#next !== undefined) this.#writing ??= this.#writeAll();
     });
   }
-}
-
-/** The members of a file that says its format and version. @throws Error that says in what it is another; AgentError as `parseJson`. */
-export function fieldsOf(text: string, { format, version }: StateFormat, limits?: JsonLimits): JsonObject {
-  const json = parseJson(text, limits);
-  if (!isJsonObject(json) || json.format !== format) throw new Error(`not a file of format ${format}`);
-  if (typeof json.version !== 'number' || json.version > version) throw new Error(`version ${String(json.version)} is not known`);
-  return json;
 }
 
 /** A fault of the machine, not of the content. */

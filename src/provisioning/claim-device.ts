@@ -10,7 +10,7 @@ import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
-import { fieldsOf } from '../host/state-file.ts';
+import { fieldsOf, sealJson } from '../host/sealed-json.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 
@@ -66,7 +66,7 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const kept = { ...claim, durationMs, bootId: clock.bootId, untilMonotonicMs: Math.round(clock.monotonicMs() + durationMs) };
   // Stored first: a claim that the platform has and this device lost could not be shown again.
   const path = join(deps.stateFolder, CLAIM_FILE);
-  await writeDurably(deps.files, path, `${stringifyJson({ ...FORMAT, state: kept })}\n`);
+  await writeDurably(deps.files, path, `${sealJson({ ...FORMAT, state: kept })}\n`);
   try {
     await deps.deviceApi.claim(given({ secretKey, durationMs: request.durationMs }), signal);
   } catch (error) {

@@ -7,8 +7,10 @@ import { AgentError, hasCode, messageOf, retryable, systemCode } from '../errors
 import type { Alerts } from '../host/alert-list.ts';
 import { PRIVATE_MODE, readWhole, removeDurably, setAside } from '../host/durable-file.ts';
 import { type Files, isLost, undefinedWhenMissing } from '../host/files.ts';
+import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
-import { type CredentialsState, parseCredentials } from './credentials-record.ts';
+import { isChanged, isSealed } from '../host/sealed-json.ts';
+import { type CredentialsState, joinedWith, parseCredentials } from './credentials-record.ts';
 
 export interface CredentialsFilesDeps {
   readonly stateFolder: string;
@@ -20,19 +22,25 @@ export interface CredentialsFilesDeps {
 /** In order of trust: the second is written after the first. */
 export const CREDENTIALS_FILES = ['credentials.json', 'credentials.backup.json'] as const;
 const CORRUPT_ALERT = 'credentials-corrupt';
+const NEWER = 'provisioning/newer-format';
 const OTHERS_MAY_READ = 0o077;
 
-interface Found {
-  readonly state: CredentialsState;
-  readonly text: string;
+interface OneFile {
+  readonly path: string;
+  /** It has a check value that agrees. What an earlier release or a person wrote has none, or another. */
+  readonly isSealed?: boolean;
+  readonly text?: string;
+  readonly state?: CredentialsState;
+  /** It is there, and its state is not: unreadable, or written by a later release. */
+  readonly fault?: unknown;
 }
 
 export interface CredentialsFound {
   readonly state: CredentialsState;
-  /** Whether both files say it. */
+  /** Whether both files say it, with a check value. */
   readonly isWhole: boolean;
-  /** The path of a file that could not be read and may be the newer one: nothing is written over it. */
-  readonly unread?: string;
+  /** The path of a file that may be the right one, or the newer: nothing is written over it. */
+  readonly inTheWay?: string;
 }
 
 /**
@@ -41,28 +49,35 @@ export interface CredentialsFound {
  */
 export async function readCredentialsFiles(
   deps: CredentialsFilesDeps,
-  options: { readonly withoutUnread: boolean },
+  { withoutUnread }: { readonly withoutUnread: boolean },
 ): Promise<CredentialsFound | undefined> {
-  let found: Found | undefined;
-  let healthy = 0;
-  let unread: { readonly path: string; readonly error: unknown } | undefined;
-  for (const file of CREDENTIALS_FILES) {
-    const path = join(deps.stateFolder, file);
-    const one = await readOne(deps, path).catch((error: unknown) => {
-      if (!mayBeLost(error)) throw error;
-      unread ??= found === undefined ? { path, error } : undefined;
-      return undefined;
-    });
-    if (one === undefined) continue;
-    found ??= one;
-    if (one.text === found.text) healthy += 1;
-  }
-  if (unread !== undefined && (found === undefined || !options.withoutUnread)) throw unread.error;
-  if (found === undefined) return undefined;
-  const common = { state: found.state, isWhole: healthy === CREDENTIALS_FILES.length };
-  if (unread === undefined) return common;
-  deps.alerts.raise(CORRUPT_ALERT, `${messageOf(unread.error)}; its twin is used, which may be older, and it is set aside as *.corrupt`);
-  return { ...common, unread: unread.path };
+  const first = await readOne(deps, CREDENTIALS_FILES[0]);
+  const twin = await readOne(deps, CREDENTIALS_FILES[1]);
+  // A later release writes a check value too: what says that it is of one without it, beside one that has it, is damaged.
+  const isDamaged = isNewer(first) && first.isSealed === false && twin.isSealed === true;
+  const isDoneWithout = isDamaged || (mayBeLost(first.fault) && twin.state !== undefined && withoutUnread);
+  if (first.fault !== undefined && !isDoneWithout) throw first.fault;
+  if (first.state === undefined && twin.fault !== undefined) throw twin.fault;
+  const used = betterOf(first, twin);
+  if (used?.state === undefined) return undefined;
+  const other = used === first ? twin : first;
+  // Written by an earlier release, changed by hand, or damaged: which of the two is right nobody can tell.
+  const isDoubtful = other.state !== undefined && other.text !== used.text && first.isSealed !== true;
+  const reason = isDoubtful ? `${other.path} differs from its twin` : other === first || isNewer(other) ? other.fault : undefined;
+  if (reason !== undefined)
+    deps.alerts.raise(CORRUPT_ALERT, `${messageOf(reason)}; its twin is used, which may be older, and it is set aside as *.corrupt`);
+  if (isChanged(used.text ?? ''))
+    deps.alerts.raise(CORRUPT_ALERT, `${used.path} was damaged, or changed by hand; it is used, as there is no better file`);
+  return {
+    state: isDoubtful ? joinedWith(used.state, other.state) : used.state,
+    isWhole: other.text === used.text && used.isSealed === true,
+    ...given({ inTheWay: reason === undefined ? undefined : other.path }),
+  };
+}
+
+function betterOf(first: OneFile, twin: OneFile): OneFile | undefined {
+  const there = [first, twin].filter(({ state }) => state !== undefined);
+  return there.length === 2 && first.isSealed !== true && twin.isSealed === true ? twin : there[0];
 }
 
 /** Whether a read fault can mean that the content is lost for good. */
@@ -90,13 +105,16 @@ function asWriteFailure(what: string, path: string): (cause: unknown) => never {
   };
 }
 
-async function readOne(deps: CredentialsFilesDeps, path: string): Promise<Found | undefined> {
+async function readOne(deps: CredentialsFilesDeps, file: string): Promise<OneFile> {
+  const path = join(deps.stateFolder, file);
+  let text: string | undefined;
   try {
-    const text = (await readWhole(deps.files, path))?.toString('utf8');
-    if (text === undefined) return undefined;
+    text = (await readWhole(deps.files, path))?.toString('utf8');
+    if (text === undefined) return { path };
     await closePermissions(deps, path);
-    return { state: parseCredentials(text), text };
+    return { path, text, isSealed: isSealed(text), state: parseCredentials(text) };
   } catch (error) {
+    if (hasCode(error, NEWER) || mayBeLost(error)) return { path, isSealed: isSealed(text ?? ''), fault: error };
     // A folder in its place, or a file that is far too large, would stay there, and nothing could be written over it.
     const isNoFileOfOurs = error instanceof AgentError && error.code === 'host/read-failed' && error.recovery === 'drop';
     if (!isNoFileOfOurs && !hasCode(error, 'provisioning/corrupt')) throw error;
@@ -104,8 +122,12 @@ async function readOne(deps: CredentialsFilesDeps, path: string): Promise<Found 
     const where =
       aside === undefined ? `it is left as ${path}` : `it was set aside as ${aside}, from which the access token may be read by hand`;
     deps.alerts.raise(CORRUPT_ALERT, `${messageOf(error)}; ${where}`);
-    return undefined;
+    return { path };
   }
+}
+
+function isNewer({ fault }: OneFile): boolean {
+  return hasCode(fault, NEWER);
 }
 
 async function closePermissions({ files, log }: CredentialsFilesDeps, path: string): Promise<void> {

@@ -1,8 +1,10 @@
 /** What the credentials file holds, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
 import { AgentError, refusal } from '../errors.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
+import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
-import { isJsonObject, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, parseJson } from '../host/json.ts';
+import { sealJson } from '../host/sealed-json.ts';
 import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
 
 /** `configured`: belongs to the access token of the configuration file. `own`: provisioned or imported. */
@@ -130,9 +132,23 @@ export function withRecord(state: CredentialsState, place: CredentialsPlace, rec
   return { ...state, configured: known ?? record, formerlyConfigured: former };
 }
 
+/**
+ * The state with what only the other file of the two says, where nobody can tell which is right: records that it lacks, and tokens, which are
+ * tried once the platform refuses this one's.
+ */
+export function joinedWith(state: CredentialsState, other: CredentialsState): CredentialsState {
+  const join = (one: CredentialsRecord | undefined, two: CredentialsRecord | undefined): CredentialsRecord | undefined => {
+    if (one === undefined || two === undefined) return one ?? two;
+    if (one.configuredToken !== two.configuredToken) return one;
+    const others = [...(one.previousTokens ?? []), ...tokensOf(two)].filter((token) => token !== one.nextToken);
+    return { ...one, ...earlierTokens(one.accessToken, others) };
+  };
+  return { ...other, ...state, ...given({ own: join(state.own, other.own), configured: join(state.configured, other.configured) }) };
+}
+
 /** The text of the file. What the next start could not read would cost the device its identity. @throws AgentError `provisioning/unreadable` (drop). */
 export function formatCredentials(state: CredentialsState): string {
-  const text = `${stringifyJson({ format: FORMAT, version: VERSION, state })}\n`;
+  const text = `${sealJson({ format: FORMAT, version: VERSION, state })}\n`;
   try {
     parseCredentials(text);
     if (Buffer.byteLength(text) <= MAX_SMALL_FILE_BYTES) return text;
@@ -143,7 +159,7 @@ export function formatCredentials(state: CredentialsState): string {
 }
 
 /**
- * Reads the text of the file. Fields of later releases of this version are kept, since credentials are never rolled back.
+ * Reads the text of the file, whatever its check value: the caller has two of them. Fields of later releases of this version are kept, since credentials are never rolled back.
  * @throws AgentError `provisioning/newer-format` (stop), `provisioning/corrupt` (hold): neither tells any of the content.
  */
 export function parseCredentials(text: string): CredentialsState {

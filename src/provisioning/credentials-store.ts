@@ -45,8 +45,8 @@ export class CredentialsStore {
   /** Reads once even when the disk hangs: a late answer must not overwrite what was changed since. */
   readonly #loadOnce = joinedWhileUnderWay(() => this.#load());
   #unreadSinceMs: number | undefined;
-  /** The path of the file that could not be read; it is still there and may be the newer one. */
-  #liesUnread: string | undefined;
+  /** The path of a file that is not used and may be the right one: it is set aside before anything is written. */
+  #inTheWay: string | undefined;
   #timesReplaced = 0;
   /** Whether both files hold what is in memory; true until something was read. */
   #isWhole = true;
@@ -153,7 +153,7 @@ export class CredentialsStore {
   /** Forgets who this device is, in set-aside files too, so that the next start provisions anew. @throws AgentError `host/write-failed` (retry). */
   async forget(options: { readonly setsQueueAside: boolean }): Promise<void> {
     // The copies first: once the credentials are gone nothing may fail any more.
-    await setUnreadAside(this.#deps.files, this.#liesUnread);
+    await setUnreadAside(this.#deps.files, this.#inTheWay);
     await removeAsides(this.#deps);
     await this.#replace(({ provisionSecret, setsQueueAside = false }) =>
       given({ provisionSecret, setsQueueAside: setsQueueAside || options.setsQueueAside || undefined }),
@@ -173,7 +173,7 @@ export class CredentialsStore {
     this.#hideAll(found.state);
     this.#state = found.state;
     this.#isWhole = found.isWhole;
-    this.#liesUnread = found.unread;
+    this.#inTheWay = found.inTheWay;
   }
 
   #replace(change: (state: CredentialsState) => CredentialsState): Promise<void> {
@@ -200,8 +200,8 @@ export class CredentialsStore {
     this.#hideAll(state);
     const text = formatCredentials(state);
     const [first, twin] = CREDENTIALS_FILES;
-    await setUnreadAside(this.#deps.files, this.#liesUnread);
-    this.#liesUnread = undefined;
+    await setUnreadAside(this.#deps.files, this.#inTheWay);
+    this.#inTheWay = undefined;
     try {
       await writeDurably(this.#deps.files, join(stateFolder, first), text);
     } catch (error) {

@@ -40,13 +40,18 @@ export class ActuatorBench {
   /** Also after a kill: nothing of the process before is closed, but its timers and the hardware it holds are no longer looked at. */
   async open(...settings: readonly ActuatorSettings[]): Promise<ActuatorControl> {
     const { clock, files, log } = this;
+    const ownSupply = settings.filter((each) => each.ownSupply).map(({ name }) => name);
     const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', files, clock, log });
     const opening = ActuatorControl.open(
       {
         actuators: settings.map((each) => ({ settings: each, driver: this.driver(each.name) })),
         memory: new ActuatorMemory({
           desired: await DesiredStates.open(file, clock),
-          keptPulses: await KeptPulses.open(new StateFile({ ...KEPT_PULSES_FORMAT, path: '/state/pulses.json', files, clock, log }), clock),
+          keptPulses: await KeptPulses.open(
+            new StateFile({ ...KEPT_PULSES_FORMAT, path: '/state/pulses.json', files, clock, log }),
+            clock,
+            ownSupply,
+          ),
           pulseMarks: await PulseMarks.open('/run', log, { files, bootId: clock.bootId }),
         }),
         locked: () => this.locked,

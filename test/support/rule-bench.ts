@@ -57,7 +57,10 @@ export class RuleBench {
   async open(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
     const { clock, files, log } = this.bench;
     const control = await this.bench.open(...settings);
-    const standing = await StandingRules.open(new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log }));
+    const standing = await StandingRules.open(
+      new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log }),
+      configs.map(({ name }) => name),
+    );
     this.#rules = new LocalRules({
       ...{ rules: configs, standing, clock, log },
       ...{ actuators: control, contact: control.contact, onEvent: (event) => this.events.push(event) },

@@ -2,7 +2,8 @@
  * What was delivered, per key and hour: count, sum, first, last. The audit compares it with what the platform has. Cells gather in memory
  * (and in the delivery state, so that a crash loses none) and are added to a file of JSON lines; a reader adds up the lines of a cell.
  */
-import { type JsonValue, OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
+import { type JsonValue, OWN_JSON, stringifyJson } from '../../host/json.ts';
+import { sealJson, unsealJson } from '../../host/sealed-json.ts';
 import type { EntryColumns } from '../format/entry-columns.ts';
 import type { TelemetryValue } from '../format/telemetry-entry.ts';
 
@@ -101,14 +102,14 @@ export class LedgerCells {
 
 /** One flush of cells as lines; the number tells a reader, and the next start, which flush they belong to. */
 export function ledgerLines(flush: number, cells: readonly LedgerCell[]): string {
-  return cells.map((cell) => `${stringifyJson({ flush, ...cell })}\n`).join('');
+  return cells.map((cell) => `${sealJson({ flush, ...cell })}\n`).join('');
 }
 
 /** A line's cell; undefined for a torn or foreign line. */
 export function parseLedgerLine(line: string): { readonly flush: number; readonly cell: LedgerCell } | undefined {
   try {
     // What a foreign or torn line has in the place of these is looked at below.
-    const { flush, ...cell } = parseJson(line, OWN_JSON) as unknown as LedgerCell & { flush: number };
+    const { flush, ...cell } = unsealJson(line, OWN_JSON) as unknown as LedgerCell & { flush: number };
     const whole =
       typeof cell.key === 'string' && typeof cell.hourMs === 'number' && typeof cell.count === 'number' && Array.isArray(cell.last);
     return whole && typeof flush === 'number' ? { flush, cell } : undefined;

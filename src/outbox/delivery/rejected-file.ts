@@ -2,7 +2,8 @@
 import type { Clock, EpochMs } from '../../host/clock.ts';
 import { GROUP_MODE, readWhole, writeDurably } from '../../host/durable-file.ts';
 import { undefinedWhenMissing } from '../../host/files.ts';
-import { isJsonObject, OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
+import { isJsonObject, OWN_JSON } from '../../host/json.ts';
+import { sealJson, unsealJson } from '../../host/sealed-json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
@@ -33,7 +34,7 @@ export class RejectedFile {
   add(entry: ResolvedEntry, answer: string, atMs: EpochMs): Promise<void> {
     return this.#changes.run(async () => {
       const { files, folder, maxBytes } = this.#deps;
-      const lines = `${stringifyJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;
+      const lines = `${sealJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;
       const path = `${folder}/${NAME}`;
       const size = (await files.facts(path))?.bytes ?? 0;
       const isFull = size + lines.length > maxBytes && size > 0;
@@ -61,7 +62,7 @@ export class RejectedFile {
       const { files, folder } = this.#deps;
       const sequences = new Set(sent.map(({ sequence }) => sequence));
       const kept = (await this.list()).filter(({ sequence }) => !sequences.has(sequence));
-      const lines = kept.map((entry) => `${stringifyJson(entry)}\n`);
+      const lines = kept.map((entry) => `${sealJson(entry)}\n`);
       await writeDurably(files, `${folder}/${NAME}`, HEADER + lines.join(''), { mode: GROUP_MODE });
       await files.unlink(`${folder}/${OLD_NAME}`).catch(undefinedWhenMissing);
     });
@@ -76,7 +77,7 @@ export function asAppended(entries: readonly RejectedEntry[], clock: Clock): Tel
 
 function parseRejected(line: string): RejectedEntry | undefined {
   try {
-    const entry = parseJson(line, OWN_JSON);
+    const entry = unsealJson(line, OWN_JSON);
     return isRejected(entry) ? entry : undefined;
   } catch {
     return undefined;

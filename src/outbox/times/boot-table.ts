@@ -5,11 +5,13 @@
 import { AgentError } from '../../errors.ts';
 import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
-import { parseJson, stringifyJson } from '../../host/json.ts';
+import { fieldsOf, isSealed, sealJson } from '../../host/sealed-json.ts';
+import { mismatchOf, type ValueShape } from '../../host/value-shape.ts';
 import { readSmallFile, type SmallFileDeps } from '../segments/small-file.ts';
 
 /** How far an offset can be trusted. `synchronised`: the clock was. `bounded`: its neighbours leave little room. `guessed`: nothing is known. */
-export type Certainty = 'synchronised' | 'bounded' | 'guessed';
+export type Certainty = (typeof CERTAINTIES)[number];
+const CERTAINTIES = ['synchronised', 'bounded', 'guessed'] as const;
 
 export interface BootOffset {
   /** Ms since boot from which it holds. */
@@ -32,8 +34,32 @@ export interface BootRecord {
 
 const NAME = 'boots.json';
 const TWIN = 'boots.twin.json';
-const FORMAT = 'turnstone-outbox-boots';
-const VERSION = 1;
+const FORMAT = { format: 'turnstone-outbox-boots', version: 1 };
+const OFFSET: ValueShape = {
+  type: 'object',
+  required: ['fromMs', 'offsetMs', 'certainty', 'frozen'],
+  properties: { fromMs: { type: 'number' }, offsetMs: { type: 'integer' }, certainty: { enum: CERTAINTIES }, frozen: { type: 'boolean' } },
+};
+const BOOTS: ValueShape = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['bootId', 'lastMs', 'guessMs', 'offsets'],
+    properties: {
+      bootId: { type: 'string' },
+      lastMs: { type: 'number' },
+      guessMs: { type: 'number' },
+      offsets: { type: 'array', items: OFFSET },
+    },
+  },
+};
+
+interface TableFile {
+  readonly boots?: BootRecord[];
+  /** It has a check value, which agrees; that of an earlier release has none. */
+  readonly isSealed?: boolean;
+  readonly fault?: unknown;
+}
 
 /**
  * What is kept, and whether it lies where it belongs; a file that cannot be used is set aside once the other one was read, or it is given up.
@@ -41,8 +67,10 @@ const VERSION = 1;
  */
 export async function readBoots(deps: SmallFileDeps): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {
   const first = await readOne(deps, NAME);
-  if (first.boots !== undefined) return { boots: first.boots, isWhole: true };
-  const { boots, fault } = await readOne(deps, TWIN);
+  if (first.boots !== undefined && first.isSealed === true) return { boots: first.boots, isWhole: true };
+  const twin = await readOne(deps, TWIN);
+  if (first.boots !== undefined) return { boots: (twin.isSealed === true ? twin : first).boots ?? [], isWhole: false };
+  const { boots, fault } = twin;
   if (boots === undefined && (first.fault ?? fault) !== undefined) throw first.fault ?? fault;
   if (boots !== undefined && first.fault !== undefined) {
     if (!(first.fault instanceof AgentError && isLost(first.fault.cause))) throw first.fault;
@@ -53,16 +81,17 @@ export async function readBoots(deps: SmallFileDeps): Promise<{ readonly boots: 
 
 /** @throws AgentError `host/write-failed` (retry). */
 export async function writeBoots({ files, folder }: Pick<SmallFileDeps, 'files' | 'folder'>, boots: readonly BootRecord[]): Promise<void> {
-  const text = `${stringifyJson({ format: FORMAT, version: VERSION, boots })}\n`;
+  const text = `${sealJson({ ...FORMAT, boots })}\n`;
   for (const name of [TWIN, NAME]) await writeDurably(files, `${folder}/${name}`, text, { mode: GROUP_MODE });
 }
 
-async function readOne(deps: SmallFileDeps, name: string): Promise<{ readonly boots?: BootRecord[]; readonly fault?: unknown }> {
+async function readOne(deps: SmallFileDeps, name: string): Promise<TableFile> {
   try {
     const bytes = await readSmallFile(deps, name);
     if (bytes === undefined) return {};
-    const boots = readTable(bytes);
-    if (boots !== undefined) return { boots };
+    const text = Buffer.from(bytes).toString();
+    const boots = readTable(text);
+    if (boots !== undefined) return { boots, isSealed: isSealed(text) };
     await deps.setAside(name);
     return {};
   } catch (fault) {
@@ -71,14 +100,12 @@ async function readOne(deps: SmallFileDeps, name: string): Promise<{ readonly bo
 }
 
 /** The boots in the file; undefined when it is broken. */
-function readTable(bytes: Uint8Array): BootRecord[] | undefined {
+function readTable(text: string): BootRecord[] | undefined {
   try {
-    const table = parseJson(Buffer.from(bytes).toString()) as { format?: string; version?: number; boots?: BootRecord[] };
-    if (table.format !== FORMAT || !Array.isArray(table.boots)) return undefined;
-    const whole = table.boots.every(
-      (boot) => typeof boot.bootId === 'string' && Number.isFinite(boot.lastMs) && Array.isArray(boot.offsets),
-    );
-    return whole ? table.boots : undefined;
+    const { boots } = fieldsOf(text, FORMAT);
+    if (mismatchOf(BOOTS, boots, 'boots') !== undefined) return undefined;
+    // The shape has each of its members.
+    return boots as unknown as BootRecord[];
   } catch {
     return undefined;
   }

@@ -13,14 +13,14 @@ import type { Clock } from '../../host/clock.ts';
 import { readWhole, setAside, writeDurably } from '../../host/durable-file.ts';
 import type { Files } from '../../host/files.ts';
 import type { Log } from '../../host/log.ts';
+import { fieldsOf, sealJson } from '../../host/sealed-json.ts';
 import { joinedWhileUnderWay } from '../../host/shared-work.ts';
 import { rounded } from '../i2c-chip.ts';
 import type { Reading, Sensor } from '../sensor.ts';
 import type { LeftTotal, LeftTotals, SensorDeps } from '../sensor-deps.ts';
 import { type GpioCounterConfig, UNITS } from './definition.ts';
 
-const FORMAT = 'turnstone-counter';
-const VERSION = 1;
+const FORMAT = { format: 'turnstone-counter', version: 1 };
 /** How long a start, and an end, wait for the disk. */
 const DISK_HAS_MS = 1_000;
 const LOAD_AGAIN_MS = 10_000;
@@ -164,7 +164,7 @@ export class SavedTotal {
       const { files, log } = this.#deps;
       try {
         await files.makeFolder(this.#folder);
-        await writeDurably(files, this.#path, JSON.stringify({ format: FORMAT, version: VERSION, total: count }));
+        await writeDurably(files, this.#path, sealJson({ ...FORMAT, total: count }));
         this.#savedCount = count;
       } catch (error) {
         log.warn({ path: this.#path, reason: messageOf(error) }, 'the total cannot be saved');
@@ -176,8 +176,8 @@ export class SavedTotal {
 
 function parseTotal(text: string): number | undefined {
   try {
-    const { format, version, total } = JSON.parse(text) as Readonly<Record<string, unknown>>;
-    return format === FORMAT && version === VERSION && Number.isSafeInteger(total) && Number(total) >= 0 ? Number(total) : undefined;
+    const { total } = fieldsOf(text, FORMAT);
+    return Number.isSafeInteger(total) && Number(total) >= 0 ? Number(total) : undefined;
   } catch {
     return undefined;
   }

@@ -11,6 +11,7 @@ import type { Ports } from '../../hardware/ports.ts';
 import { systemClock } from '../../host/clock.ts';
 import { type Files, systemFiles } from '../../host/files.ts';
 import { silentLog } from '../../host/log.ts';
+import { sealJson } from '../../host/sealed-json.ts';
 import type { LeftTotals } from '../sensor-deps.ts';
 import { open as openGpioCounter, SavedTotal } from './driver.ts';
 
@@ -263,6 +264,7 @@ describe('SavedTotal', () => {
       '{"format":"turnstone-counter","version":2,"total":5}',
       '{"format":"turnstone-counter","version":1,"total":-5}',
       'rubbish',
+      sealJson({ format: 'turnstone-counter', version: 1, total: 5 }).replace('"total":5', '"total":7'),
     ]) {
       await writeFile(join(folder, 'water.json'), wrong);
       expect((await open(folder, clock)).count).toBe(0);

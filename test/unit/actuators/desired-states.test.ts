@@ -83,3 +83,27 @@ it('takes out what came to count no longer while nothing ran, and writes nothing
   const { state } = JSON.parse(files.contentOf('/state/actuators.json').toString());
   expect(state).toEqual({ bootId: 'boot-1', actuators: { relay: { value: true, changedAtMs: 50_000, switchedOnAtMs: [] } } });
 });
+
+it('counts what a damaged file may have known as switched, in the next process too, and for an hour', async () => {
+  const files = new MemoryFiles();
+  const clock = new FakeClock({ monotonicMs: 50_000 });
+  const PATH = '/state/actuators.json';
+  const open = (): Promise<DesiredStates> =>
+    DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: PATH, files, clock, log: silentLog }), clock);
+  const changedAt = (desired: DesiredStates): number | undefined => desired.get('relay')?.history.changedAtMs;
+  const first = await open();
+  first.set('relay', { value: true, history: { changedAtMs: 20_000, switchedOnAtMs: [20_000] } });
+  await first.close();
+  files.put(PATH, files.contentOf(PATH).toString().replace('20000', '20001'));
+  expect(changedAt(await open())).toBe(50_000);
+  await clock.advance(10_000);
+  const second = await open();
+  expect(changedAt(second)).toBe(50_000);
+  second.set('valve', { value: true, history: { changedAtMs: 60_000, switchedOnAtMs: [] } });
+  await clock.advance(0);
+  clock.reboot({ bootId: 'boot-2', monotonicMs: 30_000 });
+  const third = await open();
+  expect([changedAt(third), third.get('valve')?.value]).toEqual([0, true]);
+  await clock.advance(3_600_000);
+  expect(changedAt(await open())).toBeUndefined();
+});

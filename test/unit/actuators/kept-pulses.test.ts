@@ -5,6 +5,7 @@ import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-puls
 import { StateFile } from '../../../src/host/state-file.ts';
 import { ActuatorBench, codeOf } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
+import { everyDamage } from '../../support/one-bit.ts';
 
 const FILE = '/state/pulses.json';
 const AFAR = relaySettings('relay', { ownSupply: true });
@@ -77,6 +78,27 @@ describe('after a power cut in the middle of a pulse', () => {
     expect(bench.fake('relay').shown).toBe(false);
   });
 
+  it('a list with any of its bits wrong names it, and what comes of it is known through as many more cuts as come', async () => {
+    await inPulse();
+    const whole = bench.files.contentOf(FILE).toString();
+    bench.fake('relay').beforeWrite = () => {
+      throw new Error('no answer');
+    };
+    for (const damaged of everyDamage(whole)) {
+      bench.files.put(FILE, damaged);
+      for (let cut = 0; cut < 2; cut += 1) {
+        await cutPower();
+        const opening = bench.open(AFAR);
+        await bench.clock.advance(2_000);
+        await opening;
+        expect(kept()).toEqual(['relay']);
+      }
+    }
+    bench.fake('relay').beforeWrite = () => {};
+    await bench.clock.advance(10_000);
+    expect([bench.fake('relay').shown, kept()]).toEqual([false, []]);
+  });
+
   it('its safe state for a start goes before, and what falls with the power has no part in it', async () => {
     await inPulse(relaySettings('relay'));
     expect(bench.files.paths).not.toContain(FILE);
@@ -134,7 +156,7 @@ describe('a pulse of what has a supply of its own', () => {
 describe('whoever keeps what another has begun to keep', () => {
   const open = (): Promise<KeptPulses> => {
     const { files, clock, log } = bench;
-    return KeptPulses.open(new StateFile({ ...KEPT_PULSES_FORMAT, path: FILE, files, clock, log }), clock);
+    return KeptPulses.open(new StateFile({ ...KEPT_PULSES_FORMAT, path: FILE, files, clock, log }), clock, ['relay']);
   };
 
   it('waits for the card as that one does, and then writes it no more', async () => {

@@ -36,7 +36,10 @@ const percent = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings => p
 async function open(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
   const { clock, files, log } = bench;
   const control = await bench.open(...settings);
-  const standing = await StandingRules.open(new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log }));
+  const standing = await StandingRules.open(
+    new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log }),
+    configs.map(({ name }) => name),
+  );
   rules = new LocalRules({
     ...{ rules: configs, standing, clock, log },
     ...{ actuators: control, contact: control.contact, onEvent: (event) => events.push(event) },

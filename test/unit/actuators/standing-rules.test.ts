@@ -56,7 +56,10 @@ async function start(...configs: RuleInForce[]): Promise<void> {
     onState: () => () => {},
   };
   const contact = { heed: () => {}, released: () => {} };
-  const standing = await StandingRules.open(new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log: silentLog }));
+  const standing = await StandingRules.open(
+    new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log: silentLog }),
+    configs.map(({ name }) => name),
+  );
   rules = new LocalRules({ rules: configs, standing, actuators, contact, clock, log: silentLog, onEvent: (event) => events.push(event) });
   await clock.advance(0);
 }
@@ -101,6 +104,45 @@ describe('what a rule owes at its end', () => {
     await restart(hot());
     await values(10);
     expect(outputs).toEqual({ pump: false });
+  });
+});
+
+describe('a rule of which a damaged file may have told that it stands', () => {
+  /** The name of a rule in the file is another one now. */
+  function damage(): void {
+    const text = files.contentOf(FILE).toString();
+    expect(text).toContain('"rule":"r"');
+    files.put(FILE, text.replace('"rule":"r"', '"rule":"s"'));
+  }
+
+  it('is taken back at the first value that does not hold, in whichever process that comes, and once', async () => {
+    await start(hot());
+    await values(50);
+    damage();
+    for (let kill = 0; kill < 3; kill += 1) {
+      await restart(hot());
+      expect(outputs).toEqual({});
+    }
+    await values(10);
+    expect([outputs, stored()]).toEqual([{ pump: false }, []]);
+    await restart(hot());
+    await values(10);
+    expect(outputs).toEqual({});
+  });
+
+  it('is not taken back once a value has shown that it holds', async () => {
+    await start(hot(), hot({ name: 'other', on: 'heater' }));
+    await values(50);
+    damage();
+    await restart(hot(), hot({ name: 'gone', on: 'heater' }));
+    await values(50);
+    expect(outputs).toEqual({ pump: true, heater: true });
+    await restart(onceHot());
+    await values(10);
+    outputs = {};
+    await restart(hot());
+    await values(10);
+    expect([outputs, stored()]).toEqual([{}, []]);
   });
 });
 

@@ -57,3 +57,23 @@ it('says that the past is lost when its file cannot be read', async () => {
   await clock.advance(1_000);
   expect((await opening).isLost).toBe(true);
 });
+
+it('is known to be lost until all was looked at, by as many processes as come before', async () => {
+  (await open()).set('motor', true, 'applied');
+  await clock.advance(0);
+  files.put('/state/shared.json', files.contentOf('/state/shared.json').toString().replace('true', 'false'));
+  for (let start = 0; start < 2; start += 1) {
+    const applied = await open();
+    expect([applied.isLost, applied.has('motor')]).toEqual([true, false]);
+    await clock.advance(0);
+    files.cutPower(() => false);
+  }
+  const half = await open();
+  half.set('gate', 1, 'applied');
+  await clock.advance(0);
+  const after = await open();
+  expect([after.isLost, after.isKnown('gate', 1)]).toEqual([true, true]);
+  after.believe();
+  await after.close();
+  expect((await open()).isLost).toBe(false);
+});

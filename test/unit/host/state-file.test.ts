@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { isSealed } from '../../../src/host/sealed-json.ts';
 import { StateFile, type StateFileDeps } from '../../../src/host/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
+import { everyDamage } from '../../support/one-bit.ts';
 
 let folder: string;
 let path: string;
@@ -190,6 +192,33 @@ describe('a state file', () => {
       expect(await file().read()).toEqual({ n: 1 });
     },
   );
+
+  it('is set aside with any of its bits wrong', async () => {
+    const { files, opened } = inMemory();
+    const earlier = opened();
+    earlier.save({ n: 1 });
+    await earlier.close();
+    for (const damaged of everyDamage(files.contentOf('/state.json').toString())) {
+      files.put('/state.json', damaged);
+      const one = opened();
+      expect([await one.read(), one.isLost, one.liesUnread]).toEqual([undefined, true, false]);
+      expect(files.contentOf('/state.json.corrupt')).toEqual(damaged);
+    }
+  });
+
+  it('of an earlier release is written so that damage can be told', async () => {
+    const { files, opened } = inMemory();
+    files.put('/state.json', JSON.stringify({ format: 'turnstone/x', version: 1, state: { n: 1 } }));
+    const one = opened();
+    expect(await one.read()).toEqual({ n: 1 });
+    await one.close();
+    expect(isSealed(files.contentOf('/state.json').toString())).toBe(true);
+    const changes = files.changes.length;
+    const two = opened();
+    expect(await two.read()).toEqual({ n: 1 });
+    await two.close();
+    expect(files.changes.length).toBe(changes);
+  });
 
   it('keeps a copy of what it could not read before it writes in its place', async () => {
     const { clock, files, opened } = inMemory();

@@ -2,11 +2,13 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
+import { isSealed, sealJson } from '../../../src/host/sealed-json.ts';
 import { CREDENTIALS_FILES } from '../../../src/provisioning/credentials-files.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
+import { everyDamage } from '../../support/one-bit.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
 
 const RECORD: CredentialsRecord = {
@@ -93,6 +95,94 @@ describe('the credentials store', () => {
     expect(await readFile(join(folder, `${file}.corrupt`), 'utf8')).toContain('"acc');
     expect(alerts.standing.get('credentials-corrupt')).toContain(`${file}.corrupt`);
     expect(await readFile(join(folder, file), 'utf8')).toContain('token-one');
+  });
+
+  describe('of which one does not say the same as its twin', () => {
+    const [FIRST, TWIN] = CREDENTIALS_FILES.map((file) => `${STATE}/${file}`) as [string, string];
+    const unsealed = (record: object, version = 1): string =>
+      JSON.stringify({ format: 'turnstone/credentials', version, state: { own: record } });
+
+    it.each(CREDENTIALS_FILES)('keeps the identity whatever bit of %s is wrong, and writes none of it over the other', async (file) => {
+      const { files } = await memoryStore();
+      const whole = files.contentOf(FIRST).toString();
+      for (const damaged of everyDamage(whole)) {
+        files.put(`${STATE}/${file}`, damaged);
+        const store = await reopened(files, new StandingAlerts());
+        expect(store.record('own')?.accessToken).toBe('token-one');
+        for (const path of [FIRST, TWIN]) expect(JSON.parse(files.contentOf(path).toString()).state.own).toMatchObject(RECORD);
+        files.put(FIRST, whole);
+        files.put(TWIN, whole);
+      }
+    });
+
+    it('tells what was damaged, and keeps it aside', async () => {
+      const { files, alerts } = await memoryStore();
+      files.put(FIRST, files.contentOf(FIRST).toString().replace('token-one', 'token-ome'));
+      await reopened(files, alerts);
+      expect(alerts.standing.get('credentials-corrupt')).toMatch(/credentials\.json differs from its twin; .*set aside/);
+      expect(files.contentOf(`${FIRST}.corrupt`).toString()).toContain('token-ome');
+    });
+
+    it('has both tokens where an earlier release wrote both', async () => {
+      const { files, alerts } = await memoryStore();
+      files.put(FIRST, unsealed({ ...RECORD, accessToken: 'token-ome', nextToken: 'next' }));
+      files.put(TWIN, unsealed({ ...RECORD, previousTokens: ['token-zero', 'next'] }));
+      const { accessToken, previousTokens } = (await reopened(files, alerts)).record('own') ?? {};
+      expect([accessToken, previousTokens]).toEqual(['token-ome', ['token-one', 'token-zero']]);
+      expect(files.contentOf(`${TWIN}.corrupt`).toString()).toContain('token-one');
+    });
+
+    it('has what only one of them knows, and of two configured tokens no mixture', async () => {
+      const { files, alerts } = await memoryStore();
+      const state = (more: object): string => JSON.stringify({ format: 'turnstone/credentials', version: 1, state: more });
+      const configured = { ...RECORD, source: 'configuration', configuredToken: 'a' };
+      files.put(FIRST, state({ configured }));
+      files.put(TWIN, state({ own: RECORD, configured: { ...configured, accessToken: 'other', configuredToken: 'b' } }));
+      const store = await reopened(files, alerts);
+      expect([store.record('own'), store.record('configured')]).toEqual([RECORD, configured]);
+    });
+
+    it('believes the first, where it is as it was written, and an older twin is none', async () => {
+      const { files, alerts } = await memoryStore();
+      files.put(TWIN, unsealed({ ...RECORD, accessToken: 'older' }));
+      expect((await reopened(files, alerts)).record('own')).toEqual(RECORD);
+      expect([alerts.standing.size, files.contentOf(TWIN)]).toEqual([0, files.contentOf(FIRST)]);
+    });
+
+    it('believes what both say, or the only one, says that it was changed, and writes it so that damage can be told', async () => {
+      for (const lost of [[], [TWIN]]) {
+        const { files, alerts } = await memoryStore();
+        const edited = files.contentOf(FIRST).toString().replace('token-one', 'by-hand');
+        for (const path of [FIRST, TWIN]) files.put(path, edited);
+        for (const path of lost) files.remove(path);
+        expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('by-hand');
+        expect(alerts.standing.get('credentials-corrupt')).toContain('changed by hand; it is used');
+        for (const path of [FIRST, TWIN]) expect(isSealed(files.contentOf(path).toString())).toBe(true);
+      }
+      const { files, alerts } = await memoryStore();
+      for (const path of [FIRST, TWIN]) files.put(path, unsealed(RECORD));
+      await reopened(files, alerts);
+      expect([alerts.standing.size, isSealed(files.contentOf(FIRST).toString())]).toEqual([0, true]);
+    });
+
+    it('is of a later release only where nothing better says otherwise', async () => {
+      const { files, alerts, store } = await memoryStore();
+      const whole = files.contentOf(FIRST).toString();
+      const newer = { code: 'provisioning/newer-format' };
+      files.put(FIRST, whole.replace('"version":1', '"version":3'));
+      expect((await reopened(files, alerts)).record('own')).toEqual(RECORD);
+      expect(files.contentOf(`${FIRST}.corrupt`).toString()).toContain('"version":3');
+      files.put(TWIN, unsealed(RECORD, 3));
+      expect((await reopened(files, alerts)).record('own')).toEqual(RECORD);
+      expect(files.contentOf(`${TWIN}.corrupt`).toString()).toContain('"version":3');
+      files.put(FIRST, sealJson({ format: 'turnstone/credentials', version: 3, state: {} }));
+      await expect(reopened(files, alerts)).rejects.toMatchObject(newer);
+      for (const path of [FIRST, TWIN]) files.put(path, whole.replace('"version":1', '"version":3'));
+      await expect(reopened(files, alerts)).rejects.toMatchObject(newer);
+      files.remove(FIRST);
+      await expect(reopened(files, alerts)).rejects.toMatchObject(newer);
+      expect(store.record('own')).toEqual(RECORD);
+    });
   });
 
   it('sets both aside when both are spoilt, overwrites neither, and shows nothing of them', async () => {

@@ -1,8 +1,10 @@
 /** What was delivered, per key and hour: added up entry by entry, taken back, merged, and written as lines. */
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type LedgerCell, LedgerCells, ledgerLines, parseLedgerLine } from '../../../../src/outbox/delivery/delivery-ledger.ts';
 import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryValue } from '../../../../src/outbox/format/telemetry-entry.ts';
+import { everyDamage } from '../../../support/one-bit.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -106,7 +108,13 @@ describe('lines', () => {
     const cells = [cell({}), cell({ key: 'long', first: [1, 2n ** 60n] })];
     const lines = ledgerLines(7, cells).split('\n');
     expect(lines.map(parseLedgerLine)).toEqual([{ flush: 7, cell: cells[0] }, { flush: 7, cell: cells[1] }, undefined]);
-    expect(lines[0]).toBe('{"flush":7,"device":"self","key":"k","hourMs":0,"count":1,"sum":1,"first":[1,1],"last":[1,1]}');
+    const text = '{"flush":7,"device":"self","key":"k","hourMs":0,"count":1,"sum":1,"first":[1,1],"last":[1,1]';
+    expect(lines[0]).toBe(`${text},"crc32":"${crc32(text).toString(16).padStart(8, '0')}"}`);
+    expect(parseLedgerLine(`${text}}`)).toEqual({ flush: 7, cell: cells[0] });
+  });
+
+  it('are none with any bit of them wrong', () => {
+    for (const damaged of everyDamage(ledgerLines(7, [cell({})]).trimEnd())) expect(parseLedgerLine(damaged.toString())).toBeUndefined();
   });
 
   it.each(['flush', 'key', 'hourMs', 'count', 'last'])('without %s are none', (field) => {

@@ -1,8 +1,10 @@
 /** The list of what the platform refused: durable, bounded by two files in turns, readable past torn lines. */
+
 import { beforeEach, expect, it } from 'vitest';
 import { RejectedFile } from '../../../../src/outbox/delivery/rejected-file.ts';
 import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
+import { everyDamage } from '../../../support/one-bit.ts';
 
 let files: MemoryFiles;
 let list: RejectedFile;
@@ -79,4 +81,19 @@ it('forgets those that were sent again, out of both files', async () => {
   expect(files.paths).toEqual(['/outbox/rejected.jsonl']);
   await list.add(entry(13), 'no', 0);
   expect((await kept()).at(-1)).toBe(13);
+});
+
+it('shows no entry of which a bit is wrong, and one of an earlier release', async () => {
+  await list.add(entry(1), 'no', 0);
+  const [head = '', line = ''] = files.contentOf('/outbox/rejected.jsonl').toString().split('\n');
+  for (const damaged of everyDamage(line)) {
+    files.put('/outbox/rejected.jsonl', `${head}\n${damaged.toString().replaceAll('\n', ' ')}\n`);
+    expect(await list.list()).toEqual([]);
+  }
+  files.put('/outbox/rejected.jsonl', `${head}\n${JSON.stringify({ ...entry(1), answer: 'no', atMs: 0 })}\n`);
+  await list.forget([]);
+  expect([await list.list(), files.contentOf('/outbox/rejected.jsonl').toString()]).toEqual([
+    [{ ...entry(1), answer: 'no', atMs: 0 }],
+    `${head}\n${line}\n`,
+  ]);
 });

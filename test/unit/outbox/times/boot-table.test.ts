@@ -1,14 +1,17 @@
 /** What is known of boots and their clocks, moment by moment, without the outbox around it. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../src/host/log.ts';
+import { isSealed } from '../../../../src/host/sealed-json.ts';
 import { UnreadFiles } from '../../../../src/outbox/segments/small-file.ts';
 import { BootTimes } from '../../../../src/outbox/times/boot-times.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
+import { everyDamage } from '../../../support/one-bit.ts';
 import { FakeTimeSync } from '../../../support/outbox-fixture.ts';
 
 const WALL_MS = 1_780_000_000_000;
 const PATH = '/outbox/boots.json';
+const TWIN = '/outbox/boots.twin.json';
 const [EVER, FOR_EVER] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
 /** A clock that others keep from its work between two looks. */
@@ -55,7 +58,9 @@ interface StoredBoot {
   readonly offsets: readonly object[];
 }
 
+/** As an earlier release wrote it. */
 function put(...boots: readonly StoredBoot[]): void {
+  files.remove(TWIN);
   files.put(PATH, JSON.stringify({ format: 'turnstone-outbox-boots', version: 1, boots }));
 }
 
@@ -131,8 +136,37 @@ describe('the table', () => {
     expect([setAside, times.look('now', 500)]).toEqual([['boots.json'], WALL_MS + 500]);
   });
 
+  it('gives the same times whatever bit of it is wrong, and says which file that is', async () => {
+    put(known('before', 100, 7));
+    await (await opened()).save();
+    const whole = files.contentOf(PATH).toString();
+    for (const damaged of everyDamage(whole)) {
+      setAside = [];
+      files.put(PATH, damaged);
+      expect([(await open()).look('before', 1), setAside]).toEqual([8, ['boots.json']]);
+    }
+  });
+
+  it.each([{ fromMs: '0' }, { offsetMs: 1.5 }, { offsetMs: undefined }, { certainty: 'sure' }, { frozen: 1 }])(
+    'of an earlier release is set aside with %j for an offset',
+    async (wrong) => {
+      put({ ...known('before', 100, 7), offsets: [{ fromMs: 0, offsetMs: 7, certainty: 'synchronised', frozen: false, ...wrong }] });
+      await opened();
+      expect(setAside).toEqual(['boots.json']);
+    },
+  );
+
+  it('of an earlier release is written anew, and a newer twin goes before it', async () => {
+    put(known('before', 100, 7));
+    const times = await opened();
+    expect([times.look('before', 1), times.dirty]).toEqual([8, true]);
+    await times.save();
+    expect(isSealed(files.contentOf(PATH).toString())).toBe(true);
+    files.put(PATH, JSON.stringify({ format: 'turnstone-outbox-boots', version: 1, boots: [known('before', 100, 9)] }));
+    expect((await open()).look('before', 1)).toBe(8);
+  });
+
   it('is read from its twin where it is lost, spoilt or refused, and written in both places again', async () => {
-    const TWIN = '/outbox/boots.twin.json';
     const ways: readonly [readonly string[], () => unknown][] = [
       [[], () => files.unlink(PATH)],
       [['boots.json'], () => files.put(PATH, '{')],

@@ -1,5 +1,7 @@
 /** Which wall time an entry gets when the clock was wrong, stepped, or never right; on a disk in memory. */
+
 import { afterEach, describe, expect, it } from 'vitest';
+import { sealJson } from '../../../../src/host/sealed-json.ts';
 import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryEntry } from '../../../../src/outbox/format/telemetry-entry.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
@@ -122,8 +124,8 @@ it('holds entries of a boot of which nothing is known any more, and opens and co
 function addBoots(boots: readonly object[]): void {
   const files = fixture.files as MemoryFiles;
   const path = `${fixture.folder}/boots.json`;
-  const table = JSON.parse(files.contentOf(path).toString());
-  files.put(path, JSON.stringify({ ...table, boots: [...table.boots, ...boots] }));
+  const { crc32: _old, ...table } = JSON.parse(files.contentOf(path).toString());
+  files.put(path, sealJson({ ...table, boots: [...table.boots, ...boots] }));
 }
 
 it('gives what waits its own time after however many boots in which it could not be sent, and keeps few of them then', async () => {
