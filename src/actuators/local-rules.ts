@@ -61,7 +61,7 @@ export class LocalRules implements Holder {
     for (const state of this.#states.values()) {
       const { when, enabled, set } = state.config;
       if (when.sensor !== sensor || when.key !== key) continue;
-      noteSeen(state, this.#deps.clock);
+      noteSeen(state, value, this.#deps.clock);
       if (!enabled || value === undefined) continue;
       this.#noteOverruled(set.actuator);
       this.#judge(state, value);
@@ -105,7 +105,7 @@ export class LocalRules implements Holder {
     const on = config.enabled && standing.length > 0;
     const isOverruled = on && standing.some(({ actuator, overruled }) => overruled && actuator === config.set.actuator);
     const isSet = on && known?.isSet === true && isDeepStrictEqual(known.config.set, config.set);
-    const seenAtMs = known?.seenAtMs ?? this.#deps.clock.monotonicMs();
+    const { seenAtMs, partsInARow } = known ?? { seenAtMs: this.#deps.clock.monotonicMs(), partsInARow: 0 };
     // What was said before this process knew the rule was said while it stood.
     const overrulings = known === undefined ? 0 : this.#deps.actuators.overrulings(config.set.actuator);
     // The actuator that it stood on before the restart is gone: this one may be the same under a new name, and is taken back like it. What was
@@ -113,7 +113,7 @@ export class LocalRules implements Holder {
     const isKnown = stateOf(this.#deps.actuators, config.set.actuator)?.by === 'restore';
     if (on && known === undefined && !isKnown && standing.every(({ actuator }) => stateOf(this.#deps.actuators, actuator) === undefined))
       this.#standing.note(asStanding({ config, isOverruled }));
-    return { config, on, isSet, isOverruled, overrulings, seenAtMs, cancelWaiting: undefined };
+    return { config, on, isSet, isOverruled, overrulings, seenAtMs, partsInARow, cancelWaiting: undefined };
   }
 
   /** What stands of a rule, with the rule as it is now. */
@@ -206,7 +206,9 @@ export class LocalRules implements Holder {
     const { seenAtMs, config } = holder;
     void clock.sleep(seesUntilMs(holder) - clock.monotonicMs(), signal).then(() => {
       const state = this.#states.get(config.name);
-      if (!signal.aborted && state?.on === true && !state.isSet && state.seenAtMs === seenAtMs) this.#end(state);
+      if (signal.aborted || state?.on !== true || state.isSet) return;
+      if (state.seenAtMs === seenAtMs) this.#end(state);
+      else this.#awaitValue(state); // A part of a window came, which does not tell.
     });
   }
 

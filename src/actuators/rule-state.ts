@@ -22,6 +22,8 @@ export interface RuleState {
   overrulings: number;
   /** When what it watches had a value last; before the first, since when one is waited for. */
   seenAtMs: number;
+  /** How many values that say nothing of the condition have come since one that does. */
+  partsInARow: number;
   /** Ends the waiting for the condition's time. */
   cancelWaiting: (() => void) | undefined;
 }
@@ -55,8 +57,13 @@ export function seesUntilMs({ seenAtMs, config }: RuleState): number {
 /** So many values in a row that do not come are no noise: what the value was meanwhile nobody knows. */
 const MISSED_VALUES = 3;
 
-/** A value has come. What waits for its time is counted anew when too many before it did not come. */
-export function noteSeen(state: RuleState, clock: Clock): void {
+/**
+ * A value has come. What waits for its time is counted anew when too many before it did not come. Undefined says nothing of the condition:
+ * after a start or a change that passes, but a sensor that fails in every window gives nothing else for ever, and is not seen by it.
+ */
+export function noteSeen(state: RuleState, value: JsonValue | undefined, clock: Clock): void {
+  state.partsInARow = value === undefined ? state.partsInARow + 1 : 0;
+  if (state.partsInARow >= MISSED_VALUES) return;
   if (!sawThroughout(state, clock)) stopWaiting(state);
   state.seenAtMs = clock.monotonicMs();
 }

@@ -314,6 +314,20 @@ describe('after a restart', () => {
     expect(await shown({ b: 90 })).toBe(true);
   });
 
+  it.each([1, 2, 30])('and ends also when only %i parts of a window came first', async (parts) => {
+    await open(both, pump());
+    await shown({ a: 90, b: 90 });
+    await restart(both, pump());
+    await shown({ a: 0 });
+    for (let left = parts; left > 0; left -= 1) {
+      rules.take('b', 'value', undefined);
+      // Three in a row say no more than none does.
+      expect(await shown({ a: 0 })).toBe(parts - left < 2);
+    }
+    if (parts < 3) expect(await shown({ a: 0 }, NEXT_WITHIN_MS - PERIOD_MS)).toBe(false);
+    expect(stored()).toEqual([]);
+  });
+
   it('what is left to one that is seen in time stays, whatever comes then', async () => {
     await open(both, pump());
     await shown({ a: 90, b: 90 });

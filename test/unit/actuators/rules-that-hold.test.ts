@@ -173,14 +173,27 @@ describe('in a silence of the platform', () => {
 
   it('what a rule sees only a part of is held, and neither ends nor begins by it', async () => {
     await open([rule('hot', true), rule('humid', true)], fan);
-    await shown({ hot: 50 });
-    for (let n = 0; n < 3 * SILENCE_MS; n += PERIOD_MS) {
-      for (const sensor of ['hot', 'humid']) rules.take(sensor, 'value', undefined);
-      expect(await shown({})).toBe(true);
+    for (let n = 0; n < 3 * SILENCE_MS; n += 3 * PERIOD_MS) {
+      expect(await shown({ hot: 50 })).toBe(true);
+      for (const _part of [1, 2]) {
+        for (const sensor of ['hot', 'humid']) rules.take(sensor, 'value', undefined);
+        expect(await shown({})).toBe(true);
+      }
     }
     rules.take('hot', 'value', 0);
     rules.take('humid', 'value', undefined);
     expect(await shown({})).toBe(false);
+  });
+
+  it('what a rule sees nothing of but parts gets its safe state, until it sees again', async () => {
+    await open([rule('hot', true)], fan);
+    await shown({ hot: 50 }, 2 * SILENCE_MS);
+    for (let atMs = 0; atMs < 3 * SILENCE_MS; atMs += PERIOD_MS) {
+      rules.take('hot', 'value', undefined);
+      const isHeld = atMs + PERIOD_MS < PERIOD_MS + NEXT_WITHIN_MS + SILENCE_MS;
+      expect(await shown({})).toBe(isHeld);
+    }
+    expect(await shown({ hot: 50 }, 2 * SILENCE_MS)).toBe(true);
   });
 
   it('what a rule sets only after the safe state is held as well, and gets it again when the rule leaves nothing for it', async () => {
