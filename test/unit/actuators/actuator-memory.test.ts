@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-pulses.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -321,4 +322,26 @@ describe('a mark', () => {
     await open();
     expect(memory.leftMark({ name: 'plain', limits: {} })).toEqual(old);
   });
+});
+
+it('an output that an earlier process may have left in a pulse stays on the list while nobody knows whether an on that failed has moved it', async () => {
+  const path = '/state/pulses.json';
+  files.put(path, JSON.stringify({ ...KEPT_PULSES_FORMAT, state: { actuators: ['pin'] } }));
+  const file = new StateFile({ ...KEPT_PULSES_FORMAT, path, files, clock, log: silentLog });
+  const keptPulses = await KeptPulses.open(file, clock, ['pin']);
+  const desired = await DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: FILE, files, clock, log: silentLog }), clock);
+  memory = new ActuatorMemory({ desired, keptPulses, pulseMarks: await PulseMarks.open('/run', silentLog, { files, bootId: 'boot-1' }) });
+  const listed = async (): Promise<unknown> => {
+    await clock.advance(60_000);
+    return JSON.parse(files.contentOf(path).toString()).state.actuators;
+  };
+  const record = pin({ ownSupply: true });
+  record.want(true, 'rpc');
+  record.lose('bus busy');
+  expect(record.mark?.pulse).not.toBe(true);
+  memory.update(record);
+  expect(await listed()).toEqual(['pin']);
+  record.learn(true);
+  memory.update(record);
+  expect(await listed()).toEqual([]);
 });

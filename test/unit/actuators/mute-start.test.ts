@@ -125,6 +125,40 @@ it('does not take over a pulse that waits for the card', async () => {
   expect([await pulse, late.relay?.told]).toEqual(['moved', [true, false]]);
 });
 
+it('does not take over a pulse that waits for the card when what it could not restore is tried again', async () => {
+  const [relay, heater] = [restored('relay', { ownSupply: true, neverWith: ['heater'] }), relaySettings('heater')];
+  await begun(relay, heater);
+  // The relay is wished on, and the heater is found on.
+  await bench.open(heater);
+  await bench.set('heater', true);
+  await startedAfterMs(relay, heater);
+  const beganMs = nowMs();
+  expect(late.relay?.told).toEqual([]);
+  await bench.set('heater', false);
+  await bench.clock.advance(9_500);
+  let written = (): void => {};
+  const delay = (operation: string) => (operation === 'write' ? new Promise<void>((resolve) => (written = resolve)) : undefined);
+  bench.files.faults = { delay };
+  const pulse = bench.pulse('relay', 30_000);
+  await bench.clock.advance(beganMs + 10_300 - nowMs());
+  bench.files.faults = {};
+  written();
+  await bench.clock.advance(40_000);
+  expect([await pulse, late.relay?.told]).toEqual(['moved', [true, false]]);
+});
+
+it('tells nothing of an output that is still asked for what it shows when the agent stops', async () => {
+  const relay = relaySettings('relay', { deadlineMs: 600_000 });
+  bench.drivers.relay = late.relay = new LateActuator();
+  late.relay.readsFromMs = NEVER_MS;
+  await startedAfterMs(relay);
+  const told: unknown[] = [];
+  bench.control.onState((state) => void told.push(state));
+  await bench.control.close();
+  await bench.clock.advance(0);
+  expect([told, bench.clock.pending]).toEqual([[], 0]);
+});
+
 it('switches off after its longest time on what does not say what it shows', async () => {
   const heater = relaySettings('heater', { deadlineMs: 600_000, limits: { maxOnMs: 60_000 } });
   bench.drivers.heater = late.heater = new LateActuator();

@@ -140,6 +140,17 @@ describe('a rule that a gate refuses for now', () => {
     expect(await shown({ fill: 90 })).toBe(true);
   });
 
+  it('is done with, and told once, when a person’s word goes before what it has under way', async () => {
+    await open([fill], pump({ deadlineMs: 5_000 }));
+    const never = new AbortController().signal;
+    bench.fake('pump').beforeWrite = (value) => (value === true ? bench.clock.sleep(2_000, never) : undefined);
+    rules.take('fill', 'value', 90);
+    await bench.clock.advance(1_000);
+    const said = bench.set('pump', false);
+    expect(await shown({ fill: 90 }, MINUTE_MS)).toBe(false);
+    expect([await said, events.length]).toEqual(['moved', 1]);
+  });
+
   it('and whose end is, does not switch off over who switches on meanwhile, nor after a restart', async () => {
     const settings = pump({ limits: { minOnMs: 5 * MINUTE_MS } });
     await open([fill], settings);

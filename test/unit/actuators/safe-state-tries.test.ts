@@ -359,3 +359,25 @@ it('all that are off are set before any that is on, and those in their order', a
     ['c', true],
   ]);
 });
+
+it('what is held back for another occasion than the silence is switched on later, though the silence ends', async () => {
+  const other = pin('other');
+  excluder = other.record;
+  other.record.want(true, 'rpc');
+  other.record.learn(true);
+  for (const [occasion, isTried] of [
+    ['start', true],
+    ['no contact', false],
+  ] as const) {
+    slot = pin('pin');
+    refusal = new AgentError('actuators/interlocked', 'never together', { recovery: 'retry' });
+    await states.set(slot, true, occasion);
+    states.endSilence();
+    refusal = undefined;
+    moves.length = 0;
+    await states.setAll([{ slot: other, value: false }], occasion);
+    expect(moves.some(({ value }) => value === true)).toBe(isTried);
+    other.record.want(true, 'rpc');
+    other.record.learn(true);
+  }
+});
