@@ -177,6 +177,19 @@ describe('a disk that takes no more', () => {
     expect(heldEntries).toBeGreaterThan(BLOCKS * ENTRIES * 0.8);
   });
 
+  it('gets it from them, too, when it is the quota of this user that is full', async () => {
+    const outbox = await backlog({ minFreeBytes: 0, whenFull: 'drop-oldest' });
+    const quotaBytes = files.usedBytes;
+    files.faults = {
+      fail: (operation, path) =>
+        operation === 'write' && path.endsWith('.seg') && files.usedBytes > quotaBytes - SEGMENT_BYTES / 2 ? { code: 'EDQUOT' } : undefined,
+    };
+    await fixture.until(fill(outbox, 10, BLOCKS));
+    const { dropped, heldEntries } = outbox.status();
+    expect(heldEntries).toBe((BLOCKS + 10) * ENTRIES - dropped);
+    expect(heldEntries).toBeGreaterThan(BLOCKS * ENTRIES * 0.6);
+  });
+
   it('gets one segment and no more when others take what was given', async () => {
     const outbox = await backlog({ minFreeBytes: 0, whenFull: 'drop-oldest' });
     const before = outbox.status();
@@ -194,6 +207,15 @@ describe('a disk that takes no more', () => {
     files.foreignBytes = 0;
     await fixture.until(filling);
   });
+});
+
+it('a bound that was made smaller holds from the first commit, be it one for which no file grows', async () => {
+  await fixture.until((await backlog()).close());
+  fixture.settings = { ...fixture.settings, maxBytes: SETTINGS.maxBytes / 4 };
+  const outbox = await fixture.open();
+  expect(outbox.status().bytes).toBeGreaterThan(fixture.settings.maxBytes);
+  await fixture.commit(outbox, [fixture.entry('tiny', 1)]);
+  expect(outbox.status().bytes).toBeLessThanOrEqual(fixture.settings.maxBytes);
 });
 
 describe('a segment that cannot be taken off the disk', () => {
