@@ -52,7 +52,7 @@ describe('the daily budget', () => {
   });
 
   it('takes up what an earlier run left, and nothing that is not what it should be', () => {
-    expect(sentTodayFrom({ day: 100, bytes: 5 })).toEqual({ day: 100, bytes: 5, ranMs: 0 });
+    for (const bytes of [0, 5]) expect(sentTodayFrom({ day: 100, bytes })).toEqual({ day: 100, bytes, ranMs: 0 });
     expect(sentTodayFrom({ day: 100, bytes: 5, ranMs: 7 })).toEqual({ day: 100, bytes: 5, ranMs: 7 });
     for (const [kept, ranMs] of [
       ['7', 0],
@@ -60,7 +60,8 @@ describe('the daily budget', () => {
       [1e300, DAY_MS],
     ] as const)
       expect(sentTodayFrom({ day: 100, bytes: 5, ranMs: kept })).toEqual({ day: 100, bytes: 5, ranMs });
-    for (const state of [undefined, {}, { day: '100', bytes: 5 }, { day: 100, bytes: -5 }]) expect(sentTodayFrom(state)).toBeUndefined();
+    for (const state of [undefined, {}, { day: '100', bytes: 5 }, { day: 100, bytes: '5' }, { day: 100, bytes: -5 }])
+      expect(sentTodayFrom(state)).toBeUndefined();
   });
 
   it('of a clock that begins anew at each boot is that of the last day that was known, until the present one is', () => {
@@ -136,6 +137,25 @@ describe('the daily budget', () => {
     clock.stepWall(499 * DAY_MS);
     time.isKnown = true;
     expect(budget.today()).toEqual({ day: 601, bytes: 7, ranMs: 0 });
+  });
+
+  it('counts in one day only what was sent before anyone could say which day it is', () => {
+    const { clock, link, time, budget } = given(1_000, undefined, false);
+    link.sent += 500;
+    budget.today();
+    time.isKnown = true;
+    expect(budget.today()).toMatchObject({ day: 100, bytes: 500 });
+    clock.stepWall(DAY_MS);
+    expect(budget.today()).toMatchObject({ day: 101, bytes: 0 });
+  });
+
+  it('forgets nothing of a day that a wrong clock passed over before its time had run', () => {
+    const { clock, time, budget } = given(1_000, { day: 100, bytes: 800 }, false);
+    clock.stepWall(DAY_MS);
+    expect(budget.today()).toMatchObject({ day: 101, bytes: 0 });
+    clock.stepWall(-DAY_MS);
+    time.isKnown = true;
+    expect(budget.today()).toMatchObject({ day: 100, bytes: 800 });
   });
 
   it('is never spent without a limit', () => {

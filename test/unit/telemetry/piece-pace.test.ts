@@ -20,6 +20,12 @@ it('lets pieces follow each other slowly for most of an hour, and then as fast a
   expect(sentWithin(pace, 80 * 60_000, 1)).toBeLessThan(60);
 });
 
+it('lets eleven go at once, each one after them 1.5 s later, and the one after two thousand at once', () => {
+  const pace = new PiecePace();
+  const waits = Array.from({ length: 2_001 }, () => pace.after('live', 0));
+  expect(waits).toEqual([...Array(11).fill(0), ...Array.from({ length: 1_989 }, (_none, at) => 1_500 * (at + 1)), 0]);
+});
+
 it('never lets an alarm wait', () => {
   const pace = new PiecePace();
   for (let piece = 0; piece < 100; piece += 1) expect(pace.after('alarm', 0)).toBe(0);

@@ -17,6 +17,8 @@ let diskAnswers: boolean;
 let rejected: [number, string][];
 let givenUp: number[];
 let diskTakes: boolean;
+/** Sequences that a disk which takes others does not take. */
+let diskRefuses: Set<number>;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -27,6 +29,7 @@ beforeEach(() => {
   rejected = [];
   givenUp = [];
   diskTakes = true;
+  diskRefuses = new Set();
   suspects = new Suspects({
     clock,
     log: silentLog,
@@ -42,7 +45,7 @@ beforeEach(() => {
         giveUp: (sequence) => void givenUp.push(sequence),
       },
       reject: async ({ sequence }, answer) => {
-        if (!diskTakes) throw new Error('no space');
+        if (!diskTakes || diskRefuses.has(sequence)) throw new Error('no space');
         rejected.push([sequence, answer]);
       },
     },
@@ -181,6 +184,39 @@ describe('a refused entry', () => {
     refuse(1, false);
     await takeOther();
     expect([givenUp, suspects.size, rejected]).toEqual([[1], 0, []]);
+  });
+});
+
+describe('what can never be sent', () => {
+  const keep = (...sequences: number[]): Promise<boolean> =>
+    suspects.keep(sequences.map((sequence) => ({ entry: entry(sequence), answer: 'never' })));
+
+  it('is kept among the rejected at once, and is no suspect any more', async () => {
+    refuse(2);
+    expect(await keep(1, 2)).toBe(true);
+    expect(rejected).toEqual([
+      [1, 'never'],
+      [2, 'never'],
+    ]);
+    expect(suspects.size).toBe(0);
+  });
+
+  it('stands aside from the first one on that the disk does not take, which says nothing about it', async () => {
+    diskRefuses.add(2);
+    expect(await keep(1, 2, 3)).toBe(false);
+    expect([rejected, [...aside], suspects.size]).toEqual([[[1, 'never']], [2, 3], 2]);
+    await takeOther();
+    for (let contacts = 0; contacts < 2; contacts += 1) {
+      await pass(10 * MINUTE_MS);
+      await contact(3);
+    }
+    expect(rejected).toHaveLength(1);
+    await pass(10 * MINUTE_MS);
+    await contact(3);
+    expect(rejected).toEqual([
+      [1, 'never'],
+      [3, 'no'],
+    ]);
   });
 });
 

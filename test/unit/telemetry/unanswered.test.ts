@@ -53,6 +53,12 @@ it('goes again one at a time, each after another was taken, and each in its turn
   expect([await due(), await due()]).toEqual([1, undefined]);
 });
 
+it.each([1, 9])('goes on making way when only %i is taken, before it or behind', async (taken) => {
+  unanswered.failed(5);
+  unanswered.taken(batch(taken));
+  expect([[...aside], await due()]).toEqual([[5], 5]);
+});
+
 it('brings all back into their lanes when one of them is taken: it was the line', () => {
   for (const sequence of [1, 2, 3]) unanswered.failed(sequence);
   unanswered.taken(batch(2));
