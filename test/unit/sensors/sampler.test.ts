@@ -591,6 +591,19 @@ describe('Sampler', () => {
     await closed;
   });
 
+  it('counts the reads that were left out because one took too long', async () => {
+    const { clock, sampler } = fixture([]);
+    const slow = async (signal: AbortSignal): Promise<readonly Reading[]> => {
+      await clock.sleep(2_500, signal);
+      return [{ key: 'value', value: 1 }];
+    };
+    await sampler.configure([entry('slow', slow, { deadlineMs: 3_000 }), entry('quick', one)]);
+    sampler.start(never);
+    await clock.advance(5_900);
+    expect(sampler.states().map(({ missed }) => missed)).toEqual([4, 0]);
+    await sampler.close();
+  });
+
   it('reports statistics of each window instead of every reading', async () => {
     const values = Array.from({ length: 30 }, (_, at) => at + 1);
     const { clock, sampler, samples } = fixture([
