@@ -44,21 +44,30 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
   toggle: (actuators) => toggleMethod(actuators),
 };
 
-/** Those entries of the configuration that are methods of their own for one actuator. */
-export function declaredActuatorMethods(configs: RpcConfig['methods'], actuators: ActuatorCalls): readonly RpcMethod[] {
-  return Object.entries(configs).flatMap(([name, config]) =>
-    config.actuator === undefined ? [] : [{ name, ...declaredMethod(config, config.actuator, actuators) }],
-  );
+/**
+ * Those entries of the configuration that are methods of their own for one actuator of `all`, which are those that are switched off as well: to
+ * call for one of these is answered as for one that is not there.
+ */
+export function declaredActuatorMethods(
+  configs: RpcConfig['methods'],
+  all: readonly ActuatorSettings[],
+  actuators: ActuatorCalls,
+): readonly RpcMethod[] {
+  return Object.entries(configs).flatMap(([name, config]) => {
+    const settings = all.find((one) => one.name === config.actuator);
+    return settings === undefined ? [] : [{ name, ...declaredMethod(config, settings, actuators) }];
+  });
 }
 
-function declaredMethod(config: RpcMethodConfig, name: string, actuators: ActuatorCalls): MethodBody {
+function declaredMethod(config: RpcMethodConfig, settings: ActuatorSettings, actuators: ActuatorCalls): MethodBody {
+  const { name } = settings;
   const { pulseMs: durationMs, value } = config;
   if (durationMs !== undefined) {
     const { description = `Switches ${name} on for ${durationMs} ms, once.`, params = {} } = config;
     return pulseMethod(actuators, { description, params, target: () => ({ name, durationMs }) });
   }
   const description = config.description ?? `Sets ${name}${value === undefined ? '' : ` to ${String(value)}`}.`;
-  const params = config.params ?? (value === undefined ? bareOrWrapped(actuators.settings(name)) : {});
+  const params = config.params ?? (value === undefined ? bareOrWrapped(settings) : {});
   return setMethod(actuators, { description, params, target: (given) => ({ name, value: value ?? bareValue(given) }) });
 }
 

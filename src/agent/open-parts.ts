@@ -3,6 +3,7 @@
  * When it fails, what is already open is closed by the end of the process.
  */
 
+import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { actuatorCalls } from '../actuators/control-calls.ts';
 import { declaredActuatorMethods } from '../actuators/rpc-methods.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
@@ -139,7 +140,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       actuators: actuators.control,
       credentials: platform,
     }),
-    ...declaredActuatorMethods(config.rpc.methods, actuators.control),
+    ...declaredActuatorMethods(config.rpc.methods, config.actuators.map(actuatorSettings), actuators.control),
     ...declaredSensorMethods(config.rpc.methods, sampler),
     ...programMethods(config.rpc.methods, machine),
   ];

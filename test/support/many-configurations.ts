@@ -11,6 +11,8 @@ export interface OneConfiguration {
   readonly name: string;
   readonly text: string | Buffer;
   readonly isGood: boolean;
+  /** Whether its folders are the test's own, so that an agent can be started with it. */
+  readonly canStart?: boolean;
   /** Where a fault is expected, as path; of structure faults no more is known than that there is one. */
   readonly at?: string;
 }
@@ -78,6 +80,15 @@ function base(folder: string): Tree {
     analytics: { url: 'https://example.org', password: 'fixture password' },
   };
 }
+
+/** Methods of a person's own on each of them: read, set to what is asked for or to one value, and, where it switches, pulse. */
+const METHODS_ON_ALL: Readonly<Record<string, object>> = {
+  ...Object.fromEntries(['roof', 'machine', 'wind', 'meter', 'scale', 'files', 'flow'].map((sensor) => [`read-${sensor}`, { sensor }])),
+  ...Object.fromEntries(['pump', 'drain', 'fan', 'valve', 'lamp', 'sign'].map((actuator) => [`set-${actuator}`, { actuator }])),
+  'start-pump': { actuator: 'pump', value: true },
+  'stop-fan': { actuator: 'fan', value: 20, params: {} },
+  'flash-drain': { actuator: 'drain', pulse: '2s' },
+};
 
 /** Path in the base → values that fit, values that do not. */
 const VALUES: Readonly<Record<string, readonly [good: readonly unknown[], bad: readonly unknown[]]>> = {
@@ -318,13 +329,37 @@ export function manyConfigurations(folder: string): readonly OneConfiguration[] 
     const one = (value: unknown, isGood: boolean, index: number): OneConfiguration => ({
       name: `${path} ${isGood ? 'good' : 'bad'} ${index}`,
       text: stringify(withValue(base(folder), path.split('.'), value), { lineWidth: 0 }),
-      isGood,
+      ...{ isGood, canStart: isGood },
       at: path.replace(/\.(\d+)/g, '[$1]'),
     });
     return [...good.map((value, index) => one(value, true, index)), ...bad.map((value, index) => one(value, false, index))];
   });
   const damaged = Object.entries(DAMAGES).map(([name, damage]) => ({ name, text: damage(whole), isGood: false }));
-  return [{ name: 'the base', text: whole, isGood: true }, ...changed, ...damaged, ...delivered()];
+  return [
+    { name: 'the base', text: whole, isGood: true, canStart: true },
+    ...changed,
+    ...damaged,
+    ...switchedOff(folder).map((one) => ({ ...one, isGood: true, canStart: true })),
+    ...delivered(),
+  ];
+}
+
+/** What refers to a sensor, a rule or an actuator in every way there is, with that one switched off, and with all of them. */
+function switchedOff(folder: string): readonly Pick<OneConfiguration, 'name' | 'text' | 'at'>[] {
+  const tree: Tree = { ...base(folder), rpc: { methods: METHODS_ON_ALL } };
+  const lists = (['sensors', 'actuators', 'rules'] as const).map((list) => ({ list, items: tree[list] as readonly Tree[] }));
+  const off = (item: Tree): Tree => ({ ...item, enabled: false });
+  const everything = Object.fromEntries(lists.map(({ list, items }) => [list, items.map(off)]));
+  return [
+    { name: 'all switched off', text: stringify({ ...tree, ...everything }), at: 'enabled' },
+    ...lists.flatMap(({ list, items }) =>
+      items.map(({ name }) => ({
+        name: `${list}: ${name} switched off`,
+        text: stringify({ ...tree, [list]: items.map((item) => (item.name === name ? off(item) : item)) }),
+        at: 'enabled',
+      })),
+    ),
+  ];
 }
 
 /** As they are delivered; what they take from the environment is for the reader to give. */

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CommandError, EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { type ConfigFault, faultLine } from '../../../src/config/config-fault.ts';
@@ -16,25 +16,36 @@ const ACCEPTED = 'the configuration is accepted';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnstone-agreement-'));
 const file = join(folder, 'turnstone.yaml');
+// What an agent logs of hardware that is not there.
+beforeAll(() => void vi.spyOn(process.stdout, 'write').mockReturnValue(true));
+afterAll(() => vi.restoreAllMocks());
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function command(...words: readonly string[]) {
+function upToTheStart(): void {
+  throw new CommandError(ACCEPTED);
+}
+
+async function command(words: readonly string[], redactWith = upToTheStart) {
   const edge = fakeEdge({ environment: ENVIRONMENT });
-  const redactWith = (): void => {
-    throw new CommandError(ACCEPTED);
-  };
+  // Whoever starts is told to stop, which it does once everything is open.
+  edge.stop();
   const exitCode = await runCommandLine(words, { edge: { ...edge, redactWith }, version: () => '' });
   return { exitCode, out: edge.out(), err: edge.err() };
 }
 
 /** What does not agree about one file. */
-async function quarrels({ text, isGood, at }: OneConfiguration): Promise<readonly string[]> {
+async function quarrels({ text, isGood, at, canStart = false }: OneConfiguration): Promise<readonly string[]> {
   await writeFile(file, text, { mode: 0o600 });
-  const checked = await command('check-config', file, '--json');
-  const ran = await command('run', '--config', file);
+  const checked = await command(['check-config', file, '--json']);
+  const ran = await command(['run', '--config', file]);
   if (isGood) {
     const isTaken = ran.exitCode === EXIT.failure && ran.err === `turnstone: ${ACCEPTED}\n`;
-    return [...(checked.exitCode === EXIT.ok ? [] : [checked.out + checked.err]), ...(isTaken ? [] : [`run: ${ran.err}`])];
+    const started = canStart ? await command(['run', '--config', file], () => {}) : undefined;
+    return [
+      ...(checked.exitCode === EXIT.ok ? [] : [checked.out + checked.err]),
+      ...(isTaken ? [] : [`run: ${ran.err}`]),
+      ...(started === undefined || started.exitCode === EXIT.ok ? [] : [`a start: ${started.err}`]),
+    ];
   }
   const codes = [checked.exitCode, ran.exitCode].filter((code) => code !== EXIT.badConfig);
   if (codes.length > 0) return [`check-config ends with ${checked.exitCode}, run with ${ran.exitCode}: ${ran.err}`];

@@ -57,7 +57,11 @@ const builtIn = (): readonly RpcMethod[] => [
   ...methodsOn(RESTART_METHODS, { restart: () => ends.push('restart'), reboot: () => ends.push('reboot') }),
 ];
 const declared = (configs: Record<string, RpcMethodConfig>, readNow: ReadNow['readNow'] = async () => []): readonly RpcMethod[] => [
-  ...declaredActuatorMethods(configs, actuators()),
+  ...declaredActuatorMethods(
+    configs,
+    Object.values(configs).flatMap(({ actuator }) => (actuator === undefined ? [] : [door.settings(actuator)])),
+    actuators(),
+  ),
   ...declaredSensorMethods(configs, { readNow }),
   ...programMethods(configs, { clock: systemClock, runProgram }),
 ];

@@ -26,6 +26,9 @@ import { MemoryFiles } from '../../support/memory-files.ts';
 const never = new AbortController().signal;
 let clock: FakeClock;
 let control: ActuatorControl;
+const DIMMER = relaySettings('dimmer', { valueType: 'number', limits: { min: 0, max: 100 } });
+/** Switched off in the configuration: it is not opened. */
+const HEATER = relaySettings('heater');
 let relay: FakeActuator;
 let dimmer: FakeActuator;
 let ends: string[];
@@ -38,7 +41,7 @@ beforeEach(async () => {
   const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/a.json', log: silentLog, files: new MemoryFiles(), clock });
   const actuators = [
     { settings: relaySettings('relay'), driver: relay },
-    { settings: relaySettings('dimmer', { valueType: 'number', limits: { min: 0, max: 100 } }), driver: dimmer },
+    { settings: DIMMER, driver: dimmer },
     { settings: relaySettings('printer', { valueType: 'string', idempotent: false }), driver: new FakeActuator('') },
   ];
   const pulseMarks = await PulseMarks.open(await mkdtemp(join(tmpdir(), 'turnstone-methods-')), silentLog, {
@@ -178,7 +181,7 @@ describe('built-in methods', () => {
 describe('declared methods', () => {
   const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
   const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] => [
-    ...declaredActuatorMethods(configs, control),
+    ...declaredActuatorMethods(configs, [relaySettings('relay'), DIMMER, HEATER], control),
     ...programMethods(configs, { clock, runProgram }),
   ];
 
@@ -190,6 +193,16 @@ describe('declared methods', () => {
     expect(await call(methods, 'off', { value: 99 })).toMatchObject({ value: 0 });
     expect(dimmer.told).toEqual([40, 50, 0]);
     await expect(call(methods, 'dim', {})).rejects.toMatchObject({ code: 'actuators/wrong-type' });
+  });
+
+  it('are there for an actuator that is switched off, with its shape; a call says that there is none', async () => {
+    const methods = declare({ heat: config({ actuator: 'heater' }), flash: config({ actuator: 'heater', pulseMs: 30 }) });
+    expect(method(methods, 'heat').params).toMatchObject({ type: ['boolean', 'object'] });
+    const told = { code: 'actuators/unknown', message: 'there is no actuator heater' };
+    for (const [name, params] of [['heat', true] as const, ['heat', { value: false }] as const, ['flash', {}] as const]) {
+      expect(() => method(methods, name).prepare?.(params)).toThrow(told.message);
+      await expect(call(methods, name, params)).rejects.toMatchObject(told);
+    }
   });
 
   it('pulse for as long as is declared, whatever the request says', async () => {
