@@ -6,6 +6,7 @@ import { type LedgerCell, LedgerCells, ledgerLines, parseLedgerLine } from './de
 const NAME = /^ledger-(\d{10})\.jsonl$/;
 const HEADER = `${JSON.stringify({ format: 'turnstone-outbox-ledger', version: 1 })}\n`;
 const KEPT_FILES = 8;
+const LINE_FEED = 0x0a;
 
 export interface LedgerQuery {
   readonly key?: string;
@@ -31,14 +32,17 @@ export class LedgerFile {
     const newest = names.at(-1);
     if (newest === undefined) return;
     const path = `${this.#deps.folder}/${newest}`;
-    const text = (await readWhole(this.#deps.files, path, SMALL_FILE))?.toString('latin1') ?? '';
+    const bytes = (await readWhole(this.#deps.files, path, SMALL_FILE)) ?? Buffer.alloc(0);
     let keep = 0;
-    for (const line of text.split('\n')) {
-      const parsed = parseLedgerLine(line);
+    // By bytes, which the file is cut at: keys and values are UTF-8, and so is what a line's check value is of.
+    while (keep < bytes.length) {
+      const lineFeed = bytes.indexOf(LINE_FEED, keep);
+      const end = lineFeed === -1 ? bytes.length : lineFeed;
+      const parsed = parseLedgerLine(bytes.toString('utf8', keep, end));
       if (parsed !== undefined && parsed.flush > lastFlush) break;
-      keep += line.length + 1;
+      keep = end + 1;
     }
-    if (keep >= text.length) return;
+    if (keep >= bytes.length) return;
     const file = await this.#deps.files.open(path, 'update');
     await file.truncate(keep).finally(() => file.close());
   }

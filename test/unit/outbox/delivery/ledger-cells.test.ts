@@ -114,7 +114,8 @@ describe('lines', () => {
   });
 
   it('are none with any bit of them wrong', () => {
-    for (const damaged of everyDamage(ledgerLines(7, [cell({})]).trimEnd())) expect(parseLedgerLine(damaged.toString())).toBeUndefined();
+    for (const damaged of everyDamage(ledgerLines(7, [cell({ key: 'Außentemperatur' })]).trimEnd()))
+      expect(parseLedgerLine(damaged.toString())).toBeUndefined();
   });
 
   it.each(['flush', 'key', 'hourMs', 'count', 'last'])('without %s are none', (field) => {

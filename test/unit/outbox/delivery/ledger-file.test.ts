@@ -53,6 +53,22 @@ it('cuts off the flushes that the delivery state does not know, and keeps all wh
   expect(await counts()).toEqual([11]);
 });
 
+it.each([
+  ['a key', { key: 'Außentemperatur' }],
+  ['a device', { device: 'Kühlraum 🧊' }],
+  ['a value', { last: [0, 'geöffnet'] }],
+] as const)('cuts off at its very byte a flush that the delivery state does not know, with %s that is not ASCII', async (_what, more) => {
+  const written = [1, 2, 3].map((flush) => ({ ...cell(0, flush), ...more }));
+  await ledger.add(1, [written[0] as LedgerCell, { ...cell(3_600_000, 1), ...more }]);
+  const [path = ''] = files.paths;
+  const known = files.contentOf(path);
+  await ledger.add(2, [written[1] as LedgerCell]);
+  await ledger.add(3, [written[2] as LedgerCell]);
+  ledger = new LedgerFile({ files, folder: '/outbox', maxBytes: 500 });
+  await ledger.open(1);
+  expect([files.contentOf(path).toString().trimEnd(), await counts()]).toEqual([known.toString().trimEnd(), [1, 1]]);
+});
+
 it('adds up flushes whose numbers come again, as where the delivery state was lost', async () => {
   for (const flush of [1, 2, 1, 2]) await ledger.add(flush, [cell(0, flush)]);
   expect(await counts()).toEqual([6]);
@@ -89,6 +105,15 @@ it.each([
   ledger = new LedgerFile({ files, folder: '/outbox', maxBytes: 500 });
   await ledger.open(flushes.length);
   expect(await counts()).toEqual([3, 5, 1].map((count) => count * flushes.length));
+});
+
+it('leaves nothing of a longer try that failed behind what is added again', async () => {
+  await ledger.add(1, [cell(0, 1)]);
+  files.faults = { fail: (operation) => (operation === 'sync' ? { code: 'EIO' } : undefined) };
+  await expect(ledger.add(2, [cell(0, 2), cell(3_600_000, 5), cell(7_200_000, 7)])).rejects.toThrow('EIO');
+  files.faults = {};
+  await ledger.add(2, [cell(0, 2)]);
+  expect(await counts()).toEqual([3]);
 });
 
 it('counts a flush once that an earlier release wrote again behind a try that had failed', async () => {
