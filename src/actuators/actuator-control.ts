@@ -185,7 +185,8 @@ export class ActuatorControl {
   #newSlot(settings: ActuatorSettings, driver: ActuatorDriver): ActuatorSlot {
     const { clock, memory } = this.#deps;
     const { name } = settings;
-    const record = new PinRecord({ settings, clock, history: memory.lastOf(name).history, left: memory.leftMark(settings) });
+    const past = { history: memory.lastOf(name).history, lostAtMs: memory.lostAtMs, left: memory.leftMark(settings) };
+    const record = new PinRecord({ settings, clock, ...past });
     const onDue = (): void => this.#offTimes.update(this.#slot(name));
     return new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue });
   }

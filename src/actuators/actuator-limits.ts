@@ -14,7 +14,7 @@ export interface SwitchHistory {
 /** For how long switching on counts for a limit. */
 export const SWITCHES_COUNT_MS = 3_600_000;
 
-type PinTimes = Pick<PinRecord, 'settings' | 'expected' | 'history' | 'changedAtMs' | 'offDueMs'>;
+type PinTimes = Pick<PinRecord, 'settings' | 'expected' | 'history' | 'changedAtMs' | 'offDueMs' | 'lostAtMs'>;
 type PinPulses = Pick<PinRecord, 'settings' | 'value' | 'expected' | 'isInPulse'>;
 
 const DEFAULT_MAX_PULSE_MS = 60_000;
@@ -49,6 +49,11 @@ export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number
   if (!turnsOn && sinceMs < minOnMs) throw tooSoon('actuators/min-on', settings, minOnMs - sinceMs);
   if (turnsOn && sinceMs < minOffMs) throw tooSoon('actuators/min-off', settings, minOffMs - sinceMs);
   if (!turnsOn || maxSwitchesPerHour === undefined) return;
+  if (nowMs - (record.lostAtMs ?? Number.NEGATIVE_INFINITY) < SWITCHES_COUNT_MS)
+    throw retryable(
+      'actuators/too-many-switches',
+      `${settings.name} may have been switched on too often within an hour: what was known is lost`,
+    );
   if (recentSwitches(record.history, nowMs).length >= maxSwitchesPerHour)
     throw retryable('actuators/too-many-switches', `${settings.name} was switched on ${maxSwitchesPerHour} times within an hour`);
 }

@@ -33,12 +33,18 @@ export class ActuatorMemory {
     return this.#deps.desired.get(name) ?? NOTHING;
   }
 
+  /** Until when it may have been switched without anybody knowing, ms since boot. */
+  get lostAtMs(): number | undefined {
+    return this.#deps.desired.lostAtMs;
+  }
+
   /** What an earlier process left for this one to switch off. */
   leftMark({ name, ownSupply, limits: { maxOnMs } }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
     const { pulseMarks, keptPulses } = this.#deps;
     const left = pulseMarks.left.get(name);
     if (left !== undefined || ownSupply !== true) return left;
-    if (keptPulses?.wasLeft(name) === true) return NOT_UNDERSTOOD;
+    // Within a boot the run folder has marked what goes on.
+    if (pulseMarks.isFirstOfBoot && keptPulses?.wasLeft(name) === true) return NOT_UNDERSTOOD;
     // Nobody knows through how many power cuts it has been on: for longer than it may.
     return maxOnMs !== undefined && pulseMarks.isFirstOfBoot ? { sinceMs: -maxOnMs, pulse: false } : undefined;
   }

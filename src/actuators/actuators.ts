@@ -64,7 +64,7 @@ export class Actuators {
     const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, files, log }, signal);
     const inState = (name: string, format: Pick<StateFileDeps, 'format' | 'version'>): StateFileDeps => {
       const [path, behindMark] = [join(config.stateFolder, name), join(config.runFolder, 'behind', name)];
-      return { ...format, path, behindMark, files, clock, log };
+      return { ...format, path, behindMark, files, clock, log, alerts: deps.alerts };
     };
     // What is behind on the card names too many, and none too few.
     const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);

@@ -22,7 +22,7 @@ export class DesiredStates {
   readonly #file: StateFile;
   readonly #clock: Clock;
   readonly #states: Map<string, DesiredState>;
-  /** Of those that are not in `#states`: what was lost with the file may have happened until then. */
+  /** What was lost with the file may have happened until then. */
   readonly #lostAtMs: number | undefined;
   #cancelForgetting = (): void => {};
 
@@ -49,11 +49,12 @@ export class DesiredStates {
   }
 
   get(name: string): DesiredState | undefined {
-    const lostAtMs = this.#lostAtMs;
-    return (
-      this.#states.get(name) ??
-      (lostAtMs === undefined ? undefined : { value: undefined, history: { changedAtMs: lostAtMs, switchedOnAtMs: [] } })
-    );
+    return this.#states.get(name);
+  }
+
+  /** Until when something may have been switched that nobody knows of, ms since boot. */
+  get lostAtMs(): number | undefined {
+    return this.#lostAtMs;
   }
 
   /** In memory at once, on disk soon; no movement waits for it. */

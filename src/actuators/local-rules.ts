@@ -128,11 +128,12 @@ export class LocalRules implements Holder {
   }
 
   #judge(state: RuleState, value: JsonValue): void {
+    const { name, set } = state.config;
     if (!conditionHolds(state.config, value, state.on)) {
       stopWaiting(state);
       if (state.on) this.#end(state);
-      else if (this.#standing.mayStand(state.config.name)) this.#takeBack(asStanding(state));
-      this.#standing.settled(state.config.name);
+      else if (this.#standing.mayStand(name) && this.#deps.actuators.overrulings(set.actuator) === 0) this.#takeBack(asStanding(state));
+      this.#standing.settled(name);
     } else if (state.on) {
       if (!state.isSet) this.#setAgain(state);
     } else if (state.cancelWaiting === undefined) {

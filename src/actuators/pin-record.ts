@@ -12,16 +12,16 @@ import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } 
 import type { Claim, Pulse } from './claim.ts';
 import type { OnMark } from './pulse-marks.ts';
 
-export interface PinRecordDeps {
-  readonly settings: ActuatorSettings;
+export interface PinRecordDeps extends Pick<PinRecord, 'settings' | 'history' | 'lostAtMs'> {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  readonly history: SwitchHistory;
   /** Of an earlier process; one of a former release may have had a clock ahead of this one. */
   readonly left?: OnMark | undefined;
 }
 
 export class PinRecord {
   readonly settings: ActuatorSettings;
+  /** Until when it may have been switched without anybody knowing, ms since boot. */
+  readonly lostAtMs?: number | undefined;
   /** How often somebody, or the longest time on, has said what a rule is not to go over. */
   overrulings = 0;
   readonly #clock: PinRecordDeps['clock'];
@@ -44,8 +44,9 @@ export class PinRecord {
   #lastBegun: Claim | undefined;
   #lastBegunAtMs = 0;
 
-  constructor({ settings, clock, history, left }: PinRecordDeps) {
+  constructor({ settings, clock, history, lostAtMs, left }: PinRecordDeps) {
     this.settings = settings;
+    this.lostAtMs = lostAtMs;
     this.#clock = clock;
     this.#history = neededHistory(settings, withMark(history, left?.sinceMs), history);
     this.#onSinceMs = Math.min(left?.sinceMs ?? Number.POSITIVE_INFINITY, clock.monotonicMs());
@@ -83,7 +84,7 @@ export class PinRecord {
 
   /** For the limits. What a failed write has done nobody knows: it may have switched just then. */
   get changedAtMs(): number | undefined {
-    const { changedAtMs } = this.#history;
+    const { changedAtMs = this.lostAtMs } = this.#history;
     if (this.#value !== undefined || this.#lastBegun === undefined) return changedAtMs;
     return Math.max(this.#lastBegunAtMs, changedAtMs ?? this.#lastBegunAtMs);
   }

@@ -152,7 +152,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const attributes = await DeviceAttributes.open(
     {
-      ...{ config: current, deviceApi, actuators, clock, files, log, live, firmware },
+      ...{ config: current, deviceApi, actuators, clock, files, log, live, firmware, alerts },
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses() }),
     },

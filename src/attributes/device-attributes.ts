@@ -4,6 +4,7 @@ import type { Actuators } from '../actuators/actuators.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import type { Alerts } from '../host/alert-list.ts';
 import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
@@ -24,6 +25,7 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   /** What is moved. */
   readonly actuators: Pick<Actuators, 'control' | 'configs'>;
   readonly log: Log;
+  readonly alerts: Alerts;
   /** Asked each time: a changed configuration brings other settings. */
   readonly live: Pick<LiveConfig, 'settings'>;
   /** Offers of updates are shared attributes. */
@@ -56,7 +58,9 @@ export class DeviceAttributes {
     const { stateFolder, runFolder } = config();
     const name = 'shared-attributes.json';
     const places = { path: join(stateFolder, name), behindMark: join(runFolder, 'behind', name) };
-    const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log }));
+    const applied = await AppliedValues.open(
+      new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts: deps.alerts }),
+    );
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
     let opened: SharedAttributes | undefined;
     const wishes = (): JsonObject => ({ ...settingValues(deps), sharedRefused: opened?.refusals ?? {} });

@@ -133,8 +133,9 @@ export class SharedAttributes {
     const { key, restored, switchesOff } = target;
     const value = sharedValue(this.#latest, key);
     if (value === undefined) return await this.#clear(target);
-    if (this.#isSettled(target, value)) return false;
+    // Also what is known then may be older than what was lost.
     if (this.#isPastLost && !restored) return this.#drop(key, value, PAST_LOST);
+    if (this.#isSettled(target, value)) return false;
     const acting = this.#acting.get(key);
     // It is looked at again when what is under way has ended.
     if (acting !== undefined && (jsonEqual(acting.value, value) || !switchesOff(value))) return false;

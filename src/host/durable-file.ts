@@ -107,10 +107,20 @@ async function readUpTo(file: OpenFile, limitBytes: number): Promise<Buffer> {
 
 /** Moves an unreadable file out of the way, to `<path>.corrupt`, keeping its content for a person; the newest such copy stays. */
 export async function setAside(files: Files, path: string): Promise<string> {
-  const aside = `${path}.corrupt`;
+  const aside = asidePath(path);
   await files.rename(path, aside);
   await files.syncFolder(dirname(path));
   return aside;
+}
+
+/** Whether content was moved out of the way. Unknown counts as yes. */
+export function mayBeSetAside(files: Files, path: string): Promise<boolean> {
+  const isThere = files.facts(asidePath(path)).then((facts) => facts !== undefined);
+  return isThere.catch(() => true);
+}
+
+function asidePath(path: string): string {
+  return `${path}.corrupt`;
 }
 
 /**

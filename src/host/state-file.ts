@@ -3,14 +3,17 @@
  * is tried again until it is on disk. Content that is no state is set aside as `*.corrupt`, and so is, before anything is written in its place,
  * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
-import { AgentError, messageOf, retryable } from '../errors.ts';
+import { messageOf, retryable } from '../errors.ts';
+import type { Alerts } from './alert-list.ts';
 import { Backoff } from './backoff.ts';
 import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
-import { behindPath, disown, readWhole, removeDurably, setAside, writeDurably } from './durable-file.ts';
+import { behindPath, disown, mayBeSetAside, removeDurably, setAside, writeDurably } from './durable-file.ts';
 import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
+import { given } from './given.ts';
 import { isJsonObject, type JsonObject, OWN_JSON } from './json.ts';
 import type { Log } from './log.ts';
+import { isPassing, readPatiently } from './patient-read.ts';
 import { fieldsOf, isSealed, type StateFormat, sealJson } from './sealed-json.ts';
 
 export interface StateFileDeps extends StateFormat {
@@ -23,16 +26,17 @@ export interface StateFileDeps extends StateFormat {
    * and must not believe it. What is to outlive a boot too is the file's own name.
    */
   readonly behindMark?: string;
+  /** Told, for a day, that an earlier run left more than is known. */
+  readonly alerts?: Alerts;
 }
 
-/** A lack of descriptors or memory passes in this time; a start waits no longer. */
-const READ_AGAIN_AFTER_MS: readonly number[] = [50, 200, 750];
 /** A start does without a state that a disk does not give in this time. */
 const READ_WITHIN_MS = 10_000;
 /** Written and read alike. An answer of the platform, of which a part may be kept, has at most half of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
 /** A write that takes longer may never end. */
 const BEHIND_AFTER_MS = 1_000;
+const TOLD_FOR_MS = 86_400_000;
 const WRITE_AGAIN = { firstMs: 1_000, maxMs: 60_000 };
 
 export class StateFile {
@@ -41,6 +45,10 @@ export class StateFile {
   #next: JsonObject | undefined;
   #writing: Promise<void> | undefined;
   #cancelRetry: (() => void) | undefined;
+  #cancelAlert: (() => void) | undefined;
+  /** What was read: where the disk does not take that anew the file lacks nothing. */
+  #onDisk: JsonObject | undefined;
+  #isLate = false;
   #closed = false;
   #isLost = false;
   #liesUnread = false;
@@ -71,24 +79,22 @@ export class StateFile {
 
   /** The state of an earlier run; undefined when there is none, or none that can be read and understood. Never rejects. */
   async read(): Promise<JsonObject | undefined> {
-    const { path, log, files, behindMark } = this.#deps;
+    const { path, files, behindMark } = this.#deps;
     if (behindMark !== undefined) {
       this.#isMarked = mayBeThereNow(files, behindMark);
       this.#isLost = this.#isMarked;
     }
     try {
       const bytes = await this.#readInTime();
-      if (this.#isLost) log.warn({ file: path }, 'a state file does not hold what was known last');
+      // Whoever set it aside may have ended before anything was written in its place.
+      if (bytes === undefined) this.#isLost ||= await mayBeSetAside(files, path);
+      if (this.#isLost) this.#tellLost('does not hold what was known last');
       return bytes === undefined ? undefined : this.#stateIn(bytes);
     } catch (error) {
       this.#isLost = true;
-      if (isPassing(error)) {
-        this.#liesUnread = true;
-        log.error({ file: path, error: messageOf(error) }, 'a state file cannot be read now');
-        return undefined;
-      }
-      log.error({ file: path, error: messageOf(error) }, 'a state file cannot be used and is set aside');
-      await setAside(files, path).catch(() => {});
+      this.#liesUnread = isPassing(error);
+      this.#tellLost(this.#liesUnread ? 'cannot be read now' : 'cannot be used and is set aside', error);
+      if (!this.#liesUnread) await setAside(files, path).catch(() => {});
       return undefined;
     }
   }
@@ -96,6 +102,7 @@ export class StateFile {
   /** Has the state written soon; states that come faster than the disk are skipped, the last one never. */
   save(state: JsonObject): void {
     this.#next = state;
+    if (this.#isLate) this.#mark(true);
     this.#writing ??= this.#writeAll();
   }
 
@@ -112,6 +119,15 @@ export class StateFile {
     this.#closed = true;
     await this.flush();
     this.#cancelRetry?.();
+    this.#cancelAlert?.();
+  }
+
+  #tellLost(what: string, error?: unknown): void {
+    const { path, log, alerts, clock } = this.#deps;
+    log.error(given({ file: path, error: error === undefined ? undefined : messageOf(error) }), `a state file ${what}`);
+    if (alerts === undefined) return;
+    alerts.raise(`lost ${path}`, `${path} ${what}: what it may have told counts as unknown`);
+    this.#cancelAlert = clock.after(TOLD_FOR_MS, () => alerts.clear(`lost ${path}`));
   }
 
   #readInTime(): Promise<Buffer | undefined> {
@@ -124,36 +140,23 @@ export class StateFile {
 
   async #readEither(): Promise<Buffer | undefined> {
     const { path, behindMark } = this.#deps;
-    const believed = await this.#readPatiently(path);
+    const believed = await readPatiently(this.#deps, path, MAX_BYTES);
     if (believed !== undefined || behindMark === undefined) return believed;
     // Also one that cannot be read shows that there was more.
     this.#isDisowned = true;
-    const behind = await this.#readPatiently(behindPath(path));
+    const behind = await readPatiently(this.#deps, behindPath(path), MAX_BYTES);
     this.#isDisowned = behind !== undefined;
     this.#isLost ||= this.#isDisowned;
     return behind;
   }
 
-  async #readPatiently(path: string): Promise<Buffer | undefined> {
-    const { files, clock } = this.#deps;
-    for (const againAfterMs of READ_AGAIN_AFTER_MS) {
-      try {
-        return await readWhole(files, path, { limitBytes: MAX_BYTES });
-      } catch (error) {
-        if (!isPassing(error)) throw error;
-        await clock.sleep(againAfterMs, new AbortController().signal);
-      }
-    }
-    return await readWhole(files, path, { limitBytes: MAX_BYTES });
-  }
-
   #stateIn(bytes: Buffer): JsonObject {
     const text = bytes.toString('utf8');
     const { state } = fieldsOf(text, this.#deps, OWN_JSON);
-    const known = isJsonObject(state) ? state : {};
+    this.#onDisk = isJsonObject(state) ? state : {};
     // Of an earlier release: nobody could tell damage in it.
-    if (!this.#isLost && !isSealed(text)) this.save(known);
-    return known;
+    if (!this.#isLost && !isSealed(text)) this.save(this.#onDisk);
+    return this.#onDisk;
   }
 
   async #writeAll(): Promise<void> {
@@ -162,7 +165,11 @@ export class StateFile {
     while (this.#next !== undefined) {
       const state = this.#next;
       this.#next = undefined;
-      const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => this.#mark(true));
+      const lacks = (): boolean => state !== this.#onDisk || this.#next !== undefined;
+      const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => {
+        this.#isLate = true;
+        if (lacks()) this.#mark(true);
+      });
       try {
         const content = Buffer.from(sealJson({ format, version, state }));
         if (content.length > MAX_BYTES) {
@@ -180,6 +187,7 @@ export class StateFile {
         this.#isDisowned = false;
         if (this.#next === undefined) this.#mark(false);
       } catch (error) {
+        if (!lacks()) break;
         await this.#fallBehind();
         // What came meanwhile is newer.
         this.#next ??= state;
@@ -187,6 +195,7 @@ export class StateFile {
         break;
       } finally {
         cancel();
+        this.#isLate = false;
       }
     }
     this.#writing = undefined;
@@ -224,9 +233,4 @@ export class StateFile {
       if (this.#next !== undefined) this.#writing ??= this.#writeAll();
     });
   }
-}
-
-/** A fault of the machine, not of the content. */
-function isPassing(error: unknown): boolean {
-  return error instanceof AgentError && error.recovery === 'retry';
 }

@@ -57,13 +57,19 @@ export async function readCredentialsFiles(
   const isDamaged = isNewer(first) && first.isSealed === false && twin.isSealed === true;
   const isDoneWithout = isDamaged || (mayBeLost(first.fault) && twin.state !== undefined && withoutUnread);
   if (first.fault !== undefined && !isDoneWithout) throw first.fault;
-  if (first.state === undefined && twin.fault !== undefined) throw twin.fault;
+  // Of one that was damaged the twin may tell the truth, once it can be read.
+  const isAwaited = isChanged(first.text ?? '') && mayBeLost(twin.fault) && !withoutUnread;
+  if (twin.fault !== undefined && (first.state === undefined || isAwaited)) throw twin.fault;
   const used = betterOf(first, twin);
   if (used?.state === undefined) return undefined;
   const other = used === first ? twin : first;
   // Written by an earlier release, changed by hand, or damaged: which of the two is right nobody can tell.
   const isDoubtful = other.state !== undefined && other.text !== used.text && first.isSealed !== true;
-  const reason = isDoubtful ? `${other.path} differs from its twin` : other === first || isNewer(other) ? other.fault : undefined;
+  const reason = isDoubtful
+    ? `${other.path} differs from its twin`
+    : used !== first || !isSealed(used.text ?? '') || isNewer(other)
+      ? other.fault
+      : undefined;
   if (reason !== undefined)
     deps.alerts.raise(CORRUPT_ALERT, `${messageOf(reason)}; its twin is used, which may be older, and it is set aside as *.corrupt`);
   if (isChanged(used.text ?? ''))

@@ -140,7 +140,7 @@ export function joinedWith(state: CredentialsState, other: CredentialsState): Cr
   const join = (one: CredentialsRecord | undefined, two: CredentialsRecord | undefined): CredentialsRecord | undefined => {
     if (one === undefined || two === undefined) return one ?? two;
     if (one.configuredToken !== two.configuredToken) return one;
-    const others = [...(one.previousTokens ?? []), ...tokensOf(two)].filter((token) => token !== one.nextToken);
+    const others = [two.accessToken, ...(one.previousTokens ?? []), ...tokensOf(two)].filter((token) => token !== one.nextToken);
     return { ...one, ...earlierTokens(one.accessToken, others) };
   };
   return { ...other, ...state, ...given({ own: join(state.own, other.own), configured: join(state.configured, other.configured) }) };

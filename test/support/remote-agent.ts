@@ -98,7 +98,7 @@ const rpc = await RpcService.open({
 const attributes = await DeviceAttributes.open(
   {
     ...{ ...common, actuators, live: { settings: () => [] }, firmware: { keys: [], consider: () => {} } },
-    ...{ identity: { run: randomUUID() }, changing: () => ({}) },
+    ...{ identity: { run: randomUUID() }, changing: () => ({}), alerts: new AlertList(log) },
   },
   stop.signal,
 );

@@ -5,6 +5,7 @@
 import { AgentError } from '../../errors.ts';
 import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
+import { OWN_JSON } from '../../host/json.ts';
 import { fieldsOf, isSealed, sealJson } from '../../host/sealed-json.ts';
 import { mismatchOf, type ValueShape } from '../../host/value-shape.ts';
 import { readSmallFile, type SmallFileDeps } from '../segments/small-file.ts';
@@ -102,7 +103,7 @@ async function readOne(deps: SmallFileDeps, name: string): Promise<TableFile> {
 /** The boots in the file; undefined when it is broken. */
 function readTable(text: string): BootRecord[] | undefined {
   try {
-    const { boots } = fieldsOf(text, FORMAT);
+    const { boots } = fieldsOf(text, FORMAT, OWN_JSON);
     if (mismatchOf(BOOTS, boots, 'boots') !== undefined) return undefined;
     // The shape has each of its members.
     return boots as unknown as BootRecord[];

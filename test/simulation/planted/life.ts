@@ -40,8 +40,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a state file that cannot be read ends the agent',
     file: 'host/state-file.ts',
-    old: '        this.#liesUnread = true;\n        log.error',
-    new: '        throw error;\n        log.error',
+    old: '      this.#liesUnread = isPassing(error);\n',
+    new: '      if (isPassing(error)) throw error;\n',
     needs: ['too many open files|bad sectors|disk fails'],
   },
   {
@@ -110,8 +110,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a state file that cannot be read now is set aside',
     file: 'host/state-file.ts',
-    old: '      if (isPassing(error)) {\n        this.#liesUnread',
-    new: '      if (isPassing(error) && path === undefined) {\n        this.#liesUnread',
+    old: 'this.#liesUnread = isPassing(error);',
+    new: 'this.#liesUnread = path === undefined;',
     needs: ['lamp', 'disk fails|bad sectors|read-only disk'],
   },
   {

@@ -41,11 +41,19 @@ interface Given {
   readonly changedAtMs?: number;
   readonly switchedOnAtMs?: readonly number[];
   readonly offDueMs?: number;
+  readonly lostAtMs?: number;
 }
 
 /** Asked at 10,000,000 ms since boot. */
-function asked({ limits, expected, changedAtMs, switchedOnAtMs = [], offDueMs }: Given, value: ActuatorValue): unknown {
-  const pin = { settings: relaySettings('a', { limits }), expected, changedAtMs, offDueMs, history: { changedAtMs, switchedOnAtMs } };
+function asked({ limits, expected, changedAtMs, switchedOnAtMs = [], offDueMs, lostAtMs }: Given, value: ActuatorValue): unknown {
+  const pin = {
+    settings: relaySettings('a', { limits }),
+    expected,
+    changedAtMs,
+    offDueMs,
+    lostAtMs,
+    history: { changedAtMs, switchedOnAtMs },
+  };
   return outcomeOf(() => checkTimes(pin, value, 10_000_000));
 }
 

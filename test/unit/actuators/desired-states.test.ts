@@ -1,8 +1,11 @@
 /** What is kept of each actuator, where the file does not tell it. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
+import { ActuatorBench } from '../../support/actuator-bench.ts';
+import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
@@ -19,9 +22,11 @@ it('counts as switched just now what the lost file may have known, and as never 
   files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EMFILE' } : undefined) };
   const opening = open();
   await clock.advance(1_000);
-  expect((await opening).get('relay')).toEqual({ value: undefined, history: { changedAtMs: 51_000, switchedOnAtMs: [] } });
+  const unread = await opening;
+  expect([unread.get('relay'), unread.lostAtMs]).toEqual([undefined, 51_000]);
   files.faults = {};
-  expect((await open()).get('relay')).toEqual(state);
+  const read = await open();
+  expect([read.get('relay'), read.lostAtMs]).toEqual([state, undefined]);
 });
 
 it('tells no wish where a later one did not come onto the disk', async () => {
@@ -38,7 +43,8 @@ it('tells no wish where a later one did not come onto the disk', async () => {
   files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) };
   first.set('relay', { value: false, history });
   await first.close();
-  expect((await open()).get('relay')).toEqual({ value: undefined, history: { changedAtMs: 50_000, switchedOnAtMs: [] } });
+  const after = await open();
+  expect([after.get('relay'), after.lostAtMs]).toEqual([undefined, 50_000]);
 });
 
 it('takes out of the file what no longer counts, so that no reboot counts it, and nothing sooner', async () => {
@@ -90,20 +96,67 @@ it('counts what a damaged file may have known as switched, in the next process t
   const PATH = '/state/actuators.json';
   const open = (): Promise<DesiredStates> =>
     DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: PATH, files, clock, log: silentLog }), clock);
-  const changedAt = (desired: DesiredStates): number | undefined => desired.get('relay')?.history.changedAtMs;
   const first = await open();
   first.set('relay', { value: true, history: { changedAtMs: 20_000, switchedOnAtMs: [20_000] } });
   await first.close();
   files.put(PATH, files.contentOf(PATH).toString().replace('20000', '20001'));
-  expect(changedAt(await open())).toBe(50_000);
+  expect((await open()).lostAtMs).toBe(50_000);
   await clock.advance(10_000);
   const second = await open();
-  expect(changedAt(second)).toBe(50_000);
+  expect(second.lostAtMs).toBe(50_000);
   second.set('valve', { value: true, history: { changedAtMs: 60_000, switchedOnAtMs: [] } });
   await clock.advance(0);
   clock.reboot({ bootId: 'boot-2', monotonicMs: 30_000 });
   const third = await open();
-  expect([changedAt(third), third.get('valve')?.value]).toEqual([0, true]);
+  expect([third.lostAtMs, third.get('valve')?.value]).toEqual([0, true]);
   await clock.advance(3_600_000);
-  expect(changedAt(await open())).toBeUndefined();
+  expect((await open()).lostAtMs).toBeUndefined();
+});
+
+describe('an actuator whose past is lost', () => {
+  const PATH = '/state/actuators.json';
+  const restart = async (bench: ActuatorBench, settings: ActuatorSettings, spoil = (): void => {}): Promise<void> => {
+    await bench.control.close();
+    spoil();
+    const opening = bench.open(settings);
+    await bench.clock.advance(2_000);
+    await opening;
+  };
+
+  it('may have been switched as often as its limits count, for an hour, in the next process too', async () => {
+    const bench = new ActuatorBench();
+    const settings = relaySettings('pump', { limits: { maxSwitchesPerHour: 2, minOffMs: 60_000 } });
+    await bench.open(settings);
+    expect(await bench.set('pump', true)).toBe('moved');
+    expect(await bench.set('pump', false)).toBe('moved');
+    await restart(bench, settings, () => bench.files.put(PATH, 'x'));
+    expect(await bench.set('pump', true)).toBe('actuators/min-off');
+    await restart(bench, settings);
+    expect(await bench.set('pump', true)).toBe('actuators/min-off');
+    await bench.clock.advance(60_000);
+    expect(await bench.set('pump', true)).toBe('actuators/too-many-switches');
+    await restart(bench, settings);
+    expect(await bench.set('pump', true)).toBe('actuators/too-many-switches');
+    await bench.clock.advance(3_600_000);
+    expect(await bench.set('pump', true)).toBe('moved');
+  });
+
+  it.each([{ restore: true }, { limits: { minOffMs: 600_000 } }, { limits: { maxSwitchesPerHour: 2 } }])(
+    'has it again with %j where the file can be read at the next start, and nothing was learned meanwhile',
+    async (changes) => {
+      const bench = new ActuatorBench();
+      const settings = relaySettings('pump', changes);
+      await bench.open(settings);
+      await bench.set('pump', true);
+      await bench.set('pump', false);
+      await bench.clock.advance(1_000);
+      const kept = bench.files.contentOf(PATH);
+      bench.files.faults = { fail: (operation, path) => (operation === 'open' && path === PATH ? { code: 'EMFILE' } : undefined) };
+      await restart(bench, settings);
+      bench.files.faults = {};
+      await bench.control.close();
+      await bench.clock.advance(1_000);
+      expect([bench.files.contentOf(PATH), bench.files.paths.filter((path) => path.startsWith('/state/'))]).toEqual([kept, [PATH]]);
+    },
+  );
 });

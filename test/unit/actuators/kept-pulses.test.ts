@@ -110,6 +110,101 @@ describe('after a power cut in the middle of a pulse', () => {
   });
 });
 
+describe('after a restart in the same boot, whose run folder has marked what is in a pulse', () => {
+  const restart = async (): Promise<void> => {
+    bench.clock.reboot({ bootId: bench.clock.bootId, monotonicMs: bench.clock.monotonicMs() + 3_000 });
+    const opening = bench.open(AFAR);
+    await bench.clock.advance(2_000);
+    bench.files.faults = {};
+    await bench.clock.advance(10_000);
+    await opening;
+  };
+
+  it.each([
+    ['is damaged', () => bench.files.put(FILE, 'x')],
+    [
+      'cannot be opened',
+      () => (bench.files.faults = { fail: (operation, path) => (operation === 'open' && path === FILE ? { code: 'EMFILE' } : undefined) }),
+    ],
+  ])('what somebody has switched on stays on where the list %s', async (_how, spoil) => {
+    await inPulse();
+    expect(await bench.set('relay', true)).toBe('moved');
+    await bench.clock.advance(1_000);
+    spoil();
+    await restart();
+    expect(bench.fake('relay').shown).toBe(true);
+  });
+
+  it('what somebody has switched on stays on where the disk did not take that it is no pulse any more', async () => {
+    await inPulse();
+    bench.files.faults = {
+      fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined),
+    };
+    expect(await bench.set('relay', true)).toBe('moved');
+    await bench.clock.advance(1_000);
+    expect(kept()).toEqual(['relay']);
+    await restart();
+    expect(bench.fake('relay').shown).toBe(true);
+  });
+
+  it('a pulse is ended, also where no process of this boot could end it', async () => {
+    await inPulse();
+    await cutPower();
+    bench.fake('relay').beforeWrite = () => {
+      throw new Error('no answer');
+    };
+    await restart();
+    expect(bench.fake('relay').shown).toBe(true);
+    bench.fake('relay').beforeWrite = () => {};
+    await restart();
+    expect([bench.fake('relay').shown, kept()]).toEqual([false, []]);
+  });
+});
+
+it('a valve in a pulse is closed wherever a second cut falls after its list was damaged', async () => {
+  for (const disk of ['well', 'full'])
+    for (let steps = 0; ; steps += 1) {
+      bench = new ActuatorBench();
+      await inPulse();
+      bench.files.put(FILE, 'x');
+      await cutPower();
+      bench.fake('relay').beforeWrite = () => {
+        throw new Error('no answer');
+      };
+      let changes = 0;
+      const isDone = (operation: string): boolean => !['open', 'read', 'facts', 'list'].includes(operation) && ++changes > steps;
+      bench.files.faults = {
+        fail: (operation, path) =>
+          path.startsWith('/state') && (isDone(operation) || (disk === 'full' && operation === 'write')) ? { code: 'ENOSPC' } : undefined,
+      };
+      const opening = bench.open(AFAR);
+      await bench.clock.advance(20_000);
+      await opening;
+      bench.files.faults = {};
+      await cutPower('boot-3');
+      bench.fake('relay').beforeWrite = () => {};
+      await bench.open(AFAR);
+      await bench.clock.advance(10_000);
+      expect([disk, steps, bench.fake('relay').shown]).toEqual([disk, steps, false]);
+      if (changes <= steps) break;
+    }
+});
+
+it('a list that cannot be read now is not replaced before something is known', async () => {
+  await inPulse();
+  await cutPower();
+  const text = bench.files.contentOf(FILE);
+  bench.files.faults = { fail: (operation, path) => (operation === 'open' && path === FILE ? { code: 'EMFILE' } : undefined) };
+  bench.fake('relay').beforeWrite = () => {
+    throw new Error('no answer');
+  };
+  const opening = bench.open(AFAR);
+  await bench.clock.advance(10_000);
+  await opening;
+  bench.files.faults = {};
+  expect([bench.files.contentOf(FILE), bench.files.paths.includes(`${FILE}.corrupt`)]).toEqual([text, false]);
+});
+
 describe('a pulse of what has a supply of its own', () => {
   it('is on the card before the relay is on, and off it after', async () => {
     await bench.open(AFAR);

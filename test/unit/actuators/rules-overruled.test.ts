@@ -417,3 +417,20 @@ describe('after a restart', () => {
     expect(await shown({ a: 90, b: 90 })).toBe(20);
   });
 });
+
+it('what a rule may have set is not taken back over what somebody has said since', async () => {
+  bench.files.put(FILE, 'no list');
+  const hot = rule('hot', true, false);
+  await open([hot], pump());
+  expect(await bench.set('pump', true)).toBe('moved');
+  rules.take('hot', 'value', 5);
+  await bench.clock.advance(1_000);
+  expect(bench.fake('pump').shown).toBe(true);
+  await rules.close();
+  await bench.control.close();
+  bench.files.put(FILE, 'no list');
+  await open([hot], pump());
+  rules.take('hot', 'value', 5);
+  await bench.clock.advance(1_000);
+  expect(bench.fake('pump').shown).toBe(false);
+});

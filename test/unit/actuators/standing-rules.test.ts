@@ -130,6 +130,20 @@ describe('a rule of which a damaged file may have told that it stands', () => {
     expect(outputs).toEqual({});
   });
 
+  it('is known again where the file can be read at the next start', async () => {
+    await start(hot());
+    await values(50);
+    await rules.close();
+    const kept = files.contentOf(FILE);
+    files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EMFILE' } : undefined) };
+    const starting = start(hot());
+    await clock.advance(2_000);
+    await starting;
+    files.faults = {};
+    await clock.advance(60_000);
+    expect(files.contentOf(FILE)).toEqual(kept);
+  });
+
   it('is not taken back once a value has shown that it holds', async () => {
     await start(hot(), hot({ name: 'other', on: 'heater' }));
     await values(50);

@@ -4,6 +4,7 @@ import { ContactWatch } from '../../../src/actuators/no-contact.ts';
 import { runRemote } from '../../../src/agent/open-parts.ts';
 import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attributes/device-attributes.ts';
 import { configSchema } from '../../../src/config/agent-config.ts';
+import { AlertList } from '../../../src/host/alert-list.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import type { LogLevel } from '../../../src/host/log.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -59,7 +60,15 @@ async function open(changing: () => JsonObject, own: Own = {}) {
     platform: { url: 'http://platform', accessToken: 'secret-token' },
     stateFolder: '/state',
   });
-  const common = { config: () => config, deviceApi, files: new MemoryFiles(), clock, log: silentLog, ...own };
+  const common = {
+    config: () => config,
+    deviceApi,
+    files: new MemoryFiles(),
+    clock,
+    log: silentLog,
+    alerts: new AlertList(silentLog),
+    ...own,
+  };
   const { actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }) } = own;
   const onContact = (): void => actuators.control.contact.heard();
   const rpc = await RpcService.open({ ...common, methods: [], locked: () => false, onContact });

@@ -58,6 +58,19 @@ it('says that the past is lost when its file cannot be read', async () => {
   expect((await opening).isLost).toBe(true);
 });
 
+it('is lost to one process where it cannot be read now, and whole to the next', async () => {
+  (await open()).set('motor', true, 'applied');
+  await clock.advance(0);
+  files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EMFILE' } : undefined) };
+  const opening = open();
+  await clock.advance(1_000);
+  expect((await opening).isLost).toBe(true);
+  files.faults = {};
+  await clock.advance(60_000);
+  const after = await open();
+  expect([after.isLost, after.isKnown('motor', true)]).toEqual([false, true]);
+});
+
 it('is known to be lost until all was looked at, by as many processes as come before', async () => {
   (await open()).set('motor', true, 'applied');
   await clock.advance(0);

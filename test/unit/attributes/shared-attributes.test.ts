@@ -533,6 +533,19 @@ describe('shared attributes', () => {
     expect(moves).toEqual(['closed', 'open', 'half']);
   });
 
+  it('say that a wish is not acted on where an older one that is the same is all that is known', async () => {
+    const { files, moves, open } = gateInMemory();
+    const before = await open();
+    await before.own.reconcile({ gate: 'closed' }, never);
+    await before.kept.flush();
+    files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) };
+    await before.own.reconcile({ gate: 'open' }, never);
+    await before.kept.close();
+    const { own } = await open();
+    await own.reconcile({ gate: 'closed' }, never);
+    expect([moves, own.refusals.gate]).toEqual([['closed', 'open'], expect.stringContaining('may have been acted on')]);
+  });
+
   it('believe again what was noted once a whole answer was looked at', async () => {
     const { files, moves, open } = gateInMemory();
     const live = async (wish: JsonObject): Promise<void> => {

@@ -9,6 +9,7 @@ import { StateFile, type StateFileDeps } from '../../../src/host/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { everyDamage } from '../../support/one-bit.ts';
+import { StandingAlerts } from '../provisioning/state-folder.ts';
 
 let folder: string;
 let path: string;
@@ -218,6 +219,62 @@ describe('a state file', () => {
     expect(await two.read()).toEqual({ n: 1 });
     await two.close();
     expect(files.changes.length).toBe(changes);
+  });
+
+  describe('of an earlier release on a disk that does not take it anew', () => {
+    const behindMark = '/run/behind/state.json';
+    const earlier = JSON.stringify({ format: 'turnstone/x', version: 1, state: { n: 1 } });
+    const marked = ({ clock, files }: ReturnType<typeof inMemory>): StateFile => file({ path: '/state.json', files, clock, behindMark });
+
+    it.each([
+      ['refuses', { fail: (operation: string) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) }],
+      ['hangs', { delay: (operation: string) => (operation === 'write' ? new Promise<void>(() => {}) : undefined) }],
+    ])('lacks nothing where it %s, until something new is known', async (_how, faults) => {
+      const world = inMemory();
+      world.files.put('/state.json', earlier);
+      world.files.faults = faults;
+      const first = marked(world);
+      expect(await first.read()).toEqual({ n: 1 });
+      await world.clock.advance(3_000);
+      const second = marked(world);
+      expect([await second.read(), second.isLost]).toEqual([{ n: 1 }, false]);
+      first.save({ n: 2 });
+      await world.clock.advance(1_000);
+      const third = marked(world);
+      expect([await third.read(), third.isLost]).toEqual([{ n: 1 }, true]);
+    });
+
+    it('is not written as if it were the last where it is behind', async () => {
+      const world = inMemory();
+      world.files.put('/state.json.behind', earlier);
+      for (let start = 0; start < 2; start += 1) {
+        const state = marked(world);
+        expect([await state.read(), state.isLost]).toEqual([{ n: 1 }, true]);
+        await state.close();
+      }
+    });
+  });
+
+  it('that was set aside is lost to each process until one has written anew, and a person is told for a day', async () => {
+    const { clock, files, opened } = inMemory();
+    const standing = new StandingAlerts();
+    const told = (): StateFile => file({ path: '/state.json', files, clock, alerts: standing });
+    expect([await told().read(), standing.standing.size]).toEqual([undefined, 0]);
+    files.put('/state.json', 'nonsense');
+    for (let start = 0; start < 2; start += 1) {
+      const state = told();
+      expect([await state.read(), state.isLost, [...standing.standing.keys()]]).toEqual([undefined, true, ['lost /state.json']]);
+    }
+    await clock.advance(86_399_999);
+    expect(standing.standing.size).toBe(1);
+    await clock.advance(1);
+    expect(standing.standing.size).toBe(0);
+    const state = told();
+    await state.read();
+    state.save({ n: 1 });
+    await state.close();
+    const after = opened();
+    expect([await after.read(), after.isLost, clock.pending]).toEqual([{ n: 1 }, false, 0]);
   });
 
   it('keeps a copy of what it could not read before it writes in its place', async () => {

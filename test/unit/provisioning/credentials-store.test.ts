@@ -142,6 +142,43 @@ describe('the credentials store', () => {
       expect([store.record('own'), store.record('configured')]).toEqual([RECORD, configured]);
     });
 
+    it('waits for a twin that cannot be read where it was damaged, uses it after ten minutes, and keeps the twin aside', async () => {
+      const { files, alerts, clock } = await memoryStore();
+      files.put(FIRST, files.contentOf(FIRST).toString().replace('token-one', 'token-ome'));
+      files.faults = { fail: (operation, path) => (operation === 'read' && path === TWIN ? { code: 'EIO' } : undefined) };
+      const store = new CredentialsStore({ stateFolder: STATE, files, clock, log: silentLog, alerts, hide: () => {} });
+      await expect(store.read()).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
+      await clock.advance(600_000);
+      await store.read();
+      expect(store.record('own')?.accessToken).toBe('token-ome');
+      expect(files.contentOf(`${TWIN}.corrupt`).toString()).toContain('token-one');
+    });
+
+    it('keeps what stood in the way once, and not what is written after it', async () => {
+      const { files, alerts } = await memoryStore();
+      const damaged = files.contentOf(FIRST).toString().replace('token-one', 'token-ome');
+      files.put(FIRST, damaged);
+      const store = await reopened(files, alerts);
+      await store.save('own', { ...RECORD, accessToken: 'token-two' });
+      expect(files.contentOf(`${FIRST}.corrupt`).toString()).toBe(damaged);
+      expect(files.contentOf(FIRST).toString()).toContain('token-two');
+    });
+
+    it('has the token of the other file before older ones, and its own secret', async () => {
+      const { files, alerts } = await memoryStore();
+      const state = (record: object, deviceSecret: string): string =>
+        JSON.stringify({
+          ...{ format: 'turnstone/credentials', version: 1 },
+          state: { own: record, provisionSecret: { deviceKey: 'k', deviceSecret } },
+        });
+      const previousTokens = Array.from({ length: 8 }, (_none, at) => `older-${at}`);
+      files.put(FIRST, state({ ...RECORD, accessToken: 'token-ome', previousTokens }, 'first'));
+      files.put(TWIN, state(RECORD, 'twin'));
+      const store = await reopened(files, alerts);
+      expect(store.record('own')?.previousTokens).toEqual(['token-one', ...previousTokens.slice(0, 7)]);
+      expect(store.provisionSecret?.deviceSecret).toBe('first');
+    });
+
     it('believes the first, where it is as it was written, and an older twin is none', async () => {
       const { files, alerts } = await memoryStore();
       files.put(TWIN, unsealed({ ...RECORD, accessToken: 'older' }));
@@ -334,6 +371,14 @@ describe('the credentials store', () => {
       end();
       await next.forget({ setsQueueAside: false });
       for (const path of files.paths) expect(files.contentOf(path).toString()).not.toMatch(/token-(one|two)/);
+    });
+
+    it('is no identity, and none is made anew, where there is no twin', async () => {
+      const { files, clock, next } = await behind();
+      files.remove(`${STATE}/${CREDENTIALS_FILES[1]}`);
+      await expect(next.read()).rejects.toThrow('EIO');
+      await clock.advance(6_000_000);
+      await expect(next.read()).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
     });
 
     it('that it lacked descriptors for long does not count', async () => {
