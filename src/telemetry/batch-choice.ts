@@ -45,20 +45,20 @@ export class BatchChoice {
   async next({ withSuspects }: { readonly withSuspects: boolean }): Promise<OutboxBatch | undefined> {
     const { outbox, clock, budget, delivery, waits, limits } = this.#deps;
     const now = clock.monotonicMs();
-    const isSpent = budget.isSpent();
+    const withHistory = !budget.isSpent();
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');
-    if (now >= this.#backlogNotBeforeMs && !isSpent) due.push('backlog');
+    if (now >= this.#backlogNotBeforeMs && withHistory) due.push('backlog');
     // While one entry after the other is refused, or not answered, other lanes have their turn, too: theirs may show that the platform works.
-    for (let turns = (waits.refusals + delivery.unanswered.size) % due.length; turns > 0; turns -= 1) due.push(due.shift() as Lane);
+    for (let turns = (waits.refusals + delivery.unanswered.waiting({ withHistory })) % due.length; turns > 0; turns -= 1)
+      due.push(due.shift() as Lane);
     // What little a limit of posts lets through must not all be the present's.
     if (delivery.silence.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
     this.#ahead = undefined;
     const alone = async (options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> => {
-      if (isSpent) return undefined;
-      const unanswered = await delivery.unanswered.due(options);
-      return unanswered === undefined && withSuspects ? delivery.suspects.due(options) : unanswered;
+      const unanswered = await delivery.unanswered.due({ ...options, withHistory });
+      return unanswered === undefined && withSuspects ? delivery.suspects.due({ ...options, withHistory }) : unanswered;
     };
     const again = await alone({ nothingElse: false });
     if (again !== undefined) return again;

@@ -42,6 +42,16 @@ export class BatchDelivery {
     this.unanswered = new Unanswered(deps.outbox);
   }
 
+  /** What waits out of its lane, in words; undefined when nothing does. */
+  standsAside(): string | undefined {
+    const { suspects, unanswered } = this;
+    const all = [
+      { count: suspects.size, what: 'entries that the platform refused' },
+      { count: unanswered.size, what: 'entries that the platform did not answer in time' },
+    ].filter(({ count }) => count > 0);
+    return all.length === 0 ? undefined : `${all.map(({ count, what }) => `${count} ${what}`).join(' and ')} are tried again later`;
+  }
+
   /** Ms to leave its lane alone after it was taken. */
   pauseAfter(batch: OutboxBatch, configured: BatchLimits): number {
     if (this.size.isPiece(batch, configured)) return this.#pieces.after(batch.lane, this.#deps.clock.monotonicMs());
@@ -90,7 +100,7 @@ export class BatchDelivery {
       case 'busy': {
         if (answer.status === 500 && answer.text === '') return this.#silently(sent);
         if (!isTooSlow(answer)) return this.suspects.failed();
-        if (isAlone(sent.entries)) return this.#notAnswered(sent.entries.at(0) as ResolvedEntry);
+        if (isAlone(sent.entries)) return this.#notAnswered(sent);
         this.size.shrink(sent);
         return this.suspects.failed();
       }
@@ -110,8 +120,9 @@ export class BatchDelivery {
   }
 
   /** One entry, by itself. */
-  #notAnswered(entry: ResolvedEntry): void {
-    if (this.suspects.has(entry.sequence) || this.unanswered.failed(entry.sequence))
+  #notAnswered({ entries, lane }: OutboxBatch): void {
+    const entry = entries.at(0) as ResolvedEntry;
+    if (this.suspects.has(entry.sequence) || this.unanswered.failed(entry.sequence, lane))
       this.suspects.refused({ entry, answer: 'no answer in time', counts: false });
     else this.suspects.failed();
   }

@@ -11,6 +11,7 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { Outbox, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
+import type { DueOptions } from './unanswered.ts';
 
 export interface SuspectsDeps {
   readonly outbox: Pick<Outbox, 'aside' | 'reject'>;
@@ -144,13 +145,15 @@ export class Suspects {
     if (undecided !== undefined) await this.#count(undecided, nowMs);
   }
 
-  /** A suspect whose turn it is, after others had theirs; `nothingElse`: there are no others, and those refused in vain need not wait. */
-  async due(options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> {
+  /** A suspect whose turn it is, after others had theirs; when there are no others, those refused in vain need not wait. */
+  async due({ nothingElse, withHistory }: DueOptions): Promise<OutboxBatch | undefined> {
     const nowMs = this.#deps.clock.monotonicMs();
-    if (!options.nothingElse && (!this.#othersTaken || nowMs < this.#askNotBeforeMs)) return undefined;
+    if (!nothingElse && (!this.#othersTaken || nowMs < this.#askNotBeforeMs)) return undefined;
     for (;;) {
-      const [inVain] = options.nothingElse ? this.#inVain : [];
-      const sequence = this.#firstDue(nowMs) ?? inVain;
+      // What is no alarm is history by the time it is tried again.
+      const mayGo = (sequence: number): boolean => withHistory || this.#all.get(sequence)?.isAlarm !== false;
+      const [inVain] = nothingElse ? [...this.#inVain].filter(mayGo) : [];
+      const sequence = this.#firstDue(nowMs, mayGo) ?? inVain;
       if (sequence === undefined) return undefined;
       const batch = await this.#deps.outbox.aside.peek(sequence);
       // It keeps its turn, and what is known of it.
@@ -185,8 +188,8 @@ export class Suspects {
   }
 
   /** Whose time came first, of alarms and of others in turns: what is bad for good, and is due again and again, holds up nothing that is not. */
-  #firstDue(nowMs: number): number | undefined {
-    const due = [...this.#all].filter(([, { nextAtMs }]) => nextAtMs <= nowMs);
+  #firstDue(nowMs: number, mayGo: (sequence: number) => boolean): number | undefined {
+    const due = [...this.#all].filter(([sequence, { nextAtMs }]) => nextAtMs <= nowMs && mayGo(sequence));
     const isFirst = ({ isAlarm }: Suspect): boolean => isAlarm !== this.#wasAlarm;
     const [first] = due.sort(([, a], [, b]) => Number(isFirst(b)) - Number(isFirst(a)) || a.nextAtMs - b.nextAtMs);
     if (first !== undefined) this.#wasAlarm = first[1].isAlarm;

@@ -9,6 +9,7 @@
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
  */
 import type { UploadConfig } from '../config/agent-config.ts';
+import { given } from '../host/given.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import { BatchChoice, type BatchChoiceDeps } from './batch-choice.ts';
@@ -162,16 +163,15 @@ export class Uploader {
   /** Nothing can be sent now. */
   #rest(): void {
     const { reason: _before, ...state } = this.#state;
-    const { size: suspects } = this.#delivery.suspects;
     const waits = this.#deps.outbox.waitsForTime();
-    const aside = suspects === 0 ? {} : { reason: `${suspects} entries that the platform refused are tried again later` };
-    this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...(waits ? { reason: WAITS_FOR_TIME } : aside) };
+    const reason = waits ? WAITS_FOR_TIME : this.#delivery.standsAside();
+    this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...given({ reason }) };
     this.#isResting = true;
   }
 
   #noteAcknowledged(batch: OutboxBatch, pauseMs: number): void {
     const { clock, log } = this.#deps;
-    if (this.#state.reason !== undefined) log.info({ failures: this.#state.failures }, 'the platform takes telemetry again');
+    if (this.#state.failures > 0) log.info({ failures: this.#state.failures }, 'the platform takes telemetry again');
     this.#waits.reset();
     const now = clock.monotonicMs();
     this.#choice.taken(batch, { pauseMs, ...this.#deps.settings() });

@@ -41,8 +41,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'history is never sent',
     file: 'telemetry/batch-choice.ts',
-    old: 'if (now >= this.#backlogNotBeforeMs && !isSpent)',
-    new: 'if (now < this.#backlogNotBeforeMs && !isSpent)',
+    old: 'if (now >= this.#backlogNotBeforeMs && withHistory)',
+    new: 'if (now < this.#backlogNotBeforeMs && withHistory)',
     needs: ['no network', 'kill|power cut'],
   },
   {

@@ -67,7 +67,7 @@ it('nothing is posted of a batch without entries, and no suspect is judged by it
   for (let contact = 0; contact < 4; contact += 1) {
     await post(batch(1), { kind: 'refused', status: 400, text: 'no' });
     for (let times = 0; times < 3; times += 1) expect(await delivery.deliver(batch(0), never)).toEqual({ kind: 'kept' });
-    expect(await delivery.suspects.due({ nothingElse: false })).toBeUndefined();
+    expect(await delivery.suspects.due({ nothingElse: false, withHistory: true })).toBeUndefined();
     await clock.advance(700_000);
   }
   expect([rejected, delivery.suspects.size, [...aside]]).toEqual([[], 1, [1]]);
@@ -177,12 +177,12 @@ describe('a single entry stands aside', () => {
     await post(batch(1, 2), ACCEPTED);
     await clock.advance(60_000);
     await post(batch(1, 2), ACCEPTED);
-    const due = await delivery.suspects.due({ nothingElse: false });
+    const due = await delivery.suspects.due({ nothingElse: false, withHistory: true });
     expect(due?.entries.sequences).toEqual([1]);
     await post(due ?? batch(0), SILENT);
     await post(batch(1, 2), ACCEPTED);
     // It was refused again just now, and is not asked for at once.
-    expect(await delivery.suspects.due({ nothingElse: false })).toBeUndefined();
+    expect(await delivery.suspects.due({ nothingElse: false, withHistory: true })).toBeUndefined();
   });
 
   it('not when it was only cut, or found the server busy', async () => {

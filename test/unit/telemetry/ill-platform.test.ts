@@ -43,6 +43,24 @@ describe('an entry that the platform refuses', () => {
     },
   );
 
+  it.each([
+    ['refused', REFUSED],
+    ['not answered in time', CUT],
+  ])(
+    'as an alarm, %s by a platform that is ill for minutes, arrives soon after, though the budget of the day is spent',
+    async (_how, fault) => {
+      gateway = await UploadBench.open();
+      gateway.limitBytes = 0;
+      gateway.answer = (rows) => (has(rows, 'fire') ? fault : ACCEPTED);
+      await gateway.commit(['live']);
+      await gateway.commit(['fire'], { class: 'alarm' });
+      await gateway.minutes(2);
+      gateway.answer = () => ACCEPTED;
+      await gateway.minutes(5);
+      expect(gateway.taken).toContain('fire');
+    },
+  );
+
   it('is not judged while nothing else waits that could show whether the platform is well', async () => {
     gateway = await UploadBench.open();
     gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);

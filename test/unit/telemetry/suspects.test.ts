@@ -71,7 +71,8 @@ function batch(sequence: number): OutboxBatch {
 
 const refuse = (sequence: number, counts = true): void => suspects.refused({ entry: entry(sequence), answer: 'no', counts });
 const takeOther = (): Promise<void> => suspects.taken(batch(999_999));
-const asked = async (nothingElse = false): Promise<number | undefined> => (await suspects.due({ nothingElse }))?.entries.sequences[0];
+const asked = async (nothingElse = false, withHistory = true): Promise<number | undefined> =>
+  (await suspects.due({ nothingElse, withHistory }))?.entries.sequences[0];
 const pass = (ms: number): Promise<void> => clock.advance(ms);
 
 /** One contact that counts as far as the time since the last one allows. */
@@ -84,6 +85,21 @@ describe('a refused entry', () => {
   it('stands aside at once', () => {
     refuse(1);
     expect([[...aside], suspects.has(1), suspects.has(2), suspects.size]).toEqual([[1], true, false, 1]);
+  });
+
+  it('is asked for without history only if it is an alarm, due or in vain', async () => {
+    for (const sequence of [1, ALARM]) {
+      refuse(sequence);
+      suspects.failed();
+    }
+    expect([await asked(true, false), await asked(true, false)]).toEqual([ALARM, ALARM]);
+    await takeOther();
+    await pass(MINUTE_MS);
+    for (let times = 0; times < 3; times += 1) {
+      expect(await asked(false, false)).toBe(ALARM);
+      await takeOther();
+    }
+    expect(await asked()).toBe(1);
   });
 
   it('is rejected at the third contact that counts, with the last answer', async () => {

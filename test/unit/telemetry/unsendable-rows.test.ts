@@ -122,7 +122,7 @@ it.each(['refuses', 'hangs on'])(
     expect(await delivery.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
     const again = async () => {
       await clock.advance(600_000);
-      const batch = await delivery.suspects.due({ nothingElse: true });
+      const batch = await delivery.suspects.due({ nothingElse: true, withHistory: true });
       if (batch === undefined) return 'nothing is due';
       const delivering = delivery.deliver(batch, never);
       await clock.advance(5_000);

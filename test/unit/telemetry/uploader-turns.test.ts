@@ -260,6 +260,16 @@ describe('an entry that is refused by itself', () => {
     expect(posts).toEqual(['bad', 'k2', 'bad', 'k3']);
   });
 
+  it('and is an alarm is asked for again though the budget of the day is spent', async () => {
+    spent = true;
+    lanes.alarm.push([{ ...entry(1, bad), class: 'alarm' }]);
+    lanes.live.push([entry(2)]);
+    for (let turn = 0; turn < 2; turn += 1) await uploader.uploadNextBatch(signal);
+    await clock.advance(40_000);
+    await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['bad', 'k2', 'bad']);
+  });
+
   it('is not asked for again in a day whose budget is spent', async () => {
     lanes.live.push([entry(1, bad)], [entry(2)]);
     await uploader.uploadNextBatch(signal);
@@ -290,5 +300,40 @@ describe('an entry that is refused by itself', () => {
     lanes.backlog.push([entry(5)]);
     for (let turn = 0; turn < 2; turn += 1) await uploader.uploadNextBatch(signal);
     expect(posts).toEqual(['bad', 'k4']);
+  });
+});
+
+describe('an entry that is not answered by itself', () => {
+  it('is spoken of, beside those that are refused, and nobody says that the platform takes telemetry again when it did not stop', async () => {
+    answer = ([key]) => (key === 'slow' ? { kind: 'busy', text: 'no answer', cut: true } : key === 'bad' ? REFUSED : ACCEPTED);
+    lanes.backlog.push([entry(1, 'slow')]);
+    await uploader.uploadNextBatch(signal);
+    spent = true;
+    await uploader.uploadNextBatch(signal);
+    expect(uploader.state).toMatchObject({
+      state: 'idle',
+      reason: '1 entries that the platform did not answer in time are tried again later',
+    });
+    lanes.live.push([entry(2, 'bad')], [entry(3)]);
+    for (let turn = 0; turn < 3; turn += 1) await uploader.uploadNextBatch(signal);
+    expect(uploader.state.reason).toBe(
+      '1 entries that the platform refused and 1 entries that the platform did not answer in time are tried again later',
+    );
+    const before = told.length;
+    lanes.live.push([entry(4)]);
+    await uploader.uploadNextBatch(signal);
+    expect([posts, told.slice(before)]).toEqual([['slow', 'bad', 'k3', 'k4'], []]);
+  });
+
+  it('and waits for another day gives no lane a turn before the alarms', async () => {
+    answer = () => ({ kind: 'busy', text: 'no answer', cut: true });
+    lanes.backlog.push([entry(1)]);
+    await uploader.uploadNextBatch(signal);
+    answer = () => ACCEPTED;
+    spent = true;
+    lanes.alarm.push([entry(2)]);
+    lanes.live.push([entry(3)]);
+    for (let turn = 0; turn < 2; turn += 1) await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['k1', 'k2', 'k3']);
   });
 });
