@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { AgentError, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
+import { ReadGrid } from './read-grid.ts';
 import { Refusals } from './refusals.ts';
 import type { SamplerDeps, SamplerEntry } from './sampler.ts';
 import type { Reading, Refusal, Sample } from './sensor.ts';
@@ -17,8 +18,6 @@ const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 const REOPEN_AFTER = 3;
 /** How long after its deadline a driver may take to say itself what went wrong: it knows more than "no answer". */
 const LAST_WORDS_MS = 100;
-/** Timers count whole milliseconds and may fire a little early; without this a read could come twice for one point of the grid. */
-const EARLY_MS = 2;
 /** Readings that the status shows of one sensor: whoever makes keys up as they go must not fill the memory. */
 const MAX_SHOWN = 1_000;
 
@@ -36,7 +35,7 @@ export class SampledSensor {
   readonly #refusals: Refusals;
   #failuresInARow = 0;
   #lastReadAtMs: number | undefined;
-  #anchorMs: number | undefined;
+  #grid: ReadGrid | undefined;
   /** Beside its grid. */
   #isDue = false;
   #reads = 0;
@@ -81,7 +80,10 @@ export class SampledSensor {
       this.#isDue = true;
       // That is one more than are due.
       this.#window?.miss(this.#deps.clock.monotonicMs());
-    } else this.#anchorMs = undefined;
+    } else {
+      this.#grid = undefined;
+      this.#isDue = false;
+    }
     this.#wake();
   }
 
@@ -121,31 +123,34 @@ export class SampledSensor {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const dueMs = this.#nextDueMs();
-      if (await this.#pauseUntil(dueMs)) continue; // rescheduled or closed meanwhile
-      await this.#readOnce(dueMs);
+      const dueMs = await this.#untilDue();
+      if (dueMs !== undefined) await this.#readOnce(dueMs);
     }
   }
 
-  #nextDueMs(): number {
-    const { clock } = this.#deps;
-    const nowMs = clock.monotonicMs();
-    if (this.#anchorMs === undefined && !this.entry.align) {
-      this.#anchorMs = nowMs;
-      this.#isDue = false;
-      return nowMs;
-    }
-    if (this.#isDue) {
-      this.#isDue = false;
-      return nowMs;
-    }
-    const { periodMs } = this.entry;
-    const offsetMs = this.entry.align ? clock.wallMs() - nowMs : -(this.#anchorMs ?? 0);
-    const onGrid = (atMs: number): number => nextDue(atMs + offsetMs, periodMs) - offsetMs;
-    if (this.#error === undefined) return onGrid(nowMs);
-    const waitMs = this.#backoff.nextMs();
+  /** What it is to be read for now, ms since boot; undefined when it was rescheduled or closed meanwhile. */
+  async #untilDue(): Promise<number | undefined> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const { align, periodMs } = this.entry;
+    const isDue = this.#isDue || (this.#grid === undefined && !align);
+    this.#isDue = false;
+    this.#grid ??= new ReadGrid(this.#deps.clock, periodMs, align ? undefined : nowMs);
+    const grid = this.#grid;
+    const waitMs = !isDue && this.#error !== undefined ? this.#backoff.nextMs() : 0;
     // A sensor that is read once a minute or an hour is not left dead for so long.
-    return waitMs < periodMs ? Math.min(nowMs + waitMs, onGrid(nowMs)) : onGrid(nowMs + waitMs);
+    const besideMs = isDue || (waitMs > 0 && waitMs < periodMs) ? nowMs + waitMs : Number.POSITIVE_INFINITY;
+    let sinceMs = waitMs < periodMs ? nowMs : nowMs + waitMs;
+    for (;;) {
+      const lookAtMs = Math.min(grid.lookAtMs(sinceMs), besideMs);
+      if (await this.#pauseUntil(lookAtMs)) return undefined;
+      if (lookAtMs === besideMs || grid.isDue(lookAtMs)) return lookAtMs;
+      const passedMs = grid.passedMs(sinceMs, lookAtMs);
+      if (passedMs !== undefined) {
+        this.#missed += 1;
+        this.#window?.miss(passedMs);
+      }
+      sinceMs = lookAtMs;
+    }
   }
 
   /** True when it was woken before the time came. */
@@ -240,10 +245,4 @@ export class SampledSensor {
     // Not waited for: closing hardware that hangs may take as long as the hang.
     if (this.#failuresInARow % REOPEN_AFTER === 0) void this.#driver.openAnew();
   }
-}
-
-/** The next whole multiple of the period, past now. */
-export function nextDue(nowMs: number, periodMs: number): number {
-  const next = (Math.floor(nowMs / periodMs) + 1) * periodMs;
-  return next - nowMs <= Math.min(EARLY_MS, periodMs / 4) ? next + periodMs : next;
 }

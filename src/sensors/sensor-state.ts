@@ -17,6 +17,6 @@ export interface SensorState {
   readonly refused: readonly { readonly key: string; readonly code: string; readonly message: string }[];
   readonly reads: number;
   readonly failures: number;
-  /** Times that passed without a read, because the one before had not ended. */
+  /** Times that passed without a read, because the one before had not ended, or the clock was set past them while they were waited for. */
   readonly missed: number;
 }

@@ -5,8 +5,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a sensor that failed is not read again',
     file: 'sensors/sampled-sensor.ts',
-    old: 'if (await this.#pauseUntil(dueMs)) continue; // rescheduled or closed meanwhile',
-    new: 'if (await this.#pauseUntil(dueMs)) continue;\n      if (this.#failuresInARow > REOPEN_AFTER) return;',
+    old: 'if (dueMs !== undefined) await this.#readOnce(dueMs);',
+    new: 'if (this.#failuresInARow > REOPEN_AFTER) return;\n      if (dueMs !== undefined) await this.#readOnce(dueMs);',
     needs: ['chip|part'],
   },
   {
