@@ -53,14 +53,14 @@ export class Agent {
 
   private constructor(deps: AgentDeps, first: FileConfig) {
     const { log: logging, time } = first.config;
-    const { machine, onDurable } = deps;
+    const { machine, environment, onDurable } = deps;
     const { clock } = machine;
     const log = new AgentLog(given({ level: logging.level, clock, sink: machine.logSink }));
     const alerts = new AlertList(log);
     const timeSync = new TimeSync({ clock, policy: time.trust, ask: machine.askSystemTime });
     const aboutItself = { clock, status: () => this.status(), isTokenRefused: () => alerts.isRaised(REFUSED_ALERT) };
     this.#common = {
-      ...{ machine, log, alerts, timeSync, rightClock: correctedClock(clock, timeSync), ...given({ onDurable }) },
+      ...{ machine, environment, log, alerts, timeSync, rightClock: correctedClock(clock, timeSync), ...given({ onDurable }) },
       file: new ConfigFile({ place: deps, clock, log, alerts, prepare: loadDrivers }, first),
       status: () => this.status(),
       reload: () => this.reload(),

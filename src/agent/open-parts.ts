@@ -8,6 +8,7 @@ import { actuatorCalls } from '../actuators/control-calls.ts';
 import { declaredActuatorMethods } from '../actuators/rpc-methods.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
+import { leaveInForce } from '../config/actuators-in-force.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import type { ConfigFile } from '../config/config-file.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
@@ -15,6 +16,7 @@ import { openControlSockets } from '../control-socket/control-sockets.ts';
 import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { AlertList } from '../host/alert-list.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Environment } from '../host/environment.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
@@ -58,6 +60,7 @@ export interface AgentParts {
 export interface OpenPartsDeps {
   readonly file: ConfigFile;
   readonly machine: Machine;
+  readonly environment: Environment;
   readonly log: AgentLog;
   readonly alerts: AlertList;
   readonly timeSync: TimeSync;
@@ -80,6 +83,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const current = (): AgentConfig => live.current;
   const { stateFolder: path, runFolder } = config;
   const stateFolder = await StateFolder.open({ path, runFolder, machine, alerts, onTaken: deps.restart });
+  await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void => void telemetryOpened.promise.then((opened) => opened.append(entries));
   const fieldOpening = Field.open(

@@ -31,6 +31,8 @@ export interface ConfigPlace {
 export interface FileConfig {
   readonly config: AgentConfig;
   readonly missing: readonly ConfigFault[];
+  /** The actuators as it names them. */
+  readonly written?: unknown;
 }
 
 export interface ConfigFileDeps {
@@ -58,6 +60,8 @@ const LOOK_AGAIN = { firstMs: 2_000, maxMs: 60_000 };
 export class ConfigFile {
   /** What is in force, with what shared attributes changed. */
   readonly live: LiveConfig;
+  /** The actuators that it began with, as the file named them: others are for the next start. */
+  readonly startedAsWritten: unknown;
   readonly #deps: ConfigFileDeps;
   #startedWith: AgentConfig;
   #read: AgentConfig;
@@ -76,14 +80,15 @@ export class ConfigFile {
     this.#read = first.config;
     this.#rules = first.config.rules;
     this.live = new LiveConfig(first.config);
+    this.startedAsWritten = first.written;
     this.#hideSecrets(first.config);
     this.#noteMissing(first.missing);
   }
 
   /** @throws ConfigError (stop). */
   static async read({ configFile, environment, boardSocket, machine }: ConfigPlace): Promise<FileConfig> {
-    const { config, missing } = await machine.loadConfig(configFile, { environment });
-    return { config: onBoard(config, boardSocket), missing };
+    const { config, ...rest } = await machine.loadConfig(configFile, { environment });
+    return { config: onBoard(config, boardSocket), ...rest };
   }
 
   get hash(): string {

@@ -1,29 +1,52 @@
-/** What a configuration says of hardware and actuators, also when something else in it is wrong: a stop hook must not depend on the rest. */
+/** What is said of hardware and actuators, also when something else is wrong: a stop hook must not depend on the rest. */
 import { z } from 'zod';
+import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import type { ActuatorConfig, HardwareConfig } from './agent-config.ts';
-import { type AgentFolders, foldersOf, peek } from './peek-config.ts';
+import { faultLine, type PathFault, pathText } from './config-fault.ts';
+import { type AgentFolders, foldersIn, foldersOf, type Unchecked } from './peek-config.ts';
+import { inPlace } from './placed-faults.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { hardwareSchema } from './schema/local.ts';
+import { withEnvironment } from './secret-sources.ts';
+import { readYaml } from './yaml-source.ts';
+import { faultsOf } from './zod-faults.ts';
+
+const PEEKED = z.looseObject({ hardware: hardwareSchema.prefault({}), actuators: z.array(actuatorSchema).default([]) });
 
 export interface ActuatorSections {
   readonly hardware: HardwareConfig;
   /** Those that are whole; one that is wrong does not hide the others. */
   readonly actuators: readonly ActuatorConfig[];
   readonly folders: AgentFolders;
+  /** What could not be understood, in lines for people. */
+  readonly faults: readonly string[];
 }
 
-/** @throws AgentError `host/read-failed` when the file cannot be read. */
+/** What the file says; nothing when there is none. @throws AgentError `host/read-failed` when it cannot be read. */
 export async function peekActuators(file: string, environment: Environment): Promise<ActuatorSections> {
-  const written = await peek(file, environment);
-  const hardware = hardwareSchema.safeParse(written.hardware ?? {});
-  const actuators = Array.isArray(written.actuators) ? written.actuators : [];
-  return {
-    hardware: hardware.success ? hardware.data : z.parse(hardwareSchema, {}),
-    actuators: actuators.flatMap((one) => {
-      const parsed = actuatorSchema.safeParse(one);
-      return parsed.success ? [parsed.data] : [];
-    }),
-    folders: foldersOf(written),
-  };
+  const content = await readUserFile(file);
+  const source = content === undefined ? undefined : readYaml(content);
+  const tree = withEnvironment(source?.tree ?? {}, environment);
+  const { faults, ...sections } = sectionsIn(tree);
+  const placed = source?.tree === undefined ? (source?.faults ?? []) : inPlace(faults, { schema: PEEKED, source, tree, hidden: new Map() });
+  return { ...sections, folders: foldersIn(content ?? '', environment), faults: placed.map((fault) => faultLine(file, fault)) };
+}
+
+/** What the agent left of itself in a file, which may be of another release. */
+export function actuatorsLeft(left: Unchecked, path: string, environment: Environment): ActuatorSections {
+  const { faults, ...sections } = sectionsIn(withEnvironment(left, environment));
+  return { ...sections, folders: foldersOf(left), faults: faults.map((fault) => `${path}: ${pathText(fault.path)}: not understood`) };
+}
+
+function sectionsIn(tree: unknown): Pick<ActuatorSections, 'hardware' | 'actuators'> & { readonly faults: readonly PathFault[] } {
+  const parsed = PEEKED.safeParse(tree);
+  if (parsed.success) return { ...parsed.data, faults: [] };
+  const faults = faultsOf(parsed.error.issues, PEEKED, tree, []);
+  const { hardware, actuators } = (typeof tree === 'object' && tree !== null ? tree : {}) as Unchecked;
+  const whole = (Array.isArray(actuators) ? actuators : []).flatMap((one) => {
+    const { data } = actuatorSchema.safeParse(one);
+    return data === undefined ? [] : [data];
+  });
+  return { hardware: hardwareSchema.safeParse(hardware ?? {}).data ?? hardwareSchema.parse({}), actuators: whole, faults };
 }

@@ -6,19 +6,29 @@ import { type HardwareConfig, hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';
 import { readYaml } from './yaml-source.ts';
 
-type Unchecked = Readonly<Record<string, unknown>>;
+export type Unchecked = Readonly<Record<string, unknown>>;
 
 export interface AgentFolders {
   readonly stateFolder: string;
   readonly runFolder: string;
 }
 
+/** In a text that is no YAML: where the agent is must not be lost with it. */
+const FOLDER_LINE = /^[{ "']*(stateFolder|runFolder)["']? *: *["']?([^"'#,\r\n]*)/gm;
+
 /**
  * The folders of a configuration file, or of the installed one, for commands that look for the agent; the usual ones when there is none to read. A variable that is not set here,
  * as the service's may be, stays as it is written.
  */
 export async function peekFolders(file: string | undefined, environment: Environment): Promise<AgentFolders> {
-  return foldersOf(await peek(file ?? DEFAULT_CONFIG_FILE, environment).catch(() => ({})));
+  return foldersIn((await readUserFile(file ?? DEFAULT_CONFIG_FILE).catch(() => undefined)) ?? '', environment);
+}
+
+/** The folders that a text names. */
+export function foldersIn(content: string | Uint8Array, environment: Environment): AgentFolders {
+  const { tree } = readYaml(content);
+  const written = () => Object.fromEntries([...String(content).matchAll(FOLDER_LINE)].map(([, name, path = '']) => [name, path.trim()]));
+  return foldersOf(mappingIn(withEnvironment(tree ?? written(), environment)));
 }
 
 /** The folders that a tree names. */
@@ -37,8 +47,11 @@ export async function peekHardware(file: string | undefined, environment: Enviro
 }
 
 /** What a file says. @throws AgentError `host/read-failed` when it cannot be read. */
-export async function peek(file: string, environment: Environment): Promise<Unchecked> {
+async function peek(file: string, environment: Environment): Promise<Unchecked> {
   const content = await readUserFile(file);
-  const tree = content === undefined ? undefined : withEnvironment(readYaml(content).tree, environment);
+  return content === undefined ? {} : mappingIn(withEnvironment(readYaml(content).tree, environment));
+}
+
+function mappingIn(tree: unknown): Unchecked {
   return typeof tree === 'object' && tree !== null ? (tree as Unchecked) : {};
 }

@@ -18,11 +18,10 @@ import { ConfigError, type ConfigFault, type PathFault, pathText } from './confi
 import { type Finding, finding } from './fields/findings.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
 import { tooManyPatterns } from './pattern-bounds.ts';
-import { fieldAt, visitFields } from './schema-walk.ts';
-import { type ResolvedSecrets, resolveSecrets } from './secret-sources.ts';
-import { isHarmless } from './shown-value.ts';
-import { MAX_FAULTS } from './yaml-bounds.ts';
-import { readYaml, type YamlSource } from './yaml-source.ts';
+import { inPlace } from './placed-faults.ts';
+import { visitFields } from './schema-walk.ts';
+import { resolveSecrets } from './secret-sources.ts';
+import { readYaml } from './yaml-source.ts';
 
 export interface ReadConfigDeps {
   readonly environment: Environment;
@@ -35,6 +34,8 @@ export interface ReadConfig {
   readonly meanwhile?: AgentConfig;
   readonly faults: readonly ConfigFault[];
   readonly warnings: readonly ConfigFault[];
+  /** The actuators as the file names them, with its variables. */
+  readonly written?: unknown;
 }
 
 /** The configuration, frozen. @throws ConfigError `config/invalid` (stop) with every fault; `config/unreadable` (stop, or retry for a disk that does not answer). */
@@ -51,10 +52,10 @@ export async function loadConfig(path: string, deps: ReadConfigDeps): Promise<Ag
 export async function loadConfigToRun(
   path: string,
   deps: ReadConfigDeps,
-): Promise<{ readonly config: AgentConfig; readonly missing: readonly ConfigFault[] }> {
-  const { config, meanwhile = config, faults } = await readConfig(path, deps);
+): Promise<{ readonly config: AgentConfig; readonly missing: readonly ConfigFault[] } & Pick<ReadConfig, 'written'>> {
+  const { config, meanwhile = config, faults, written } = await readConfig(path, deps);
   if (meanwhile === undefined) throw new ConfigError(path, faults);
-  return { config: meanwhile, missing: faults };
+  return { config: meanwhile, missing: faults, written };
 }
 
 /** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */
@@ -66,8 +67,9 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     return { faults: [source.locate(notMapping, true)], warnings: [] };
   }
   const { tree, faults, hidden } = await resolveSecrets(configSchema, source.tree, deps.environment);
+  const where = { schema: configSchema, source, tree, hidden };
   const tooMany = tooManyPatterns(tree);
-  if (tooMany !== undefined) return { faults: inPlace([...faults, tooMany], source, { tree, hidden }), warnings: [] };
+  if (tooMany !== undefined) return { faults: inPlace([...faults, tooMany], where), warnings: [] };
   const { draft, faults: schemaFaults } = parseDraft(tree as Record<string, unknown>);
   const findings: Finding[] = [
     ...schemaFaults,
@@ -82,8 +84,9 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   const unresolved = new Set(faults.map(({ path: at }) => pathText(at)));
   const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
   const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));
-  const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all, source, { tree, hidden });
-  const found = { faults: placed([...faults, ...wrong]), warnings: placed(warnings) };
+  const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all, where);
+  const written = (source.tree as Record<string, unknown>).actuators;
+  const found = { faults: placed([...faults, ...wrong]), warnings: placed(warnings), written };
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
@@ -106,26 +109,4 @@ function holdsSecret(tree: unknown, hidden: ReadonlyMap<string, unknown>): boole
     if (meta.secret === true && typeof value === 'string' && !hidden.has(pathText(path))) found = true;
   });
   return found;
-}
-
-/** In their order in the file, and no more than anybody mends at once. */
-function inPlace(
-  faults: readonly PathFault[],
-  source: YamlSource,
-  { tree, hidden }: Pick<ResolvedSecrets, 'tree' | 'hidden'>,
-): readonly ConfigFault[] {
-  // What came from a file stands where the file is named.
-  const standing = faults.map((fault) => ({ fault, path: hidden.get(pathText(fault.path)) ?? fault.path }));
-  const sorted = standing
-    .map((one) => ({ ...one, at: source.place({ ...one.fault, path: one.path }) }))
-    .toSorted((a, b) => a.at.line - b.at.line || a.at.column - b.at.column);
-  const told = sorted.slice(0, MAX_FAULTS).map(({ fault, path }): ConfigFault => {
-    const field = fieldAt(configSchema, tree, fault.path);
-    const isSecret = field !== undefined && !isHarmless(field.value, field);
-    const shown = pathText(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path);
-    return { ...source.locate({ ...fault, path }, isSecret), path: shown };
-  });
-  const next = sorted[MAX_FAULTS];
-  if (next === undefined) return told;
-  return [...told, { ...next.at, path: '', problem: 'there is more', expected: 'what is above, first' }];
 }

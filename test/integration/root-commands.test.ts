@@ -4,6 +4,10 @@ import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symli
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { leaveInForce } from '../../src/config/actuators-in-force.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import { systemFiles } from '../../src/host/files.ts';
+import { silentLog } from '../../src/host/log.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 
 const NOBODY = 65_534;
@@ -76,6 +80,29 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     await agent.stop();
     expect(await ownersBelow(state)).toEqual(new Set([NOBODY]));
   });
+
+  it.each(['the folder', 'only the file', 'only the state folder'])(
+    'run nothing as root of what %s of another user’s says of actuators',
+    async (whose) => {
+      const run = join(agent.folder, 'run');
+      const told = join(dirname(victim), 'told');
+      await mkdir(told);
+      await chmod(dirname(victim), 0o755);
+      await chown(told, NOBODY, NOBODY);
+      const program = { kind: 'command', program: '/bin/sh', arguments: ['-c', 'id -u > $1/$2', 'sh', told, '{value}'] };
+      const written = [{ name: 'valve', ...program, valueType: 'string', safe: { crash: 'shut' } }];
+      await leaveInForce({ hardware: { board: 'linux', gpio: 'auto' }, stateFolder: state, runFolder: run }, written, {
+        ...{ files: systemFiles, clock: systemClock, environment: {}, log: silentLog },
+      });
+      if (whose !== 'the folder') await chown(run, 0, 0);
+      if (whose !== 'only the state folder') await chown(state, 0, 0);
+      if (whose === 'only the file') await chown(join(run, 'actuators-in-force.json'), NOBODY, NOBODY);
+      await chmod(join(run, 'actuators-in-force.json'), 0o644);
+      const { out } = await agent.command(['safe-states', '--config', agent.configFile]);
+      expect([out, (await stat(join(told, 'shut'))).uid]).toEqual(['valve: set to shut\n', NOBODY]);
+      expect(await readFile(join(told, 'shut'), 'utf8')).toBe(`${NOBODY}\n`);
+    },
+  );
 
   it('hand a bundle over without following a link at its name', async () => {
     agent.start();

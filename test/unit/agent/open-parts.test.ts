@@ -1,5 +1,6 @@
 /** What does not wait for what at a start. */
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -165,4 +166,86 @@ it('where the platform’s dates stand in for the clock, what is sent, what is s
   expect(offMs).toEqual([false, false, false, false]);
   stop.abort();
   await agent.stopped;
+});
+
+it('what is opened is left for the stop hook before anything moves, as the file names it and nothing else of it, and stays when that is read again', async () => {
+  const pump = '{ name: pump, kind: gpio-output, line: PUMP, safe: { start: on } }';
+  const configFile = await configured(`actuators: [${pump}, { name: fan, enabled: false, kind: gpio-output, line: "\${FAN_LINE}" }]`);
+  const place = join(dirname(configFile), 'run', 'actuators-in-force.json');
+  const lines = new FewLines();
+  const leftAtOnce: string[] = [];
+  const openPorts = () => {
+    leftAtOnce.push(readFileSync(place, 'utf8'));
+    return lines.ports;
+  };
+  const machine = { ...thisMachine, openPorts, logSink: { write: () => {} } };
+  const stop = new AbortController();
+  const agent = await Agent.start({ configFile, environment: { FAN_LINE: 'FAN' }, machine }, stop.signal);
+  const text = await readFile(configFile, 'utf8');
+  await writeFile(configFile, text.replace('line: PUMP', 'line: OTHER'));
+  expect(await agent.reload()).toMatchObject({ needRestart: ['actuators'] });
+  await writeFile(configFile, `${text}sensors: [`);
+  expect(await agent.reload()).toMatchObject({ error: expect.stringContaining('fault') });
+  expect([await readFile(place, 'utf8')]).toEqual(leftAtOnce);
+  const left = JSON.parse(leftAtOnce[0] ?? '');
+  expect(left).toEqual({
+    ...{ format: 'turnstone/actuators-in-force', version: 1, bootId: systemClock.bootId, crc32: left.crc32 },
+    ...{ stateFolder: join(dirname(configFile), 'state'), runFolder: dirname(place), hardware: { board: 'linux', gpio: 'auto' } },
+    actuators: [
+      { name: 'pump', kind: 'gpio-output', line: 'PUMP', safe: { start: 'on' } },
+      { name: 'fan', enabled: false, kind: 'gpio-output', line: `\${FAN_LINE}` },
+    ],
+  });
+  expect((await stat(place)).mode & 0o777).toBe(0o640);
+  stop.abort();
+  await agent.stopped;
+  // Whoever comes after the agent makes them safe, and takes it away.
+  expect([await readFile(place, 'utf8')]).toEqual(leftAtOnce);
+});
+
+it('where it cannot be left, nothing older stays in its place, and the agent starts all the same', async () => {
+  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const place = join(dirname(configFile), 'run', 'actuators-in-force.json');
+  await mkdir(dirname(place));
+  await writeFile(place, 'of an earlier process');
+  const lines = new FewLines();
+  const files: Files = {
+    ...systemFiles,
+    rename: async (from, to) => {
+      if (to === place) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+      await systemFiles.rename(from, to);
+    },
+  };
+  const said: string[] = [];
+  const logSink = { write: (line: string) => void said.push(JSON.parse(line).msg) };
+  const stop = new AbortController();
+  const agent = await Agent.start(
+    { configFile, environment: {}, machine: { ...thisMachine, files, openPorts: () => lines.ports, logSink } },
+    stop.signal,
+  );
+  stop.abort();
+  await agent.stopped;
+  expect(lines.written).toEqual([0]);
+  expect(await readdir(dirname(place))).not.toContain('actuators-in-force.json');
+  expect(said).toContain('the stop hook is not told of the actuators: it will go by the configuration file');
+});
+
+it('outputs wait a second at most for a run folder that hangs', async () => {
+  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const disk = Promise.withResolvers<void>();
+  const lines = new FewLines();
+  const files: Files = {
+    ...systemFiles,
+    rename: async (from, to) => {
+      if (to.endsWith('actuators-in-force.json')) await disk.promise;
+      await systemFiles.rename(from, to);
+    },
+  };
+  const machine = { ...thisMachine, files, openPorts: () => lines.ports, logSink: { write: () => {} } };
+  const stop = new AbortController();
+  const starting = Agent.start({ configFile, environment: {}, machine }, stop.signal);
+  await vi.waitFor(() => expect(lines.written).toEqual([0]), { timeout: 4_000 });
+  disk.resolve();
+  stop.abort();
+  await (await starting).stopped;
 });

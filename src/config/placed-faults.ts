@@ -1,0 +1,31 @@
+/** Faults told where they stand in the file, without its secrets. */
+import type { z } from 'zod';
+import { type ConfigFault, type PathFault, pathText } from './config-fault.ts';
+import { fieldAt } from './schema-walk.ts';
+import type { ResolvedSecrets } from './secret-sources.ts';
+import { isHarmless } from './shown-value.ts';
+import { MAX_FAULTS } from './yaml-bounds.ts';
+import type { YamlSource } from './yaml-source.ts';
+
+export interface FaultySource extends Pick<ResolvedSecrets, 'tree' | 'hidden'> {
+  readonly schema: z.core.$ZodType;
+  readonly source: YamlSource;
+}
+
+/** In their order in the file, and no more than anybody mends at once. */
+export function inPlace(faults: readonly PathFault[], { schema, source, tree, hidden }: FaultySource): readonly ConfigFault[] {
+  // What came from a file stands where the file is named.
+  const standing = faults.map((fault) => ({ fault, path: hidden.get(pathText(fault.path)) ?? fault.path }));
+  const sorted = standing
+    .map((one) => ({ ...one, at: source.place({ ...one.fault, path: one.path }) }))
+    .toSorted((a, b) => a.at.line - b.at.line || a.at.column - b.at.column);
+  const told = sorted.slice(0, MAX_FAULTS).map(({ fault, path }): ConfigFault => {
+    const field = fieldAt(schema, tree, fault.path);
+    const isSecret = field !== undefined && !isHarmless(field.value, field);
+    const shown = pathText(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path);
+    return { ...source.locate({ ...fault, path }, isSecret), path: shown };
+  });
+  const next = sorted[MAX_FAULTS];
+  if (next === undefined) return told;
+  return [...told, { ...next.at, path: '', problem: 'there is more', expected: 'what is above, first' }];
+}
