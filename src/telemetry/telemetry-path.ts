@@ -8,6 +8,7 @@ import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
 import { givesStill, readingsOf, rulesOfReading } from '../config/sensor-keys.ts';
 import { messageOf } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
+import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -68,7 +69,8 @@ export class TelemetryPath {
   readonly #left = new Map<string, SensorConfig>();
   /** Sensors as they were before a change, until the end of its turn: windows that it ends give what they hold within it. */
   #before: readonly SensorConfig[] = [];
-  #keptBudgetAtMs = Number.NEGATIVE_INFINITY;
+  #keptBytes: number | undefined;
+  #cancelKeeping: () => void;
 
   private constructor(
     deps: TelemetryPathDeps,
@@ -81,6 +83,7 @@ export class TelemetryPath {
     this.outbox = outbox;
     this.#check = new EntryCheck(deps.log);
     this.#spentFile = kept.file;
+    this.#cancelKeeping = deps.clock.after(KEEP_BUDGET_EVERY_MS, () => this.#keepBudget());
     this.budget = new DailyBudget(
       {
         clock: deps.clock,
@@ -92,7 +95,8 @@ export class TelemetryPath {
     );
     this.uploader = new Uploader({
       outbox,
-      postTelemetry: (rows, signal) => this.uploads.measure(() => deps.platform.deviceApi.postTelemetry(rows, signal)),
+      postTelemetry: (rows, signal) =>
+        this.uploads.measure(() => deps.platform.deviceApi.postTelemetry(rows, signal)).finally(this.#onPosted),
       prepareTelemetry: (rows) => deps.platform.deviceApi.prepareTelemetry(rows),
       clock: deps.clock,
       log: deps.log,
@@ -101,10 +105,7 @@ export class TelemetryPath {
         return { ...upload, backlogRatePerS: kept.backlogRatePerS };
       },
       budget: this.budget,
-      onAcknowledged: () => {
-        this.#keepBudget();
-        deps.onAcknowledged?.();
-      },
+      ...given({ onAcknowledged: deps.onAcknowledged }),
     });
     this.#rules = new DeadbandRules({
       clock: deps.clock,
@@ -188,18 +189,28 @@ export class TelemetryPath {
     this.#rules.close();
     await endedWithin(this.#deps.clock, FLUSH_WITHIN_MS, this.outbox.flush(), signal);
     await this.uploader.drain(signal);
-    this.#keptBudgetAtMs = Number.NEGATIVE_INFINITY;
     this.#keepBudget();
+    this.#cancelKeeping();
     await Promise.all([this.outbox.close(), this.#spentFile.close(), this.#standing.close()]);
   }
 
-  /** Only where a budget is set, and seldom: a small file a minute is nothing to a link, and something to a card. */
+  /** What the first post cost is kept at once, whatever its answer: a process that ends within each minute forgets no more. */
+  readonly #onPosted = (): void => {
+    if (this.#keptBytes === undefined) this.#keepBudget();
+  };
+
+  /**
+   * By the clock, as polls and commands are sent, too. Only where a budget is set, and seldom: a small file a minute is nothing to a
+   * link, and something to a card.
+   */
   #keepBudget(): void {
     const { clock, config } = this.#deps;
-    const now = clock.monotonicMs();
-    if (config().platform.dailyBudgetBytes === undefined || now - this.#keptBudgetAtMs < KEEP_BUDGET_EVERY_MS) return;
-    this.#keptBudgetAtMs = now;
-    this.#spentFile.save({ ...this.budget.today() });
+    this.#cancelKeeping();
+    this.#cancelKeeping = clock.after(KEEP_BUDGET_EVERY_MS, () => this.#keepBudget());
+    const today = this.budget.today();
+    if (config().platform.dailyBudgetBytes === undefined || today.bytes === this.#keptBytes) return;
+    this.#keptBytes = today.bytes;
+    this.#spentFile.save({ ...today });
   }
 
   #ownEntry(key: string, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
