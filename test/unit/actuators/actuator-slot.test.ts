@@ -458,6 +458,21 @@ describe('movements', () => {
     expect(record.value).toBe(true);
   });
 
+  it('that are taken late say nothing when another one was begun since', async () => {
+    openDeaf();
+    const first = move(true);
+    await clock.advance(1_000);
+    const second = move(false);
+    await clock.advance(1_200);
+    expect([await first, await second]).toEqual(['actuators/deadline-passed', 'actuators/deadline-passed']);
+    driver.writes[0]?.done();
+    await settled();
+    expect([record.value, record.mayBeOn]).toEqual([undefined, true]);
+    driver.writes[1]?.done();
+    await settled();
+    expect([record.value, record.mayBeOn]).toEqual([false, false]);
+  });
+
   it('that fail late may have moved all the same: nobody knows until it is read or written again', async () => {
     openDeaf();
     const moving = move(true);

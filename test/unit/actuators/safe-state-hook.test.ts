@@ -110,6 +110,17 @@ describe('the stop hook', () => {
     expect([await movedTo(17), await movedTo(20), await movedTo(23)]).toEqual([[1], [], []]);
   });
 
+  it('takes an off that failed for no off: what it excludes stays off', async () => {
+    const actuators = [
+      { name: 'motor', kind: 'gpio-output', line: 'GPIO99', safe: { crash: false } },
+      { name: 'brake', kind: 'gpio-output', line: 'GPIO17', safe: { crash: true }, interlocks: ['motor'] },
+    ];
+    await expect(runHook('crash', { actuators })).rejects.toMatchObject({
+      stdout: expect.stringContaining('brake: is never on together with motor, which is not known to be off'),
+    });
+    expect(await movedTo(17)).toEqual([]);
+  });
+
   it('says what it could not set, and sets the rest', async () => {
     const actuators = [
       { name: 'far', kind: 'gpio-output', line: 'GPIO99', safe: { crash: false } },

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorSlot, type Movement } from '../../../src/actuators/actuator-slot.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { SafeStates } from '../../../src/actuators/safe-states.ts';
+import { stopValue } from '../../../src/actuators/start-and-stop.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -380,4 +381,15 @@ it('what is held back for another occasion than the silence is switched on later
     other.record.want(true, 'rpc');
     other.record.learn(true);
   }
+});
+
+it('a stop owes a text that means off, and is refused, once more', () => {
+  const record = new PinRecord({ settings: relaySettings('sign', { valueType: 'string' }), clock, history: NONE });
+  const sign = new ActuatorSlot({ record, driver: new FakeActuator('open'), clock, onChange: () => {}, onDue: () => {} });
+  record.learn('open');
+  expect(stopValue(sign)).toEqual([]);
+  record.want('', 'rpc');
+  expect(stopValue(sign)).toEqual([{ slot: sign, value: '' }]);
+  record.learn('');
+  expect(stopValue(sign)).toEqual([]);
 });

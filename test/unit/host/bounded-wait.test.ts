@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { endedWithin, outcomeWithin, withinMs } from '../../../src/host/bounded-wait.ts';
+import { endedWithin, outcomeWithin, untilAborted, withinMs } from '../../../src/host/bounded-wait.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('work that is waited for so long', () => {
@@ -27,6 +27,25 @@ describe('work that is waited for so long', () => {
       expect(await late).toBe(false);
     }
     expect(reactions).toHaveBeenCalledTimes(1);
+  });
+
+  it('has nobody to tell who was let go, once the work ends after all', async () => {
+    const { promise: work, resolve } = Promise.withResolvers<void>();
+    const gone = new AbortController();
+    const waited = untilAborted(work, gone.signal);
+    gone.abort(new Error('let go'));
+    await expect(waited).rejects.toThrow('let go');
+    const told = vi.spyOn(gone.signal, 'removeEventListener');
+    resolve();
+    await untilAborted(work, new AbortController().signal);
+    expect(told).not.toHaveBeenCalled();
+  });
+
+  it('leaves nothing with a signal that lives longer than the work', async () => {
+    const { signal } = new AbortController();
+    for (let time = 0; time < 5; time += 1) await untilAborted(Promise.resolve(), signal);
+    await expect(untilAborted(Promise.reject(new Error('no disk')), signal)).rejects.toThrow('no disk');
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 

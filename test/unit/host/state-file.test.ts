@@ -321,6 +321,20 @@ describe('a state file', () => {
       expect([await after.read(), after.isLost, world.files.paths]).toEqual([{ n: 3 }, false, ['/state.json']]);
     });
 
+    it('as it is too large to be kept is not believed by the next process, nor after a reboot', async () => {
+      const world = inMemory();
+      const first = marked(world);
+      await first.read();
+      first.save({ n: 1 });
+      await first.flush();
+      first.save({ text: 'v'.repeat(9_000_000) });
+      await first.flush();
+      const next = marked(world);
+      expect([await next.read(), next.isLost]).toEqual([{ n: 1 }, true]);
+      const later = rebooted(world);
+      expect([await later.read(), later.isLost]).toEqual([{ n: 1 }, true]);
+    });
+
     const rebooted = (world: ReturnType<typeof inMemory>): StateFile => {
       world.files.unlinkNow(behindMark);
       world.files.cutPower(() => false);
