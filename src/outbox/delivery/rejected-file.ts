@@ -20,6 +20,7 @@ const NAME = 'rejected.jsonl';
 const OLD_NAME = 'rejected.old.jsonl';
 const HEADER = `${JSON.stringify({ format: 'turnstone-outbox-rejected', version: 1 })}\n`;
 const MAX_ANSWER_LENGTH = 500;
+const LINE_FEED = Buffer.from('\n');
 
 export class RejectedFile {
   readonly #deps: LineFileDeps;
@@ -37,7 +38,7 @@ export class RejectedFile {
       const lines = `${sealJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;
       const path = `${folder}/${NAME}`;
       const size = (await files.facts(path))?.bytes ?? 0;
-      const isFull = size + lines.length > maxBytes && size > 0;
+      const isFull = size + Buffer.byteLength(lines) > maxBytes && size > 0;
       if (isFull) await files.rename(path, `${folder}/${OLD_NAME}`);
       await writeLines(this.#deps, { name: NAME, header: HEADER, lines, at: isFull ? 0 : size, cut: false });
     });
@@ -45,34 +46,59 @@ export class RejectedFile {
 
   /** All that are kept, oldest first; torn lines are left out, and one that was added again after a fault is there once. */
   async list(): Promise<RejectedEntry[]> {
-    const entries = new Map<string, RejectedEntry>();
-    for (const name of [OLD_NAME, NAME]) {
-      const bytes = await readWhole(this.#deps.files, `${this.#deps.folder}/${name}`, SMALL_FILE);
-      for (const line of bytes === undefined ? [] : bytes.toString().split('\n')) {
-        const entry = parseRejected(line);
-        if (entry !== undefined) entries.set(`${entry.sequence} ${entry.ts}`, entry);
-      }
-    }
-    return [...entries.values()];
+    return (await this.#read()).entries;
   }
 
-  /** Keeps all but these. */
+  /** Keeps all but these, and what cannot be understood as it is: a person may see what it was. */
   forget(sent: readonly ResolvedEntry[]): Promise<void> {
     return this.#changes.run(async () => {
       const { files, folder } = this.#deps;
-      const sequences = new Set(sent.map(({ sequence }) => sequence));
-      const kept = (await this.list()).filter(({ sequence }) => !sequences.has(sequence));
-      const lines = kept.map((entry) => `${sealJson(entry)}\n`);
-      await writeDurably(files, `${folder}/${NAME}`, HEADER + lines.join(''), { mode: GROUP_MODE });
+      const names = new Set(sent.map(nameOf));
+      const { entries, others } = await this.#read();
+      const lines = entries.filter((entry) => !names.has(nameOf(entry))).map((entry) => `${sealJson(entry)}\n`);
+      await writeDurably(files, `${folder}/${NAME}`, Buffer.concat([Buffer.from(HEADER), ...others, Buffer.from(lines.join(''))]), {
+        mode: GROUP_MODE,
+      });
       await files.unlink(`${folder}/${OLD_NAME}`).catch(undefinedWhenMissing);
     });
   }
+
+  /** `others`: lines that are no entry, with their line feeds. */
+  async #read(): Promise<{ readonly entries: RejectedEntry[]; readonly others: Buffer[] }> {
+    const entries = new Map<string, RejectedEntry>();
+    const others: Buffer[] = [];
+    for (const name of [OLD_NAME, NAME]) {
+      const bytes = await readWhole(this.#deps.files, `${this.#deps.folder}/${name}`, SMALL_FILE);
+      for (const line of bytes === undefined ? [] : linesOf(bytes)) {
+        const text = line.toString();
+        const entry = parseRejected(text);
+        if (entry !== undefined) entries.set(nameOf(entry), entry);
+        else if (text !== '' && `${text}\n` !== HEADER) others.push(Buffer.concat([line, LINE_FEED]));
+      }
+    }
+    return { entries: [...entries.values()], others };
+  }
+}
+
+/** A number may be given again on a disk that lost all but this list; with its time it is one entry's. */
+export function nameOf({ sequence, ts }: ResolvedEntry): string {
+  return `${sequence} ${ts}`;
 }
 
 /** Rejected entries to be appended again, with the times they had. */
 export function asAppended(entries: readonly RejectedEntry[], clock: Clock): TelemetryEntry[] {
   const again = { bootId: clock.bootId, monotonicMs: clock.monotonicMs(), isAgain: true };
   return entries.map(({ device, key, value, ts: takenAtMs, class: own }) => ({ device, key, value, takenAtMs, class: own, ...again }));
+}
+
+/** By bytes: a damaged line need not be UTF-8. */
+function* linesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; ) {
+    const found = bytes.indexOf(LINE_FEED, at);
+    const end = found === -1 ? bytes.length : found;
+    yield bytes.subarray(at, end);
+    at = end + 1;
+  }
 }
 
 function parseRejected(line: string): RejectedEntry | undefined {

@@ -7,7 +7,7 @@ import type { PlacedBlock } from '../segments/segment-shelf.ts';
 import { lookAtEntries } from '../times/entry-resolver.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import { blocksInTurn, passOver } from './outbox-reading.ts';
-import type { RejectedFile } from './rejected-file.ts';
+import { nameOf, type RejectedFile } from './rejected-file.ts';
 
 export interface ResendQuery {
   readonly key: string;
@@ -23,7 +23,7 @@ interface ResendParts extends Pick<DeliveryParts, 'shelf' | 'boots' | 'state' | 
 /** Resolves to how many entries of the query wait again; their neighbours in the same blocks go along. */
 export async function resendDelivered(parts: ResendParts, query: ResendQuery, signal: AbortSignal): Promise<number> {
   const { shelf, boots, state, rejected, reading } = parts;
-  // Of what an earlier release refused nothing else is noted; a number may be given again on a disk that lost all but this.
+  // Of what an earlier release refused nothing else is noted.
   const refused = new Set((await rejected.list()).map(nameOf));
   // It arrived, and was not refused or given up.
   const wasDelivered = (entry: ResolvedEntry): boolean =>
@@ -52,8 +52,4 @@ export async function resendDelivered(parts: ResendParts, query: ResendQuery, si
     for (const placed of await blocksInTurn(parts, segment)) matched += await reading.run(() => resendBlock(placed));
   }
   return matched;
-}
-
-function nameOf({ sequence, ts }: ResolvedEntry): string {
-  return `${sequence} ${ts}`;
 }

@@ -83,17 +83,59 @@ it('forgets those that were sent again, out of both files', async () => {
   expect((await kept()).at(-1)).toBe(13);
 });
 
-it('shows no entry of which a bit is wrong, and one of an earlier release', async () => {
+it('keeps what cannot be understood as it is, when others are forgotten', async () => {
+  const path = '/outbox/rejected.jsonl';
+  for (const sequence of [1, 2, 3]) await list.add({ ...entry(sequence), key: `tür${sequence}` }, 'no', 0);
+  const damaged = files.contentOf(path);
+  const at = damaged.indexOf('ür2');
+  damaged.writeUInt8(damaged.readUInt8(at) ^ 0x40, at);
+  files.put(path, damaged);
+  const [, , line = ''] = damaged
+    .toString('latin1')
+    .split('\n')
+    .filter((one) => one !== '');
+  for (const gone of [3, 1]) {
+    await list.forget([entry(gone)]);
+    expect(files.contentOf(path).toString('latin1').split('\n')).toContain(line);
+  }
+  expect([
+    await kept(),
+    files
+      .contentOf(path)
+      .toString('latin1')
+      .split('\n')
+      .filter((one) => one !== ''),
+  ]).toEqual([[], [expect.stringMatching(/^\{"format"/), line]]);
+});
+
+it('knows an entry by its time, too: a number is given again on a disk that lost all but this', async () => {
+  await list.add({ ...entry(7), ts: 1_000 }, 'no', 0);
+  await list.add({ ...entry(7), ts: 5_000 }, 'no', 0);
+  await list.forget([{ ...entry(7), ts: 5_000 }]);
+  expect((await list.list()).map(({ ts }) => ts)).toEqual([1_000]);
+});
+
+it('counts its bound in bytes, and begins no other file for the first of one that has none', async () => {
+  list = new RejectedFile({ files, folder: '/outbox', maxBytes: 1 });
   await list.add(entry(1), 'no', 0);
+  expect(files.paths).toEqual(['/outbox/rejected.jsonl']);
+  list = new RejectedFile({ files, folder: '/outbox', maxBytes: 1_000 });
+  await list.forget([entry(1)]);
+  for (const answer of ['no', 'ü'.repeat(450)]) await list.add(entry(2), answer, 0);
+  expect(files.paths).toEqual(['/outbox/rejected.jsonl', '/outbox/rejected.old.jsonl']);
+});
+
+it('shows no entry of which a bit is wrong, and one of an earlier release', async () => {
+  await list.add(entry(1), 'zu groß', 0);
   const [head = '', line = ''] = files.contentOf('/outbox/rejected.jsonl').toString().split('\n');
   for (const damaged of everyDamage(line)) {
     files.put('/outbox/rejected.jsonl', `${head}\n${damaged.toString().replaceAll('\n', ' ')}\n`);
     expect(await list.list()).toEqual([]);
   }
-  files.put('/outbox/rejected.jsonl', `${head}\n${JSON.stringify({ ...entry(1), answer: 'no', atMs: 0 })}\n`);
+  files.put('/outbox/rejected.jsonl', `${head}\n${JSON.stringify({ ...entry(1), answer: 'zu groß', atMs: 0 })}\n`);
   await list.forget([]);
   expect([await list.list(), files.contentOf('/outbox/rejected.jsonl').toString()]).toEqual([
-    [{ ...entry(1), answer: 'no', atMs: 0 }],
+    [{ ...entry(1), answer: 'zu groß', atMs: 0 }],
     `${head}\n${line}\n`,
   ]);
 });
