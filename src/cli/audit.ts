@@ -3,9 +3,9 @@ import { type AuditResult, auditDelivery } from '../analytics/audit-delivery.ts'
 import { type AuditLine, isFaulty } from '../analytics/delivery-audit.ts';
 import type { SentCell } from '../analytics/entry-digest.ts';
 import { parseFilters, parseRange } from '../analytics/report-range.ts';
-import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
+import { agentWallMs } from './agent-calls.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { AuditCall } from './commands/audit.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -20,17 +20,18 @@ export async function audit(call: AuditCall): Promise<void> {
   const result = await auditResult(call).catch((error: unknown) => {
     throw edge.signal.aborted ? new CommandError('', { exitCode: EXIT.interrupted, cause: error }) : error;
   });
-  const hasFaults = result.lines.some(isFaulty);
-  print.result({ ok: !hasFaults, ...result }, () => auditPage(result, flags.all === true, print));
-  if (hasFaults) print.exitCode = EXIT.failure;
+  // Where nothing was compared nothing is proven.
+  const ok = sentIn(result) > 0 && !result.lines.some(isFaulty);
+  print.result({ ok, ...result }, () => auditPage(result, flags.all === true, print));
+  if (!ok) print.exitCode = EXIT.failure;
 }
 
 async function auditResult({ args, flags, edge, agent }: AuditCall): Promise<AuditResult> {
-  const nowMs = systemClock.wallMs();
+  const asked = await agent();
+  const nowMs = await agentWallMs(asked);
   const { rangeStartTs = nowMs - DAY_MS, rangeEndTs = nowMs } = parseRange(flags, nowMs);
   const filters = parseFilters(flags.filter ?? []);
   const labels = Object.fromEntries(Object.entries(parseFilters(flags.column ?? [])).map(([key, words]) => [key, words.join(',')]));
-  const asked = await agent();
   // The name that the platform gave; a configured token tells none.
   const deviceName = flags.device ?? (await asked.ask<AgentStatus>('getStatus')).deviceName;
   const client = await openReportClient(flags, edge);
@@ -57,7 +58,8 @@ async function auditResult({ args, flags, edge, agent }: AuditCall): Promise<Aud
   }
 }
 
-function auditPage({ lines, notShown, resent }: AuditResult, all: boolean, print: Printer): string {
+function auditPage(result: AuditResult, all: boolean, print: Printer): string {
+  const { lines, notShown, resent } = result;
   const { bold, red, green, yellow, dim } = print.style;
   const faulty = lines.filter(isFaulty);
   const shown = all ? lines : faulty;
@@ -67,15 +69,22 @@ function auditPage({ lines, notShown, resent }: AuditResult, all: boolean, print
     return [printable(line.key), hourText(line), ...counts, printable(line.different.join('; '))];
   });
   const table = shown.length === 0 ? '' : print.table([head, ...rows]);
-  const sent = sum(lines.map((line) => line.sent));
+  const sent = sentIn(result);
   const missing = sum(lines.map((line) => line.missing));
   const scope = dim(`${lines.length} hours of ${new Set(lines.map(({ key }) => key)).size} keys`);
-  const whole = green(sent === 0 ? 'nothing was sent in this range' : `all ${sent} entries that were sent are there`);
+  const whole =
+    sent === 0
+      ? yellow('nothing to compare: the view shows nothing that was sent in this range')
+      : green(`all ${sent} entries that were sent are there`);
   const verdict = faulty.length === 0 ? whole : red(`${missing} of ${sent} entries missing; ${faulty.length} hours differ`);
   const unseen = `${yellow('not audited, as the view does not show them:')} ${printable(notShown.join(', '))}\n`;
   const put = `${sum(resent.map(({ entries }) => entries))} entries of ${resent.length} hours put back into the backlog`;
   const mended = resent.length === 0 ? '' : `${put}; what is not kept any more stays missing\n`;
   return `${table}${notShown.length === 0 ? '' : unseen}${bold(verdict)}, ${scope}\n${mended}`;
+}
+
+function sentIn({ lines }: AuditResult): number {
+  return sum(lines.map(({ sent }) => sent));
 }
 
 function sum(numbers: readonly number[]): number {

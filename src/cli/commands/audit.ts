@@ -30,6 +30,6 @@ export const AUDIT = command('audit', {
 The view shows a row per instant with a column for each key, a row per key ("Key", "Value"), or a row per key and hour ("Key",
 "Count", "Sum", "First", "Last"; then end the range at a whole hour). Whole hours are compared. --resend puts what is missing, and
 still kept, back into the backlog; run the audit again when it has been sent.`,
-  exitCodes: '0 all that was sent was found, 1 it was not, 69 no agent runs',
+  exitCodes: '0 all that was sent was found, 1 it was not, or nothing was sent, 69 no agent runs',
   run: async (call) => (await import('../audit.ts')).audit(call),
 });
