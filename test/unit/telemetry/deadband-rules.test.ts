@@ -329,6 +329,27 @@ describe('report rules', () => {
     expect(seen).toEqual([20, 22, 20, 22].map((value) => ['roof', 'warmth', value]));
   });
 
+  it('count the least interval from the report, not from the sample that waited for it', async () => {
+    const { take, entries, clock } = given({ minIntervalMs: 10_000 });
+    await take(1, 2);
+    await clock.advance(8_500);
+    expect(values(await take(3))).toEqual([1, 2]);
+    await clock.advance(8_400);
+    expect(entries).toHaveLength(2);
+    await clock.advance(100);
+    expect(entries.map(({ value }) => value)).toEqual([1, 2, 3]);
+  });
+
+  it('keep nothing waiting for longer than the least interval, however far ahead the time of the last sample lies', async () => {
+    const { clock, entries, reportRules } = given({ minIntervalMs: 10_000 });
+    const take = (value: JsonValue, monotonicMs: number): void =>
+      reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs }]);
+    take(1, 3_600_000);
+    take(2, 0);
+    await clock.advance(10_000);
+    expect(entries.map(({ value }) => value)).toEqual([1, 2]);
+  });
+
   it('keep sensors with the same key apart', () => {
     const { reportRules, entries, clock } = given({ deadband: 0 });
     for (const sensor of ['roof', 'cellar']) reportRules.take([{ sensor, key: 't', value: 1, bootId: clock.bootId, monotonicMs: 0 }]);
