@@ -27,6 +27,9 @@ let counted: number[];
 let settings: UploadSettings;
 let spent: boolean;
 let rejects: boolean;
+/** What a post, or a look, waits for. */
+let posting: Promise<void>;
+let looking: Promise<void>;
 let answer: (keys: readonly string[]) => UploadAnswer;
 let listeners: Set<() => void>;
 let uploader: Uploader;
@@ -50,6 +53,7 @@ beforeEach(() => {
   settings = { maxBatchBytes: 50_000, maxBatchEntries: 70, intervalMs: 0 };
   spent = false;
   rejects = false;
+  [posting, looking] = [Promise.resolve(), Promise.resolve()];
   answer = () => ACCEPTED;
   listeners = new Set();
   const tell =
@@ -65,12 +69,14 @@ beforeEach(() => {
     onAcknowledged: (entries) => void counted.push(entries),
     postTelemetry: async ({ keys }) => {
       posts.push(keys.join('+'));
+      await posting;
       return answer(keys);
     },
     outbox: {
       peek: async (lane, limits, beyond) => {
         looks.push({ lane, limits });
         if (looks.length > MAX_LOOKS) throw new Error('it looks for ever');
+        await looking;
         const own = lanes[lane].find((entries) => !isAside(entries) && entries[0]?.sequence !== beyond?.entries.sequences[0]);
         return own === undefined ? undefined : batchOf(lane, own);
       },
@@ -112,6 +118,22 @@ describe('a turn', () => {
       { lane: 'alarm', limits: { maxEntries: 70, maxBytes: 50_000 } },
       { lane: 'live', limits: { maxEntries: 70, maxBytes: 50_000 } },
     ]);
+  });
+
+  it('looks for no alarm any more when its upload ended while it looked', async () => {
+    lanes.live.push([entry(1)]);
+    const [post, look] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    posting = post.promise;
+    const uploaded = uploader.uploadNextBatch(signal);
+    await clock.advance(1_000);
+    looking = look.promise;
+    await clock.advance(15_000);
+    expect(looks).toHaveLength(3);
+    post.resolve();
+    await uploaded;
+    look.resolve();
+    await clock.advance(60_000);
+    expect(looks).toHaveLength(3);
   });
 
   it('reads ahead in the backlog only, and reads that once', async () => {
