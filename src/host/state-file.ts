@@ -86,8 +86,6 @@ export class StateFile {
     }
     try {
       const bytes = await this.#readInTime();
-      // Whoever set it aside may have ended before anything was written in its place.
-      if (bytes === undefined) this.#isLost ||= await mayBeSetAside(files, path);
       if (this.#isLost) this.#tellLost('does not hold what was known last');
       return bytes === undefined ? undefined : this.#stateIn(bytes);
     } catch (error) {
@@ -125,7 +123,8 @@ export class StateFile {
   #tellLost(what: string, error?: unknown): void {
     const { path, log, alerts, clock } = this.#deps;
     log.error(given({ file: path, error: error === undefined ? undefined : messageOf(error) }), `a state file ${what}`);
-    if (alerts === undefined) return;
+    // A disk that gives nothing now is told by whoever waits for it, and the file may be whole.
+    if (alerts === undefined || this.#liesUnread) return;
     alerts.raise(`lost ${path}`, `${path} ${what}: what it may have told counts as unknown`);
     this.#cancelAlert = clock.after(TOLD_FOR_MS, () => alerts.clear(`lost ${path}`));
   }
@@ -141,7 +140,10 @@ export class StateFile {
   async #readEither(): Promise<Buffer | undefined> {
     const { path, behindMark } = this.#deps;
     const believed = await readPatiently(this.#deps, path, MAX_BYTES);
-    if (believed !== undefined || behindMark === undefined) return believed;
+    if (believed !== undefined) return believed;
+    // Whoever set it aside may have ended before anything was written in its place.
+    this.#isLost ||= await mayBeSetAside(this.#deps.files, path);
+    if (behindMark === undefined) return undefined;
     // Also one that cannot be read shows that there was more.
     this.#isDisowned = true;
     const behind = await readPatiently(this.#deps, behindPath(path), MAX_BYTES);

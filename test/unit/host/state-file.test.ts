@@ -255,6 +255,16 @@ describe('a state file', () => {
     });
   });
 
+  it('is done without where nobody says whether it was set aside, and no alert tells of what may be whole', async () => {
+    const { clock, files } = inMemory();
+    const standing = new StandingAlerts();
+    files.faults = { delay: (operation) => (operation === 'facts' ? new Promise(() => {}) : undefined) };
+    const state = file({ path: '/state.json', files, clock, alerts: standing });
+    const reading = state.read();
+    await clock.advance(10_000);
+    expect([await reading, state.isLost, standing.standing.size, clock.pending]).toEqual([undefined, true, 0, 0]);
+  });
+
   it('that was set aside is lost to each process until one has written anew, and a person is told for a day', async () => {
     const { clock, files, opened } = inMemory();
     const standing = new StandingAlerts();
