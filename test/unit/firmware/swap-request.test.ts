@@ -175,6 +175,14 @@ describe('waiting for a swap', () => {
 });
 
 describe('a request', () => {
+  it('is none with another word, version or source than the helper takes', () => {
+    const request = { request: 'swap', id: 'two', version: '3.0.0', source: 'kept' };
+    const parsed = (changes: Record<string, string>): unknown => parseRequest(Buffer.from(guardLines({ ...request, ...changes })));
+    expect(parsed({})).toEqual(request);
+    for (const wrong of [{ request: 'remove' }, { version: '../3' }, { source: 'elsewhere' }, { id: 'two words' }])
+      expect(parsed(wrong)).toBeUndefined();
+  });
+
   it('replaces an older one, in the words that the helper takes, for the group to read', async () => {
     await leaveRequest({ files: updateFiles(disk), paths }, { request: 'swap', id: 'two', version: '3.0.0', source: 'kept' });
     expect(parseRequest(disk.contentOf(join(paths.firmware, 'request')))).toEqual({

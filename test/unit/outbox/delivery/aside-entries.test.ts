@@ -82,6 +82,13 @@ it('is given out by itself with the very time it would have had in its lane, and
   expect(await keysIn('live')).toEqual(['a', 'c']);
 });
 
+it('is an alarm still when it was one', async () => {
+  const [alarm = -1] = await given(['alarm'], { class: 'alarm' });
+  expect((await peekAlone(alarm))?.lane).toBe('alarm');
+  await fixture.commit(outbox, [fixture.entry('sample', 1)]);
+  expect((await peekAlone(alarm + 1))?.lane).toBe('backlog');
+});
+
 it('stands aside no more once it is delivered, so that it goes when it is asked for again', async () => {
   const [bad = -1] = await given(['bad', 'good']);
   outbox.aside.add(bad);
