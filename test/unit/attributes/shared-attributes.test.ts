@@ -518,32 +518,30 @@ describe('shared attributes', () => {
     expect([relay.told, shared.refusals]).toEqual([[true, false, false, true], {}]);
   });
 
-  it('move nothing after a restart by what was acted on and could not be noted', async () => {
-    const { files, moves, open } = gateInMemory();
-    const before = await open();
-    await before.own.reconcile({ gate: 'closed' }, never);
-    await before.kept.flush();
-    files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) };
-    await before.own.reconcile({ gate: 'open' }, never);
-    await before.kept.close();
-    const { own } = await open();
-    await own.reconcile({ gate: 'open' }, never);
-    expect([moves, own.refusals.gate]).toEqual([['closed', 'open'], expect.stringContaining('may have been acted on')]);
-    await own.reconcile({ gate: 'half' }, never);
-    expect(moves).toEqual(['closed', 'open', 'half']);
-  });
+  describe('of which the last was acted on and could not be noted', () => {
+    const afterwards = async () => {
+      const { files, moves, open } = gateInMemory();
+      const before = await open();
+      await before.own.reconcile({ gate: 'closed' }, never);
+      await before.kept.flush();
+      files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) };
+      await before.own.reconcile({ gate: 'open' }, never);
+      await before.kept.close();
+      return { ...(await open()), moves };
+    };
 
-  it('say that a wish is not acted on where an older one that is the same is all that is known', async () => {
-    const { files, moves, open } = gateInMemory();
-    const before = await open();
-    await before.own.reconcile({ gate: 'closed' }, never);
-    await before.kept.flush();
-    files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) };
-    await before.own.reconcile({ gate: 'open' }, never);
-    await before.kept.close();
-    const { own } = await open();
-    await own.reconcile({ gate: 'closed' }, never);
-    expect([moves, own.refusals.gate]).toEqual([['closed', 'open'], expect.stringContaining('may have been acted on')]);
+    it.each(['open', 'closed'])('move nothing after a restart, and say so, where %s is wished', async (gate) => {
+      const { own, moves } = await afterwards();
+      await own.reconcile({ gate }, never);
+      expect([moves, own.refusals.gate]).toEqual([['closed', 'open'], expect.stringContaining('may have been acted on')]);
+    });
+
+    it('move by what is new after that', async () => {
+      const { own, moves } = await afterwards();
+      await own.reconcile({ gate: 'open' }, never);
+      await own.reconcile({ gate: 'half' }, never);
+      expect(moves).toEqual(['closed', 'open', 'half']);
+    });
   });
 
   it('believe again what was noted once a whole answer was looked at', async () => {

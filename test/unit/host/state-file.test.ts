@@ -28,6 +28,12 @@ function inMemory() {
   return { clock, files, opened: (log = silentLog): StateFile => file({ path: '/state.json', files, clock, log }) };
 }
 
+const behindMark = '/run/behind/state.json';
+
+function marked({ clock, files }: ReturnType<typeof inMemory>): StateFile {
+  return file({ path: '/state.json', files, clock, behindMark });
+}
+
 describe('a state file', () => {
   it('gives back what was saved last, longs too', async () => {
     const saved = file();
@@ -222,9 +228,7 @@ describe('a state file', () => {
   });
 
   describe('of an earlier release on a disk that does not take it anew', () => {
-    const behindMark = '/run/behind/state.json';
     const earlier = JSON.stringify({ format: 'turnstone/x', version: 1, state: { n: 1 } });
-    const marked = ({ clock, files }: ReturnType<typeof inMemory>): StateFile => file({ path: '/state.json', files, clock, behindMark });
 
     it.each([
       ['refuses', { fail: (operation: string) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) }],
@@ -307,9 +311,6 @@ describe('a state file', () => {
   });
 
   describe('that is behind what was known last', () => {
-    const behindMark = '/run/behind/state.json';
-    const marked = ({ clock, files }: ReturnType<typeof inMemory>): StateFile => file({ path: '/state.json', files, clock, behindMark });
-
     it.each([
       ['cannot be written', { fail: (operation: string) => (operation === 'sync' ? { code: 'ENOSPC' } : undefined) }],
       ['is being written for ever', { delay: (operation: string) => (operation === 'sync' ? new Promise<void>(() => {}) : undefined) }],
