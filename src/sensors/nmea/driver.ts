@@ -1,4 +1,5 @@
 /** A satellite receiver on a serial line: position, height, speed, course, satellites and kind of fix from its RMC and GGA sentences. */
+import { withinDeadline } from '../../hardware/deadline.ts';
 import type { Clock } from '../../host/clock.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
 import { rounded } from '../i2c-chip.ts';
@@ -55,8 +56,10 @@ export async function open(config: NmeaConfig, { ports, clock }: SensorDeps, sig
   port.onPlug(() => splitter.reset());
   return {
     name: config.name,
-    read: async () => {
+    read: async (within) => {
       if (!port.plugged) throw sensorFault('silent', `${port.path} is unplugged`);
+      // A receiver speaks when it will: one that was opened just now is no silent one. Some never send the other of the two sentences.
+      if (!fix.isHeard) await withinDeadline(fix.complete, 'waiting for a sentence', within).catch(() => {});
       return fix.readings();
     },
     close: () => port.close(),
@@ -80,10 +83,21 @@ interface NmeaFixDeps {
 export class NmeaFix {
   readonly #deps: NmeaFixDeps;
   readonly #newest = new Map<string, Heard>();
+  readonly #complete = Promise.withResolvers<void>();
   #anyAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: NmeaFixDeps) {
     this.#deps = deps;
+  }
+
+  /** Whether a valid sentence has come. */
+  get isHeard(): boolean {
+    return this.#newest.size > 0;
+  }
+
+  /** Resolves when there was an RMC and a GGA sentence. */
+  get complete(): Promise<void> {
+    return this.#complete.promise;
   }
 
   /** Takes a line; one that is no valid sentence is passed over. */
@@ -100,6 +114,7 @@ export class NmeaFix {
     const atMs = this.#deps.clock.monotonicMs();
     this.#anyAtMs = atMs;
     this.#newest.set(sentence.type, { sentence, line: line.trim(), atMs });
+    if (this.#newest.has('RMC') && this.#newest.has('GGA')) this.#complete.resolve();
   }
 
   /** Without a fix: `fix` and `satellites` only. @throws AgentError `sensors/silent` (retry) when no sentence came lately. */

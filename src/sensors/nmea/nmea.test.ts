@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type BoardBench, openBoardBench, until } from '../../../test/support/board-bench.ts';
+import { type BoardBench, openBoardBench } from '../../../test/support/board-bench.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
+import type { Sensor } from '../sensor.ts';
 import { loadParser, NmeaFix, open as openNmea } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -99,23 +100,22 @@ describe('a receiver on the board', () => {
   let bench: BoardBench;
   afterEach(() => bench.close());
 
+  const constant = (value: number) => ({ kind: 'constant' as const, value });
+  const place = { latitude: constant(-33.8568), longitude: constant(151.2153), speedKnots: constant(3.4) };
+  const openSpeaking = async (periodMs: number): Promise<Sensor> => {
+    bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'gps'), talk: { kind: 'nmea', periodMs, ...place } }] }));
+    return await openNmea(sensorConfig({ name: 'gps', kind: 'nmea', port: join(bench.folder, 'gps') }), sensorDeps(bench), signal);
+  };
+
+  it('is waited for when it has not spoken yet, until the deadline', async () => {
+    const sensor = await openSpeaking(300);
+    await expect(sensor.read(AbortSignal.timeout(20))).rejects.toMatchObject({ code: 'sensors/silent' });
+    expect(await sensor.read(signal)).toHaveLength(7);
+    await sensor.close();
+  });
+
   it('is read as the positions the board showed', async () => {
-    const constant = (value: number) => ({ kind: 'constant' as const, value });
-    bench = await openBoardBench((folder) => ({
-      serial: [
-        {
-          port: join(folder, 'gps'),
-          talk: { kind: 'nmea', periodMs: 50, latitude: constant(-33.8568), longitude: constant(151.2153), speedKnots: constant(3.4) },
-        },
-      ],
-    }));
-    const sensor = await openNmea(sensorConfig({ name: 'gps', kind: 'nmea', port: join(bench.folder, 'gps') }), sensorDeps(bench), signal);
-    await until('a fix', () =>
-      sensor.read(signal).then(
-        (readings) => readings.length === 7,
-        () => false,
-      ),
-    );
+    const sensor = await openSpeaking(50);
     const readings = await sensor.read(signal);
     const shown = Object.fromEntries((await bench.record()).filter(({ kind }) => kind === 'shown').map(({ key, value }) => [key, value]));
     for (const key of ['latitude', 'longitude', 'speed']) expect(readings.find((reading) => reading.key === key)?.value).toBe(shown[key]);
