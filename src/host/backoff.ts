@@ -10,6 +10,8 @@ export interface BackoffSettings {
 
 /** Delays never fall below this share of their bound, so that a run of small draws is no busy loop. */
 const MIN_SHARE = 0.1;
+/** A server tells all who wait the same Retry-After: up to this share of it is added, so that they do not come back together either. */
+const ADDED_SHARE = 0.25;
 
 export class Backoff {
   readonly #settings: BackoffSettings;
@@ -31,7 +33,8 @@ export class Backoff {
     const { firstMs, maxMs } = this.#settings;
     const boundMs = Math.min(maxMs, firstMs * 2 ** Math.min(this.#attempts, 30));
     this.#attempts += 1;
-    return Math.max(atLeastMs, boundMs * (MIN_SHARE + (1 - MIN_SHARE) * this.#clock.jitter()));
+    const draw = this.#clock.jitter();
+    return Math.max(atLeastMs * (1 + ADDED_SHARE * draw), boundMs * (MIN_SHARE + (1 - MIN_SHARE) * draw));
   }
 
   /** To be called after every success. */

@@ -145,7 +145,7 @@ describe('the report client', () => {
       { deps: { onWait: (waitMs) => waits.push(waitMs) } },
     );
     expect(await rows()).toHaveLength(2);
-    expect(waits).toEqual([275, 550, 7_000]);
+    expect(waits).toEqual([275, 550, 7_875]);
   });
 
   it('gives up on 429 at its deadline', async () => {

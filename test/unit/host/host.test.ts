@@ -105,6 +105,11 @@ describe('backoff', () => {
     expect(backoff.nextMs()).toBe(10);
     expect(backoff.nextMs(5_000)).toBe(5_000);
   });
+
+  it('spreads those whom a server told the same time', () => {
+    const told = [0, 0.5, 0.9999999].map((draw) => new Backoff({ firstMs: 100, maxMs: 1_000 }, { jitter: () => draw }).nextMs(60_000));
+    expect(told.map(Math.round)).toEqual([60_000, 67_500, 75_000]);
+  });
 });
 
 describe('the lock of a state folder', () => {

@@ -269,7 +269,7 @@ describe('an entry that is refused by itself', () => {
 
   it('stands aside, is spoken of, and is asked for again after others were taken', async () => {
     lanes.live.push([entry(1, bad)], [entry(2)]);
-    expect(await uploader.uploadNextBatch(signal)).toBe(2_000);
+    expect(await uploader.uploadNextBatch(signal)).toBe(2_250);
     expect(uploader.state).toMatchObject({ state: 'backing-off', reason: 'the platform refuses (status 400)', failures: 1 });
     await uploader.uploadNextBatch(signal);
     expect(posts).toEqual(['bad', 'k2']);

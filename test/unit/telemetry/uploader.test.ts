@@ -104,7 +104,7 @@ describe('the uploader', () => {
 
   it('waits as long as the server asks', async () => {
     const { uploader, signal } = given({ live: [[entry(1)]] }, () => ({ ...BUSY, retryAfterMs: 20_000 }));
-    expect(await uploader.uploadNextBatch(signal)).toBe(20_000);
+    expect(await uploader.uploadNextBatch(signal)).toBe(22_500);
   });
 
   it.each([
