@@ -49,7 +49,9 @@ export class MethodTable {
     if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
     const moves = typeof method.moves === 'function' ? method.moves(params) : method.moves;
     if (moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');
-    this.#countCall(name, permission.mostPerMinute);
+    // A question never moves either, and is refused all the same.
+    const switchesOff = !moves && method.moves !== false;
+    this.#countCall(name, permission.mostPerMinute, switchesOff);
     return { ...method, moves, deadlineMs: permission.deadlineMs ?? method.deadlineMs };
   }
 
@@ -58,13 +60,14 @@ export class MethodTable {
     return this.#methods.get(name);
   }
 
-  #countCall(name: string, mostPerMinute: number | undefined): void {
+  /** Switching off counts, and is never refused: what was switched on too often would stay on. */
+  #countCall(name: string, mostPerMinute: number | undefined, switchesOff: boolean): void {
     if (mostPerMinute === undefined) return;
     const nowMs = this.#deps.clock.monotonicMs();
     const recent = (this.#callsAtMs.get(name) ?? []).filter((atMs) => nowMs - atMs < RATE_WINDOW_MS);
     this.#callsAtMs.set(name, recent);
-    if (recent.length >= mostPerMinute) throw refused('rpc/too-often', `${name} may be called ${mostPerMinute} times a minute`);
-    recent.push(nowMs);
+    if (recent.length < mostPerMinute) recent.push(nowMs);
+    else if (!switchesOff) throw refused('rpc/too-often', `${name} may be called ${mostPerMinute} times a minute`);
   }
 
   #permission(name: string): MethodPermission {

@@ -276,6 +276,24 @@ describe('the RPC executor', () => {
     expect((await call(executor, 'pulse', {}, 3)).reply).toEqual({ result: 'moved' });
   });
 
+  it('refuses no switching off for the calls of a minute, though it counts as one', async () => {
+    permissions = { relay: { mostPerMinute: 3 }, ask: { mostPerMinute: 1 } };
+    const moves = (params: JsonValue): boolean => (params as { readonly on: boolean }).on;
+    extra = [method('relay', { effect: 'set', moves, run: (params) => params }), method('ask', {})];
+    const { executor } = await start();
+    let id = 0;
+    const isTaken = async (name: string, params: JsonValue): Promise<boolean> => {
+      id += 1;
+      return (await call(executor, name, params, id)).reply?.error === undefined;
+    };
+    const taken: boolean[] = [];
+    for (const on of [true, false, true, false, false, true]) taken.push(await isTaken('relay', { on }));
+    expect(taken).toEqual([true, true, true, true, true, false]);
+    await clock.advance(60_000);
+    expect(await isTaken('relay', { on: true })).toBe(true);
+    expect([await isTaken('ask', {}), await isTaken('ask', {})]).toEqual([true, false]);
+  });
+
   it('cuts replies that the platform would not take, and says so', async () => {
     extra = [method('long', { run: () => ({ text: '"ü'.repeat(100_000) }) })];
     const { executor } = await start();
