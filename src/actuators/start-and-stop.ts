@@ -80,11 +80,11 @@ function silencedValue({ settings }: ActuatorSlot, memory: StartDeps['memory']):
   return settings.restore && memory.lastOf(settings.name).isSilenced === true ? settings.safe.noContact?.value : undefined;
 }
 
-/** Not under lockout: nothing begins to run because a gateway restarts while someone works on the machine. */
+/** Under lockout only what is off: nothing begins to run because a gateway restarts while someone works on the machine. */
 function restoredValue(slot: ActuatorSlot, { memory, locked }: StartDeps): readonly SafeState[] {
   if (silencedValue(slot, memory) !== undefined) return [];
-  const value = slot.settings.restore && !locked() ? memory.lastOf(slot.settings.name).value : undefined;
-  return value === undefined ? [] : [{ slot, value }];
+  const value = slot.settings.restore ? memory.lastOf(slot.settings.name).value : undefined;
+  return value === undefined || (isActive(value) && locked()) ? [] : [{ slot, value }];
 }
 
 /** What a gate forbids for now (a compressor's least time off) is tried again until someone else writes. */

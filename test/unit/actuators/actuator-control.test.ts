@@ -376,6 +376,25 @@ describe('a safe state', () => {
     expect(control.state('relay')).toMatchObject({ value: false, by: 'safe-state' });
   });
 
+  it('gives way to off under lockout, too: what was off does not begin to run, and what did not go off is told again', async () => {
+    const settings = [relaySettings('relay', { restore: true, safe: { start: true } }), relaySettings('mute', { restore: true })];
+    await open(...settings);
+    await set('relay', false);
+    await set('mute', true);
+    relay('mute').beforeWrite = () => {
+      throw new Error('the bus is mute');
+    };
+    await set('mute', false);
+    await control.close();
+    relay('mute').beforeWrite = () => {};
+    clock.reboot({ bootId: 'boot-2' });
+    await rm(join(folder, 'pulses'), { recursive: true });
+    locked = true;
+    await open(...settings);
+    expect(control.states()).toMatchObject(['relay', 'mute'].map((name) => ({ name, value: false, by: 'restore' })));
+    expect(relay().told).toEqual([true, false, false]);
+  });
+
   it('holds until a restoring that the limits forbid for now is allowed', async () => {
     const settings = relaySettings('relay', { restore: true, safe: { start: false, stop: false }, limits: { minOffMs: 60_000 } });
     await open(settings);
