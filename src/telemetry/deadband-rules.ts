@@ -47,6 +47,8 @@ interface KeyState {
 const MAX_KEYS = 10_000;
 /** Differences below this share are rounding of binary fractions: 20.2 - 20.1 is a change of 0.1. */
 const FLOAT_TOLERANCE = 1e-9;
+/** A read takes now more time, now less: one that is due with the greatest interval may be stamped before it, by this share or this. */
+const [EARLY_SHARE, MAX_EARLY_MS] = [0.05, 1_000];
 
 export class DeadbandRules {
   readonly #deps: DeadbandRulesDeps;
@@ -187,7 +189,8 @@ function dropWaiting(state: KeyState): void {
 function isWorthReporting(state: KeyState, value: JsonValue, atMs: number, rules: KeyRules): boolean {
   const { reported } = state;
   if (reported === undefined) return true;
-  if (atMs - reported.atMs >= (rules.maxIntervalMs ?? Number.POSITIVE_INFINITY)) return true;
+  const { maxIntervalMs = Number.POSITIVE_INFINITY } = rules;
+  if (atMs - reported.atMs >= maxIntervalMs - Math.min(maxIntervalMs * EARLY_SHARE, MAX_EARLY_MS)) return true;
   if (rules.deadband === undefined && rules.deadbandPercent === undefined) return true;
   const before = reported.value;
   if (!isNumber(value) || !isNumber(before)) return !jsonEqual(value, before);

@@ -146,6 +146,26 @@ describe('report rules', () => {
     expect(values(await given({ deadband: 1, maxIntervalMs: 3_000 }).take(5, 5, 5, 5, 5, 5, 5))).toEqual([5, 5, 5]);
   });
 
+  it.each([
+    [60_000, 60_000, 1_000],
+    [10_000, 600_000, 1_000],
+    [200, 1_000, 50],
+  ])(
+    'report an unchanged value in time though reads come a little sooner or later: every %d ms, by %d ms',
+    (periodMs, maxIntervalMs, byMs) => {
+      const { reportRules, entries, clock } = given({ deadband: 1, maxIntervalMs });
+      const take = (monotonicMs: number): void =>
+        reportRules.take([{ sensor: 'roof', key: 't', value: 5, bootId: clock.bootId, monotonicMs }]);
+      const intervals = maxIntervalMs / periodMs;
+      take(byMs);
+      for (let at = 1; at <= 2 * intervals; at += 1) take(at * periodMs + (at === intervals ? 0 : byMs));
+      expect(entries.map(({ monotonicMs }) => monotonicMs)).toEqual([byMs, maxIntervalMs, 2 * maxIntervalMs + byMs]);
+      // No sooner than by that.
+      take(2 * maxIntervalMs + byMs + maxIntervalMs - byMs - 1);
+      expect(entries).toHaveLength(3);
+    },
+  );
+
   it('report the newest change when the least interval has passed, with the time at which it was taken', async () => {
     const { take, entries, clock } = given({ minIntervalMs: 10_000 });
     await take(1, 2, 3);
