@@ -58,6 +58,26 @@ describe('a Modbus actuator', () => {
     await expect(driver.write(1e6, never)).rejects.toMatchObject({ code: 'hardware/modbus-no-number' });
   });
 
+  it.each([
+    [0.1, -0.3, 3],
+    [0.1, -273.15, 2_731],
+    [0.1, 0.04, 0],
+  ])(
+    'is off where its register is that of off, whoever has written it, with a scale of %d and an offset of %d',
+    async (scale, offset, raw) => {
+      const driver = await open(config({ scale, offset }), { modbus });
+      await driver.write(0, never);
+      expect([registers.get(40), await driver.read?.(never)]).toEqual([raw, 0]);
+      const afterRestart = await open(config({ scale, offset }), { modbus });
+      expect(await afterRestart.read?.(never)).toBe(0);
+      await driver.write(50, never);
+      registers.set(40, raw);
+      expect(await driver.read?.(never)).toBe(0);
+      registers.set(40, raw + 1);
+      expect(await driver.read?.(never)).not.toBe(0);
+    },
+  );
+
   it('writes long numbers in the maker’s order', async () => {
     const driver = await open(config({ type: 'float32', wordOrder: 'little' }), { modbus });
     await driver.write(1.5, never);
