@@ -96,8 +96,11 @@ export class LedgerFile {
 
   /** Where the next flush goes. */
   async #end(names: readonly string[], flush: number): Promise<{ readonly name: string; readonly size: number }> {
-    const another = `ledger-${String(flush).padStart(10, '0')}.jsonl`;
-    const name = names.at(-1) ?? another;
+    const newest = names.at(-1);
+    // The newest by its name, too, where the count of flushes was lost.
+    const number = Math.max(flush, 1 + Number(NAME.exec(newest ?? '')?.[1] ?? 0));
+    const another = `ledger-${String(number).padStart(10, '0')}.jsonl`;
+    const name = newest ?? another;
     const size = (await this.#deps.files.facts(`${this.#deps.folder}/${name}`))?.bytes ?? 0;
     return size > this.#deps.maxBytes ? { name: another, size: 0 } : { name, size };
   }

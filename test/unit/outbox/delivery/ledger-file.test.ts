@@ -179,3 +179,12 @@ it('goes on with a file up to its bound, and begins the next one behind it', asy
   files.cutPower(() => false);
   expect(await counts()).toEqual([2]);
 });
+
+it('keeps what came after the count of flushes was lost as long as anything else', async () => {
+  for (let flush = 100; flush < 130; flush += 1) await ledger.add(flush, [cell(flush, 1)]);
+  await ledger.open(0);
+  for (let flush = 1; flush < 60; flush += 1) await ledger.add(flush, [cell(1_000 + flush, 1)]);
+  const hours = (await ledger.read({}, new LedgerCells())).list().map(({ hourMs }) => hourMs);
+  expect(files.paths.length).toBeLessThanOrEqual(8);
+  expect(hours.slice(-20)).toEqual(Array.from({ length: 20 }, (_none, at) => 1_040 + at));
+});
