@@ -74,16 +74,15 @@ export class BatchReader {
   /** The first of some blocks in memory that still waits, not for its time, and is not on its way: `beyond`. */
   async unwritten(blocks: readonly FramedBlock[], beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
     const { state, boots, aside } = this.#deps;
-    const onTheirWay = new SequenceRanges(beyond?.ranges ?? []);
+    const notNow = new SequenceRanges([...(beyond?.ranges ?? []), ...aside.list()]);
     for (const { bytes, info } of blocks) {
       const { firstSequence, lastSequence } = info;
-      if (state.acknowledged.coversWith(aside, firstSequence, lastSequence) || !canGiveOut(boots, info)) continue;
-      if (onTheirWay.coversWith(aside, firstSequence, lastSequence)) continue;
+      if (notNow.coversWith(state.acknowledged, firstSequence, lastSequence) || !canGiveOut(boots, info)) continue;
       const all = freezeEntries(boots, info, unpackBlock(bytes, 0, info));
       const entries = this.#waitingOf(all);
       if (entries.length === 0) continue;
       await this.#keepTimes();
-      return { lane: 'alarm', entries, ranges: aside.without([[firstSequence, lastSequence]]), bytes: entries.jsonBytes() };
+      return { lane: 'alarm', entries, ranges: this.#waitingIn([firstSequence, lastSequence]), bytes: entries.jsonBytes() };
     }
     return undefined;
   }
@@ -134,8 +133,7 @@ export class BatchReader {
       const size = entries.jsonBytes();
       if (parts.length > 0 && bytes + size > maxBytes) break;
       bytes += size;
-      // An acknowledgement must not reach what stands aside.
-      parts.push({ entries, ranges: isPartial ? aside.without([whole]) : [whole] });
+      parts.push({ entries, ranges: isPartial ? this.#waitingIn(whole) : [whole] });
     }
     return { parts, bytes };
   }
@@ -143,6 +141,11 @@ export class BatchReader {
   #waitingOf(all: EntryColumns): EntryColumns {
     const { state, aside } = this.#deps;
     return all.where((row) => !state.acknowledged.has(all.sequences[row] as number) && !aside.has(all.sequences[row] as number));
+  }
+
+  /** An acknowledgement must not reach what stands aside, nor what was delivered before and is put back to be sent again meanwhile. */
+  #waitingIn(whole: SequenceRange): readonly SequenceRange[] {
+    return this.#deps.state.acknowledged.without(this.#deps.aside.without([whole]));
   }
 
   /** Frozen offsets must survive a power cut, or a retry would carry other times. A disk that takes nothing, or hangs, holds up no delivery. */

@@ -68,15 +68,15 @@ export class Lanes {
   async select(lane: Lane, maxEntries: number, beyond: readonly SequenceRange[] = []): Promise<PlacedBlock[]> {
     const taken: PlacedBlock[] = [];
     const seen = new Set<number>();
-    const onTheirWay = new SequenceRanges(beyond);
+    // What stands aside is on no way, and must not make its neighbours go twice.
+    const notNow = new SequenceRanges([...beyond, ...this.#deps.aside.list()]);
     let entries = 0;
     await this.#visit(lane, (placed) => {
       const { firstSequence, lastSequence, count } = placed.info;
       // Thinning makes one block of several, which then is part of more than one stretch.
       if (seen.has(firstSequence)) return true;
       seen.add(firstSequence);
-      // What stands aside is on no way, and must not make its neighbours go twice.
-      if (onTheirWay.coversWith(this.#deps.aside, firstSequence, lastSequence)) return true;
+      if (notNow.coversWith(this.#deps.acknowledged, firstSequence, lastSequence)) return true;
       if (taken.length > 0 && entries + count > maxEntries) return false;
       taken.push(placed);
       entries += count;

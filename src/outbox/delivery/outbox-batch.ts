@@ -9,7 +9,7 @@ export interface OutboxBatch {
   readonly lane: Lane;
   /** Ascending by sequence. An entry whose time is a guess is followed by `<key>_timeUncertain`: true, of the same sequence and ts. */
   readonly entries: EntryColumns;
-  /** What an acknowledgement of this batch covers: whole blocks. */
+  /** What an acknowledgement of this batch covers: all of its blocks that is not delivered yet and does not stand aside. */
   readonly ranges: readonly SequenceRange[];
   /** Roughly what the entries take as JSON. */
   readonly bytes: number;

@@ -34,7 +34,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an acknowledgement reaches what stands aside',
     file: 'outbox/delivery/batch-reader.ts',
-    old: 'ranges: isPartial ? aside.without([whole]) : [whole] }',
+    old: 'ranges: isPartial ? this.#waitingIn(whole) : [whole] }',
     new: 'ranges: [whole] }',
     needs: ['picky filter'],
   },

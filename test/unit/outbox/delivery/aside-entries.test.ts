@@ -131,8 +131,17 @@ it('is counted as dropped when it is given up, and once', async () => {
 it('is not given out while it cannot be read, is not said to be gone, and is given out when it can', async () => {
   const [bad = -1] = await given(['bad', 'good']);
   outbox.aside.add(bad);
-  files.faults = { fail: (operation, path) => (operation === 'read' && path.endsWith('.seg') ? { code: 'EIO' } : undefined) };
-  for (let look = 0; look < 2; look += 1) expect(await outbox.aside.peek(bad)).toBe('unreadable');
+  let reads = 0;
+  files.faults = {
+    fail: (operation, path) => {
+      if (operation !== 'read' || !path.endsWith('.seg')) return undefined;
+      reads += 1;
+      return { code: 'EIO' };
+    },
+  };
+  expect(await outbox.aside.peek(bad)).toBe('unreadable');
+  const triedOnce = reads;
+  expect([await outbox.aside.peek(bad), reads]).toEqual(['unreadable', triedOnce]);
   files.faults = {};
   await fixture.clock.advance(61_000);
   expect((await peekAlone(bad))?.entries.keys).toEqual(['bad']);

@@ -239,3 +239,17 @@ it('an alarm of memory that is on its way is not given out beside itself', async
   expect((await fixture.until(outbox.peek('alarm', NO_LIMITS)))?.entries.keys).toEqual(['fire']);
   await heal();
 });
+
+it('an alarm of memory that stands aside is not acknowledged with the others of its block', async () => {
+  const heal = hang(['read', 'write', 'sync']);
+  outbox.append(['fire', 'bad', 'flood'].map((key, at) => fixture.entry(key, at, { class: 'alarm' }))).catch(() => {});
+  await fixture.clock.advance(6_000);
+  const [, bad = -1] = (await fixture.until(outbox.peek('alarm', NO_LIMITS)))?.entries.sequences ?? [];
+  outbox.aside.add(bad);
+  const others = await fixture.until(outbox.peek('alarm', NO_LIMITS));
+  expect(others?.entries.keys).toEqual(['fire', 'flood']);
+  if (others !== undefined) await outbox.acknowledge(others);
+  outbox.aside.putBack(bad);
+  expect((await fixture.until(outbox.peek('alarm', NO_LIMITS)))?.entries.keys).toEqual(['bad']);
+  await heal();
+});

@@ -103,6 +103,27 @@ describe('sending again', () => {
     expect([before.find(([key, hour]) => key === 'a' && hour === 0)?.[2], after]).toEqual([6, [7]]);
   });
 
+  it('loses nothing of a block of which the rest is on its way, and is not given out beside it', async () => {
+    fixture = await OutboxFixture.make();
+    const outbox = await fixture.open();
+    const values = [0, 1, 2, 3, 4, 5];
+    await fixture.commit(
+      outbox,
+      values.map((value) => fixture.entry('a', value, { takenAtMs: START + value })),
+    );
+    const batch = await outbox.peek('live', NO_LIMITS);
+    if (batch === undefined) throw new Error('nothing to send');
+    // As when no more than half of a block passes at once.
+    await outbox.acknowledge({ ...batch, entries: batch.entries.part(0, 3), ranges: [[1, 3]] });
+    const rest = await outbox.peek('live', NO_LIMITS);
+    if (rest === undefined) throw new Error('nothing to send');
+    expect([rest.entries.values, await outbox.peek('live', NO_LIMITS, rest)]).toEqual([[3, 4, 5], undefined]);
+    expect(await outbox.resend({ key: 'a', fromMs: START, toMs: START + HOUR_MS }, signal)).toBe(3);
+    await outbox.acknowledge(rest);
+    expect((await deliverAll(outbox)).map(({ value }) => value)).toEqual([0, 1, 2]);
+    expect((await ledger(outbox)).map(([, , count]) => count)).toEqual([6]);
+  });
+
   it('takes what can be read while a segment cannot', async () => {
     fixture = await OutboxFixture.make({ maxBytes: 64 * 1024, commitAgeMs: 100 });
     const files = new MemoryFiles();
