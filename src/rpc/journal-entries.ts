@@ -38,12 +38,14 @@ const MAX_BYTES = 3 * 1024 * 1024;
 /** Of an entry, beside its texts: objects, numbers, its place in the map. */
 const BYTES_BESIDE = 400;
 const SWEEP_EVERY_MS = 1_000;
+/** The turn of what was handed out in an earlier boot, or before this process knew of it. */
+export const BEFORE_ALL = -1;
 
 interface Remembered {
   readonly entry: JournalEntry;
   readonly content: string;
   readonly bytes: number;
-  /** Of its hand-out; -1 for one of an earlier boot. */
+  /** Of its hand-out. */
   readonly turn: number;
 }
 
@@ -99,7 +101,7 @@ export class JournalEntries {
     const before = this.#remembered.get(entry.key);
     this.#delete(entry.key);
     const fits = this.#makeRoom(bytes, nowMs);
-    const turn = entry.seenAtMs < 0 ? -1 : (since ?? this.#nextTurn());
+    const turn = entry.seenAtMs < 0 ? BEFORE_ALL : (since ?? this.#nextTurn());
     const now = { entry: this.#asMarked(entry, turn), content: contentOf(entry.key), bytes, turn };
     const kept = fits ? now : before;
     if (kept !== undefined) {

@@ -19,7 +19,7 @@ export interface JournalWriterDeps {
 
 interface Waiting {
   readonly bytes: Buffer;
-  sync: boolean;
+  readonly sync: boolean;
   readonly written: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -63,8 +63,8 @@ export class JournalWriter {
   #queue(bytes: Buffer, sync: boolean): Promise<void> {
     const last = this.#waiting.at(-1);
     if (last !== undefined && this.#waitingBytes >= MAX_WAITING_BYTES) {
+      // The whole file is durable once it is there.
       this.#rewrite = true;
-      last.sync ||= sync;
       // Whoever needs no sync is not to wait in their thousands.
       return sync ? last.written : Promise.resolve();
     }

@@ -12,7 +12,7 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
-import { entryToJson, type HandOut, JournalEntries, type JournalEntry, type Recollection } from './journal-entries.ts';
+import { BEFORE_ALL, entryToJson, type HandOut, JournalEntries, type JournalEntry, type Recollection } from './journal-entries.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';
 import { headFrame, type JournalDeps, readEntries } from './journal-reading.ts';
 import { JournalWriter } from './journal-writer.ts';
@@ -167,9 +167,9 @@ export class RpcJournal {
     this.#readAtMs = clock.monotonicMs();
     try {
       const left = await readEntries(this.#deps);
-      for (const entry of left) if (this.#entries.get(entry.key) === undefined) this.#entries.put(entry, clock.monotonicMs());
-      // Who spoke meanwhile is not known.
-      if (this.#isOpen) this.#entries.doubt(clock.monotonicMs());
+      // Who spoke meanwhile is not known, and one who has restarted since has done so.
+      const turn = this.#isOpen ? BEFORE_ALL : undefined;
+      for (const entry of left) if (this.#entries.get(entry.key) === undefined) this.#entries.put(entry, clock.monotonicMs(), turn);
       this.#blindBecause = undefined;
     } catch (error) {
       this.#blindBecause = messageOf(error);

@@ -135,6 +135,21 @@ describe('the RPC journal', () => {
     expect([pulse(0), pulse(1, 200), pulse(5, 500)].map((request) => find(after, request)?.id)).toEqual([0, 1, 5]);
   });
 
+  it.each(['boot-1', 'boot-2'])('knows of what it reads late, in %s, that the platform has restarted since', async (bootId) => {
+    clock = new FakeClock({ bootId: 'boot-1' });
+    storage.content = await pastOf(pulse(3));
+    clock.reboot({ bootId, monotonicMs: 600_000 });
+    const { read } = storage;
+    storage.read = () => Promise.reject(new Error('EIO'));
+    const journal = await open();
+    for (const durationMs of [200, 300]) journal.complete(pulse(0, durationMs), 'set', reply);
+    expect(journal.recall(pulse(0, 400)).verdict).toBe('new');
+    storage.read = read;
+    await clock.advance(5_000);
+    await journal.intend(pulse(5, 500));
+    expect([journal.recall(pulse(4)).verdict, journal.recall(pulse(3)).verdict]).toEqual(['undecidable', 'undecidable']);
+  });
+
   it('knows the newer of what was done before and what was done while its file could not be read', async () => {
     storage.content = await pastOf(pulse(0));
     const { read } = storage;
