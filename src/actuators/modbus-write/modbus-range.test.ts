@@ -6,6 +6,16 @@ import { modbusWidth } from '../../config/fields/registers.ts';
 import { decodeModbus, encodeModbus } from '../../hardware/modbus-values.ts';
 import { modbusWrite } from './definition.ts';
 
+it('a Modbus unit has a number from 0 to 255, and 1 where none is given', async () => {
+  const unitOf = async (unit: string): Promise<unknown> => {
+    const actuator = `{ name: a, kind: modbus-write, connection: { transport: tcp, host: b }, address: 0${unit} }`;
+    const [made] = (await configOf(`${SMALLEST}actuators: [${actuator}]`)).actuators;
+    return made?.kind === 'modbus-write' && made.unitId;
+  };
+  expect(await Promise.all(['', ', unitId: 0', ', unitId: 255'].map(unitOf))).toEqual([1, 0, 255]);
+  for (const beyond of [-1, 256]) await expect(unitOf(`, unitId: ${beyond}`)).rejects.toThrow();
+});
+
 describe.each(MODBUS_TYPES)('a Modbus %s', (type) => {
   it('takes as many registers as are read', () => {
     const layout = { type, wordOrder: 'big', byteOrder: 'big', length: type === 'string' ? 7 : undefined } as const;

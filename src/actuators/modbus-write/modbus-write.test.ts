@@ -78,6 +78,12 @@ describe('a Modbus actuator', () => {
     },
   );
 
+  it('has no off where no register means 0', async () => {
+    const driver = await open(config({ offset: 40_000 }), { modbus });
+    await driver.write(40_007, never);
+    expect([registers.get(40), await driver.read?.(never)]).toEqual([7, 40_007]);
+  });
+
   it('writes long numbers in the maker’s order', async () => {
     const driver = await open(config({ type: 'float32', wordOrder: 'little' }), { modbus });
     await driver.write(1.5, never);

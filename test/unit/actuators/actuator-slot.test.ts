@@ -486,6 +486,21 @@ describe('movements', () => {
     expect(record.mayBeOn).toBe(false);
   });
 
+  it('that fail late are looked at, and what is shown then is no fault', async () => {
+    const moving = move(true);
+    await settled();
+    record.learn(false);
+    await clock.advance(1_000);
+    for (const { fail } of driver.reads) fail(new Error('busy'));
+    await clock.advance(500);
+    expect(await moving).toBe('actuators/deadline-passed');
+    last(driver.writes).fail(new Error('stopped'));
+    await settled();
+    last(driver.reads).shows(false);
+    await settled();
+    expect([record.value, record.state.fault]).toEqual([false, undefined]);
+  });
+
   it('that end when all is closed are not asked about', async () => {
     record.learn(false);
     const on = move(true);

@@ -269,6 +269,21 @@ describe('whoever keeps what another has begun to keep', () => {
     await pulses.keep('relay');
   });
 
+  it('takes off no name that was on the list before, where the card does not take it', async () => {
+    await (await open()).keep('relay');
+    const pulses = await open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bench.files.faults = { delay: () => promise };
+    for (const name of ['valve', 'relay']) {
+      const keeping = codeOf(pulses.keep(name));
+      await bench.clock.advance(2_000);
+      expect(await keeping).toBe('actuators/not-marked');
+    }
+    resolve();
+    await bench.clock.advance(10_000);
+    expect(kept()).toEqual(['relay']);
+  });
+
   it('is refused as that one is where the card does not take it, and nothing stays on the list', async () => {
     const pulses = await open();
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -217,6 +217,22 @@ describe('the attribute loop', () => {
     expect(level).toBe(6);
   });
 
+  it('reads again soon after a read that failed by itself, while the polls stand', async () => {
+    await start();
+    await clock.advance(10_000);
+    const read = platform.getAttributes.bind(platform);
+    let isFailed = false;
+    platform.getAttributes = async () => {
+      isFailed = true;
+      platform.getAttributes = read;
+      throw busy;
+    };
+    while (!isFailed) await clock.advance(1_000);
+    platform.setSilently('level', 5);
+    await clock.advance(2_000);
+    expect(level).toBe(5);
+  });
+
   it('reads again within half of a short period, however long the platform was gone', async () => {
     periodMs = 5_000;
     await start();

@@ -193,6 +193,11 @@ it('an attribute that differs at the platform is sent again each time, unless th
   }
   // At first, with the first difference of each, and for the valve twice more.
   expect(posts).toBe(4);
+  // What it made of another value says nothing of this one.
+  client.report({ code: '008' });
+  await clock.advance(3_000);
+  await readBack();
+  expect(posts).toBe(6);
   stop.abort();
   await clock.advance(60_000);
   await running;

@@ -33,6 +33,29 @@ it('gives what it holds before its end where names never end, loses none of it a
   expect(new Set(given)).toEqual(new Set(Array.from({ length: 2_500 }, (_none, at) => `key${at}_count`)));
 });
 
+it('goes on where its clock goes back to its very beginning, and ends where it goes back further', () => {
+  const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['count'] });
+  window.add([{ key: 'flow', value: 5 }], instant(61_000));
+  expect(window.finish({ atMs: 60_000, monotonicMs: 62_000 })).toBeUndefined();
+  expect(window.finish({ atMs: 59_999, monotonicMs: 62_000 })?.readings).toMatchObject([{ key: 'flow_count', value: 1, isPart: true }]);
+});
+
+it.each<readonly [number, number, boolean]>([
+  [1_000, 599, true],
+  [1_000, 600, false],
+  [1_000, -599, true],
+  [1_000, -600, false],
+  [100, 99, true],
+  [100, 100, false],
+])('with a reading every %d ms and an end that comes by %d ms too late, is whole: %j', (periodMs, lateMs, isWhole) => {
+  const window = new Window({ lengthMs: 60_000, periodMs, statistics: ['sum'] });
+  window.add([{ key: 'flow', value: 5 }], instant(50_000));
+  window.finish(instant(60_000));
+  window.add([{ key: 'flow', value: 5 }], instant(60_000));
+  const [sum] = window.finish({ atMs: 120_000, monotonicMs: 120_000 + lateMs })?.readings ?? [];
+  expect(sum?.isPart !== true).toBe(isWhole);
+});
+
 it('says of a sum or a count that it is of a part of a window: of the first, of one that was cut, and after a silence', () => {
   const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['sum', 'mean'] });
   const parts: (readonly [string, boolean])[] = [];

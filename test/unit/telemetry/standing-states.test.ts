@@ -60,11 +60,33 @@ describe('what stands at the platform', () => {
     expect(platform).toEqual({ t: 50 });
   });
 
+  it('is told anew when its threshold, or the reading, comes back while it is beyond it', async () => {
+    for (const without of [{ alarms: [] }, { ...HOT, report: false }, { alarms: undefined }]) {
+      let rules: object = HOT;
+      await life({});
+      const told: unknown[] = [];
+      const report = (entries: readonly TelemetryEntry[]): void =>
+        void told.push(...entries.flatMap(({ key, value }) => (key === 't_alarm' ? [value] : [])));
+      const reportRules = new DeadbandRules({ clock, rulesFor: () => rules, report, standing });
+      for (const now of [HOT, without, without, HOT, HOT]) {
+        rules = now;
+        reportRules.take([{ sensor: 'roof', key: 't', value: 50, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+        await clock.advance(1_000);
+      }
+      expect(told).toEqual(['above 40', 'ok', 'above 40']);
+      await standing.close();
+      files = new MemoryFiles();
+    }
+  });
+
   it('is over under its old name when the key was renamed', async () => {
     await life(HOT, 50);
     await life({ ...HOT, rename: 'temperature' }, 50);
     expect(platform).toMatchObject({ t_alarm: 'ok', temperature_alarm: 'above 40' });
     expect([standing.has('t_alarm'), standing.has('temperature_alarm')]).toEqual([false, true]);
+    platform = {};
+    await life({ ...HOT, rename: 'temperature' }, 50, 20, 50);
+    expect(Object.keys(platform)).toEqual(['temperature', 'temperature_alarm']);
   });
 
   it.each([
@@ -120,6 +142,15 @@ describe('what stands at the platform', () => {
     await standing.close();
     await life(HOT);
     expect(standing.takeGone(of())).toEqual([]);
+  });
+
+  it('is over under one name of a reading and stands under another', async () => {
+    await life({});
+    for (const key of ['a_alarm', 'b_alarm', 'c_alarm']) standing.note(key, { sensor: 'roof', reading: 't' }, true);
+    standing.note('a_alarm', { sensor: 'roof', reading: 't' }, false);
+    expect(standing.takeOthersOf('roof', 't', 'c_alarm')).toEqual(['b_alarm']);
+    expect(standing.takeOthersOf('roof', 't', 'd_alarm')).toEqual(['c_alarm']);
+    await standing.close();
   });
 
   it('belongs to one reading of one sensor, and is written only when it changes', async () => {
