@@ -3,12 +3,14 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { peekFolders } from '../config/peek-config.ts';
 import { formatSize } from '../config/quantity.ts';
-import { messageOf, systemCode } from '../errors.ts';
+import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { HANDED_OVER_NAME } from '../firmware/guard-state.ts';
+import { copyWhereRoom } from '../firmware/release-folder.ts';
+import { updateFiles } from '../firmware/update-files.ts';
 import type { HistoryEntry } from '../firmware/update-journal.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { systemClock } from '../host/clock.ts';
-import { type OpenFile, systemFiles, undefinedWhenMissing } from '../host/files.ts';
+import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { AgentCalls } from './agent-calls.ts';
@@ -21,7 +23,6 @@ import { type ProgressBar, withBar } from './progress-bar.ts';
 
 /** How often a waiting command looks; people see it as motion. */
 const LOOK_EVERY_MS = 500;
-const COPY_BYTES = 256 * 1024;
 
 type AnyCall = Pick<Call, 'agent' | 'edge' | 'print'>;
 
@@ -131,30 +132,26 @@ async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Pr
   });
   const { folder } = await asked.ask<{ readonly folder: string }>('firmwareInbox');
   const copy = join(folder, HANDED_OVER_NAME);
+  const files = updateFiles(systemFiles);
   try {
     // The folder is the service's, and so is its name: neither is to lead root anywhere.
     await actAsOwnerOf((await peekFolders(flags.config, edge.environment)).stateFolder);
-    await systemFiles.unlink(copy).catch(undefinedWhenMissing);
-    const target = await systemFiles.open(copy, 'create', { mode: 0o644 });
-    await copyContent(source, target).finally(() => target.close());
+    await files.remove(copy);
+    // The agent makes its own of it. On a full disk a part of one would lie in the way of the readings.
+    await copyWhereRoom(files, source, copy, Number.MAX_SAFE_INTEGER, 2).catch(async (error: unknown) => {
+      await files.remove(copy);
+      throw error;
+    });
     return copy;
   } catch (cause) {
-    throw new CommandError(`cannot put ${file} where the service reads it (${folder}): ${systemCode(cause) ?? messageOf(cause)}`, {
-      exitCode: EXIT.noPermission,
-      ...(process.getuid?.() === 0 ? {} : { nextStep: 'run the command with sudo' }),
+    const code = cause instanceof AgentError ? undefined : systemCode(cause);
+    const isForbidden = code === 'EACCES' || code === 'EPERM';
+    throw new CommandError(`cannot put ${file} where the service reads it (${folder}): ${code ?? messageOf(cause)}`, {
+      exitCode: isForbidden ? EXIT.noPermission : EXIT.failure,
+      ...(isForbidden && process.getuid?.() !== 0 ? { nextStep: 'run the command with sudo' } : {}),
       cause,
     });
   } finally {
     await source.close();
-  }
-}
-
-async function copyContent(source: OpenFile, target: OpenFile): Promise<void> {
-  const piece = Buffer.alloc(COPY_BYTES);
-  for (let at = 0; ; ) {
-    const bytes = await source.read(piece, at);
-    if (bytes === 0) return;
-    await target.write(piece.subarray(0, bytes), at);
-    at += bytes;
   }
 }

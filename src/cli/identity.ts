@@ -10,6 +10,7 @@ import { makeAccessToken } from '../provisioning/access-token.ts';
 import { FORMER_QUEUE } from '../provisioning/former-queue.ts';
 import type { Call } from './command.ts';
 import type { ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
+import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
@@ -35,7 +36,7 @@ export async function exportIdentity(call: ExportCall): Promise<void> {
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
   if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
     throw usageError('the two passphrases differ');
-  const target = await openTarget(args.file);
+  const target = await openTarget(args.file, edge);
   const { text } = await askIdentity<{ readonly text: string }>(call, 'exportIdentity', { passphrase }).catch(async (error: unknown) => {
     await target.discard();
     throw error;
@@ -107,24 +108,31 @@ interface ExportTarget {
 }
 
 /** On the way to the credentials root becomes the service's user, who may not write into root's folders: root's file is open before. */
-async function openTarget(path: string): Promise<ExportTarget> {
+async function openTarget(path: string, edge: Pick<Edge, 'stderr'>): Promise<ExportTarget> {
   if (process.geteuid?.() !== 0) return { write: (text) => writeDurably(systemFiles, path, text), discard: async () => {} };
   const wasThere = (await systemFiles.facts(path)) !== undefined;
   const file = await openOwn(path).catch((cause: unknown) => {
     throw new CommandError(`cannot write ${path}: ${systemCode(cause) ?? messageOf(cause)}`, { cause });
   });
-  return {
-    write: async (text) => {
-      await file.truncate();
-      await file.writeFile(text);
-      await file.datasync();
-      await file.close();
-    },
-    discard: async () => {
-      await file.close();
-      if (!wasThere) await systemFiles.unlink(path).catch(() => {});
-    },
+  const discard = async (): Promise<void> => {
+    await file.close();
+    // In a folder of root's own nothing can be removed any more.
+    if (!wasThere) await systemFiles.unlink(path).catch(() => edge.stderr.write(`${path} is left empty: remove it\n`));
   };
+  const write = async (text: string): Promise<void> => {
+    try {
+      // Over what was there, which a full disk is not to take away.
+      await file.writeFile(text);
+      await file.truncate(Buffer.byteLength(text));
+      await file.datasync();
+    } catch (cause) {
+      if (!wasThere) await file.truncate().catch(() => {});
+      await discard();
+      throw new CommandError(`cannot write ${path}: ${systemCode(cause)}`, { cause });
+    }
+    await file.close();
+  };
+  return { write, discard };
 }
 
 /** What somebody else made, or has by another name, is none of root's. */

@@ -124,15 +124,18 @@ export async function expectWhole(deps: ReleaseFolderDeps, version: string): Pro
 }
 
 /** Copies a file that another user can change to where it cannot, so that what is verified is what is used. */
-export async function copyPlain(files: UpdateFiles, from: string, to: string, maxBytes: number): Promise<void> {
-  await withPlain(files, from, async (source) => {
-    const size = await source.size();
-    if (size > maxBytes) throw refusal('firmware/too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
-    if ((await files.freeBytes(dirname(to))) < size + SPARE_BYTES)
-      throw refusal('firmware/no-space', 'there is no room for a copy of the image');
-    const target = await files.openPart(to, 0o600);
-    await copyAtMost(source, target, maxBytes).finally(() => target.close());
-  });
+export function copyPlain(files: UpdateFiles, from: string, to: string, maxBytes: number): Promise<void> {
+  return withPlain(files, from, (source) => copyWhereRoom(files, source, to, maxBytes));
+}
+
+/** Copies where that leaves room. @param copies that are going to lie there. @throws AgentError `firmware/too-large`, `firmware/no-space` (drop). */
+export async function copyWhereRoom(files: UpdateFiles, source: OpenFile, to: string, maxBytes: number, copies = 1): Promise<void> {
+  const size = await source.size();
+  if (size > maxBytes) throw refusal('firmware/too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
+  if ((await files.freeBytes(dirname(to))) < copies * size + SPARE_BYTES)
+    throw refusal('firmware/no-space', 'there is no room for a copy of the image');
+  const target = await files.openPart(to, 0o600);
+  await copyAtMost(source, target, maxBytes).finally(() => target.close());
 }
 
 async function copyAtMost(source: OpenFile, target: OpenFile, maxBytes: number, see?: (piece: Buffer) => void): Promise<void> {

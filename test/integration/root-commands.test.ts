@@ -9,6 +9,7 @@ import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { AgentProcess } from '../support/agent-process.ts';
+import { AGENT_PROGRAM } from '../support/agent-program.ts';
 
 const NOBODY = 65_534;
 const CONFIG = `version: 1
@@ -41,6 +42,16 @@ afterEach(async () => {
 async function ownersBelow(folder: string): Promise<Set<number>> {
   const names = await readdir(folder, { recursive: true });
   return new Set((await Promise.all(names.map((name) => lstat(join(folder, name))))).map(({ uid }) => uid));
+}
+
+/** A disk that is full for files larger than this: what exceeds it is EFBIG. */
+async function commandThatWritesNoMoreThan(bytes: number, words: readonly string[]): Promise<{ exitCode: number; err: string }> {
+  const command = [process.execPath, AGENT_PROGRAM, ...words, '--config', agent.configFile];
+  return new Promise((done) => {
+    execFile('/bin/sh', ['-c', `ulimit -f ${bytes / 512}; exec "$@"`, 'sh', ...command], (error, _out, err) =>
+      done({ exitCode: Number(error?.code ?? 0), err }),
+    );
+  });
 }
 
 describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
@@ -118,6 +129,18 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     });
   });
 
+  it('leave no part of a bundle in the way of the readings where a write fails', async () => {
+    agent.start();
+    while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
+    const bundle = join(agent.folder, 'bundle');
+    await writeFile(bundle, Buffer.alloc(100_000));
+    expect(await commandThatWritesNoMoreThan(1_024, ['firmware', 'install', bundle])).toMatchObject({
+      exitCode: 1,
+      err: expect.stringMatching(/: EFBIG\n$/),
+    });
+    expect(await readdir(join(state, 'firmware'))).not.toContain('handed-over');
+  });
+
   it.each([true, false])('give a folder away only when they made it themselves: it was there before: %s', async (isThere) => {
     const run = join(agent.folder, 'run');
     await rm(run, { recursive: true });
@@ -142,8 +165,28 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     await writeFile(join(own, 'passphrase'), 'short');
     expect((await agent.command(['identity', 'export', kept, ...passphrase])).exitCode).toBe(1);
     expect(await readFile(kept, 'utf8')).toBe(before);
+    // The service, as which it acts by then, may remove nothing in root's folder.
+    const fresh = join(own, 'fresh.identity');
+    expect((await agent.command(['identity', 'export', fresh, ...passphrase])).err).toContain(`${fresh} is left empty: remove it\n`);
+    expect(await readFile(fresh, 'utf8')).toBe('');
     await rm(own, { recursive: true });
     await mkdir(own);
+  });
+
+  it('take nothing away from what an export is to replace where the disk does not take it, and say so in a line', async () => {
+    const own = dirname(victim);
+    await writeFile(join(own, 'passphrase'), 'a long passphrase');
+    const kept = join(own, 'kept.identity');
+    const words = ['identity', 'export', kept, '--passphrase-file', join(own, 'passphrase')];
+    await agent.command(words);
+    const before = await readFile(kept, 'utf8');
+    const line = `turnstone: cannot write ${kept}: EFBIG\n`;
+    expect(await commandThatWritesNoMoreThan(0, words)).toEqual({ exitCode: 1, err: line });
+    expect(await readFile(kept, 'utf8')).toBe(before);
+    await rm(kept);
+    // Less than it has.
+    expect(await commandThatWritesNoMoreThan(512, words)).toEqual({ exitCode: 1, err: `${kept} is left empty: remove it\n${line}` });
+    expect(await readFile(kept, 'utf8')).toBe('');
   });
 
   it('write over nothing that lies in their way in a folder that is not root’s', async () => {

@@ -2,8 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withPlain } from '../../../src/firmware/file-pieces.ts';
 import { guardLines, parseRequest, type ReleasePaths, releasePaths } from '../../../src/firmware/guard-state.ts';
-import { copyPlain, incomingFolder, readTrustedKeys, unpackImage } from '../../../src/firmware/release-folder.ts';
+import { copyPlain, copyWhereRoom, incomingFolder, readTrustedKeys, unpackImage } from '../../../src/firmware/release-folder.ts';
 import { parseTrustedKey } from '../../../src/firmware/release-signature.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { makeImage, makeKeys, type ReleaseSpec } from '../../support/release-image.ts';
@@ -178,6 +179,17 @@ describe('what root reads of others', () => {
     });
     await copyPlain(systemUpdateFiles, join(root, 'image'), join(root, 'copy'), 101);
     expect(await readFile(join(root, 'copy'))).toEqual(Buffer.alloc(101));
+  });
+
+  it('is made only where as many as are going to lie there fit, with 32 MB to spare', async () => {
+    await writeFile(join(root, 'image'), Buffer.alloc(100));
+    const copyWith = (freeBytes: number): Promise<void> =>
+      withPlain(systemUpdateFiles, join(root, 'image'), (file) =>
+        copyWhereRoom({ ...systemUpdateFiles, freeBytes: async () => freeBytes }, file, join(root, 'copy'), 100, 2),
+      );
+    const needed = 200 + 32 * 1024 * 1024;
+    await expect(copyWith(needed - 1)).rejects.toMatchObject({ code: 'firmware/no-space' });
+    await copyWith(needed);
   });
 
   it('is swap or reboot, in these words only', () => {
