@@ -73,6 +73,8 @@ describe('a counter whose disk does not answer', () => {
     const deps = { ...OF_THIS_MACHINE, ports, clock, files, log: silentLog, stateFolder: '/state' };
     const sensor = await openGpioCounter(config, deps, signal);
     expect(await sensor.read(signal)).toEqual([]);
+    // Of no time there is no rate.
+    expect(await sensor.read(signal)).toEqual([]);
     for (let n = 0; n < 3; n += 1) edge({ level: 1, monotonicMs: clock.monotonicMs(), missed: 0 });
     await clock.advance(1_000);
     expect(await sensor.read(signal)).toEqual([{ key: 'rate', value: 3, unit: '1/s' }]);
@@ -159,6 +161,23 @@ describe('SavedTotal', () => {
     expect(total.count).toBe(15);
     await total.close();
     expect([(await open('/counters', clock, files)).count, clock.pending]).toEqual([15, 0]);
+  });
+
+  it('asks the disk once more as it is closed, and leaves nothing behind where that gives nothing', async () => {
+    for (const kept of [15, 10]) {
+      const [files, clock] = [new MemoryFiles(), new FakeClock()];
+      await files.makeFolder('/counters');
+      const first = await open('/counters', clock, files);
+      first.add(10);
+      await first.close();
+      const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? { code: 'EIO' } : undefined) });
+      const total = await open('/counters', clock, files);
+      total.add(5);
+      if (kept === 15) heal();
+      await total.close();
+      heal();
+      expect([clock.pending, (await open('/counters', clock, files)).count]).toEqual([0, kept]);
+    }
   });
 
   it('begins at 0 on a disk that takes nothing and holds nothing, and writes when it takes it', async () => {

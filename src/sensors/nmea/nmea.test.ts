@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench } from '../../../test/support/board-bench.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
+import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
-import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
+import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
+import { silentLog } from '../../host/log.ts';
 import type { Sensor } from '../sensor.ts';
+import type { SensorDeps } from '../sensor-deps.ts';
 import { loadParser, NmeaFix, open as openNmea } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -122,4 +125,24 @@ describe('a receiver on the board', () => {
     expect(Math.abs((readings[0]?.takenAtMs ?? 0) - Date.now())).toBeLessThan(3_000);
     await sensor.close();
   });
+});
+
+it('a receiver that never sends the one of its two sentences holds up its first read alone', async () => {
+  const clock = new FakeClock();
+  let say: (bytes: Uint8Array) => void = () => {};
+  const port = { path: '/dev/ttyS0', plugged: true, onBytes: (listener: typeof say) => (say = listener), onPlug: () => {} };
+  // No sensor of this kind asks for others.
+  const ports = { serial: { open: async () => port } } as unknown as SensorDeps['ports'];
+  const config = sensorConfig({ name: 'gps', kind: 'nmea', port: port.path });
+  const sensor = await openNmea(
+    config,
+    { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/' },
+    signal,
+  );
+  const deadline = new AbortController();
+  const first = sensor.read(deadline.signal);
+  say(Buffer.from('rest\n$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*47\r\n'));
+  deadline.abort();
+  expect(await first).toHaveLength(5);
+  expect(await sensor.read(signal)).toHaveLength(5);
 });

@@ -7,7 +7,7 @@ import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import { silentLog } from '../../host/log.ts';
 import type { BoardConfigInput } from '../../simulated-board/board-config.ts';
-import type { Reading } from '../sensor.ts';
+import type { Reading, Sensor } from '../sensor.ts';
 import type { SensorDeps } from '../sensor-deps.ts';
 import { open as openSerialLine } from './driver.ts';
 
@@ -125,11 +125,12 @@ describe('a serial line on a real pty', () => {
 });
 
 /** A port of which the test is the other end, and a sensor on it. */
-async function listening(): Promise<{
+async function listening(more: { readonly request?: string } = {}): Promise<{
   readonly say: (text: string) => void;
   readonly plug: () => void;
   readonly clock: FakeClock;
   readonly values: unknown[];
+  readonly sensor: Sensor;
 }> {
   const clock = new FakeClock();
   let say: (bytes: Uint8Array) => void = () => {};
@@ -149,7 +150,7 @@ async function listening(): Promise<{
     close: async () => {},
   };
   const ports = { serial: { open: async () => port } } as unknown as SensorDeps['ports']; // no sensor of this kind asks for others
-  const config = sensorConfig({ name: 'rain', kind: 'serial-line', port: port.path });
+  const config = sensorConfig({ name: 'rain', kind: 'serial-line', port: port.path, ...more });
   const sensor = await openSerialLine(
     config,
     { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/' },
@@ -157,7 +158,7 @@ async function listening(): Promise<{
   );
   const values: unknown[] = [];
   sensor.subscribe?.((readings) => values.push(...readings.map(({ value }) => value)));
-  return { say: (text) => say(Buffer.from(text)), plug: () => plug(), clock, values };
+  return { say: (text) => say(Buffer.from(text)), plug: () => plug(), clock, values, sensor };
 }
 
 describe('a sensor that speaks seldom', () => {
@@ -177,6 +178,18 @@ describe('a sensor that speaks seldom', () => {
     expect(values).toEqual([2]);
   });
 
+  it('is silent, and not unreadable, once a line of it was good', async () => {
+    const { say, clock, sensor } = await listening();
+    await clock.advance(1_000);
+    say('noise\nnoise\n');
+    await clock.advance(60_000);
+    await expect(sensor.read(signal)).rejects.toThrow('2 lines came on /dev/ttyUSB0');
+    say('{"rain": 1}\n');
+    expect(await sensor.read(signal)).toEqual([{ key: 'rain', value: 1 }]);
+    await clock.advance(60_000);
+    await expect(sensor.read(signal)).rejects.toThrow('nothing comes on /dev/ttyUSB0');
+  });
+
   it('is listened to anew once it was plugged in again', async () => {
     const { say, plug, clock, values } = await listening();
     await clock.advance(1_000);
@@ -187,4 +200,14 @@ describe('a sensor that speaks seldom', () => {
     say('{"rain": 2}\n');
     expect(values).toEqual([2]);
   });
+});
+
+it('a sensor that is asked as its port was just opened is not misread by the rest of what it was asked before', async () => {
+  const { say, clock, sensor } = await listening({ request: 'READ?' });
+  const read = sensor.read(signal);
+  await clock.advance(50);
+  say('35\n');
+  await clock.advance(100);
+  say('{"rain": 7}\n');
+  expect(await read).toEqual([{ key: 'rain', value: 7 }]);
 });

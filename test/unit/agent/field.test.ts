@@ -21,7 +21,10 @@ let files: MemoryFiles;
 let told: unknown[];
 
 // A driver is loaded when it is first asked for, which takes real time.
-beforeAll(() => import('../../../src/sensors/gpio-counter/driver.ts'));
+beforeAll(async () => {
+  await import('../../../src/sensors/gpio-counter/driver.ts');
+  await import('../../../src/sensors/gpio-input/driver.ts');
+});
 beforeEach(() => {
   clock = new FakeClock();
   files = new MemoryFiles();
@@ -77,13 +80,14 @@ describe('a rule whose sensor changes', () => {
   it('waits no longer when the sensor is another one now, and goes on waiting when it is the same', async () => {
     for (const [period, held] of [
       ['20s', false],
+      ['10s, groups: [temperature]', false],
       ['10s', true],
     ] as const) {
       const field = await open(await config('period: 10s', '1m'));
       field.actuators.rules.take('machine', 'temperature', 80);
       await field.configure(await config(`period: ${period}`, '1m'));
       await clock.advance(MINUTE_MS / 2);
-      if (held) field.actuators.rules.take('machine', 'temperature', 80);
+      field.actuators.rules.take('machine', 'temperature', 80);
       await clock.advance(MINUTE_MS / 2);
       expect(isHeld()).toBe(held);
       await field.close();
@@ -174,9 +178,26 @@ describe('a stop', () => {
 });
 
 describe('a rule whose sensor fails', () => {
-  it('waits no longer for its time', async () => {
-    const rule = `rules:
+  const rule = `rules:
   - { name: dry, when: { sensor: flow, key: state, equal: true, for: 1m }, set: { actuator: pump, value: on } }`;
+
+  it('waits for its time anew, though it fails but once', async () => {
+    const lines = new FewLines();
+    const field = await open(await pump('kind: gpio-input', rule), { openPorts: () => lines.ports });
+    lines.level = 1;
+    field.sampler.start(never);
+    await clock.advance(15_000);
+    lines.level = new AgentError('hardware/gpio-failed', 'pulled out', { recovery: 'retry' });
+    await clock.advance(5_500);
+    lines.level = 1;
+    await clock.advance(MINUTE_MS - 5_000);
+    expect(lines.written).toEqual([]);
+    await clock.advance(10_000);
+    expect(lines.written).toEqual([1]);
+    await field.close();
+  });
+
+  it('waits no longer for its time', async () => {
     const lines = new FewLines();
     const field = await open(await pump('kind: gpio-input', rule), { openPorts: () => lines.ports });
     field.sampler.start(never);

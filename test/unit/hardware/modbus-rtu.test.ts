@@ -148,6 +148,12 @@ describe('a late answer on a serial line', () => {
     await clock.advance(16);
     say(frame.subarray(3));
     expect(await ended(whole)).toEqual([73]);
+    const again = link.readRegisters(1, { table: 'holding', address: 10, count: 1 }, never);
+    await clock.advance(10);
+    say(frame.subarray(0, 3));
+    await clock.advance(101);
+    say(frame);
+    expect(await ended(again)).toEqual([73]);
     unit.answer = answer;
     for (const quietMs of [5_000, 20]) {
       say(frame.subarray(0, 4));
