@@ -2,11 +2,11 @@
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/agent-config.ts';
 import { peekFolders } from '../config/peek-config.ts';
+import { hasCode, messageOf } from '../errors.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { systemClock as clock } from '../host/clock.ts';
 import { readWhole } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
 import { isSealed } from '../host/sealed-json.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
@@ -25,7 +25,8 @@ import type { Edge } from './edge.ts';
 /** What a running agent says is taken; none may run, or none that answers this user. */
 export async function examine(configFile: string, { environment, signal }: Pick<Edge, 'environment' | 'signal'>): Promise<DoctorReport> {
   const { runFolder } = await peekFolders(configFile, environment);
-  const agent = await askAgent<AgentStatus>(runFolder, 'getStatus').catch(() => undefined);
+  const asked = askAgent<AgentStatus>(runFolder, 'getStatus').then((agent) => ({ agent }));
+  const known = await asked.catch((error: unknown) => (isSilent(error) ? { silentAgent: messageOf(error) } : {}));
   const deps = {
     ...{ configFile, environment, clock, version: agentVersion() },
     machine: new MachineFacts({ clock }),
@@ -33,7 +34,12 @@ export async function examine(configFile: string, { environment, signal }: Pick<
     tokenWorks: askPlatform,
     openPorts: ({ hardware }: AgentConfig) => openPorts({ clock, hardware }),
   };
-  return runDoctor({ ...deps, ...given({ agent }) }, signal);
+  return runDoctor({ ...deps, ...known }, signal);
+}
+
+/** Where one listens and hangs it is not so that none runs. */
+function isSilent(error: unknown): boolean {
+  return hasCode(error, 'control-socket/lost') || hasCode(error, 'control-socket/deadline');
 }
 
 async function isTimeSynchronised(): Promise<boolean> {

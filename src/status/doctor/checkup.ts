@@ -34,6 +34,8 @@ export interface DoctorDeps {
   readonly boardSocket?: string;
   /** What a running agent says of itself. */
   readonly agent?: AgentStatus;
+  /** Why one that runs says nothing. */
+  readonly silentAgent?: string;
   /** Whether the platform knows this device's token; undefined when the device has none. @throws PlatformError when it cannot be asked. */
   readonly tokenWorks: (config: AgentConfig, signal: AbortSignal) => Promise<boolean | undefined>;
   /** For looking at buses while no agent holds them. */

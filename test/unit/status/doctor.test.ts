@@ -630,6 +630,22 @@ describe('the doctor', () => {
     expect((await examine()).checks.find(({ id }) => id === 'outbox')).toMatchObject({ verdict: 'good' });
   });
 
+  it('takes an agent that hangs for none that is gone, and leaves it the buses', async () => {
+    gateway.deps = { ...gateway.deps, silentAgent: 'it does not answer' };
+    const { checks } = await examine(false);
+    expect(checks.find(({ id }) => id === 'agent')).toMatchObject({ verdict: 'fault', reason: 'one runs and hangs: it does not answer' });
+    expect(checks.find(({ id }) => id === 'sensors')).toMatchObject({
+      verdict: 'unknown',
+      reason: expect.stringContaining('holds the buses'),
+    });
+  });
+
+  it('says in plain words that there is no configuration', async () => {
+    gateway.deps = { ...gateway.deps, configFile: '/nonexistent/turnstone.yaml' };
+    const { checks } = await runDoctor(gateway.deps, new AbortController().signal);
+    expect(checks.find(({ id }) => id === 'configuration')?.reason).toBe('line 1: there is no configuration /nonexistent/turnstone.yaml');
+  });
+
   it('gives every warning and fault a remedy', async () => {
     gateway.config = 'version: 2\n';
     gateway.unit = { ...gateway.unit, active: 'inactive' };

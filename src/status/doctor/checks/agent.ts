@@ -1,7 +1,9 @@
 /** Whether an agent of this release answers. */
-import { check, good, warning } from '../checkup.ts';
+import { check, fault, good, warning } from '../checkup.ts';
 
-export const agent = check('agent', 'the agent answers', ({ agent, version }) => {
+export const agent = check('agent', 'the agent answers', ({ agent, silentAgent, version }) => {
+  if (silentAgent !== undefined)
+    return fault(`one runs and hangs: ${silentAgent}`, 'journalctl -u turnstone tells why; systemctl restart turnstone');
   if (agent === undefined) return warning('no agent runs', 'systemctl start turnstone, or turnstone run in the foreground');
   if (agent.version !== version)
     return warning(`release ${agent.version} runs, and ${version} is installed`, 'systemctl restart turnstone');

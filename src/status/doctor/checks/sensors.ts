@@ -22,10 +22,11 @@ function runningSensors({ sensors }: AgentConfig, agent: AgentStatus): Finding |
 }
 
 /** Without an agent the buses are free: chips are asked whether they are there. */
-async function probeSensors(config: AgentConfig, { openPorts }: CheckContext, signal: AbortSignal): Promise<Finding | undefined> {
+async function probeSensors(config: AgentConfig, context: CheckContext, signal: AbortSignal): Promise<Finding | undefined> {
+  if (context.silentAgent !== undefined) return unknown('the agent hangs, and holds the buses');
   const onBus = config.sensors.filter((sensor) => 'bus' in sensor).filter(({ enabled }) => enabled);
   if (onBus.length === 0) return unknown('no agent runs; start it, or try one: turnstone sensors read NAME');
-  const ports = openPorts(config);
+  const ports = context.openPorts(config);
   try {
     for (const sensor of onBus) {
       const place = `${sensor.name} (${sensor.kind}) at ${addressInWords(sensor.address)} on bus ${sensor.bus}`;
