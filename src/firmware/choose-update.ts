@@ -100,7 +100,9 @@ function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }:
       : 'the offered version is not one: a letter or a digit first, then up to 127 printable characters';
   }
   if (!isVersion(version)) return 'the offered version is not one';
-  const confirmed = journal.confirmedVersion ?? runningVersion;
+  const { confirmedVersion = runningVersion } = journal;
+  // What runs may be newer, installed by hand since.
+  const confirmed = compareVersions(confirmedVersion, runningVersion) > 0 ? confirmedVersion : runningVersion;
   if (config.allowDowngrade || version === runningVersion || compareVersions(version, confirmed) >= 0) return undefined;
   return `${version} is older than ${confirmed}, and allowDowngrade is off`;
 }

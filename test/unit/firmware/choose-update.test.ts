@@ -79,6 +79,13 @@ describe('an offer to an idle updater', () => {
     });
   });
 
+  it('is held against what runs where that is newer than what was confirmed, as after an installation by hand', () => {
+    expect(outcomeOf({ version: '1.9.9' }, { confirmedVersion: '1.5.0' })).toEqual({
+      event: 'refused',
+      reason: '1.9.9 is older than 2.0.0, and allowDowngrade is off',
+    });
+  });
+
   it('is for a handler of its own kind of package only', () => {
     expect(outcomeOf({ title: 'panel' })).toEqual({ event: 'refused', reason: 'nothing here is called "panel"' });
     expect(outcomeOf({ title: 'panel' }, {}, { kind: 'software' as 'firmware' })).toEqual({ event: 'offered' });
