@@ -293,6 +293,35 @@ describe('the boot guard', () => {
     await rm(root, { recursive: true });
   });
 
+  it('rolls no release back for a configuration that is not there: the one before would refuse that as well', async () => {
+    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+    await writeFile(join(root, 'var/lib/turnstone-guard/trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
+    await rm(join(root, 'etc/turnstone/turnstone.yaml'));
+    await runGuard(root, 'stopped', '78');
+    expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
+    await rm(root, { recursive: true });
+  });
+
+  it('goes back to no place outside the releases', async () => {
+    const root = await stage({ starts: 3, command: 'starting', ends: { current: '', outcome: '' } });
+    await writeFile(join(root, 'var/lib/turnstone-guard/trial'), 'id=one\nversion=2.0.0\nprevious=../../1.0.0\n');
+    await mkdir(join(root, 'opt/1.0.0'));
+    await writeFile(join(root, 'opt/1.0.0/turnstone'), '', { mode: 0o755 });
+    await runGuard(root, 'starting');
+    expect(await readlink(join(root, 'opt/turnstone/current'))).toBe('releases/2.0.0');
+    await rm(root, { recursive: true });
+  });
+
+  it('leaves a trial alone that the helper has laid in the place of its own meanwhile', async () => {
+    const root = await stage({ starts: 3, command: 'starting', ends: { current: '', outcome: '' } });
+    const trial = join(root, 'var/lib/turnstone-guard/trial');
+    const lay = `[ "$1" != "${root}/opt/turnstone" ] || echo id=two >"${trial}"`;
+    await writeFile(join(root, 'bin/sync'), `#!/bin/sh\n${lay}\nexec /usr/bin/sync "$@"\n`, { mode: 0o755 });
+    await runGuard(root, 'starting');
+    expect([await lookAt(root), await readFile(trial, 'utf8')]).toMatchObject([{ current: '1.0.0', outcome: 'rolled-back' }, 'id=two\n']);
+    await rm(root, { recursive: true });
+  });
+
   it('counts in place, so that a file which has its room needs no more', async () => {
     const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
     const before = (await stat(join(root, 'var/lib/turnstone-guard/starts'))).ino;

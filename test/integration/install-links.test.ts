@@ -1,6 +1,6 @@
 /** What install.sh does, run again by root, in the folder that belongs to the service. Its release is a stub: all that is looked at comes before. */
 import { execFile } from 'node:child_process';
-import { chown, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chown, copyFile, link, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -64,6 +64,13 @@ describe.skipIf(process.getuid?.() !== 0)('install.sh, run again by root', () =>
     await install({ 'systemd-sysusers': 'exit 0' });
     for (const name of ['victim', 'victim/secret']) expect((await stat(join(folder, name))).uid).toBe(0);
     expect((await stat(join(folder, 'victim'))).mode & 0o777).toBe(0o755);
+  });
+
+  it('gives away no file of root’s that has another name in the folder of the service', async () => {
+    await writeFile(join(folder, 'victim/secret'), '', { mode: 0o600 });
+    await link(join(folder, 'victim/secret'), join(state, 'agent.lock'));
+    await install({ 'systemd-sysusers': 'exit 0' });
+    expect((await stat(join(folder, 'victim/secret'))).uid).toBe(0);
   });
 
   it('gives the service what a command of root left there', async () => {

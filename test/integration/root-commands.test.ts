@@ -196,6 +196,12 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     const { mode, uid } = await lstat(out);
     expect([mode & 0o777, uid]).toEqual([0o600, NOBODY]);
     expect([await readFile(victim, 'utf8'), (await stat(victim)).mode & 0o777]).toEqual(['root only\n', 0o600]);
+    // By a link of root's own too.
+    await chmod(dirname(victim), 0o755);
+    await symlink(state, join(dirname(victim), 'state'));
+    expect(await agent.command(['diagnose', '--out', join(dirname(victim), 'state/linked.tar.gz')])).toMatchObject({ exitCode: 0 });
+    expect((await lstat(join(state, 'linked.tar.gz'))).uid).toBe(NOBODY);
+    await chmod(dirname(victim), 0o700);
     // A folder that its owner can make to be another one.
     await mkdir(join(dirname(victim), 'inner'));
     await symlink(join(dirname(victim), 'inner'), join(state, 'elsewhere'));

@@ -21,8 +21,12 @@ async function release(name: string, exitCode: number): Promise<void> {
 }
 
 /** The script's exit code, and what it called. */
-async function run(serviceResult?: string): Promise<unknown> {
-  const env = { PATH: process.env.PATH, TURNSTONE_ROOT: root, ...(serviceResult === undefined ? {} : { SERVICE_RESULT: serviceResult }) };
+async function run(serviceResult?: string, tools = ''): Promise<unknown> {
+  const env = {
+    PATH: `${tools}:${process.env.PATH}`,
+    TURNSTONE_ROOT: root,
+    ...(serviceResult === undefined ? {} : { SERVICE_RESULT: serviceResult }),
+  };
   const code = await new Promise((done) => execFile(SCRIPT, { env }, (error) => done(error?.code ?? 0)));
   const calls = await readFile(join(root, 'calls'), 'utf8').catch(() => '');
   return [code, ...calls.trimEnd().split('\n')];
@@ -57,6 +61,17 @@ describe('the stop hook’s script', () => {
     await release('1', 0);
     await release('2', 1);
     expect(await run('signal')).toEqual([1, call('2', 'crash')]);
+  });
+
+  it('waits for no release that hangs', async () => {
+    await release('1', 0);
+    const bin = join(root, 'bin');
+    await mkdir(bin);
+    // As the machine's, with less patience.
+    await writeFile(join(bin, 'timeout'), '#!/bin/sh\nshift 3\nexec /usr/bin/timeout -k 1 0.3 "$@"\n', { mode: 0o755 });
+    const program = join(root, 'opt/turnstone/releases/2/turnstone');
+    await writeFile(program, `#!/bin/sh\necho "2 $*" >> "${root}/calls"\nexec sleep 3\n`, { mode: 0o755 });
+    expect(await run('signal', bin)).toEqual([0, call('2', 'crash'), call('1', 'crash')]);
   });
 
   it('fails when no release can do it', async () => {

@@ -144,6 +144,16 @@ describe('what is missing', () => {
     expect(file.live.current.outbox).toEqual(WITHOUT_TOKEN.config.outbox);
   });
 
+  it('that is a sensor’s own driver changes no sensor when it is there: it is tried again by itself', async () => {
+    const sensors = (period: string) => config({}, { sensors: [{ name: 'own', kind: 'host', period }] });
+    const file = await open({ config: sensors('1m'), missing: [missing('sensors[0].file')] });
+    const looking = file.lookForMissing(stop.signal);
+    onDisk = { config: sensors('2m'), missing: [] };
+    await clock.advance(60_000);
+    await looking;
+    expect([file.live.current.sensors[0]?.periodMs, alerts.list()]).toEqual([60_000, []]);
+  });
+
   it('is looked for beside a file that somebody is in the middle of writing', async () => {
     const file = await open(WITHOUT_TOKEN);
     const looking = file.lookForMissing(stop.signal);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fillArguments } from '../../../src/host/argument-template.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { type Program, runProgram } from '../../../src/host/run-program.ts';
@@ -15,6 +15,13 @@ const run = (program: Program, signal = never) => runProgram(program, systemCloc
 describe('a program', () => {
   it('gives its output, its errors and its exit code', async () => {
     expect(await run(sh('echo out; echo err >&2; exit 3'))).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n', cut: false });
+  });
+
+  it('is told nothing of the agent’s own environment, in which secrets arrive', async () => {
+    process.env.TURNSTONE_TEST_SECRET = 'secret';
+    onTestFinished(() => void delete process.env.TURNSTONE_TEST_SECRET);
+    const { stdout } = await run({ file: '/usr/bin/env', args: [], deadlineMs: 5_000, environment: { OWN: 'given' } });
+    expect(stdout.trimEnd().split('\n').sort()).toEqual(['LANG=C.UTF-8', 'OWN=given', expect.stringMatching(/^PATH=\/usr/)]);
   });
 
   it('reads what it is given, and may leave it unread', async () => {

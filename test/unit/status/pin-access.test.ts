@@ -42,7 +42,7 @@ describe('PinAccess', () => {
     expect(pin.admit(PIN, 'a')).toEqual({ waitMs: 20_000 });
     await clock.advance(20_000);
     expect(sessionOf(pin.admit(PIN, 'a'))).not.toBe('');
-    expect(pin.admit('0', 'a')).toBe('wrong');
+    for (let guess = 0; guess < 5; guess += 1) expect(pin.admit('0', 'a')).toBe('wrong');
   });
 
   it('does not make one address wait for another, until all together were wrong thirty times in an hour', async () => {
