@@ -207,6 +207,11 @@ describe('the time on of a pin', () => {
     expect([pin.wasOn, pin.mark]).toEqual([false, { sinceMs: 1_000, pulse: false }]);
   });
 
+  it('counts from now where an earlier process says that it began later', () => {
+    const pin = record({ limits: { maxOnMs: 60_000 } }, { sinceMs: 3_600_000, pulse: false });
+    expect([pin.offDueMs, pin.mark?.sinceMs]).toEqual([61_000, 1_000]);
+  });
+
   it('leaves a mark of a pulse where an earlier process left one, until it is known to be off, or on as somebody wants it', () => {
     for (const changes of [{}, limits]) {
       const pin = record(changes, { sinceMs: 400, pulse: true });

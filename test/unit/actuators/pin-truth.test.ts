@@ -435,6 +435,13 @@ describe('the longest time on', () => {
     await bench.control.close();
     expect([bench.fake('heater').shown, bench.marks]).toEqual([false, []]);
   });
+
+  it('gives way to what is declared for a stop', async () => {
+    await bench.open({ ...settings, safe: { stop: true } });
+    await bench.set('heater', true);
+    await bench.control.close();
+    expect(bench.fake('heater').told).toEqual([true, true]);
+  });
 });
 
 describe('the mark', () => {
