@@ -72,8 +72,8 @@ async function namedLog(path: string): Promise<string> {
 async function hideKeptSecrets(configFile: string, environment: Environment, redactor: Redactor): Promise<void> {
   const { stateFolder } = await peekFolders(configFile, environment);
   for (const name of CREDENTIALS_FILES) {
-    const text = await readWhole(systemFiles, join(stateFolder, name)).catch(() => undefined);
     try {
+      const text = await readWhole(systemFiles, join(stateFolder, name));
       if (text !== undefined) for (const secret of textsIn(parseJson(text.toString('utf8')), '')) redactor.hide(secret);
     } catch {
       // Not in the archive, and not understood: nothing of it can be shown.

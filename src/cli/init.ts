@@ -1,5 +1,4 @@
 /** Writes a first configuration: from a few questions, or flags, and a look at the buses; it passes check-config. */
-import { access } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { faultLine } from '../config/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
@@ -7,6 +6,7 @@ import { openPorts } from '../hardware/open-ports.ts';
 import { systemClock } from '../host/clock.ts';
 import { makeFolder } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
+import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import type { InitCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
@@ -23,10 +23,7 @@ const CONFIG_MODE = 0o640;
 
 export async function initialise({ flags, edge, print }: InitCall): Promise<void> {
   const out = resolve(flags.out);
-  const isThere = await access(out).then(
-    () => true,
-    () => false,
-  );
+  const isThere = (await systemFiles.facts(out).catch(() => undefined)) !== undefined;
   if (flags.force !== true && isThere)
     throw new CommandError(`${out} is there already`, { nextStep: 'choose another --out, or overwrite it with --force' });
   const answers = await askForFirstConfig(flags, edge, dirname(out));

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -160,6 +160,14 @@ describe('turnstone init', () => {
     const again = await init(['--yes', '--url', 'https://other.example.org']);
     expect(again).toMatchObject({ exitCode: EXIT.failure, text, err: expect.stringContaining('overwrite it with --force') });
     expect((await init(['--yes', '--url', 'https://other.example.org', '--force'])).text).toContain('other.example.org');
+  });
+
+  it('takes a link to a disk that is not mounted for a configuration, too', async () => {
+    const out = join(folder, 'etc/turnstone.yaml');
+    await mkdir(join(folder, 'etc'));
+    await symlink(join(folder, 'not-mounted/turnstone.yaml'), out);
+    expect(await init(YES())).toMatchObject({ exitCode: EXIT.failure, err: expect.stringContaining('is there already') });
+    expect(await readlink(out)).toBe(join(folder, 'not-mounted/turnstone.yaml'));
   });
 
   it('writes nothing that check-config would refuse', async () => {
