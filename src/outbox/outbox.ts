@@ -57,6 +57,7 @@ export class Outbox {
   readonly #appended = new Listeners<[]>();
   /** Everything that changes files; whoever has it waits for a turn to read only so long. */
   readonly #writing = new SerialQueue();
+  readonly #resending = new SerialQueue();
   readonly #opened: { readonly atMs: number; readonly diskBytes: number };
   readonly #endTimeSync: () => void;
   #closing: Promise<void> | undefined;
@@ -193,13 +194,18 @@ export class Outbox {
     return this.#delivery.rejected.list();
   }
 
-  /** Appends rejected entries again, with the times they had, and takes them off the list; returns how many. */
-  async resendRejected(pick: (entry: RejectedEntry) => boolean): Promise<number> {
-    const chosen = (await this.rejected()).filter(pick);
-    if (chosen.length === 0) return 0;
-    await this.append(asAppended(chosen, this.#parts.clock));
-    await this.#delivery.rejected.forget(chosen);
-    return chosen.length;
+  /** Appends rejected entries again, with the times they had, and takes them off the list; returns how many. Who asks meanwhile waits, or they would go twice. */
+  resendRejected(pick: (entry: RejectedEntry) => boolean): Promise<number> {
+    return this.#resending.run(async () => {
+      const chosen = (await this.rejected()).filter(pick);
+      if (chosen.length === 0) return 0;
+      const appended = this.append(asAppended(chosen, this.#parts.clock));
+      // A person waits for it, and would be told after half a minute that it did not work.
+      void this.flush();
+      await appended;
+      await this.#delivery.rejected.forget(chosen);
+      return chosen.length;
+    });
   }
 
   /** Commits what waits and writes what was acknowledged, within a deadline of its own. Idempotent: whoever calls it resolves with the first. */

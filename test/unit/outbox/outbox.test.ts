@@ -141,6 +141,19 @@ describe('delivery', () => {
     expect(await outbox.rejected()).toEqual([]);
   });
 
+  it('sends rejected entries again at once and once, however long blocks stay open and however often it is asked', async () => {
+    fixture.settings = { ...fixture.settings, commitAgeMs: 300_000 };
+    const outbox = await fixture.open();
+    await fixture.commit(outbox, [fixture.entry('bad', 2)]);
+    const [entry] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
+    await outbox.reject(entry as never, 'later');
+    const askedMs = fixture.clock.monotonicMs();
+    const asked = [outbox.resendRejected(() => true), outbox.resendRejected(() => true)];
+    expect(await fixture.until(Promise.all(asked))).toEqual([1, 0]);
+    expect(fixture.clock.monotonicMs() - askedMs).toBeLessThan(10_000);
+    expect(await drain(outbox)).toMatchObject([{ key: 'bad', value: 2 }]);
+  });
+
   it('sends what was refused and sent again twice with the one time it has, so that it overwrites itself', async () => {
     const outbox = await fixture.open();
     const takenAtMs = fixture.clock.wallMs();
