@@ -3,14 +3,16 @@ import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { numberIn, textIn } from '../host/request-params.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import { withDigests } from './entry-digest.ts';
+import { countByCell, withDigests } from './entry-digest.ts';
 
 export function deliveryCalls(outbox: Pick<Outbox, 'readLedger' | 'read' | 'resend'>): ControlCalls {
   return {
     methods: {
       readLedger: async (params, signal) => {
         const range = { fromMs: numberIn(params, 'fromMs'), toMs: numberIn(params, 'toMs') };
-        return jsonOf(await withDigests(await outbox.readLedger(range), outbox.read(range, signal)));
+        // First what waits: what arrives meanwhile is in the ledger too, rather than in neither.
+        const waiting = await countByCell(outbox.read({ ...range, heldOnly: true }, signal));
+        return jsonOf(await withDigests(await outbox.readLedger(range), outbox.read(range, signal), waiting));
       },
       resend: (params, signal) =>
         outbox.resend({ key: textIn(params, 'key'), fromMs: numberIn(params, 'fromMs'), toMs: numberIn(params, 'toMs') }, signal),

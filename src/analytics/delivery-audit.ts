@@ -150,15 +150,17 @@ function lineOf(key: string, cell: FoundCell): AuditLine {
   // Only rows of single values have end points with times. Where the digest can tell, nothing else is asked.
   const hasDigest = sent.digest !== undefined && cell.first?.ts !== undefined && count === sent.count;
   const isSame = hasDigest && cell.digest === sent.digest;
-  // A hole explains every other difference, but not what is wrong at the ends that are there.
-  const different = count === 0 || isSame ? [] : differences(cell, missing > 0);
+  // A hole explains every other difference, but not what is wrong at the ends that are there; so does what arrived since the ledger was read.
+  const { waiting = 0 } = sent;
+  const different = count === 0 || isSame ? [] : differences(cell, missing > 0 || (waiting > 0 && count > sent.count));
   if (hasDigest && !isSame && different.length === 0) different.push('a value or a time is not what the gateway keeps');
   return { key, hourMs: sent.hourMs, sent: sent.count, found: count, missing, different };
 }
 
 function differences({ sent, count, sum, scale, first, last }: FoundCell, hasHole: boolean): string[] {
   const found: string[] = [];
-  if (count > sent.count) found.push(`${count - sent.count} more than were sent`);
+  const more = count - sent.count - (sent.waiting ?? 0);
+  if (more > 0) found.push(`${more} more than were sent`);
   const tolerance = SUM_TOLERANCE * Math.max(scale, Math.abs(sent.sum), Number.MIN_VALUE) + ROUNDED_BY * count;
   if (!hasHole && hasSum(sent) && count === sent.count && Math.abs(sum - sent.sum) > tolerance)
     found.push(`sum ${rounded(sum)}, sent ${rounded(sent.sum)}`);

@@ -3,6 +3,7 @@
  * each other value by value, without either ever being whole in memory. Catches what count, sum, first and last cannot see.
  */
 import { crc32 } from 'node:zlib';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { LedgerCell } from '../outbox/outbox.ts';
 import { isSentAsText, wireValue } from '../platform/wire-values.ts';
@@ -10,6 +11,8 @@ import { isSentAsText, wireValue } from '../platform/wire-values.ts';
 /** What was acknowledged, with a digest of its entries where all of them are still kept. */
 export interface SentCell extends LedgerCell {
   readonly digest?: number;
+  /** Entries of it that had not arrived; absent for none. */
+  readonly waiting?: number;
 }
 
 interface KeptEntry {
@@ -40,8 +43,22 @@ export function addToDigest(digest: number, ts: number, value: JsonValue): numbe
   return (digest + crc32(`${ts} ${canonical(value)}`)) % MODULUS;
 }
 
-/** The cells with the digests of what is kept; a cell of which something is gone, or not delivered yet, gets none. */
-export async function withDigests(cells: readonly LedgerCell[], kept: AsyncIterable<KeptEntry>): Promise<readonly SentCell[]> {
+/** How many of these entries each cell has. */
+export async function countByCell(entries: AsyncIterable<KeptEntry>): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const { device, key, ts } of entries) {
+    const name = nameOf(device, key, hourOf(ts));
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The cells with what waits of each, and the digests of what is kept; a cell of which something is gone, or not delivered yet, gets none. */
+export async function withDigests(
+  cells: readonly LedgerCell[],
+  kept: AsyncIterable<KeptEntry>,
+  allWaiting: ReadonlyMap<string, number>,
+): Promise<readonly SentCell[]> {
   const sums = new Map(cells.map((cell) => [nameOf(cell.device, cell.key, cell.hourMs), { cell, count: 0, digest: 0 }]));
   for await (const { device, key, ts, value } of kept) {
     const sum = sums.get(nameOf(device, key, hourOf(ts)));
@@ -49,7 +66,10 @@ export async function withDigests(cells: readonly LedgerCell[], kept: AsyncItera
     sum.count += 1;
     sum.digest = addToDigest(sum.digest, ts, value);
   }
-  return [...sums.values()].map(({ cell, count, digest }) => (count === cell.count ? { ...cell, digest } : cell));
+  return [...sums].map(([name, { cell, count, digest }]) => {
+    const waiting = allWaiting.get(name);
+    return given({ ...cell, waiting, digest: waiting === undefined && count === cell.count ? digest : undefined });
+  });
 }
 
 /**

@@ -42,7 +42,7 @@ function given(
     for (const [key, ts, value] of sent) yield { device: 'self', key, ts, value };
   }
   const deps: AuditDeps = {
-    readLedger: async () => (change.isKept === true ? withDigests(ledger.list(), kept()) : ledger.list()),
+    readLedger: async () => (change.isKept === true ? withDigests(ledger.list(), kept(), new Map()) : ledger.list()),
     buildReport: async function* (request) {
       asked.push(request);
       yield { kind: 'labels', columnLabels: labels };
@@ -240,7 +240,7 @@ describe('the delivery audit', () => {
       async function* some() {
         for (const [key, ts, value] of SENT.slice(1)) yield { device: 'self', key, ts, value };
       }
-      const cells = await withDigests(ledger.list(), some());
+      const cells = await withDigests(ledger.list(), some(), new Map());
       expect(cells.filter(({ digest }) => digest === undefined).map(({ key, hourMs }) => [key, hourMs])).toEqual([['temperature', START]]);
     });
   });
