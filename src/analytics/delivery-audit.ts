@@ -151,8 +151,7 @@ function lineOf(key: string, cell: FoundCell): AuditLine {
   const hasDigest = sent.digest !== undefined && cell.first?.ts !== undefined && count === sent.count;
   const isSame = hasDigest && cell.digest === sent.digest;
   // A hole explains every other difference, but not what is wrong at the ends that are there; so does what arrived since the ledger was read.
-  const { waiting = 0 } = sent;
-  const different = count === 0 || isSame ? [] : differences(cell, missing > 0 || (waiting > 0 && count > sent.count));
+  const different = count === 0 || isSame ? [] : differences(cell, missing > 0 || (sent.waiting !== undefined && count > sent.count));
   if (hasDigest && !isSame && different.length === 0) different.push('a value or a time is not what the gateway keeps');
   return { key, hourMs: sent.hourMs, sent: sent.count, found: count, missing, different };
 }

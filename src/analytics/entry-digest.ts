@@ -21,6 +21,8 @@ interface KeptEntry {
   readonly ts: number;
   readonly value: JsonValue;
 }
+type Entries = AsyncIterable<KeptEntry>;
+type Counts = ReadonlyMap<string, number>;
 
 /** The ledger's cells are of whole hours. */
 export const HOUR_MS = 3_600_000;
@@ -44,7 +46,7 @@ export function addToDigest(digest: number, ts: number, value: JsonValue): numbe
 }
 
 /** How many of these entries each cell has. */
-export async function countByCell(entries: AsyncIterable<KeptEntry>): Promise<ReadonlyMap<string, number>> {
+export async function countByCell(entries: Entries): Promise<Counts> {
   const counts = new Map<string, number>();
   for await (const { device, key, ts } of entries) {
     const name = nameOf(device, key, hourOf(ts));
@@ -54,11 +56,7 @@ export async function countByCell(entries: AsyncIterable<KeptEntry>): Promise<Re
 }
 
 /** The cells with what waits of each, and the digests of what is kept; a cell of which something is gone, or not delivered yet, gets none. */
-export async function withDigests(
-  cells: readonly LedgerCell[],
-  kept: AsyncIterable<KeptEntry>,
-  allWaiting: ReadonlyMap<string, number>,
-): Promise<readonly SentCell[]> {
+export async function withDigests(cells: readonly LedgerCell[], kept: Entries, allWaiting: Counts): Promise<readonly SentCell[]> {
   const sums = new Map(cells.map((cell) => [nameOf(cell.device, cell.key, cell.hourMs), { cell, count: 0, digest: 0 }]));
   for await (const { device, key, ts, value } of kept) {
     const sum = sums.get(nameOf(device, key, hourOf(ts)));

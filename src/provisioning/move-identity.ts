@@ -36,17 +36,18 @@ export async function unpackIdentity(
   file: { readonly text: string; readonly passphrase: string; readonly replace: boolean },
 ): Promise<{ readonly deviceName?: string; readonly setsQueueAside: boolean }> {
   const own = store.record('own');
-  if (own?.phase === 'in-use' && !file.replace) {
+  // A token that is only proposed after others makes a device anew that there was: its queue was measured as that one.
+  const isDevice = own?.phase === 'in-use' || own?.previousTokens !== undefined;
+  if (isDevice && !file.replace) {
     const name = own.deviceName === undefined ? '' : ` as "${own.deviceName}"`;
     throw refusal('provisioning/has-credentials', `this board is provisioned already${name}; --replace gives that up`);
   }
   const { record, provisionSecret } = await importIdentity(file.text, file.passphrase);
   const { configuredToken: _configured, replacedBy: _replaced, ownerTold: _told, ...rest } = record;
-  const changed = { board, generation: record.generation + 1, takesOver: true };
   // Readings of a board without an identity belong to whichever device it becomes.
-  const setsQueueAside = own?.phase === 'in-use' && !isSameDevice(own, record);
+  const setsQueueAside = isDevice && !isSameDevice(own, record);
   const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
-  await store.replaceOwn({ ...rest, phase: 'in-use', source: 'imported', ...changed }, more);
+  await store.replaceOwn({ ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1, takesOver: true }, more);
   return given({ deviceName: record.deviceName, setsQueueAside });
 }
 

@@ -126,6 +126,8 @@ describe('what waits for delivery', () => {
 
   it('is set aside where it was measured as another device', async () => {
     expect(await imported(OWN, RECORD)).toEqual([true, true]);
+    // A device of the name exists: the platform has refused to make it anew since its token was refused.
+    expect(await imported({ ...OWN, phase: 'proposed', previousTokens: ['a-token'] }, RECORD)).toEqual([true, true]);
   });
 
   it("stays where this board was nobody, or this very device, by whichever of the device's tokens", async () => {
@@ -346,10 +348,13 @@ describe('moving an identity', () => {
     expect(await fresh.ownership.check(signal)).toBe('replaced');
   });
 
-  it("does not give up a board's own identity unasked", async () => {
+  it("does not give up a board's own identity unasked, and no other while the platform refuses to make it anew", async () => {
     const text = await exportIdentity({ record: RECORD, exportedAtMs: 0 }, PASSPHRASE, systemRandomBytes);
-    const other = await board(NEW_BOARD, {}, { ...RECORD, deviceName: 'gateway-NEW', accessToken: 'own' });
-    await expect(unpackIdentity(other.moves, { text, passphrase: PASSPHRASE, replace: false })).rejects.toThrow(/gateway-NEW/);
+    const own = { ...RECORD, deviceName: 'gateway-NEW', accessToken: 'own' };
+    const anew = await board(NEW_BOARD, {}, { ...own, phase: 'proposed', previousTokens: ['refused'] });
+    const other = await board(NEW_BOARD, {}, own);
+    for (const { moves } of [anew, other])
+      await expect(unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: false })).rejects.toThrow(/gateway-NEW/);
     await unpackIdentity(other.moves, { text, passphrase: PASSPHRASE, replace: true });
     expect(other.store.record('own')?.accessToken).toBe('the-token');
   });
