@@ -1,7 +1,7 @@
 /**
  * The wiring: opens every part in order, joins them, closes in reverse. It has no rule of its own.
  *
- *   configuration → lock → field (ports, actuators, sampler), beside it the outbox → control sockets → ready
+ *   configuration → lock → hardware (ports, actuators, sampler), beside it the outbox → control sockets → ready
  *                                  └ platform: credentials, however long they take → uploader and the other loops
  */
 
@@ -91,7 +91,7 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, platform, field, firmware } = this.#parts;
+    const { telemetry, platform, hardware, firmware } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
@@ -109,12 +109,12 @@ export class Agent {
           ...platform.traffic,
           ...given({ sentTodayBytes: telemetry.budget.today().bytes, dailyBudgetBytes }),
         },
-        lockedOut: field.actuators.lockout.locked,
+        lockedOut: hardware.actuators.lockout.locked,
         firmware: firmware.summary(),
       },
       ...telemetry.status(),
-      sensors: field.sampler.states(),
-      actuators: field.actuators.states(),
+      sensors: hardware.sampler.states(),
+      actuators: hardware.actuators.states(),
       alerts: alerts.list(),
     });
   }
@@ -142,7 +142,7 @@ export class Agent {
     file.live.onChange((changed) => this.#takeUp(changed));
     this.#takeUp(file.live.current);
     const { signal: running } = this.#loops;
-    this.#parts.field.sampler.start(running);
+    this.#parts.hardware.sampler.start(running);
     // Not after the credentials: a release on trial that gets none has its time counted all the same.
     const firmware = this.#keepRunning({ firmware: (loopSignal) => this.#parts.firmware.run(loopSignal) }, running);
     this.#running = Promise.all([this.#runPlatform(running), firmware, file.lookForMissing(running)]);
@@ -173,7 +173,7 @@ export class Agent {
 
   /** What a live setting or a reload changes in parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
-    const { field, telemetry, attributes } = this.#parts;
+    const { hardware, telemetry, attributes } = this.#parts;
     const { log, file, alerts } = this.#common;
     // Somebody on the machine may have set another one.
     if (config.log.level !== this.#configuredLogLevel) log.level = config.log.level;
@@ -181,7 +181,7 @@ export class Agent {
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
     attributes.configurationChanged(file.hash);
-    void field.configure(config).catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
+    void hardware.configure(config).catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
   }
 
   /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */
@@ -193,13 +193,13 @@ export class Agent {
     const { machine, log, file, timeSync } = this.#common;
     const { clock } = machine;
     const { drainMs } = file.live.current.shutdown;
-    const { stateFolder, telemetry, platform, field, attributes, rpc, sockets, page } = this.#parts;
+    const { stateFolder, telemetry, platform, hardware, attributes, rpc, sockets, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
     const drained = new AbortController();
     const cancel = clock.after(drainMs, () => drained.abort());
-    await attempt('close the sensors and actuators', () => field.close());
+    await attempt('close the sensors and actuators', () => hardware.close());
     this.#loops.abort();
     await attempt('end the loops', () => this.#running);
     await attempt('close the status page', () => page.close());

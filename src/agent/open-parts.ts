@@ -42,14 +42,14 @@ import type { AgentStatus } from '../status/agent-status.ts';
 import { statusCalls } from '../status/control-calls.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
-import { Field } from './field.ts';
+import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
   readonly telemetry: TelemetryPath;
   readonly platform: PlatformConnection;
-  readonly field: Field;
+  readonly hardware: HardwareParts;
   readonly firmware: FirmwareUpdates;
   readonly attributes: DeviceAttributes;
   readonly rpc: RpcService;
@@ -86,7 +86,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void => void telemetryOpened.promise.then((opened) => opened.append(entries));
-  const fieldOpening = Field.open(
+  const hardwareOpening = HardwareParts.open(
     {
       ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report },
       onSamples: (samples) => telemetry.take(samples),
@@ -97,7 +97,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     signal,
   );
   // Awaited below; until then a failure must not count as unhandled.
-  fieldOpening.catch(() => {});
+  hardwareOpening.catch(() => {});
   const platform = await PlatformConnection.open({
     ...{ config: current, machine, log, alerts },
     onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
@@ -115,11 +115,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable }) },
     openOutbox: () =>
       openOutbox({ stateFolder: path, config: config.outbox, clock: rightClock, files, log, timeSync, expectFolder }, signal),
-    onAcknowledged: () => field.actuators.control.contact.heard(),
-    observe: (sensor, key, value) => field.actuators.rules.take(sensor, key, value),
+    onAcknowledged: () => hardware.actuators.control.contact.heard(),
+    observe: (sensor, key, value) => hardware.actuators.rules.take(sensor, key, value),
   });
   telemetryOpened.resolve(telemetry);
-  const field: Field = await fieldOpening;
+  const hardware: HardwareParts = await hardwareOpening;
   const firmware = await FirmwareUpdates.open({
     ...{ config, clock: rightClock, files, runProgram: machine.runProgram, log, alerts, deviceApi: platform.deviceApi },
     newId: () => randomId(randomBytes),
@@ -131,9 +131,9 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,
     fault: () => (telemetry.outbox.status().fault === undefined ? undefined : 'the disk takes no entries'),
     restart: deps.restart,
-    locked: () => field.actuators.lockout.locked,
+    locked: () => hardware.actuators.lockout.locked,
   });
-  const { actuators, sampler } = field;
+  const { actuators, sampler } = hardware;
   const methods = [
     ...builtInMethods({
       status: { status, diagnose },
@@ -171,13 +171,13 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     statusCalls({ status, diagnose, page, log }),
     outboxCalls(telemetry.outbox),
     deliveryCalls(telemetry.outbox),
-    sensorCalls(field.sampler),
-    actuatorCalls(field.actuators.control),
+    sensorCalls(hardware.sampler),
+    actuatorCalls(hardware.actuators.control),
     firmware.calls(),
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
   const sockets = await openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
-  return { stateFolder, telemetry, platform, field, firmware, attributes, rpc, sockets, page };
+  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, sockets, page };
 }
 
 /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */

@@ -1,7 +1,7 @@
 /** Runs a delivery audit: asks the ledger, then the report, compares, and puts back what is missing and still kept. */
 import { given } from '../host/given.ts';
 import { AnalyticsError } from './analytics-error.ts';
-import { type AuditLine, DeliveryAudit, isFaulty } from './delivery-audit.ts';
+import { AuditComparison, type AuditLine, isFaulty } from './audit-comparison.ts';
 import { HOUR_MS, hourOf, type SentCell } from './entry-digest.ts';
 import type { ReportClient } from './report-client.ts';
 import { type ColumnWords, findColumns, shows } from './report-columns.ts';
@@ -39,7 +39,7 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
   // First the ledger: whatever is delivered in between is found by the report, and is not held against it.
   const sent = (await deps.readLedger({ fromMs, toMs })).filter(({ hourMs }) => hourMs >= fromMs && hourMs < toMs);
   const keys = new Set(sent.map(({ key }) => key));
-  let audit: DeliveryAudit | undefined;
+  let audit: AuditComparison | undefined;
   let notShown: readonly string[] = [];
   const { viewConfigId, filters } = request;
   const parts = deps.buildReport({ viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...given({ filters }) }, signal);
@@ -47,7 +47,7 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
     if (part.kind === 'labels') {
       const columns = findColumns(part.columnLabels, keys, request);
       notShown = [...keys].filter((key) => !shows(columns, key)).sort();
-      audit = new DeliveryAudit(sent, { columns, ...given({ deviceName: request.deviceName }) });
+      audit = new AuditComparison(sent, { columns, ...given({ deviceName: request.deviceName }) });
     } else audit?.take(part.rows);
   }
   if (audit === undefined) throw new AnalyticsError('bad-answer', 'the report cannot be read: it has no columnLabels');

@@ -1,6 +1,7 @@
 /** Proof of delivery, by the ledger of what was acknowledged against what a report finds. */
+
+import { type AuditLine, isFaulty } from '../analytics/audit-comparison.ts';
 import { type AuditResult, auditDelivery } from '../analytics/audit-delivery.ts';
-import { type AuditLine, isFaulty } from '../analytics/delivery-audit.ts';
 import type { SentCell } from '../analytics/entry-digest.ts';
 import { parseFilters, parseRange } from '../analytics/report-range.ts';
 import { given } from '../host/given.ts';

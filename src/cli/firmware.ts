@@ -142,6 +142,8 @@ async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Pr
       await files.remove(copy);
       throw error;
     });
+    // The agent need not be the folder's owner.
+    await systemFiles.chmod(copy, 0o644);
     return copy;
   } catch (cause) {
     const code = cause instanceof AgentError ? undefined : systemCode(cause);

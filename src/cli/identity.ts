@@ -128,7 +128,7 @@ async function openTarget(path: string, edge: Pick<Edge, 'stderr'>): Promise<Exp
     } catch (cause) {
       if (!wasThere) await file.truncate().catch(() => {});
       await discard();
-      throw new CommandError(`cannot write ${path}: ${systemCode(cause)}`, { cause });
+      throw new CommandError(`cannot write ${path}: ${systemCode(cause) ?? messageOf(cause)}`, { cause });
     }
     await file.close();
   };

@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { refusal } from '../errors.ts';
 import { currentVersion } from './guard-state.ts';
-import { forgetTrial, openTrial } from './open-trial.ts';
 import { copyRelease, expectWhole, incomingFolder, installedManifest, nameIncoming, releaseFolder } from './release-folder.ts';
 import { pruneReleases, rememberRelease } from './release-history.ts';
 import { MANIFEST_NAME, type ReleaseManifest, unreadableFormats } from './release-manifest.ts';
 import type { ReleaseSwapDeps } from './release-swap.ts';
 import { compareVersions } from './release-version.ts';
+import { forgetTrial, openTrial } from './trial-files.ts';
 
 export interface AdoptOptions {
   readonly allowDowngrade: boolean;

@@ -9,7 +9,6 @@ import { messageOf, refusal } from '../errors.ts';
 import type { Log } from '../host/log.ts';
 import { currentVersion, type HelperRequest, IMAGE_NAME, parseRequest, REQUEST_NAME, readHead, readResult } from './guard-state.ts';
 import { noteConfig } from './noted-config.ts';
-import { beginTrial, forgetTrial, goBack, openTrial, writeResult } from './open-trial.ts';
 import {
   copyPlain,
   expectWhole,
@@ -23,6 +22,7 @@ import {
 import { newestRan, pruneReleases, rememberRelease } from './release-history.ts';
 import { type ReleaseManifest, unreadableFormats } from './release-manifest.ts';
 import { compareVersions } from './release-version.ts';
+import { beginTrial, forgetTrial, goBack, openTrial, writeResult } from './trial-files.ts';
 
 export interface ReleaseSwapDeps extends ReleaseFolderDeps {
   /**

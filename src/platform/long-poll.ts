@@ -29,7 +29,7 @@ export interface LongPollDeps<Message> {
 /** The server cuts any request at 30 s; the spread keeps a thousand gateways from polling in step. */
 const MIN_POLL_MS = 20_000;
 /** Share of the poll's time. */
-const POLL_SPREAD = 0.25;
+const POLL_JITTER = 0.25;
 const MAX_POLL_MS = 25_000;
 /** The client itself ends a poll whose connection is silent 10 s after its time; this is for one that does not, after it has waited for its turn. */
 const DEAD_AFTER_MS = 30_000;
@@ -63,7 +63,7 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
     if (failures.attempts + idling.attempts > 0) deps.onGap?.();
     try {
       const shortestMs = deps.pollTimeoutMs ?? MIN_POLL_MS;
-      const timeoutMs = Math.min(MAX_POLL_MS, Math.floor(shortestMs * (1 + POLL_SPREAD * clock.jitter())));
+      const timeoutMs = Math.min(MAX_POLL_MS, Math.floor(shortestMs * (1 + POLL_JITTER * clock.jitter())));
       const message = await pollOnce(deps, timeoutMs, signal);
       const tookMs = clock.monotonicMs() - startedMs;
       if (message === undefined) {

@@ -11,7 +11,7 @@ export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
   readonly budget: DailyBudget;
-  readonly delivery: Pick<BatchDelivery, 'suspects' | 'unanswered' | 'silence'>;
+  readonly delivery: Pick<BatchDelivery, 'suspects' | 'unanswered' | 'empty500'>;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;
   /** Told of the batch that is likely next, while another is on its way. */
@@ -53,7 +53,7 @@ export class BatchChoice {
     for (let turns = (waits.refusals + delivery.unanswered.waiting({ withHistory })) % due.length; turns > 0; turns -= 1)
       due.push(due.shift() as Lane);
     // What little a limit of posts lets through must not all be the present's.
-    if (delivery.silence.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
+    if (delivery.empty500.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
     this.#ahead = undefined;
     const alone = async (options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> => {

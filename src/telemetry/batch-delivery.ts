@@ -5,8 +5,8 @@
 import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
 import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../platform/device-api.ts';
 import { BatchHalving } from './batch-halving.ts';
+import { Empty500 } from './empty-500.ts';
 import { PiecePace } from './piece-pace.ts';
-import { Silence } from './silence.ts';
 import { type Refusal, Suspects, type SuspectsDeps } from './suspects.ts';
 import { Unanswered } from './unanswered.ts';
 
@@ -31,14 +31,14 @@ export class BatchDelivery {
   readonly suspects: Suspects;
   /** Entries that made way for others, as they were not answered by themselves. */
   readonly unanswered: Unanswered;
-  readonly silence: Silence;
+  readonly empty500: Empty500;
   readonly #pieces = new PiecePace();
   #maxTakenBytes = 0;
 
   constructor(deps: BatchDeliveryDeps) {
     this.#deps = deps;
     this.suspects = new Suspects(deps);
-    this.silence = new Silence(deps.clock);
+    this.empty500 = new Empty500(deps.clock);
     this.unanswered = new Unanswered(deps.outbox);
   }
 
@@ -85,7 +85,7 @@ export class BatchDelivery {
   async #learn(sent: OutboxBatch, answer: UploadAnswer): Promise<void> {
     switch (answer.kind) {
       case 'accepted':
-        this.silence.taken(sent);
+        this.empty500.taken(sent);
         this.unanswered.taken(sent);
         this.#maxTakenBytes = Math.max(this.#maxTakenBytes, sent.bytes);
         if (this.size.taken(sent)) this.suspects.absolve();
@@ -112,7 +112,7 @@ export class BatchDelivery {
   /** It was answered with an empty 500. */
   #silently(sent: OutboxBatch): void {
     const isSuspect = this.suspects.has(sent.entries.sequences[0] as number);
-    const meaning = isSuspect ? 'post' : this.silence.met(sent);
+    const meaning = isSuspect ? 'post' : this.empty500.met(sent);
     if (!isAlone(sent.entries) && meaning !== 'moment') this.size.silent(sent, meaning);
     const isAtFault = isAlone(sent.entries) && (meaning === 'post' || (meaning === 'open' && !this.size.isProven));
     if (isAtFault) this.#refused(sent, { answer: '500 without a reason', counts: true });

@@ -5,7 +5,7 @@
  *   too much → half of it │ silent → half, to see whether that helps │ refused → half, and half again, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
  */
 import type { BatchLimits, OutboxBatch, SequenceRange } from '../outbox/outbox.ts';
-import { type SilenceMeaning, spanOf } from './silence.ts';
+import { type Empty500Meaning, spanOf } from './empty-500.ts';
 
 const UNBOUNDED: BatchLimits = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 /** A platform with a limit of its own sees no more than one post in so many that is beyond it. */
@@ -62,7 +62,7 @@ export class BatchHalving {
   }
 
   /** An empty 500, which may mean anything: less is tried. Where as little as was taken before fails, too, size is no help: all goes together again. */
-  silent(batch: OutboxBatch, meaning: Exclude<SilenceMeaning, 'moment'>): void {
+  silent(batch: OutboxBatch, meaning: Exclude<Empty500Meaning, 'moment'>): void {
     const attempt = this.#attempt;
     if (meaning === 'post') this.shrink(batch);
     else if (attempt === undefined) {

@@ -1,4 +1,4 @@
-/** Rules and alarms that wait for a value which their sensor never gives, as it is of another type. */
+/** Rules and alarms that wait for a value which never comes: their sensor gives another type, or the key is left out. */
 import type { ValueType } from '../../sensors/definition.ts';
 import type { RuleConfig, SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
@@ -21,11 +21,14 @@ export const checkRuleTypes: Check = ({ sensors, rules }) => {
 /** Those that are written for a key; what `*` says need not be for all. */
 export const checkAlarmTypes: Check = ({ sensors }) =>
   sensors.flatMap(({ config, path }) =>
-    Object.entries(config.keys).flatMap(([key, { alarms = [] }]) => {
+    Object.entries(config.keys).flatMap(([key, { alarms = [], report }]) => {
+      const place = [...path, 'keys', key, 'alarms'];
+      if (alarms.length > 0 && !report)
+        return [findingAtKey(place, 'never raised, as the key is not reported', 'no alarms, or report: true')];
       const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
       if (type === undefined || type === 'number' || (type === 'boolean' && countsOnAndOff(config))) return [];
       const expected = 'a key whose values are numbers, or a rule with equal';
-      return [findingAtKey([...path, 'keys', key, 'alarms'], `never raised, as the value is ${IN_WORDS[type]}`, expected)];
+      return [findingAtKey(place, `never raised, as the value is ${IN_WORDS[type]}`, expected)];
     }),
   );
 

@@ -13,7 +13,7 @@ import type { Ports } from '../../hardware/ports.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
-import { expectSafeCode } from '../../host/own-code.ts';
+import { expectSafeCode } from '../../host/user-code.ts';
 import { valueFault } from '../../platform/wire-values.ts';
 import type { Reading, Sensor } from '../sensor.ts';
 import type { ClientRpc, SensorDeps } from '../sensor-deps.ts';

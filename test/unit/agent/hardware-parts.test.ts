@@ -1,6 +1,6 @@
 /** What changed configurations, failing sensors and a stop do to what moves. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Field, type FieldDeps } from '../../../src/agent/field.ts';
+import { HardwareParts, type HardwarePartsDeps } from '../../../src/agent/hardware-parts.ts';
 import { thisMachine } from '../../../src/agent/machine.ts';
 import type { AgentConfig } from '../../../src/config/agent-config.ts';
 import { AgentError } from '../../../src/errors.ts';
@@ -45,7 +45,7 @@ rules:
 `);
 }
 
-async function open(started: AgentConfig, machine: Partial<FieldDeps['machine']> = {}): Promise<Field> {
+async function open(started: AgentConfig, machine: Partial<HardwarePartsDeps['machine']> = {}): Promise<HardwareParts> {
   const report = (entries: readonly TelemetryEntry[]): void => void told.push(...entries.map(({ value }) => value));
   const deps = {
     machine: { ...thisMachine, clock, files, ...machine },
@@ -58,8 +58,8 @@ async function open(started: AgentConfig, machine: Partial<FieldDeps['machine']>
     for (const { sensor, key, value } of samples) field?.actuators.rules.take(sensor, key, value);
   };
   const quiet = { onSamples, clientRpc: async () => null, reportSensor: () => {} };
-  let field: Field | undefined;
-  field = await Field.open({ ...deps, ...quiet, config: started }, never);
+  let field: HardwareParts | undefined;
+  field = await HardwareParts.open({ ...deps, ...quiet, config: started }, never);
   return field;
 }
 

@@ -16,7 +16,7 @@ import type { ClientRpc, LeftTotals } from '../sensors/sensor-deps.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
 import type { Machine } from './machine.ts';
 
-export interface FieldDeps {
+export interface HardwarePartsDeps {
   readonly config: AgentConfig;
   readonly machine: Pick<Machine, 'clock' | 'files' | 'openPorts' | 'runProgram' | 'openHostMetrics'>;
   readonly log: Log;
@@ -34,35 +34,34 @@ export interface FieldDeps {
 
 const CLOSE_PORTS_WITHIN_MS = 2_000;
 
-export class Field {
+export class HardwareParts {
   readonly ports: Ports;
   readonly sampler: Sampler;
   readonly actuators: Actuators;
-  readonly #deps: FieldDeps;
+  readonly #deps: HardwarePartsDeps;
   readonly #leftTotals: LeftTotals = new Map();
   #config: AgentConfig;
 
-  private constructor(deps: FieldDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
+  private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
     this.#deps = deps;
     this.#config = deps.config;
     this.ports = parts.ports;
     this.actuators = parts.actuators;
-    const { log, onSamples } = deps;
-    const { clock } = deps.machine;
+    const { log, onSamples, machine } = deps;
     this.sampler = new Sampler(
-      { clock, log, onSamples, onStateChange: (state, error) => this.#reportState(state, error?.message) },
+      { clock: machine.clock, log, onSamples, onStateChange: (state, error) => this.#reportState(state, error?.message) },
       this.#entries(deps.config),
     );
   }
 
   /** Sets the actuators' safe states for start; hardware that is not there is reported later, not fatal. */
-  static async open(deps: FieldDeps, signal: AbortSignal): Promise<Field> {
+  static async open(deps: HardwarePartsDeps, signal: AbortSignal): Promise<HardwareParts> {
     const { config, log, report, alerts } = deps;
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
     const onRuleEvent = (event: RuleEvent): void => report([ruleEntry(event, clock)]);
     const actuators = await Actuators.open({ config, ports, clock, files, runProgram, log, onRuleEvent, alerts }, signal);
-    return new Field(deps, { ports, actuators });
+    return new HardwareParts(deps, { ports, actuators });
   }
 
   /** Takes up changed sensors and rules; what did not change goes on without a gap. */
@@ -84,9 +83,7 @@ export class Field {
   }
 
   #entries(config: AgentConfig): SamplerEntry[] {
-    const { log, clientRpc, keyOf } = this.#deps;
-    const { clock, files, runProgram, openHostMetrics } = this.#deps.machine;
-    const machine = { clock, files, runProgram, openHostMetrics };
+    const { machine, log, clientRpc, keyOf } = this.#deps;
     const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder, leftTotals: this.#leftTotals };
     return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps, config));
   }

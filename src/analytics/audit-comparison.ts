@@ -51,7 +51,7 @@ interface FoundPoint {
   readonly value: JsonValue;
 }
 
-export class DeliveryAudit {
+export class AuditComparison {
   readonly #settings: AuditSettings;
   readonly #cells = new Map<string, Map<number, FoundCell>>();
   #device: JsonValue | undefined;

@@ -7,7 +7,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Lane, OutboxBatch } from '../outbox/outbox.ts';
 
 /** `moment`: it may pass by itself. `open`: nobody can say. `post`: it is about what was posted. */
-export type SilenceMeaning = 'moment' | 'open' | 'post';
+export type Empty500Meaning = 'moment' | 'open' | 'post';
 
 export interface SequenceSpan {
   readonly first: number;
@@ -21,7 +21,7 @@ const IN_VAIN_TRIES = 6;
 const OTHERS_TAKEN = 3;
 
 /** Of one lane. */
-interface LaneSilence {
+interface LaneCount {
   /** What of it was answered with an empty 500 last. */
   span: SequenceSpan;
   /** How often, since anything of the lane was taken. */
@@ -30,9 +30,9 @@ interface LaneSilence {
   othersTaken: number;
 }
 
-export class Silence {
+export class Empty500 {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #lanes = new Map<Lane, LaneSilence>();
+  readonly #lanes = new Map<Lane, LaneCount>();
   /** Lanes of which it is known that it is not the number of posts. */
   readonly #known = new Set<Lane>();
   /** When the first came since anything was taken. */
@@ -48,21 +48,21 @@ export class Silence {
     const span = spanOf(batch);
     this.#sinceMs = undefined;
     this.count = 0;
-    for (const [lane, silence] of this.#lanes) {
-      silence.othersTaken += 1;
-      if (lane === batch.lane) silence.count = 0;
-      if (touches(span, silence.span)) this.#lanes.delete(lane);
+    for (const [lane, counted] of this.#lanes) {
+      counted.othersTaken += 1;
+      if (lane === batch.lane) counted.count = 0;
+      if (touches(span, counted.span)) this.#lanes.delete(lane);
     }
   }
 
   /** A batch was answered with an empty 500. */
-  met(batch: OutboxBatch): SilenceMeaning {
+  met(batch: OutboxBatch): Empty500Meaning {
     const { lane } = batch;
     const span = spanOf(batch);
     const nowMs = this.#clock.monotonicMs();
     this.#sinceMs ??= nowMs;
     this.count += 1;
-    for (const [other, silence] of this.#lanes) if (other !== lane) silence.othersTaken = 0;
+    for (const [other, counted] of this.#lanes) if (other !== lane) counted.othersTaken = 0;
     for (const sure of this.#known) if (sure !== lane) this.#known.delete(sure);
     const own = this.#lanes.get(lane) ?? { span, count: 0, othersTaken: 0 };
     this.#lanes.set(lane, own);
