@@ -36,6 +36,8 @@ export class BatchChoice {
   #backlogNotBeforeMs = 0;
   /** The next of the backlog, read while the last was on its way. */
   #ahead: OutboxBatch | undefined;
+  /** Posts that failed since something was taken, or since one was ended for an alarm. */
+  failures = 0;
 
   constructor(deps: BatchChoiceDeps) {
     this.#deps = deps;
@@ -49,9 +51,9 @@ export class BatchChoice {
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');
     if (now >= this.#backlogNotBeforeMs && withHistory) due.push('backlog');
-    // While one entry after the other is refused, or not answered, other lanes have their turn, too: theirs may show that the platform works.
-    for (let turns = (waits.refusals + delivery.unanswered.waiting({ withHistory })) % due.length; turns > 0; turns -= 1)
-      due.push(due.shift() as Lane);
+    // While entries are refused by themselves, or not answered, each failing post gives another lane its turn: it may show that the platform works.
+    const isHeldUp = waits.refusals + delivery.unanswered.waiting({ withHistory }) > 0;
+    for (let turns = isHeldUp ? this.failures % due.length : 0; turns > 0; turns -= 1) due.push(due.shift() as Lane);
     // What little a limit of posts lets through must not all be the present's.
     if (delivery.empty500.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
@@ -90,6 +92,7 @@ export class BatchChoice {
   /** A batch was taken. */
   taken(batch: OutboxBatch, { pauseMs, intervalMs, backlogRatePerS }: BatchPace): void {
     const now = this.#deps.clock.monotonicMs();
+    this.failures = 0;
     if (batch.lane === 'live') this.#liveNotBeforeMs = now + Math.max(intervalMs, pauseMs);
     if (batch.lane !== 'backlog') return;
     const perEntryMs = backlogRatePerS === undefined ? 0 : 1_000 / backlogRatePerS;

@@ -110,8 +110,10 @@ export class Uploader {
     const following = batch === next ? this.#choice.lookAhead(batch) : undefined;
     const answer = await delivered;
     const isOver = answer.kind === 'accepted' || answer.kind === 'kept';
-    if (!isOver && overtaken.signal.aborted) this.#delivery.overtaken(batch);
-    else if (!isOver && !signal.aborted) return this.#postpone(batch, answer);
+    if (!isOver && overtaken.signal.aborted) {
+      this.#delivery.overtaken(batch);
+      this.#choice.failures = 0;
+    } else if (!isOver && !signal.aborted) return this.#postpone(batch, answer);
     if (!isOver) return 0;
     await this.#deps.outbox.acknowledge(batch);
     if (answer.kind === 'accepted') this.#noteAcknowledged(batch, pauseMs);
@@ -151,6 +153,7 @@ export class Uploader {
 
   #postpone(batch: OutboxBatch, answer: Exclude<UploadAnswer, { kind: 'accepted' }>): number {
     this.#isNextOther = isAboutWhatWasSent(answer);
+    this.#choice.failures += 1;
     const held = answer.kind === 'portal' || answer.kind === 'unauthorised';
     const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries) });
     const reason = reasonFor(answer);

@@ -384,6 +384,31 @@ describe('an alarm', () => {
     expect(gateway.taken).toEqual(['fire', ...numbered('k', 400)]);
   });
 
+  it('goes next when an upload was ended for it, whose turn it ever was', async () => {
+    gateway = await UploadBench.open({ order: 'oldest-first' });
+    gateway.tookMs = (rows) => (has(rows, 'slow') ? 60_000 : 0);
+    gateway.answer = (rows) => (has(rows, 'slow') ? CUT : ACCEPTED);
+    await gateway.commit(['slow1']);
+    await gateway.fixture.clock.advance(65_000);
+    await gateway.commit(['slow2']);
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.fixture.clock.advance(50_000);
+    expect(gateway.taken).toEqual(['fire']);
+  });
+
+  it.each<[string, UploadAnswer]>([
+    ['503', { kind: 'busy', status: 503, text: '' }],
+    ['a page of somebody else', { kind: 'portal', status: 403 }],
+  ])('has its turn while others are answered with %s, after one was refused', async (_name, answer) => {
+    gateway = await UploadBench.open({ order: 'oldest-first' });
+    gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : has(rows, 'ill') ? answer : ACCEPTED);
+    await gateway.commit(['bad']);
+    await gateway.commit(['ill']);
+    await gateway.commit(['fire'], { class: 'alarm' });
+    await gateway.minutes(6, []);
+    expect(gateway.taken).toEqual(['fire']);
+  });
+
   it('ends no upload that may still be answered in its time, nor one for an alarm that stands aside', async () => {
     gateway = await UploadBench.open();
     gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
