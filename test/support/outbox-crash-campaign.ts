@@ -39,6 +39,8 @@ export interface Campaign {
 const TOGETHER = 5;
 /** A life takes values up to here beyond its first: a value names one entry. */
 const VALUES_EACH = 100_000;
+/** Within this the platform answers a build that has acknowledged already. */
+const ANSWER_WITHIN_MS = 25;
 /** A build that acknowledges nothing is killed all the same. */
 const SOMETHING_WITHIN_MS = 5_000;
 
@@ -67,14 +69,18 @@ export async function runCampaign({ child: program, build: own, kind, kills, lon
       const child = start(program, [folder, own, kind, String(TOGETHER), String(1 + life * TOGETHER * VALUES_EACH)]);
       const silent = new Set(valuesAt.keys());
       const resolvedSome = Promise.withResolvers<void>();
+      const platform = new SlowPlatform(child, random);
       const ended = listen(child, (word, outbox, first, second) => {
         hear(word, outbox, first, second);
         if (word === 'A' && silent.delete(outbox) && silent.size === 0) resolvedSome.resolve();
+        if (word === 'K') platform.ask(outbox);
       });
       await ended.ready;
       // In every other life each gets something done before their time is counted, however busy the machine is.
       if (life % 2 === 0) await Promise.race([resolvedSome.promise, delay(SOMETHING_WITHIN_MS)]);
       await delay(random() * longestLifeMs);
+      // It dies while it waits for an answer, and not whenever one of the two processes happens to be slower.
+      if (own === 'acknowledges-first') await Promise.race([platform.hold(), ended.closed]);
       child.kill('SIGKILL');
       await ended.closed;
     }
@@ -88,8 +94,43 @@ export async function runCampaign({ child: program, build: own, kind, kills, lon
   return { kills: lives * TOGETHER, resolved: resolved.size, posted: times.size, lost, changed: [...changed], clashing: [...clashing] };
 }
 
+/** Lets a build that has acknowledged already post what it has, each time a while later. */
+class SlowPlatform {
+  readonly #child: ChildProcess;
+  readonly #random: () => number;
+  readonly #asking = new Set<number>();
+  readonly #held = Promise.withResolvers<void>();
+  #answers = true;
+
+  constructor(child: ChildProcess, random: () => number) {
+    this.#child = child;
+    this.#random = random;
+    // It may be gone already.
+    child.stdin?.on('error', () => {});
+  }
+
+  ask(outbox: number): void {
+    this.#asking.add(outbox);
+    if (this.#answers) void delay(this.#random() * ANSWER_WITHIN_MS).then(() => this.#answer(outbox));
+    else this.#held.resolve();
+  }
+
+  /** Answers nothing any more; resolves when somebody waits for it. */
+  hold(): Promise<void> {
+    this.#answers = false;
+    if (this.#asking.size > 0) this.#held.resolve();
+    return this.#held.promise;
+  }
+
+  #answer(outbox: number): void {
+    if (!this.#answers) return;
+    this.#asking.delete(outbox);
+    this.#child.stdin?.write(String(outbox));
+  }
+}
+
 function start(program: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: bundledEnvironment(program) });
+  return spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'], env: bundledEnvironment(program) });
 }
 
 function listen(

@@ -1,13 +1,14 @@
 /**
  * The process that is killed: over each of its outboxes it appends as fast as it can and says so when an append resolved, and delivers to its
  * parent, who is the platform. Lines on stdout: `R` all open, `A <outbox> <first> <count>` appended and durable, `P <outbox> <value> <ts>` posted,
- * `D` all closed. Written at once, so that none is lost.
+ * `D` all closed. Written at once, so that none is lost. The build that acknowledges first says `K <outbox>` when that is on the disk, and posts
+ * once it has heard its number on stdin.
  */
 import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Clock, systemClock } from '../../src/host/clock.ts';
-import { systemFiles } from '../../src/host/files.ts';
+import { type Files, systemFiles } from '../../src/host/files.ts';
 import type { Log } from '../../src/host/log.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { forgettingFiles } from './forgetting-files.ts';
@@ -30,6 +31,11 @@ const LIMITS = { maxEntries: 200, maxBytes: 100_000 };
 /** More than a life of an outbox uses: a value names one entry. */
 const VALUES_EACH = 100_000;
 const LANES = ['alarm', 'live', 'backlog'] as const;
+
+/** Per outbox who waits for its next delivery state to be on the disk; and who waits for the platform. */
+const onWritten = Array.from({ length: Number(outboxes) }, (): (() => void)[] => []);
+const onAllowed = new Map<number, () => void>();
+if (build === 'acknowledges-first') process.stdin.setEncoding('utf8').on('data', allow);
 
 const opened = await Promise.all(Array.from({ length: Number(outboxes) }, (_none, index) => open(index)));
 // A process that is killed would keep nothing of what it compiled.
@@ -56,7 +62,7 @@ function open(index: number): Promise<Outbox> {
       clock: drainOnly ? systemClock : hastyClock,
       log: silentLog,
       timeSync: { isSynchronised: () => true, onChange: () => () => {} },
-      files: kind === 'kill' ? systemFiles : forgettingFiles(build === 'never-syncs' ? { broken: 'never-syncs' } : {}),
+      files: filesOf(index),
       // Small, so that segments are begun, sealed and unlinked in the short life of this process.
       settings: {
         ...DEFAULT_OUTBOX_SETTINGS,
@@ -68,6 +74,35 @@ function open(index: number): Promise<Outbox> {
     },
     new AbortController().signal,
   );
+}
+
+function filesOf(index: number): Files {
+  if (kind === 'power') return forgettingFiles(build === 'never-syncs' ? { broken: 'never-syncs' } : {});
+  if (build !== 'acknowledges-first') return systemFiles;
+  return {
+    ...systemFiles,
+    open: async (path, mode, options) => {
+      const file = await systemFiles.open(path, mode, options);
+      if (!basename(path).startsWith('delivered-')) return file;
+      const write = async (bytes: Uint8Array, position: number): Promise<void> => {
+        const waiting = onWritten[index]?.splice(0) ?? [];
+        await file.write(bytes, position);
+        for (const told of waiting) told();
+      };
+      return {
+        write,
+        read: (into, position) => file.read(into, position),
+        datasync: () => file.datasync(),
+        size: () => file.size(),
+        truncate: (bytes) => file.truncate(bytes),
+        close: () => file.close(),
+      };
+    },
+  };
+}
+
+function allow(outboxes: string): void {
+  for (const outbox of outboxes) onAllowed.get(Number(outbox))?.();
 }
 
 async function append(index: number, outbox: Outbox, first: number): Promise<void> {
@@ -91,9 +126,13 @@ async function deliver(index: number, outbox: Outbox): Promise<boolean> {
     const batch = await outbox.peek(lane, LIMITS);
     if (batch === undefined) continue;
     if (build === 'acknowledges-first') {
+      const written = new Promise<void>((resolve) => onWritten[index]?.push(resolve));
       await outbox.acknowledge(batch);
       // What a build that trusts its luck would do: the state goes to the disk while the platform is being asked.
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await written;
+      const allowed = new Promise<void>((resolve) => onAllowed.set(index, resolve));
+      say(`K ${index}`);
+      await allowed;
     }
     say([...batch.entries].map(({ value, ts }) => `P ${index} ${value} ${ts}`).join('\n'));
     if (build !== 'acknowledges-first') await outbox.acknowledge(batch);
