@@ -23,8 +23,9 @@ export const checkAlarmTypes: Check = ({ sensors }) =>
   sensors.flatMap(({ config, path }) =>
     Object.entries(config.keys).flatMap(([key, { alarms = [], report }]) => {
       const place = [...path, 'keys', key, 'alarms'];
+      // No fault: a release that refused what the one before took would be rolled back for it.
       if (alarms.length > 0 && !report)
-        return [findingAtKey(place, 'never raised, as the key is not reported', 'no alarms, or report: true')];
+        return [findingAtKey(place, 'never raised, as the key is not reported', 'no alarms, or report: true', { warning: true })];
       const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
       if (type === undefined || type === 'number' || (type === 'boolean' && countsOnAndOff(config))) return [];
       const expected = 'a key whose values are numbers, or a rule with equal';

@@ -168,6 +168,17 @@ describe('check-config', () => {
     expect(warnings).toEqual([expect.objectContaining({ path: 'attributes.client.building', value: '"007"', line: 3, column: 35 })]);
   });
 
+  it('warns of alarms of a key that is not reported, which older releases took', async () => {
+    const sensor = (keys: string) => `sensors: [{ name: roof, kind: sht3x, keys: { ${keys} } }]\n`;
+    const yaml = `${SMALLEST}${sensor('temperature: { report: false, alarms: [{ above: 40 }] }, "*": { report: false, alarms: [{ below: 0 }] }')}`;
+    const { faults, warnings } = await readConfig(await file('a.yaml', yaml, 0o640), { environment: {} });
+    expect(faults).toEqual([]);
+    expect(warnings.map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
+      'sensors[0].keys.temperature.alarms: never raised, as the key is not reported',
+      'sensors[0].keys.*.alarms: never raised, as the key is not reported',
+    ]);
+  });
+
   it('warns when there is no way to credentials', async () => {
     expect(await warningsOf('version: 1\nplatform: { url: "https://example.org" }\n')).toEqual([
       expect.objectContaining({ path: 'platform' }),
