@@ -87,7 +87,7 @@ function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; r
     }
     return;
   }
-  for (const field of fieldNames(inner, value)) {
+  for (const field of inner._zod.def.type === 'record' ? Object.keys(value) : knownKeys(inner, value)) {
     const member = memberSchema(inner, value, field);
     if (member === undefined) continue;
     const { meta, schema: bareMember } = bare(member);
@@ -98,10 +98,6 @@ function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; r
       places.push({ ...place, schema: member as z.ZodType, expected: wordsFor(bareMember, meta), value: present as JsonValue | undefined });
     else walk(member, present, place, places);
   }
-}
-
-function fieldNames(schema: Schema, value: object): readonly string[] {
-  return (schema as z.core.$ZodTypes)._zod.def.type === 'record' ? Object.keys(value) : knownKeys(schema, value);
 }
 
 function wordsFor(schema: Schema, meta: FieldMeta & { readonly description?: string }): string {

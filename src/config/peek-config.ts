@@ -41,15 +41,10 @@ export function foldersOf({ stateFolder, runFolder }: Unchecked): AgentFolders {
 
 /** Which hardware it uses, for commands that look at buses; this machine's where there is none to read. */
 export async function peekHardware(file: string | undefined, environment: Environment): Promise<HardwareConfig> {
-  const { hardware = {} } = await peek(file ?? DEFAULT_CONFIG_FILE, environment).catch((): Unchecked => ({}));
+  const { tree } = readYaml((await readUserFile(file ?? DEFAULT_CONFIG_FILE).catch(() => undefined)) ?? '');
+  const { hardware = {} } = mappingIn(withEnvironment(tree, environment));
   const parsed = hardwareSchema.safeParse(hardware);
   return parsed.success ? parsed.data : { board: 'linux', gpio: 'auto' };
-}
-
-/** What a file says. @throws AgentError `host/read-failed` when it cannot be read. */
-async function peek(file: string, environment: Environment): Promise<Unchecked> {
-  const content = await readUserFile(file);
-  return content === undefined ? {} : mappingIn(withEnvironment(readYaml(content).tree, environment));
 }
 
 function mappingIn(tree: unknown): Unchecked {

@@ -101,16 +101,13 @@ function* linesOf(bytes: Buffer): Generator<Buffer> {
   }
 }
 
+/** Known by what a line of anything else does not have. */
 function parseRejected(line: string): RejectedEntry | undefined {
   try {
     const entry = unsealJson(line, OWN_JSON);
-    return isRejected(entry) ? entry : undefined;
+    const isEntry = isJsonObject(entry) && typeof entry.key === 'string' && typeof entry.sequence === 'number';
+    return isEntry ? (entry as unknown as RejectedEntry) : undefined;
   } catch {
     return undefined;
   }
-}
-
-/** By what a line of anything else does not have. */
-function isRejected(entry: unknown): entry is RejectedEntry {
-  return isJsonObject(entry) && typeof entry.key === 'string' && typeof entry.sequence === 'number';
 }
