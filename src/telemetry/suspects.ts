@@ -182,7 +182,6 @@ export class Suspects {
     if (this.#isWellAgain) {
       for (const sequence of this.#all.keys()) this.#deps.outbox.aside.putBack(sequence);
       this.#all.clear();
-      this.#inVain.clear();
     }
     this.#isWellAgain = true;
   }

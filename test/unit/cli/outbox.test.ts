@@ -53,14 +53,17 @@ async function openOutbox(): Promise<Outbox> {
   );
 }
 
+function systemMoment() {
+  return { bootId: systemClock.bootId, monotonicMs: systemClock.monotonicMs() };
+}
+
 /** Entries a minute apart from noon on; one of them an alarm, one of them refused by the platform. */
 async function fill(outbox: Outbox): Promise<void> {
   const entry = (minute: number, key: string, value: JsonValue, own: EntryClass = 'regular') => ({
     device: 'self',
     key,
     value,
-    bootId: systemClock.bootId,
-    monotonicMs: systemClock.monotonicMs(),
+    ...systemMoment(),
     takenAtMs: NOON + minute * 60_000,
     class: own,
   });
@@ -175,6 +178,21 @@ describe.each([
     expect(exitCode).toBe(EXIT.ok);
     expect(out).toMatch(/outbox: whole, \d+ segments, \d+ whole blocks, 6 entries\n$/);
   });
+});
+
+it('turnstone outbox list and rejected let no key and no answer do anything to a terminal', async () => {
+  const outbox = await openOutbox();
+  const entry = (key: string) => ({ device: 'self', key, value: 1, ...systemMoment(), class: 'regular' as const });
+  await outbox.append([entry('\u001b[2Jrefused')]);
+  const batch = await outbox.peek('live', NO_LIMITS);
+  await outbox.reject(batch?.entries.at(0) as never, '400: \u001b]0;title\u0007');
+  await outbox.append([entry('\u001b[2Jheld')]);
+  await outbox.flush();
+  await outbox.close();
+  const [list, rejected] = [(await run(['list'])).out, (await run(['rejected'])).out];
+  expect(list).toContain('\ufffd[2Jheld');
+  expect(rejected).toMatch(/\ufffd\[2Jrefused .*400: \ufffd\]0;title\ufffd/);
+  expect(list + rejected).not.toContain('\u001b');
 });
 
 it('turnstone outbox list takes "now" from the agent, whose readings have the platform’s time where this clock is wrong', async () => {

@@ -47,6 +47,36 @@ describe('a batch', () => {
     expect(size.partOf(batch(1, 1, () => 'x'.repeat(10_000))).entries.length).toBe(1);
   });
 
+  it('forgets with what was too much what it tried before, and what was taken before', () => {
+    size.taken(batch(1, 2));
+    size.silent(batch(3, 10), 'open');
+    size.shrink(batch(3, 6));
+    size.silent(batch(3, 4), 'open');
+    expect(rows()).toBe(2);
+    for (let from = 3; rows() < 8; from += rows()) size.taken(batch(from, from + rows() - 1));
+    size.taken(batch(101, 108));
+    size.shrink(batch(109, 116));
+    size.taken(batch(109, 112));
+    while (rows() < 8) size.taken(batch(201, 200 + rows()));
+    size.silent(batch(301, 308), 'open');
+    expect(rows()).toBe(4);
+  });
+
+  it('is looked into again as large as it was taken once, when only less passes now; what was small anyway says nothing of that', () => {
+    for (const [taken, next] of [
+      [5, 3],
+      [2, 5],
+    ] as const) {
+      size = new BatchHalving();
+      size.taken(batch(1, 6));
+      size.silent(batch(11, 20), 'open');
+      expect(rows()).toBe(5);
+      size.taken(batch(11, 10 + taken));
+      size.silent(batch(21, 26), 'open');
+      expect(rows()).toBe(next);
+    }
+  });
+
   it('is a piece while less passes than is configured, and only when more could have gone', () => {
     const whole = batch(1, 2_000);
     expect(size.isPiece(whole, CONFIGURED)).toBe(false);

@@ -173,6 +173,41 @@ describe('a refused entry', () => {
     expect(suspects.has(1)).toBe(false);
   });
 
+  it('begins anew, too, when it was refused last before another one was taken after all', async () => {
+    await contact(2);
+    await contact(1);
+    await pass(10 * MINUTE_MS);
+    refuse(1);
+    await suspects.taken(batch(2));
+    for (const expected of [[], [], [[1, 'no']]]) {
+      await pass(10 * MINUTE_MS);
+      await contact(1);
+      expect(rejected).toEqual(expected);
+    }
+  });
+
+  it('that went meanwhile is counted no more', async () => {
+    await contact(2);
+    await contact(2);
+    refuse(1);
+    gone.add(1);
+    await pass(45_000);
+    expect(await asked()).toBeUndefined();
+    await takeOther();
+    expect([suspects.has(1), suspects.size]).toEqual([false, 1]);
+  });
+
+  it('is given up after a day, too, when the disk never keeps it', async () => {
+    diskTakes = false;
+    for (let round = 0; round < 3; round += 1) {
+      await contact(1);
+      await pass(10 * MINUTE_MS);
+    }
+    await pass(24 * 60 * MINUTE_MS);
+    await contact(1);
+    expect([givenUp, suspects.size]).toEqual([[1], 0]);
+  });
+
   it('stays, and is rejected later, when the disk cannot keep it', async () => {
     diskTakes = false;
     for (let round = 0; round < 4; round += 1) {
@@ -306,6 +341,16 @@ describe('a suspect is asked for', () => {
     await pass(9_999);
     expect(await asked()).toBeUndefined();
     await pass(1);
+    expect(await asked()).toBe(2);
+  });
+
+  it('only after others had theirs, not right after one like it was taken', async () => {
+    for (const sequence of [1, 2, 3]) await contact(sequence);
+    await pass(MINUTE_MS);
+    expect(await asked()).toBe(1);
+    await suspects.taken(batch(1));
+    expect(await asked()).toBeUndefined();
+    await takeOther();
     expect(await asked()).toBe(2);
   });
 
