@@ -101,11 +101,11 @@ function* linesOf(bytes: Buffer): Generator<Buffer> {
   }
 }
 
-/** Known by what a line of anything else does not have. */
 function parseRejected(line: string): RejectedEntry | undefined {
   try {
     const entry = unsealJson(line, OWN_JSON);
     const isEntry = isJsonObject(entry) && typeof entry.key === 'string' && typeof entry.sequence === 'number';
+    // A line of anything else does not have these.
     return isEntry ? (entry as unknown as RejectedEntry) : undefined;
   } catch {
     return undefined;
