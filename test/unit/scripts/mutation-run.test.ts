@@ -86,14 +86,14 @@ describe('turning rules off', () => {
     for (const [path, text] of Object.entries(FILES)) expect(await readFile(join(root, path), 'utf8')).toBe(text);
   });
 
-  it('says so when a test that killed a mutant fails without it too', async () => {
+  it('says so when a test that killed a mutant, here one beside its source, fails without it too', async () => {
     const once = join(root, 'build/asked-once');
     const files = {
       'src/moody/moody.ts': 'export const isGlad = (): boolean => {\n  return true;\n};\n',
-      'test/unit/moody/moody.test.ts': `
+      'src/moody/moody.test.ts': `
 import { existsSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { isGlad } from '../../../src/moody/moody.ts';
+import { isGlad } from './moody.ts';
 it('is glad once', () => {
   const wasAsked = existsSync('${once}');
   writeFileSync('${once}', '');
@@ -108,7 +108,7 @@ it('is glad once', () => {
     const rooms = [{ name: 'moody', files: ['src/moody/moody.ts'], tests: '/moody/' }];
     const result = await mutate({ root, rooms, only: undefined, sample: 1, seed: 1, workers: 1, onTrial: () => {} });
     expect(result).toMatchObject({ mutants: 1, killed: 1, controls: { made: 1, failed: [expect.stringContaining('is glad once')] } });
-    expect(reportLines(result).join('\n')).toContain('failed once more without the mutant that it had killed: test/unit/moody');
+    expect(reportLines(result).join('\n')).toContain('failed once more without the mutant that it had killed: src/moody');
     for (const path of Object.keys(files)) await rm(join(root, path));
   });
 
