@@ -64,8 +64,7 @@ export class BootTimes {
   /** What was seen of this boot's clock before the table could be read, as if it had been seen now that its entries of before are observed. */
   takeOver(seen: BootTimes): void {
     const heldMs = Math.min(this.#heldMs, seen.#sinceMs);
-    for (const { fromMs, offsetMs } of seen.#current().offsets)
-      this.#follow({ offsetMs, sinceMs: fromMs, heldMs: Math.max(heldMs, fromMs - 1) });
+    for (const { fromMs, offsetMs } of seen.#current().offsets) this.#follow({ offsetMs, sinceMs: fromMs, heldMs });
     this.#heldMs = Math.max(this.#heldMs, seen.#heldMs);
     this.#agreedMs = seen.#agreedMs;
   }

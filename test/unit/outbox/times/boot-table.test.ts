@@ -90,6 +90,14 @@ describe('the table', () => {
     await times.save();
     expect(files.changes).toEqual([]);
     expect((await open()).dirty).toBe(false);
+    clock.bootId = 'next';
+    const next = await open();
+    expect(next.dirty).toBe(true);
+    await next.save();
+    expect(stored().map(({ bootId, guessMs }) => [bootId, guessMs])).toEqual([
+      ['now', WALL_MS],
+      ['next', WALL_MS],
+    ]);
   });
 
   it('that cannot be written is still to be written', async () => {
@@ -322,6 +330,16 @@ describe('what the clock says', () => {
     expect(times.stretchAt('now', 1_501)).toEqual({ fromMs: 1_501, untilMs: FOR_EVER, offsetMs: WALL_MS + 5_000, uncertain: false });
   });
 
+  it('moves no time that was given out ahead of the clock, with what lies beside it in its block or by itself', async () => {
+    for (const give of [(times: BootTimes) => void times.freeze('now', 9_000), (times: BootTimes) => times.give('now', 8_000, 9_000)]) {
+      const times = await opened();
+      const offsetMs = times.stretchAt('now', 9_000)?.offsetMs as number;
+      give(times);
+      await step(times, 20_000);
+      expect([9_000, 9_001].map((ms) => times.stretchAt('now', ms)?.offsetMs)).toEqual([offsetMs, offsetMs + 20_000]);
+    }
+  });
+
   it('came at some time since it was last seen to agree', async () => {
     const times = await opened();
     times.freeze('now', 1_000);
@@ -344,16 +362,31 @@ describe('what the clock says', () => {
   });
 });
 
+const watching = (): BootTimes =>
+  BootTimes.watching({ files, folder: '/outbox', clock, log: silentLog, timeSync, settings: { timeUncertain: 'hold' } });
+
+it('takes over what was taken before the table could be read, and when the clock was last seen to agree', async () => {
+  const seen = watching();
+  await step(seen, 0);
+  await clock.advance(4_000);
+  seen.refresh();
+  const agreedMs = clock.monotonicMs();
+  await clock.advance(3_000);
+  clock.stepWall(20_000);
+  const began = async (...moments: number[]): Promise<number[]> => {
+    const times = await open();
+    times.takeOver(seen);
+    times.refresh();
+    return moments.map((ms) => (times.look('now', ms) as number) - ms - WALL_MS);
+  };
+  expect(await began(agreedMs - 1, agreedMs)).toEqual([0, 20_000]);
+  seen.hold('now', 9_000);
+  expect(await began(9_000, 9_001)).toEqual([0, 20_000]);
+});
+
 it('takes over what was seen of the clock while the table could not be read, behind all that an earlier run may have taken', async () => {
   put({ ...known('now', 300, WALL_MS - 50_000), guessMs: 5 });
-  const seen = BootTimes.watching({
-    files,
-    folder: '/outbox',
-    clock,
-    log: silentLog,
-    timeSync,
-    settings: { timeUncertain: 'hold' },
-  });
+  const seen = watching();
   await step(seen, 0);
   await step(seen, 20_000);
   const began = (times: BootTimes): number[] => {
@@ -367,6 +400,24 @@ it('takes over what was seen of the clock while the table could not be read, beh
 });
 
 describe('what was given out as a guess', () => {
+  it('may be all that an earlier run took, also ahead of the clock, and nothing for what another boot took', async () => {
+    timeSync.become(false);
+    const offset = { fromMs: 0, offsetMs: WALL_MS - 50_000, certainty: 'guessed', frozen: true };
+    put({ ...known('now', 0, 0), offsets: [offset] });
+    const again = await open('send');
+    again.observe('now', 5_000);
+    clock.bootId = 'next';
+    const next = await open('send');
+    next.freeze('next', 700);
+    next.give('now', 0, 5_000);
+    timeSync.become(true);
+    next.refresh();
+    expect([699, 700, 701].map((ms) => next.stretchAt('next', ms)?.uncertain)).toEqual([false, true, false]);
+    clock.bootId = 'now';
+    again.refresh();
+    expect([5_000, 5_001].map((ms) => again.stretchAt('now', ms)?.uncertain)).toEqual([true, false]);
+  });
+
   it('is a guess for ever, and nothing beside it, in as many places as there is room for', async () => {
     timeSync.become(false);
     const times = await open('send');
