@@ -182,6 +182,28 @@ describe('the size', () => {
     expect(rows()).toBe(400);
   });
 
+  it('is a try that failed where empty 500s were no matter of size and it was too much then, and none where less was tried first', () => {
+    const probed = (): void => {
+      size = new BatchHalving();
+      size.shrink(batch(1, 8));
+      size.taken(batch(1, 4));
+      size.silent(batch(5, 12), 'open');
+      expect(rows()).toBe(4);
+    };
+    probed();
+    size.silent(batch(5, 8), 'open');
+    expect(rows()).toBe(8);
+    size.shrink(batch(5, 12));
+    for (const next of [4, 8]) {
+      size.taken(batch(5, 8));
+      expect(rows()).toBe(next);
+    }
+    probed();
+    size.shrink(batch(5, 8));
+    size.taken(batch(5, 6));
+    expect(rows()).toBe(4);
+  });
+
   it('begins to count anew with each time it shrinks', () => {
     size.shrink(batch(1, 200));
     size.taken(batch(1, 100));
