@@ -316,12 +316,12 @@ describe('an entry that is refused by itself', () => {
     expect(posts).toEqual(['bad', 'bad']);
   });
 
-  it('lets another lane show whether the platform is well, though alarm after alarm is refused', async () => {
+  it('lets another lane show whether the platform is well, though alarm after alarm is refused, the present before history', async () => {
     lanes.alarm.push([entry(1, bad)], [entry(2, bad)], [entry(3, bad)]);
-    lanes.live.push([entry(4)]);
+    lanes.live.push([entry(4)], [entry(6)]);
     lanes.backlog.push([entry(5)]);
-    for (let turn = 0; turn < 2; turn += 1) await uploader.uploadNextBatch(signal);
-    expect(posts).toEqual(['bad', 'k4']);
+    for (let turn = 0; turn < 4; turn += 1) await uploader.uploadNextBatch(signal);
+    expect(posts).toEqual(['bad', 'k4', 'bad', 'k6']);
   });
 });
 
