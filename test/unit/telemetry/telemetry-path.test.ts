@@ -99,6 +99,16 @@ it('a change that waits for its interval keeps its time through a step of the cl
   expect([...(batch?.entries ?? [])].filter(({ value }) => value === 2).map(({ ts }) => ts)).toEqual([takenMs]);
 });
 
+it('a stop keeps a change that waits for its interval', async () => {
+  config = configOf({ ...TANK, keys: { '*': { minInterval: '1m' } } });
+  const kept = await life((path) => {
+    path.configured(new Set(['tank']));
+    for (const value of [1, 2, 3])
+      path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+  });
+  expect(kept).toEqual(['raw 1 regular', 'raw 3 regular']);
+});
+
 describe('what was sent today', () => {
   const BUDGET = '/state/daily-budget.json';
   const budgeted = (): AgentConfig => ({ ...config, platform: { ...config.platform, dailyBudgetBytes: 1_000_000 } });
