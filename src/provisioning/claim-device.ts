@@ -53,8 +53,8 @@ const FORMAT = { format: 'turnstone/claim', version: 1 };
 export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal: AbortSignal): Promise<OpenClaim> {
   const name = given({ deviceName: deps.deviceName });
   const open = await openClaim(deps);
-  if (open !== undefined && (request.secretKey === undefined || request.secretKey !== open.secretKey)) {
-    // Sent again, in case the platform was restarted and has forgotten it.
+  if (open !== undefined) {
+    // Sent again, in case the platform was restarted and has forgotten it. With the same secret too, which the platform would not prolong.
     await deps.deviceApi.claim({ secretKey: open.secretKey, durationMs: Math.ceil(open.untilMs - deps.clock.wallMs()) }, signal);
     return { ...open, ...name, alreadyOpen: true };
   }
@@ -71,7 +71,7 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
     await deps.deviceApi.claim(given({ secretKey, durationMs: request.durationMs }), signal);
   } catch (error) {
     // The platform did not take it: stored, it would be shown as open and block the next one.
-    if (open === undefined && isRefused(error)) await removeDurably(deps.files, path).catch(() => {});
+    if (isRefused(error)) await removeDurably(deps.files, path).catch(() => {});
     throw error;
   }
   return { ...claim, ...name, alreadyOpen: false };

@@ -72,6 +72,17 @@ describe('claiming', () => {
     expect(await claim({ secretKey: 'another', durationMs: 600_000 })).toMatchObject({ secretKey: 'another', alreadyOpen: false });
   });
 
+  it('shows what is left of the open claim, also when its own secret is given again', async () => {
+    const { claim, clock, sent } = await given();
+    const { untilMs } = await claim({ secretKey: 'given', durationMs: 600_000 });
+    await clock.advance(540_000);
+    const again = { secretKey: 'given', durationMs: 600_000 };
+    expect(await claim(again)).toMatchObject({ secretKey: 'given', untilMs, alreadyOpen: true });
+    expect(sent.at(-1)).toEqual({ secretKey: 'given', durationMs: 60_000 });
+    await clock.advance(60_000);
+    expect(await claim(again)).toMatchObject({ untilMs: untilMs + 600_000, alreadyOpen: false });
+  });
+
   it('that the platform refuses is not open, and keeps nobody from the next', async () => {
     let fault: Error | undefined;
     const { claim, folder } = await given(systemFiles, () => fault);
