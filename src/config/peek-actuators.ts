@@ -23,14 +23,15 @@ export interface ActuatorSections {
   readonly faults: readonly string[];
 }
 
-/** What the file says; nothing when there is none. @throws AgentError `host/read-failed` when it cannot be read. */
+/** What the file says; that there is none is a fault of it. @throws AgentError `host/read-failed` when it cannot be read. */
 export async function peekActuators(file: string, environment: Environment): Promise<ActuatorSections> {
   const content = await readUserFile(file);
-  const source = content === undefined ? undefined : readYaml(content);
-  const tree = withEnvironment(source?.tree ?? {}, environment);
+  const source = readYaml(content ?? '');
+  const tree = withEnvironment(source.tree ?? {}, environment);
   const { faults, ...sections } = sectionsIn(tree);
-  const placed = source?.tree === undefined ? (source?.faults ?? []) : inPlace(faults, { schema: PEEKED, source, tree, hidden: new Map() });
-  return { ...sections, folders: foldersIn(content ?? '', environment), faults: placed.map((fault) => faultLine(file, fault)) };
+  const placed = source.tree === undefined ? source.faults : inPlace(faults, { schema: PEEKED, source, tree, hidden: new Map() });
+  const lines = content === undefined ? [`there is no configuration ${file}`] : placed.map((fault) => faultLine(file, fault));
+  return { ...sections, folders: foldersIn(content ?? '', environment), faults: lines };
 }
 
 /** What the agent left of itself in a file, which may be of another release. */

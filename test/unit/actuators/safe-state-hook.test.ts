@@ -169,12 +169,6 @@ describe('the stop hook', () => {
       await lock.close();
     },
   );
-
-  it('has nothing to do without a configuration', async () => {
-    await rm(join(bench.folder, 'turnstone.yaml'), { force: true });
-    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'safe-states', '--config', join(bench.folder, 'turnstone.yaml')]);
-    expect(stdout).toBe('');
-  });
 });
 
 describe('the stop hook, of a configuration that cannot be understood,', () => {
@@ -286,5 +280,12 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     const gone = join(bench.folder, 'turnstone.yaml');
     const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'safe-states', '--config', gone], { env });
     expect(stdout).toBe('heater: set to false\n');
+  });
+
+  it.each([{}, { SERVICE_RESULT: 'success' }])('says that there is no such file, where nothing was left either: %o', async (more) => {
+    const typo = join(bench.folder, 'turnstome.yaml');
+    const env = { ...process.env, RUNTIME_DIRECTORY: bench.folder, ...more };
+    const run = promisify(execFile)(process.execPath, [MAIN, 'safe-states', '--config', typo], { env });
+    await expect(run).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`there is no configuration ${typo}`) });
   });
 });
