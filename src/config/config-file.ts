@@ -16,6 +16,7 @@ import { type AgentConfig, onBoard } from './agent-config.ts';
 import { changedSections, configHash, secretsOf } from './config-diff.ts';
 import { ConfigError, type ConfigFault, sectionOf } from './config-fault.ts';
 import { LiveConfig } from './live-config.ts';
+import { withoutLiveSettings } from './live-settings.ts';
 import type { loadConfigToRun } from './read-config.ts';
 import { rulesUntilRestart } from './rules-until-restart.ts';
 
@@ -121,7 +122,8 @@ export class ConfigFile {
     const changed = changedSections(this.#read, config);
     this.#startedWith = withSections(this.#startedWith, config, awaited);
     // Against what runs, not against the file before: a change that is taken back needs no restart.
-    const changedSince = changedSections(this.#startedWith, config).filter((section) => !RELOADABLE.has(section));
+    const [running, read] = [this.#startedWith, config].map(withoutLiveSettings) as [AgentConfig, AgentConfig];
+    const changedSince = changedSections(running, read).filter((section) => !RELOADABLE.has(section));
     this.#takeUp(config, missing);
     const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules) ? changedSince : [...changedSince, 'rules'];
     if (needRestart.length === 0) alerts.clear('restart');

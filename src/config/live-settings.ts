@@ -66,6 +66,11 @@ export function withLiveSettings(config: AgentConfig, settings: Iterable<readonl
   return changed;
 }
 
+/** What a reload cannot change at once: the configuration without its live settings. */
+export function withoutLiveSettings(config: AgentConfig): AgentConfig {
+  return placesOf(config).reduce((rest, { path }) => replaced(rest, path, undefined) as AgentConfig, config);
+}
+
 function placesOf(config: AgentConfig): readonly Place[] {
   const places: Place[] = [];
   for (const [section, schema] of Object.entries<z.ZodType>(configShape)) {
