@@ -1,6 +1,4 @@
-/**
- * Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network.
- */
+/** Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network. */
 import { join } from 'node:path';
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/agent-config.ts';
 import { rulesUntilRestart } from '../config/rules-until-restart.ts';

@@ -84,9 +84,7 @@ export class TimeSync {
   /** Calls back when the clock becomes synchronised, and when it has another source; the returned function ends it. */
   readonly onChange = this.#changes.add;
 
-  /**
-   * A date the platform named, UTC epoch ms, at some time in the last `tookMs`. Each date leaves room; together they leave less.
-   */
+  /** A date the platform named, UTC epoch ms, at some time in the last `tookMs`. Each date leaves room; together they leave less. */
   heardPlatformDate(platformMs: number, tookMs: number): void {
     if (this.#policy !== 'platform' || this.#isSettled || platformMs < EARLIEST_MS || platformMs > LATEST_MS) return;
     const nowMs = this.#clock.monotonicMs();

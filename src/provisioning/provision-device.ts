@@ -49,10 +49,7 @@ const HELD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
 const REFUSED_BACKOFF = { firstMs: 300_000, maxMs: 3_600_000 };
 const PROVISIONING_ALERT = 'provisioning';
 
-/**
- * Resolves when credentials are in use and synced.
- * @throws AgentError `provisioning/aborted` (retry) when `signal` aborts first.
- */
+/** Resolves when credentials are in use and synced. @throws AgentError `provisioning/aborted` (retry) when `signal` aborts first. */
 export async function provisionDevice(deps: ProvisioningDeps, signal: AbortSignal): Promise<CredentialsRecord> {
   const backoffs = {
     busy: new Backoff(BUSY_BACKOFF, deps.clock),
