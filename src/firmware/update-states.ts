@@ -39,8 +39,8 @@ export const UPDATE_STATES = {
   },
   /** Tells the boot guard that the release stays. */
   confirming: { step: 'confirm', on: { done: 'updated' } },
-  /** Asks the root helper for the release before. Where that cannot be had, this one has another time to become well, and is asked about again. */
-  'giving-up': { report: 'UPDATING', step: 'request-return', on: { 'rolled-back': 'failed', unanswered: 'trial' } },
+  /** Asks the root helper for the release before. */
+  'giving-up': { report: 'UPDATING', step: 'request-return', on: { 'rolled-back': 'failed', unanswered: 'giving-up' } },
   updated: { report: 'UPDATED', step: 'record', on: { done: 'idle' } },
   failed: { report: 'FAILED', step: 'record', on: { done: 'idle' } },
 } as const satisfies Record<

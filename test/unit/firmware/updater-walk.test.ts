@@ -338,22 +338,6 @@ describe('the end of an update', () => {
     expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toContain('version=1.0.0');
   });
 
-  it('is confirmed once it is well after all, where the release before cannot be had', async () => {
-    lay('giving-up', { title: 'turnstone', version: '2.0.0', from: '1.0.0', reason: 'no upload' });
-    disk.put(join(paths.guard, 'trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0' }));
-    await updateFiles(disk).link('releases/2.0.0', join(paths.home, 'current'));
-    await start({ runningVersion: '2.0.0', vitals: () => ({ uploaded: true, reachable: true }) });
-    await settle();
-    // The helper refuses, and there is nobody to hear of it: the release stays as it is.
-    await clock.advance(10 * 60_000);
-    await settle();
-    expect(journal().state).toBe('trial');
-    await clock.advance(firmware.confirm.healthyForMs + 2_000);
-    await settle();
-    expect(disk.contentOf(join(paths.firmware, 'confirmed')).toString()).toBe('id=one\n');
-    expect(journal()).toMatchObject({ state: 'idle', history: [{ outcome: 'UPDATED' }] });
-  });
-
   it('is told by the next run when this one could not', async () => {
     lay('failed', { reason: 'no target' });
     await start();
