@@ -39,7 +39,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'processes', include: ['test/integration/**/*.test.ts', ...ALONE], globalSetup: ['test/support/bundled-agent.ts'] },
+        test: {
+          name: 'processes',
+          include: ['test/{integration,journeys}/**/*.test.ts', ...ALONE],
+          globalSetup: ['test/support/bundled-agent.ts'],
+        },
       },
     ],
   },

@@ -20,7 +20,6 @@ import { keepRunning } from './host/loops.ts';
 import { SystemdNotifier } from './host/systemd-notifier.ts';
 import { correctedClock, TimeSync } from './host/time-sync.ts';
 import { agentVersion } from './host/version.ts';
-import { REFUSED_ALERT } from './provisioning/device-token.ts';
 import { loadDrivers } from './sensors/create-sensor.ts';
 import type { AgentStatus } from './status/agent-status.ts';
 import { agentStatus } from './status/status-of.ts';
@@ -58,7 +57,7 @@ export class Agent {
     const log = new AgentLog(given({ level: logging.level, clock, sink: machine.logSink }));
     const alerts = new AlertList(log);
     const timeSync = new TimeSync({ clock, policy: time.trust, ask: machine.askSystemTime });
-    const aboutItself = { clock, status: () => this.status(), isTokenRefused: () => alerts.isRaised(REFUSED_ALERT) };
+    const aboutItself = { clock, status: () => this.status() };
     this.#common = {
       ...{ machine, environment, log, alerts, timeSync, rightClock: correctedClock(clock, timeSync), ...given({ onDurable }) },
       file: new ConfigFile({ place: deps, clock, log, alerts, prepare: loadDrivers }, first),
@@ -95,6 +94,8 @@ export class Agent {
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
+      contact: platform.contact.status,
+      uploadIntervalMs: file.live.current.upload.intervalMs,
       known: {
         version: agentVersion(),
         nowMs: machine.clock.monotonicMs(),

@@ -4,13 +4,16 @@ import type { AgentConfig } from '../config/agent-config.ts';
 import { peekFolders } from '../config/peek-config.ts';
 import { hasCode, messageOf } from '../errors.ts';
 import { openPorts } from '../hardware/open-ports.ts';
+import { networkAddresses } from '../host/board-model.ts';
 import { systemClock as clock } from '../host/clock.ts';
 import { readWhole } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
+import { silentLog } from '../host/log.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
 import { isSealed } from '../host/sealed-json.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { agentVersion } from '../host/version.ts';
+import { Contact } from '../platform/contact.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { apiSettings } from '../platform/platform-settings.ts';
 import { fingerprintOf } from '../provisioning/access-token.ts';
@@ -18,6 +21,7 @@ import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { type CredentialsState, parseCredentials, recordsOf } from '../provisioning/credentials-record.ts';
 import { tokenWorks } from '../provisioning/token-check.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
+import type { AskedPlatform } from '../status/doctor/checkup.ts';
 import { type DoctorReport, runDoctor } from '../status/doctor/doctor.ts';
 import { askAgent } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
@@ -31,7 +35,7 @@ export async function examine(configFile: string, { environment, signal }: Pick<
     ...{ configFile, environment, clock, version: agentVersion() },
     machine: new MachineFacts({ clock }),
     isTimeSynchronised,
-    tokenWorks: askPlatform,
+    askPlatform,
     openPorts: ({ hardware }: AgentConfig) => openPorts({ clock, hardware }),
   };
   return runDoctor({ ...deps, ...known }, signal);
@@ -49,11 +53,16 @@ async function isTimeSynchronised(): Promise<boolean> {
   return timeSync.isSynchronised();
 }
 
-async function askPlatform(config: AgentConfig, signal: AbortSignal): Promise<boolean | undefined> {
+async function askPlatform(config: AgentConfig, signal: AbortSignal): Promise<AskedPlatform> {
+  const contact = new Contact({ clock, log: silentLog, networkAddresses });
   const token = await tokenInUse(config.stateFolder, config.platform.accessToken?.reveal());
-  if (token === undefined) return undefined;
+  if (token === undefined) return { hasToken: false, contact: contact.status };
   const settings = await apiSettings(config.platform, systemFiles);
-  return tokenWorks((accessToken) => new HttpDeviceApi({ ...settings, token: () => accessToken, clock }), token, signal);
+  const open = (accessToken: string): HttpDeviceApi => new HttpDeviceApi({ ...settings, token: () => accessToken, clock, contact });
+  await tokenWorks(open, token, signal).catch((error: unknown) => {
+    if (contact.status.problem === undefined) throw error;
+  });
+  return { hasToken: true, contact: contact.status };
 }
 
 /** What the agent uses: the configured token or what it was rotated to since, else the board's own. @throws as `keptCredentials`. */

@@ -51,7 +51,7 @@ export async function openIdentityFiles(configFile: string, edge: Edge): Promise
       if (record?.phase !== 'in-use')
         throw new AgentError('provisioning/no-credentials', 'this device has no token to rotate', { recovery: 'drop' });
       const works = async (): Promise<boolean> => false;
-      await new DeviceToken({ store, place, tokenWorks: works, clock: systemClock, log: silentLog, alerts, hide }, record).offerNext(next);
+      await new DeviceToken({ store, place, tokenWorks: works, clock: systemClock, log: silentLog, hide }, record).offerNext(next);
     },
     takeUp: () => {},
   });

@@ -19,7 +19,8 @@ function statusText(status: AgentStatus, print: Printer): string {
   const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
   const head = `${name}turnstone ${status.version}, running ${shortAge(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
   const rows = print.table([
-    connectionRow(status, print.style, ago),
+    ['platform', platformText(status, print.style)],
+    ['uploads', uploadsText(status)],
     outboxRow(status),
     ...adaptedRows(status),
     ['firmware', firmwareText(status)],
@@ -28,13 +29,18 @@ function statusText(status: AgentStatus, print: Printer): string {
   return `${head}${alerts}${rows}${sensorRows(status, print, ago)}${actuatorRows(status, print)}`;
 }
 
-function connectionRow({ connection }: AgentStatus, { green, red, yellow }: Style, ago: (atMs: number) => string): readonly string[] {
-  const paint = { idle: green, sending: green, 'backing-off': yellow, held: red }[connection.state];
-  const { state, lastAcknowledgedAtMs: atMs, acknowledgedEntries, sentTodayBytes, dailyBudgetBytes } = connection;
-  const last = atMs === undefined ? 'nothing acknowledged yet' : `last acknowledged ${ago(atMs)}`;
-  const reason = connection.reason === undefined ? '' : `: ${printable(connection.reason)}`;
+function platformText({ platform, nowMs }: AgentStatus, { green, red, yellow }: Style): string {
+  const paint = { good: green, waiting: yellow, fault: red }[platform.verdict];
+  const since = platform.verdict === 'fault' ? `, for ${shortAge(nowMs - platform.sinceMs)}` : '';
+  return `${paint(printable(platform.words))}${since}`;
+}
+
+function uploadsText({ platform, connection, nowMs }: AgentStatus): string {
+  const { acknowledgedEntries, sentTodayBytes, dailyBudgetBytes } = connection;
+  const { lastAcknowledgedAtMs: atMs } = platform;
+  const last = atMs === undefined ? 'nothing acknowledged yet' : `last acknowledged ${shortAge(nowMs - atMs)} ago`;
   const budget = dailyBudgetBytes === undefined ? '' : `, ${formatSize(sentTodayBytes)} of ${formatSize(dailyBudgetBytes)} used today`;
-  return ['connection', `${paint(state)}${reason}, ${last}, ${acknowledgedEntries} entries sent${budget}`];
+  return `${last}, ${acknowledgedEntries} entries sent${budget}`;
 }
 
 function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {

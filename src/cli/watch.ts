@@ -69,8 +69,8 @@ function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, print:
     .map(({ name, fault }) => [name, '', red(printable(fault ?? 'fails'))]);
   const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : red(printable(fault)));
   const actuators = status.actuators.map((actuator) => [actuator.name, '', shown(actuator)]);
-  const { connection, outbox } = status;
-  const head = `${bold(printable(status.deviceName) || 'turnstone')}  ${connection.state}, ${outbox.heldEntries} entries wait\n\n`;
+  const { platform, outbox } = status;
+  const head = `${bold(printable(status.deviceName) || 'turnstone')}  ${printable(platform.words)}, ${outbox.heldEntries} entries wait\n\n`;
   return head + print.table([...readings, ...failing, ...actuators]);
 }
 

@@ -4,7 +4,7 @@ import { given } from '../host/given.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { DeliveryParts } from './delivery/delivery-parts.ts';
 import type { DeliveryState, LastLost, OutboxCounters } from './delivery/delivery-state.ts';
-import { heldIn } from './delivery/segment-count.ts';
+import { heldIn, heldInBlock } from './delivery/segment-count.ts';
 import type { GroupCommit } from './segments/group-commit.ts';
 import type { Segment, SegmentShelf } from './segments/segment-shelf.ts';
 import type { BootTimes } from './times/boot-times.ts';
@@ -101,7 +101,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const onDisk = held.reduce((sum, { entries }) => sum + entries, 0);
   const heldBytes = held.reduce((sum, { segment }) => sum + segment.bytes, 0);
   const unread = held.filter(({ segment }) => segment.unreadable !== undefined).length;
-  const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, boots);
+  const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, deps);
   const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs());
   const { alarm, live } = deps.lanes.counts();
   const ratePerS = rate.perSecond();
@@ -157,7 +157,10 @@ function undecidedIn(segment: Segment, shelf: SegmentShelf, { acknowledged }: De
   return segment.first !== undefined && isUndecided(segment.first) ? heldIn(segment, undefined, acknowledged) : 0;
 }
 
-function startOf({ first }: Segment, boots: BootTimes): number | undefined {
+/** Time of the first block that waits, where the blocks are known; else of the segment's first. */
+function startOf(segment: Segment, { shelf, state, boots }: StatusDeps): number | undefined {
+  const waiting = shelf.knownBlocksOf(segment)?.find((block) => heldInBlock(block, state.acknowledged) > 0);
+  const first = waiting === undefined ? segment.first : { ...waiting, ms: waiting.firstMs };
   if (first === undefined) return undefined;
   return first.ownTime ? first.ms : boots.look(first.bootId, first.ms);
 }

@@ -13,6 +13,8 @@ export interface Answer {
   readonly retryAfter?: string;
   /** The server's own clock. */
   readonly date?: string;
+  /** Target of a redirect, which is never followed. */
+  readonly location?: string;
   readonly body: Uint8Array;
   /** The body was longer than allowed and is only its beginning. */
   readonly cut: boolean;

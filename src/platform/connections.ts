@@ -31,6 +31,8 @@ export interface PlatformConnections {
   readonly origin: string;
   /** The path prefix of the address, without a slash at its end. */
   readonly prefix: string;
+  /** Host of the proxy before the platform, without its login. */
+  readonly proxyHost?: string;
   /** Who carries a lane's requests; made on first use. */
   lane(lane: Lane): Pick<Dispatcher, 'request'>;
   readonly traffic: Traffic;
@@ -72,6 +74,7 @@ const MAX_HEADERS = 16 * 1024;
 class Connections implements PlatformConnections {
   readonly origin: string;
   readonly prefix: string;
+  readonly proxyHost?: string;
   readonly #settings: ConnectionSettings;
   readonly #lanes = new Map<Lane, Dispatcher>();
   readonly #sockets = new Set<Socket>();
@@ -80,7 +83,7 @@ class Connections implements PlatformConnections {
 
   constructor(settings: ConnectionSettings) {
     const url = parseAddress(settings.url, 'the platform address');
-    if (settings.proxy !== undefined) parseAddress(settings.proxy, 'the proxy address');
+    if (settings.proxy !== undefined) this.proxyHost = parseAddress(settings.proxy, 'the proxy address').host;
     this.origin = url.origin;
     this.prefix = url.pathname.replace(/\/+$/, '');
     this.#settings = settings;

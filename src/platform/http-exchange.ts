@@ -75,7 +75,10 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
       if (leftMs > 0) watch(leftMs);
       else
         controller.abort(
-          new PlatformError('busy', `no answer from the platform within ${Math.round(request.deadlineMs)} ms`, { cut: true }),
+          new PlatformError('busy', `no answer from the platform within ${Math.round(request.deadlineMs)} ms`, {
+            cut: true,
+            networkCode: 'ETIMEDOUT',
+          }),
         );
     });
   };
@@ -117,6 +120,7 @@ export function answerOf(response: Dispatcher.ResponseData, body: Uint8Array, cu
     contentType: (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '',
     retryAfter: header(response, 'retry-after'),
     date: header(response, 'date'),
+    location: header(response, 'location'),
     body,
     cut,
   });

@@ -13,6 +13,7 @@ import {
   type PlatformConnections,
   type Traffic,
 } from './connections.ts';
+import type { ContactObserver } from './contact.ts';
 import type { FirmwareBody } from './device-api.ts';
 import { type FirmwareRequest, openFirmware } from './firmware-request.ts';
 import { type Fault, faultOfStatus, HostPace, type Way } from './host-pace.ts';
@@ -38,6 +39,7 @@ export interface PlatformCallsDeps {
   readonly onPlatformDate?: (platformMs: number, tookMs: number) => void;
   /** Default: over this machine's network. */
   readonly connect?: Connect;
+  readonly contact?: ContactObserver;
   /** Shared by all who speak to this host; default its own. */
   readonly pace?: HostPace;
 }
@@ -71,6 +73,8 @@ const MAX_ANSWER = 4 * 1024 * 1024;
 
 /** "Nothing happened": time-out, and a cut by the server's or a proxy's own limit (wire-facts.md, "Long polls"). */
 const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
+/** Uploads, whose answer says that the platform has them. */
+const ACKNOWLEDGED: ReadonlySet<string> = new Set(['telemetry', 'attributes']);
 /** Of the time it was asked for: what brings nothing sooner takes its turn among the faults, which costs a poll no more than seconds. */
 const STOOD_SHARE = 0.5;
 
@@ -138,7 +142,13 @@ export class PlatformCalls {
   download(what: string, image: FirmwareRequest['image'], signal: AbortSignal): Promise<FirmwareBody> {
     const request = { path: this.#path(what), image, silenceMs: this.#deps.settings.downloadSilenceMs ?? DOWNLOAD_SILENCE_MS };
     const deps = { ...this.#exchangeDeps, judge: (answer: Answer) => this.#judge(answer) };
-    return this.#pace.take('download', { faultIn: () => undefined, work: () => openFirmware(request, deps, signal) }, signal);
+    const open = (): Promise<FirmwareBody> =>
+      openFirmware(request, deps, signal).catch((error: unknown) => {
+        // An answer that brings no file is about the image.
+        if (error instanceof PlatformError && error.status === undefined) this.#deps.contact?.failed(error, this.#connections);
+        throw error;
+      });
+    return this.#pace.take('download', { faultIn: () => undefined, work: open }, signal);
   }
 
   /** Ends every connection; calls under way fail with `platform/busy`. Idempotent. */
@@ -147,7 +157,7 @@ export class PlatformCalls {
   }
 
   async #exchange(method: 'GET' | 'POST', what: string, signal: AbortSignal, options: CallOptions): Promise<Verdict> {
-    const { clock, codec, settings, onPlatformDate } = this.#deps;
+    const { clock, codec, settings, onPlatformDate, contact } = this.#deps;
     const { lane = 'calls', body, limitBytes = MAX_ANSWER, deadlineMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS } = options;
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     const request = {
@@ -158,11 +168,16 @@ export class PlatformCalls {
     const startMs = clock.monotonicMs();
     const answer = await exchange(request, this.#exchangeDeps, signal).catch((error: unknown) => {
       if (error instanceof PlatformError && error.cut) this.#line.stuck();
+      // A balancer that ends a standing poll is no loss of contact.
+      if (error instanceof PlatformError && !(isPoll(lane) && isBroken(error))) contact?.failed(error, this.#connections);
       throw error;
     });
     const tookMs = clock.monotonicMs() - startMs;
     this.#line.passed(bytes, tookMs);
     const verdict = this.#judge(answer);
+    const isPollEnd = isPoll(lane) && isNothingYet(verdict) && tookMs >= (deadlineMs - POLL_MARGIN_MS) * STOOD_SHARE;
+    contact?.answered(isPollEnd ? { kind: 'done', value: undefined } : verdict, answer, this.#connections);
+    if (verdict.kind === 'done' && method === 'POST' && ACKNOWLEDGED.has(what)) contact?.acknowledged();
     const platformMs = Date.parse(answer.date ?? '');
     if (verdict.kind === 'done' && Number.isFinite(platformMs)) onPlatformDate?.(platformMs, tookMs);
     return verdict;
@@ -183,6 +198,15 @@ export class PlatformCalls {
 
 function faultIn(verdict: Verdict): Fault | undefined {
   return verdict.kind === 'done' ? undefined : faultOfStatus('status' in verdict ? verdict.status : undefined);
+}
+
+function isPoll(lane: Lane): boolean {
+  return lane === 'rpc-poll' || lane === 'attribute-poll';
+}
+
+/** The connection was ended by the other side, not by the time. */
+function isBroken({ cut, networkCode }: PlatformError): boolean {
+  return cut && networkCode !== 'ETIMEDOUT';
 }
 
 /** A server that says when to come back is busy, and no poll of it has ended as polls do. */

@@ -53,6 +53,9 @@ const NETWORK_WORDS: Readonly<Record<string, string>> = {
 /** Faults of a connection that stood. */
 const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_SOCKET']);
 
+/** The HTTP client has no code of its own for a proxy that refuses. */
+const PROXY_ANSWER = /Proxy response \((\d{3})\)|Proxy Authentication Required \((\d{3})\)/;
+
 /** A server may say how long it wants to be left alone; commands and settings of people do not wait for it longer than this. */
 const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
 
@@ -63,6 +66,8 @@ interface PlatformErrorDetails {
   readonly status?: number | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly cut?: boolean;
+  readonly networkCode?: string | undefined;
+  readonly proxyStatus?: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -72,14 +77,21 @@ export class PlatformError extends AgentError {
   readonly retryAfterMs: number | undefined;
   /** The exchange had begun, and was ended by time or by the network: a smaller one might have passed. */
   readonly cut: boolean;
+  /** Code of the system, of TLS or of the HTTP client, when no answer came. */
+  readonly networkCode: string | undefined;
+  /** Status with which a proxy has refused the way to the platform. */
+  readonly proxyStatus: number | undefined;
   /** Of a poll that failed: how long it had stood, without its wait for a turn. */
   stoodMs: number | undefined;
 
-  constructor(fault: PlatformFault, message: string, { status, retryAfterMs, cut = false, cause }: PlatformErrorDetails = {}) {
+  constructor(fault: PlatformFault, message: string, details: PlatformErrorDetails = {}) {
+    const { status, retryAfterMs, cut = false, networkCode, proxyStatus, cause } = details;
     super(`platform/${fault}` satisfies ErrorCode, message, { recovery: RECOVERIES[fault], cause });
     this.status = status;
     this.retryAfterMs = retryAfterMs;
     this.cut = cut;
+    this.networkCode = networkCode;
+    this.proxyStatus = proxyStatus;
   }
 }
 
@@ -89,9 +101,13 @@ export function networkError(error: unknown, secrets: readonly string[], host = 
   const said = safeText(error instanceof Error ? `${error.name}: ${error.message}` : String(error), secrets);
   const cause = new Error(`${code ?? 'no code'}: ${said}`);
   cause.stack = cause.message;
+  const proxyStatus = PROXY_ANSWER.exec(said)?.slice(1).find(Boolean);
   // Without a code it is no fault of the network that anybody foresaw, so it speaks for itself.
   const words = code === undefined ? said : `${NETWORK_WORDS[code] ?? 'the connection failed'} (${code})`;
-  return new PlatformError('busy', `cannot reach ${host}: ${words}`, { cause, cut: code !== undefined && CUT.has(code) });
+  return new PlatformError('busy', `cannot reach ${host}: ${words}`, {
+    ...{ cause, cut: code !== undefined && CUT.has(code), networkCode: code },
+    ...(proxyStatus !== undefined && { proxyStatus: Number(proxyStatus) }),
+  });
 }
 
 /** How long to leave the platform alone after a fault of a call or a poll, as it asked for and within bounds; 0 when it did not. */

@@ -3,6 +3,7 @@ import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import { expectObject, expectValue, judge } from './answer-or-portal.ts';
 import { type Connect, connectOverNetwork } from './connections.ts';
+import type { ContactObserver } from './contact.ts';
 import type { ProvisionAnswer, ProvisionRequest } from './device-api.ts';
 import { exchange } from './http-exchange.ts';
 import { jsonCodec } from './payload-codec.ts';
@@ -14,6 +15,7 @@ export interface ProvisionDeps {
   readonly clock: Clock;
   /** Default: over this machine's network. */
   readonly connect?: Connect;
+  readonly contact?: ContactObserver;
 }
 
 const MAX_ANSWER = 64 * 1024;
@@ -36,8 +38,12 @@ export async function requestProvisioning(request: ProvisionRequest, deps: Provi
       },
       { connections, clock: deps.clock, secrets: () => secrets },
       signal,
-    );
+    ).catch((error: unknown) => {
+      if (error instanceof PlatformError) deps.contact?.failed(error, connections);
+      throw error;
+    });
     const verdict = judge(answer, { codec: jsonCodec, secrets, wallMs: deps.clock.wallMs() });
+    deps.contact?.answered(verdict, answer, connections);
     return provisionAnswer(expectObject(expectValue(verdict, 'provisioning'), 'provisioning'), secrets);
   } finally {
     await connections.close();

@@ -14,7 +14,7 @@ import { isAccessToken } from './access-token.ts';
 import { type CredentialsPlace, type CredentialsRecord, earlierTokens, tokensOf } from './credentials-record.ts';
 import type { ProvisioningDeps } from './provision-device.ts';
 
-export interface DeviceTokenDeps extends Pick<ProvisioningDeps, 'store' | 'tokenWorks' | 'clock' | 'log' | 'alerts' | 'hide'> {
+export interface DeviceTokenDeps extends Pick<ProvisioningDeps, 'store' | 'tokenWorks' | 'clock' | 'log' | 'hide'> {
   readonly place: CredentialsPlace;
   /** Provisions anew; absent when the configuration does not ask for it, or cannot. */
   readonly reprovision?: (signal: AbortSignal) => Promise<CredentialsRecord>;
@@ -25,16 +25,12 @@ const PROBE_BACKOFF = { firstMs: 5_000, maxMs: 3_600_000 };
 /** One 401 may be a platform that has just started: this many, over this long, are its real opinion. */
 const REFUSALS_BEFORE_REPROVISION = 3;
 const REFUSED_FOR_MS = 60_000;
-/** Raised while the platform answers 401 to this device's token and to every other that might be right. */
-export const REFUSED_ALERT = 'token-refused';
 
 export class DeviceToken {
   readonly #deps: DeviceTokenDeps;
   readonly #timesReplaced: number;
   readonly #refusal: SharedWork<boolean>;
   #inUse: CredentialsRecord;
-  /** An alert says so. */
-  #isRefused = false;
   /** Refusals in a row, with no other token accepted either. */
   #refusals = 0;
   #refusedSinceMs = 0;
@@ -90,8 +86,6 @@ export class DeviceToken {
   /** A request with this token was accepted: what came before it is forgotten. */
   noteAccepted(token: string): void {
     if (token !== this.record.accessToken) return;
-    if (this.#isRefused) this.#deps.alerts.clear(REFUSED_ALERT);
-    this.#isRefused = false;
     this.#refusals = 0;
     const kept = this.#deps.store.record(this.#deps.place);
     const isOutdated = kept?.phase === 'proposed' ? !this.#refusal.isRunning : kept?.previousTokens !== undefined;
@@ -146,21 +140,20 @@ export class DeviceToken {
   }
 
   async #afterRefusal(signal: AbortSignal): Promise<boolean> {
-    const { clock, alerts, reprovision } = this.#deps;
+    const { clock, log, reprovision } = this.#deps;
     const others = await this.#tryOthers(tokensOf(this.record).slice(1), signal);
     if (others === 'one-works') return true;
-    const then = reprovision === undefined ? 'enter the right one, or restore the device there' : 'this device will provision itself anew';
-    this.#isRefused = true;
-    alerts.raise(REFUSED_ALERT, `the platform refuses this device's access token (401), readings are kept: ${then}`);
     // A token that could not be tried may be the right one: provisioning anew would lose it.
     if (others === 'not-known') return false;
-    if (this.#refusals === 0) this.#refusedSinceMs = clock.monotonicMs();
+    if (this.#refusals === 0) {
+      this.#refusedSinceMs = clock.monotonicMs();
+      if (reprovision !== undefined) log.warn({}, 'the access token is refused: when that lasts, this device provisions itself anew');
+    }
     this.#refusals += 1;
     const insists = this.#refusals >= REFUSALS_BEFORE_REPROVISION && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS;
     if (reprovision === undefined || !insists) return false;
     await reprovision(signal);
     this.#refusals = 0;
-    alerts.clear(REFUSED_ALERT);
     return true;
   }
 
@@ -179,13 +172,12 @@ export class DeviceToken {
 
   /** The token is on the disk already, so it is used even when the disk takes no writes now. */
   async #changeOver(token: string): Promise<void> {
-    const { store, place, alerts, log } = this.#deps;
+    const { store, place, log } = this.#deps;
     await store.adopt(place, (now) => {
       if (now === undefined || this.#isReplaced) return now;
       const { nextToken, previousTokens = [], ...rest } = now;
       return { ...rest, accessToken: token, ...earlierTokens(token, [rest.accessToken, nextToken, ...previousTokens]) };
     });
-    alerts.clear(REFUSED_ALERT);
     log.info({}, 'the access token was changed over');
   }
 }

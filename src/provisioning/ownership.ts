@@ -111,7 +111,7 @@ export class IdentityOwnership {
       if (record.takesOver !== true) {
         alerts.raise(
           SHARED_ALERT,
-          `another board sends as this device: its card is a copy. To make one of them a device of its own: ${this.#wayOut}`,
+          `another board sends as this device. Where this board has replaced that one: turnstone identity adopt, here; where its card is a copy, to make one of them a device of its own: ${this.#wayOut}`,
         );
         return 'shared';
       }

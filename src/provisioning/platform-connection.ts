@@ -12,6 +12,7 @@ import type { AgentLog } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { Connect } from '../platform/connections.ts';
+import { Contact } from '../platform/contact.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { HostPace } from '../platform/host-pace.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
@@ -27,7 +28,9 @@ import { tokenWorks } from './token-check.ts';
 export interface PlatformConnectionDeps {
   /** The configuration in force; after `connect` has resolved, changes to it have no effect here. */
   readonly config: () => AgentConfig;
-  readonly machine: Pick<HostMachine, 'clock' | 'files' | 'readIdentity' | 'randomBytes'> & { readonly connect: Connect };
+  readonly machine: Pick<HostMachine, 'clock' | 'files' | 'readIdentity' | 'randomBytes' | 'networkAddresses'> & {
+    readonly connect: Connect;
+  };
   readonly log: AgentLog;
   readonly alerts: Alerts;
   /** Told the platform's own time. */
@@ -47,6 +50,8 @@ export class PlatformConnection {
   readonly board: BoardIdentity;
   readonly #deps: PlatformConnectionDeps;
   readonly store: CredentialsStore;
+  /** Fed by every exchange with the platform, whoever makes it. */
+  readonly contact: Contact;
   /** Until the certificates are read, one without them that is never used. */
   #http: HttpDeviceApi;
   #settings: ApiSettings | undefined;
@@ -66,6 +71,7 @@ export class PlatformConnection {
     this.store = store;
     this.#config = deps.config();
     this.#pace = new HostPace(deps.machine);
+    this.contact = new Contact({ ...deps.machine, log: deps.log });
     this.#http = this.#open({ settings: { url: this.#config.platform.url } });
     const inUse = { deviceApi: () => this.#http, token: () => this.#credentials?.token };
     this.deviceApi = tokenAwareDeviceApi({ ...inUse, held: () => this.#held() });
@@ -158,12 +164,14 @@ export class PlatformConnection {
       throw new AgentError('agent/queue-of-another', reason, { recovery: 'hold' });
     }
     const settings = await this.#equip();
+    const { contact } = this;
     const open = (accessToken: string): HttpDeviceApi =>
-      new HttpDeviceApi({ ...settings, clock, connect, pace: this.#pace, token: () => accessToken });
+      new HttpDeviceApi({ ...settings, clock, connect, contact, pace: this.#pace, token: () => accessToken });
     const credentials = await obtainCredentials(
       {
         ...{ settings: credentialsSettings(this.#config), store, board, clock, randomBytes, log, alerts },
-        provision: (request, requestSignal) => requestProvisioning(request, { settings: settings.settings, clock, connect }, requestSignal),
+        provision: (request, requestSignal) =>
+          requestProvisioning(request, { settings: settings.settings, clock, connect, contact }, requestSignal),
         tokenWorks: (token, probeSignal) => tokenWorks(open, token, probeSignal),
         hide: (secret) => log.hide(secret),
       },
@@ -190,6 +198,7 @@ export class PlatformConnection {
 
   /** Ends every connection. Idempotent. */
   async close(): Promise<void> {
+    this.contact.close();
     await this.#http.close();
   }
 
@@ -206,7 +215,7 @@ export class PlatformConnection {
     const { machine, onPlatformDate } = this.#deps;
     const { clock, connect } = machine;
     const token = (): string => this.#credentials?.token.accessToken ?? '';
-    return new HttpDeviceApi({ ...settings, clock, connect, pace: this.#pace, onPlatformDate, token });
+    return new HttpDeviceApi({ ...settings, clock, connect, contact: this.contact, pace: this.#pace, onPlatformDate, token });
   }
 
   #held(): string | undefined {

@@ -178,7 +178,8 @@ async function keep(
 
 function report(deps: ProvisioningDeps, outcome: Exclude<Outcome, { kind: 'token' }>, waitMs: number): void {
   const retryInS = Math.round(waitMs / 1_000);
-  if (outcome.kind !== 'busy') deps.alerts.raise(PROVISIONING_ALERT, outcome.explanation);
+  // Of a way that is blocked the contact tells.
+  if (outcome.kind === 'refused') deps.alerts.raise(PROVISIONING_ALERT, outcome.explanation);
   deps.log[outcome.kind === 'busy' ? 'warn' : 'error']({ deviceName: deps.deviceName, retryInS }, outcome.explanation);
 }
 

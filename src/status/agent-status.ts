@@ -4,6 +4,7 @@ import type { JsonValue } from '../host/json.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { UploadState } from '../telemetry/uploader.ts';
+import type { PlatformStatus } from './platform-status.ts';
 
 /** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the instant of the status itself. */
 export interface AgentStatus {
@@ -16,6 +17,8 @@ export interface AgentStatus {
   readonly timeSynchronised: boolean;
   readonly configHash: string;
   readonly deviceName: string;
+  readonly platform: PlatformStatus;
+  /** Uploads of telemetry. */
   readonly connection: ConnectionStatus;
   readonly outbox: OutboxSummary;
   /** Absent in what an agent of an older release says. */

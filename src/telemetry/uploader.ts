@@ -14,7 +14,7 @@ import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import { BatchChoice, type BatchChoiceDeps } from './batch-choice.ts';
 import { BatchDelivery, type BatchDeliveryDeps, isAboutWhatWasSent, isAlone } from './batch-delivery.ts';
-import { reasonFor, UploadWaits } from './upload-waits.ts';
+import { isAboutContact, reasonFor, UploadWaits } from './upload-waits.ts';
 
 export interface UploadSettings extends UploadConfig {
   /** How fast history fills in after an outage, entries per second; undefined: as fast as the platform takes it. */
@@ -159,7 +159,9 @@ export class Uploader {
     const reason = reasonFor(answer);
     const isNews = this.#state.reason !== reason;
     this.#state = { ...this.#state, state: held ? 'held' : 'backing-off', reason, failures: this.#state.failures + 1 };
-    if (isNews) this.#deps.log[held ? 'error' : 'warn']({ retryInMs: Math.round(waitMs) }, `telemetry is kept: ${reason}`);
+    // A fault of the contact is told once, by the contact itself.
+    if (isNews && !isAboutContact(answer))
+      this.#deps.log[held ? 'error' : 'warn']({ retryInMs: Math.round(waitMs) }, `telemetry is kept: ${reason}`);
     return waitMs;
   }
 

@@ -196,13 +196,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     ],
     [
       'refused token',
-      changed(({ connection }) => ({ connection: { ...connection, state: 'held', reason: 'the access token is refused' } })),
-      'the access token is refused',
+      changed(({ platform }) => ({ platform: { ...platform, verdict: 'fault', words: 'the access token is refused; enter it' } })),
+      'The access token is refused; enter it',
     ],
     [
       'no network',
-      changed(({ connection }) => ({ connection: { ...connection, state: 'backing-off', failures: 7 } })),
-      'The platform cannot be reached. Readings are kept. There is room for 3.8 d',
+      changed(({ platform }) => ({ platform: { ...platform, verdict: 'waiting', words: 'the platform is reached, 12 entries wait' } })),
+      'The platform is reached, 12 entries wait. There is room for 3.8 d',
     ],
     [
       'a sensor gone',

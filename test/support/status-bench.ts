@@ -104,6 +104,14 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
     timeSynchronised: true,
     lockedOut: false,
     alerts: [],
+    platform: {
+      state: 'reached',
+      sinceMs: nowMs - 7_000_000,
+      lastHeardAtMs: nowMs - 900,
+      lastAcknowledgedAtMs: nowMs - 900,
+      verdict: 'good',
+      words: 'up to date',
+    },
     connection: {
       ...{ state: 'idle', failures: 0, acknowledgedEntries: 1_234, lastAcknowledgedAtMs: nowMs - 900, latencyMs: 42 },
       ...{ sentBytes: 123_456, receivedBytes: 23_456, sentTodayBytes: 100_000, dailyBudgetBytes: 5_000_000 },

@@ -2,12 +2,7 @@
 import { byId, el, keepFacts, keepList, setText } from '../shared/dom.js';
 import { ago, bytes, count, counted, duration, instant, plain } from '../shared/words.js';
 
-const STATES = {
-  idle: ['up to date', 'good'],
-  sending: ['sending', 'good'],
-  'backing-off': ['waiting to try again', 'warn'],
-  held: ['held', 'bad'],
-};
+const CLASSES = { good: 'good', waiting: 'warn', fault: 'bad' };
 const PHASES = { none: 'no credentials yet', proposed: 'credentials offered, not used yet', 'in-use': 'credentials in use' };
 
 export function renderSections(view) {
@@ -53,23 +48,11 @@ function renderActuators({ actuators, lockedOut }) {
   });
 }
 
-function renderConnection({ connection, nowMs }) {
-  const {
-    state,
-    reason,
-    lastAcknowledgedAtMs,
-    failures,
-    acknowledgedEntries,
-    latencyMs,
-    sentBytes,
-    receivedBytes,
-    sentTodayBytes,
-    dailyBudgetBytes,
-  } = connection;
-  const [words, className] = STATES[state] ?? [state, ''];
+function renderConnection({ platform, connection, nowMs }) {
+  const { words, verdict, lastAcknowledgedAtMs } = platform;
+  const { failures, acknowledgedEntries, latencyMs, sentBytes, receivedBytes, sentTodayBytes, dailyBudgetBytes } = connection;
   keepFacts(byId('connection'), [
-    ['State', words, className],
-    ['Reason', reason],
+    ['State', words, CLASSES[verdict]],
     ['Last acknowledged', lastAcknowledgedAtMs === undefined ? 'not since the start' : ago((nowMs - lastAcknowledgedAtMs) / 1000)],
     ['Acknowledged', counted(acknowledgedEntries, 'entry', 'entries')],
     ['Failures in a row', count(failures), failures > 0 ? 'warn' : ''],

@@ -8,33 +8,35 @@ const UPDATE_WORDS = {
   UPDATING: 'installing',
 };
 
+/** So long nothing need be acknowledged. */
+const STARTING_MS = 60_000;
+
 /** `{state: good | warn | bad | starting, words, detail}`. */
 export function verdictOf(view) {
-  const { connection, outbox, sensors, firmware, alerts, nowMs, startedAtMs } = view;
+  const { platform, outbox, sensors, firmware, alerts, nowMs, startedAtMs } = view;
   const readings = sensors.reduce((sum, sensor) => sum + sensor.readings.length, 0);
   const failing = sensors.filter(({ state }) => state === 'failing');
   const delivered =
-    connection.lastAcknowledgedAtMs === undefined
+    platform.lastAcknowledgedAtMs === undefined
       ? 'Nothing was delivered yet.'
-      : `Last delivered ${ago((nowMs - connection.lastAcknowledgedAtMs) / 1000)}.`;
+      : `Last delivered ${ago((nowMs - platform.lastAcknowledgedAtMs) / 1000)}.`;
   const held =
     outbox.heldEntries === 0 ? 'Nothing waits.' : `${counted(outbox.heldEntries, 'reading')} wait${outbox.heldEntries === 1 ? 's' : ''}.`;
   const detail = `${counted(readings, 'value')} from ${counted(sensors.length, 'sensor')}. ${delivered} ${held}`;
   const say = (state, words) => ({ state, words, detail });
 
   if (outbox.fault !== undefined) return say('bad', `The disk does not take readings (${outbox.fault})`);
-  if (connection.state === 'held') return say('bad', `The platform does not take readings: ${connection.reason ?? 'no reason given'}`);
+  if (platform.verdict === 'fault') return say('bad', sentence(platform.words));
   const step = UPDATE_WORDS[firmware.state];
   if (step !== undefined) return say('warn', `Updating to ${firmware.offered ?? 'another release'}: ${step}${percent(firmware)}`);
-  if (connection.state === 'backing-off') {
-    const room = outbox.hoursThatFit === undefined ? '' : ` There is room for ${duration(outbox.hoursThatFit * 3600)}.`;
-    return say('warn', `The platform cannot be reached. Readings are kept.${room}`);
+  if (platform.verdict === 'waiting') {
+    if (nowMs - startedAtMs < STARTING_MS) return say('starting', 'Starting');
+    const room = outbox.hoursThatFit === undefined ? '' : `. There is room for ${duration(outbox.hoursThatFit * 3600)}`;
+    return say('warn', `${sentence(platform.words)}${room}`);
   }
   if (failing.length > 0)
     return say('warn', `${failing.length} of ${counted(sensors.length, 'sensor')} ${failing.length === 1 ? 'gives' : 'give'} no readings`);
   if (alerts.length > 0) return say('warn', `Working, with ${counted(alerts.length, 'thing')} to look after`);
-  if (connection.lastAcknowledgedAtMs === undefined)
-    return say('starting', nowMs - startedAtMs < 60_000 ? 'Starting' : 'Working, but nothing was delivered yet');
   return say('good', 'Working');
 }
 
@@ -42,4 +44,8 @@ export const MARKS = { good: '✓', warn: '!', bad: '✕', starting: '…' };
 
 function percent({ progressPercent }) {
   return progressPercent === undefined ? '' : `, ${Math.round(progressPercent)} %`;
+}
+
+function sentence(words) {
+  return `${words[0].toUpperCase()}${words.slice(1)}`;
 }

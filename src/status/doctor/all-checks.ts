@@ -2,6 +2,7 @@
 
 import { actuators } from './checks/actuators.ts';
 import { agent } from './checks/agent.ts';
+import { alerts } from './checks/alerts.ts';
 import { clock } from './checks/clock.ts';
 import { configReadable } from './checks/config-readable.ts';
 import { configuration } from './checks/configuration.ts';
@@ -34,6 +35,6 @@ const CONFIGURATION = [configuration, configurationWarnings, stateFolder, secret
 const HARDWARE = [devices, permissions, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];
-const SERVICE = [unit, watchdog, agent, uploads, outbox, firmware, lockout];
+const SERVICE = [unit, watchdog, agent, uploads, outbox, firmware, lockout, alerts];
 
 export const CHECKS: readonly Check[] = [...CONFIGURATION, ...HARDWARE, ...NETWORK, ...MACHINE, ...SERVICE];

@@ -5,6 +5,7 @@ import type { Ports } from '../../hardware/ports.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Environment } from '../../host/environment.ts';
 import type { FileFacts, MachineFacts, MachineUser } from '../../host/machine-facts.ts';
+import type { ContactStatus } from '../../platform/contact.ts';
 import type { AgentStatus } from '../agent-status.ts';
 
 export const UNIT = 'turnstone.service';
@@ -36,10 +37,15 @@ export interface DoctorDeps {
   readonly agent?: AgentStatus;
   /** Why one that runs says nothing. */
   readonly silentAgent?: string;
-  /** Whether the platform knows this device's token; undefined when the device has none. @throws PlatformError when it cannot be asked. */
-  readonly tokenWorks: (config: AgentConfig, signal: AbortSignal) => Promise<boolean | undefined>;
+  /** Asks the platform with this device's token, or tells what the agent's own exchanges have shown. */
+  readonly askPlatform: (config: AgentConfig, signal: AbortSignal) => Promise<AskedPlatform>;
   /** For looking at buses while no agent holds them. */
   readonly openPorts: (config: AgentConfig) => Ports;
+}
+
+export interface AskedPlatform {
+  readonly hasToken: boolean;
+  readonly contact: ContactStatus;
 }
 
 /** What checks share; read once. */

@@ -11,9 +11,9 @@ export const LINK_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a token that was refused once is said to be refused for good',
-    file: 'provisioning/device-token.ts',
-    old: 'if (this.#isRefused) this.#deps.alerts.clear(REFUSED_ALERT);',
-    new: '',
+    file: 'platform/contact.ts',
+    old: '    this.#logged = undefined;\n    this.#fault = undefined;',
+    new: "    this.#logged = undefined;\n    if (this.#fault?.what.reason !== 'token-refused') this.#fault = undefined;",
     needs: ['token refused'],
   },
   {

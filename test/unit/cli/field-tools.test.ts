@@ -38,7 +38,7 @@ function status(): JsonValue {
     version: '1',
     nowMs: 10_000 + looks * 1_000,
     deviceName: 'gateway-1',
-    connection: { state: 'idle' },
+    platform: { words: 'up to date' },
     outbox: { heldEntries: 4 },
     sensors: [
       {

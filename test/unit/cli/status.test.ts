@@ -21,6 +21,10 @@ const STATUS: AgentStatus = {
   timeSynchronised: false,
   configHash: 'abcdef0123456789',
   deviceName: 'gateway-1',
+  platform: {
+    ...{ state: 'refused', sinceMs: 7_000_000, lastHeardAtMs: 7_000_000, lastAcknowledgedAtMs: 7_000_000, verdict: 'fault' },
+    words: 'the platform does not know this device; enter it there',
+  },
   connection: {
     state: 'held',
     reason: 'the platform does not know this device',
@@ -97,7 +101,8 @@ describe('turnstone status', () => {
     expect(out).toContain('gateway-1  turnstone 1.2.3, running 2h');
     expect(out).toContain('clock not synchronised yet, LOCKED OUT');
     expect(out).toContain('! the clock is not synchronised');
-    expect(out).toContain('held: the platform does not know this device, last acknowledged 5m ago, 12 entries sent');
+    expect(out).toMatch(/platform +the platform does not know this device; enter it there, for 5m/);
+    expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent/);
     expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected, 3 damaged');
     expect(out).toMatch(/adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/);
     expect(out).toContain('1.2.3, DOWNLOADING 42%, offered 1.3.0');

@@ -24,7 +24,6 @@ async function given(change: Partial<DeviceTokenDeps> = {}, record: CredentialsR
     tokenWorks,
     clock,
     log: silentLog,
-    alerts,
     hide: () => {},
     ...change,
   };
@@ -108,13 +107,10 @@ describe('the device token', () => {
     expect(token.record.nextToken).toBeUndefined();
   });
 
-  it('alerts and keeps its token when nothing else is known, and calms down when the platform takes it again', async () => {
-    const { token, alerts, signal } = await given({ tokenWorks: async () => false });
+  it('keeps its token when nothing else is known', async () => {
+    const { token, signal } = await given({ tokenWorks: async () => false });
     expect(await token.noteRefused('old', signal)).toBe(false);
-    expect(alerts.standing.get('token-refused')).toMatch(/401/);
     expect(token.accessToken).toBe('old');
-    token.noteAccepted('old');
-    expect(alerts.standing.size).toBe(0);
   });
 
   it('learns nothing from a platform that cannot be asked', async () => {

@@ -72,11 +72,11 @@ describe('provisioning waits', () => {
     expect(alerts.standing.size).toBe(0);
   });
 
-  it('half a minute behind a login page, five minutes at most, with one', async () => {
+  it('half a minute behind a login page, five minutes at most, without an alert, as the contact tells of it', async () => {
     answer = new PlatformError('portal', 'a login page');
     await askFor(1_500_000);
     expect(waits()).toEqual([30, 60, 120, 240, 300, 300, 300]);
-    expect(alerts.standing.size).toBe(1);
+    expect(alerts.standing.size).toBe(0);
   });
 
   it('five minutes after a refusal, an hour at most, with one', async () => {

@@ -62,7 +62,6 @@ function open(options: { readonly reprovisions?: boolean } = {}): DeviceToken {
   return new DeviceToken(
     {
       ...{ store, place: 'own', clock, log: silentLog, hide: (secret: string) => void said.push(['hide', secret]) },
-      alerts: { raise: (name, message) => void said.push(['raise', name, message]), clear: (name) => void said.push(['clear', name]) },
       tokenWorks: async (token) => {
         tried.push(token);
         if (answer !== undefined) await answer;
@@ -83,39 +82,23 @@ describe('a refused token', () => {
     await clock.advance(59_999);
     expect([await refused(), provisionings]).toEqual([false, 0]);
     await clock.advance(1);
-    expect([await refused(), provisionings, said.at(-1)]).toEqual([true, 1, ['clear', 'token-refused']]);
+    expect([await refused(), provisionings]).toEqual([true, 1]);
     expect(await refused()).toBe(false);
     await clock.advance(60_000);
     expect([await refused(), provisionings]).toEqual([false, 1]);
     expect([await refused(), provisionings]).toEqual([true, 2]);
   });
 
-  it('is only told where nothing else can be done, and that it is taken again is told once', async () => {
+  it('is kept where nothing else can be done, and nothing is written when it is taken again', async () => {
     const token = open();
     for (let time = 0; time < 5; time += 1) {
       expect(await token.noteRefused('old', never)).toBe(false);
       await clock.advance(60_000);
     }
-    expect(said).toEqual(Array(5).fill(['raise', 'token-refused', expect.stringContaining('enter the right one')]));
-    said = [];
     token.noteAccepted('other');
-    expect(said).toEqual([]);
     token.noteAccepted('old');
     token.noteAccepted('old');
-    expect([said, saves]).toEqual([[['clear', 'token-refused']], 0]);
-    await open({ reprovisions: true }).noteRefused('old', never);
-    expect(said.at(-1)).toEqual(['raise', 'token-refused', expect.stringContaining('provision itself anew')]);
-  });
-
-  it('is told of no longer once it is taken again, also where the platform could not be asked about another', async () => {
-    record = { ...RECORD, nextToken: 'next' };
-    isReachable = false;
-    const token = open();
-    expect(await token.noteRefused('old', never)).toBe(false);
-    expect(said).toEqual([['raise', 'token-refused', expect.stringContaining('401')]]);
-    token.noteAccepted('old');
-    token.noteAccepted('old');
-    expect(said.slice(1)).toEqual([['clear', 'token-refused']]);
+    expect([token.accessToken, saves]).toEqual(['old', 0]);
   });
 
   it('is not replaced in an identity that came in its place while the others were tried', async () => {
@@ -134,7 +117,7 @@ describe('a refused token', () => {
     const token = open();
     expect(token.accessToken).toBe('old');
     timesReplaced = 1;
-    expect([await token.noteRefused('old', never), tried, said]).toEqual([false, [], []]);
+    expect([await token.noteRefused('old', never), tried]).toEqual([false, []]);
   });
 
   it('makes place for the next, then for earlier ones, and each is kept once', async () => {
@@ -143,11 +126,10 @@ describe('a refused token', () => {
     expect(await open().noteRefused('old', never)).toBe(true);
     expect(tried).toEqual(['next', 'early']);
     expect(record).toStrictEqual({ ...RECORD, accessToken: 'early', previousTokens: ['old', 'next'] });
-    expect(said).toEqual([['clear', 'token-refused']]);
   });
 
   it('that is not in use any more says nothing', async () => {
-    expect([await open().noteRefused('another', never), tried, said]).toEqual([true, [], []]);
+    expect([await open().noteRefused('another', never), tried]).toEqual([true, []]);
   });
 });
 

@@ -8,9 +8,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
+import { silentLog } from '../../../src/host/log.ts';
 import { MachineFacts, type UnitFacts } from '../../../src/host/machine-facts.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
+import { Contact } from '../../../src/platform/contact.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { apiSettings } from '../../../src/platform/platform-settings.ts';
 import { tokenWorks } from '../../../src/provisioning/token-check.ts';
@@ -104,13 +106,12 @@ async function soundGateway(): Promise<Gateway> {
       },
       isTimeSynchronised: async () => true,
       version: '1.2.3',
-      tokenWorks: async (config, signal) => {
+      askPlatform: async (config, signal) => {
         const settings = await apiSettings(config.platform, systemFiles);
-        return tokenWorks(
-          (token) => new HttpDeviceApi({ ...settings, token: () => token, clock: systemClock }),
-          config.platform.accessToken?.reveal() ?? '',
-          signal,
-        );
+        const contact = new Contact({ clock: systemClock, log: silentLog, networkAddresses: () => ['10.0.0.2'] });
+        const open = (token: string) => new HttpDeviceApi({ ...settings, token: () => token, clock: systemClock, contact });
+        await tokenWorks(open, config.platform.accessToken?.reveal() ?? '', signal).catch(() => {});
+        return { hasToken: true, contact: contact.status };
       },
       openPorts: () => {
         throw new Error('a running agent holds the buses');
@@ -120,13 +121,16 @@ async function soundGateway(): Promise<Gateway> {
   return sound;
 }
 
+const TAKEN = { hasToken: true, contact: { state: 'reached', sinceMs: 0, lastHeardAtMs: 0 } } as const;
+
 function soundAgent(): AgentStatus {
   return {
     version: '1.2.3',
     nowMs: 10 * HOUR_MS,
     startedAtMs: 0,
     timeSynchronised: true,
-    connection: { state: 'idle', failures: 0, acknowledgedEntries: 9, lastAcknowledgedAtMs: 10 * HOUR_MS - 5_000 },
+    platform: { ...TAKEN.contact, lastAcknowledgedAtMs: 10 * HOUR_MS - 5_000, verdict: 'good', words: 'up to date' },
+    connection: { state: 'idle', failures: 0, acknowledgedEntries: 9 },
     outbox: { heldEntries: 3, heldBytes: 100, hoursThatFit: 900, rejected: 0, thinned: 0, dropped: 0, writtenBytes: 10e6 },
     sensors: [{ name: 'machine', kind: 'host', state: 'ok', readings: [] }],
     actuators: [],
@@ -181,7 +185,7 @@ async function serveTls(fromMs: number, untilMs: number, trusted: boolean, host 
     /platform: .*/,
     `platform: { url: "https://${host.includes(':') ? `[${host}]` : host}:${port}", accessToken: fixture-token${trusted ? `, caFile: ${gateway.folder}/ca.pem` : ''} }`,
   );
-  gateway.deps = { ...gateway.deps, tokenWorks: async () => true };
+  gateway.deps = { ...gateway.deps, askPlatform: async () => TAKEN };
 }
 
 const toUrl = (url: string): void => {
@@ -353,7 +357,7 @@ const PLANTED: readonly Planted[] = [
       });
       gateway.deps = {
         ...gateway.deps,
-        tokenWorks: async () => true,
+        askPlatform: async () => TAKEN,
         clock: { ...systemClock, sleep: (_ms, signal) => systemClock.sleep(300, signal) },
       };
     },
@@ -412,7 +416,7 @@ const PLANTED: readonly Planted[] = [
     check: 'token',
     plant: () => (gateway.config = gateway.config.replace('fixture-token', 'wrong-token')),
     reason: /does not know/,
-    remedy: /compare it/,
+    remedy: /compare the token/,
   },
   {
     fault: 'a login page in between',
@@ -426,12 +430,12 @@ const PLANTED: readonly Planted[] = [
         ),
       ),
     reason: /login page/,
-    remedy: /open a browser/,
+    remedy: /log in with a browser/,
   },
   {
     fault: 'a device without a token',
     check: 'token',
-    plant: () => (gateway.deps = { ...gateway.deps, tokenWorks: async () => undefined }),
+    plant: () => (gateway.deps = { ...gateway.deps, askPlatform: async () => ({ ...TAKEN, hasToken: false }) }),
     reason: /no access token/,
     remedy: /accessTokenFile/,
   },
@@ -539,8 +543,18 @@ const PLANTED: readonly Planted[] = [
   {
     fault: 'nothing acknowledged for an hour',
     check: 'uploads',
-    plant: () => agent({ connection: { ...gateway.agent.connection, lastAcknowledgedAtMs: 9 * HOUR_MS } }),
-    reason: /acknowledged 1h ago/,
+    plant: () =>
+      agent({
+        platform: { ...gateway.agent.platform, lastAcknowledgedAtMs: 9 * HOUR_MS, verdict: 'waiting', words: 'entries wait for an hour' },
+      }),
+    reason: /entries wait for an hour/,
+    remedy: /turnstone status/,
+  },
+  {
+    fault: 'an alert that no other check tells of',
+    check: 'alerts',
+    plant: () => agent({ alerts: ['another board sends as this device: turnstone identity adopt'] }),
+    reason: /another board sends/,
     remedy: /turnstone status/,
   },
   {
@@ -666,7 +680,7 @@ describe('the doctor', () => {
   });
 
   it('does not wait for a check that hangs', async () => {
-    gateway.deps = { ...gateway.deps, clock: { ...systemClock, sleep: async () => {} }, tokenWorks: () => new Promise(() => {}) };
+    gateway.deps = { ...gateway.deps, clock: { ...systemClock, sleep: async () => {} }, askPlatform: () => new Promise(() => {}) };
     expect((await examine()).checks.find(({ id }) => id === 'token')).toMatchObject({
       verdict: 'unknown',
       reason: 'it took too long to look',

@@ -117,7 +117,7 @@ describe('SelfTelemetry', () => {
 
 describe('health', () => {
   it('is bad only for what is wrong on this machine; readiness also for the way to the platform', () => {
-    const held = { ...STATUS, connection: { ...STATUS.connection, state: 'held' as const, reason: 'the token is refused' } };
+    const held = { ...STATUS, platform: { ...STATUS.platform, verdict: 'fault' as const, words: 'the token is refused' } };
     expect(healthOf(held)).toEqual({ ok: true, reasons: [] });
     expect(readinessOf(held)).toEqual({ ok: false, reasons: ['the token is refused'] });
     const full = { ...STATUS, outbox: { ...STATUS.outbox, fault: 'ENOSPC' } };
@@ -126,7 +126,6 @@ describe('health', () => {
     const hanging = { ...STATUS, outbox: { ...STATUS.outbox, hangingReadMs: 60_000 } };
     expect([healthOf(hanging).ok, readinessOf(hanging).ok]).toEqual([true, false]);
     expect(readinessOf(STATUS)).toEqual({ ok: true, reasons: [] });
-    const { lastAcknowledgedAtMs: _none, ...neverAcknowledged } = STATUS.connection;
-    expect(readinessOf({ ...STATUS, connection: neverAcknowledged }).ok).toBe(false);
+    expect(readinessOf({ ...STATUS, platform: { ...STATUS.platform, verdict: 'waiting' } }).ok).toBe(false);
   });
 });

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { AgentStatus, ConnectionStatus } from '../../../src/status/agent-status.ts';
+import type { AgentStatus } from '../../../src/status/agent-status.ts';
+import type { PlatformStatus } from '../../../src/status/platform-status.ts';
 import { diagnoseSelf } from '../../../src/status/self-diagnosis.ts';
 import { stateFolder } from '../provisioning/state-folder.ts';
 
@@ -15,19 +16,19 @@ async function configuration(): Promise<string> {
   return file;
 }
 
-async function ofToken(connection: Partial<ConnectionStatus>, isTokenRefused = false): Promise<unknown> {
+async function ofToken(contact: Partial<PlatformStatus>): Promise<unknown> {
   const none = { heldEntries: 0, heldBytes: 0, rejected: 0, thinned: 0, dropped: 0, writtenBytes: 0 };
+  const platform = { state: 'reached', sinceMs: 0, verdict: 'waiting', words: 'nothing was acknowledged yet', ...contact };
   // Only what the doctor looks at.
   const status = {
     ...{ version: '1', nowMs: 2, startedAtMs: 1, wallMs: 3, timeSynchronised: true, alerts: [], sensors: [], actuators: [], outbox: none },
-    ...{ firmware: { version: '1' }, lockedOut: false, connection: { failures: 0, ...connection } },
+    ...{ firmware: { version: '1' }, lockedOut: false, platform },
   } as unknown as AgentStatus;
   const deps = {
     configFile: await configuration(),
     environment: {},
     clock: systemClock,
     status: () => status,
-    isTokenRefused: () => isTokenRefused,
   };
   const { findings, good } = await diagnoseSelf(deps, new AbortController().signal);
   if ((good as string[]).includes('token')) return 'good';
@@ -35,18 +36,15 @@ async function ofToken(connection: Partial<ConnectionStatus>, isTokenRefused = f
   return [found?.verdict, found?.reason];
 }
 
-it('says that the token is taken once something was acknowledged, whatever stands in between now', async () => {
-  expect(await ofToken({ state: 'idle', lastAcknowledgedAtMs: 1 })).toBe('good');
-  expect(await ofToken({ state: 'held', lastAcknowledgedAtMs: 1, reason: 'a login page' })).toBe('good');
+it('says that the token is taken once the platform has answered to it', async () => {
+  expect(await ofToken({ lastHeardAtMs: 1 })).toBe('good');
 });
 
-it('says that the token is not known where the platform said so', async () => {
-  expect(await ofToken({ state: 'held', reason: 'status 401' }, true)).toEqual(['fault', expect.stringContaining('does not know')]);
-  expect(await ofToken({ state: 'held', lastAcknowledgedAtMs: 1 }, true)).toEqual(['fault', expect.stringContaining('does not know')]);
+it('gives the agent’s own words for what keeps it from the platform', async () => {
+  const fault = { problem: 'the platform does not know this device’s access token (401)', remedy: 'compare it', lastHeardAtMs: 1 };
+  expect(await ofToken({ state: 'refused', ...fault })).toEqual(['fault', fault.problem]);
 });
 
 it('says nothing of the token before the platform has', async () => {
-  expect(await ofToken({ state: 'held', reason: 'a login page' })).toEqual(['unknown', expect.stringContaining('a login page')]);
-  expect(await ofToken({ state: 'backing-off', reason: 'no name server' })).toEqual(['unknown', expect.stringContaining('no name server')]);
-  expect(await ofToken({ state: 'idle' })).toEqual(['unknown', expect.stringContaining('nothing was acknowledged')]);
+  expect(await ofToken({ state: 'never-reached' })).toEqual(['unknown', expect.stringContaining('not asked yet')]);
 });

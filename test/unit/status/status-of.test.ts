@@ -2,12 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { agentStatus, type StatusSources } from '../../../src/status/status-of.ts';
 import { drain, OutboxFixture } from '../../support/outbox-fixture.ts';
 
+const REACHED = { state: 'reached', sinceMs: 0, lastHeardAtMs: 0, lastAcknowledgedAtMs: 0 } as const;
+
 async function alertsWith(outbox: Partial<StatusSources['outbox']>, sensors: StatusSources['sensors'] = []): Promise<readonly string[]> {
   const fixture = await OutboxFixture.make();
   const opened = await fixture.open();
   await drain(opened);
-  const known = { connection: { state: 'idle' }, timeSynchronised: true } as StatusSources['known'];
-  const sources = { known, outbox: { ...opened.status(), ...outbox }, adapted: { renamed: 0, retimed: 0, asText: 0 } };
+  const known = { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'];
+  const sources = {
+    known,
+    contact: REACHED,
+    uploadIntervalMs: 0,
+    outbox: { ...opened.status(), ...outbox },
+    adapted: { renamed: 0, retimed: 0, asText: 0 },
+  };
   const { alerts } = agentStatus({ ...sources, sensors, actuators: [], alerts: [] });
   await fixture.remove();
   return alerts;
@@ -39,9 +47,11 @@ describe('alerts of the outbox', () => {
 it('the outbox says what was lost to damage, and when', async () => {
   const fixture = await OutboxFixture.make();
   const outbox = { ...(await fixture.open()).status(), damaged: 7, lastLost: { damaged: 1_700_000_000_000 } };
-  const known = { connection: { state: 'idle' }, timeSynchronised: true } as StatusSources['known'];
+  const known = { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'];
   const adapted = { renamed: 0, retimed: 0, asText: 0 };
-  expect(agentStatus({ known, outbox, adapted, sensors: [], actuators: [], alerts: [] }).outbox).toMatchObject({
+  expect(
+    agentStatus({ known, contact: REACHED, uploadIntervalMs: 0, outbox, adapted, sensors: [], actuators: [], alerts: [] }).outbox,
+  ).toMatchObject({
     damaged: 7,
     lastLost: { damaged: 1_700_000_000_000 },
   });

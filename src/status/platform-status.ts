@@ -1,0 +1,49 @@
+/**
+ * Contact and delivery as one verdict, for every place that tells of the platform. "Up to date" is said only when the last upload was acknowledged
+ * by this process's own exchange and nothing that waits is older than the upload interval.
+ */
+import { formatDuration } from '../config/quantity.ts';
+import { type ContactStatus, faultText } from '../platform/contact.ts';
+import type { ConnectionStatus, OutboxSummary } from './agent-status.ts';
+
+export interface PlatformStatus extends ContactStatus {
+  readonly verdict: 'good' | 'waiting' | 'fault';
+  /** One sentence for people; with a fault its remedy too. */
+  readonly words: string;
+}
+
+export interface PlatformSources {
+  readonly contact: ContactStatus;
+  readonly connection: Pick<ConnectionStatus, 'state' | 'reason'>;
+  readonly outbox: Pick<OutboxSummary, 'heldEntries' | 'oldestTs'>;
+  readonly wallMs: number;
+  readonly uploadIntervalMs: number;
+}
+
+/** Time that a reading may take from the sensor to the platform beside the interval: its commit, and a slow answer. */
+const ON_ITS_WAY_MS = 30_000;
+
+export function platformStatus(sources: PlatformSources): PlatformStatus {
+  return { ...sources.contact, ...verdictOf(sources) };
+}
+
+function verdictOf({ contact, connection, outbox, wallMs, uploadIntervalMs }: PlatformSources): Pick<PlatformStatus, 'verdict' | 'words'> {
+  const { state, problem, remedy, lastHeardAtMs, lastAcknowledgedAtMs } = contact;
+  const { heldEntries, oldestTs } = outbox;
+  if (problem !== undefined && remedy !== undefined) return { verdict: 'fault', words: faultText({ problem, remedy }) };
+  if (state === 'never-reached' || lastHeardAtMs === undefined)
+    return { verdict: 'waiting', words: 'the platform was not reached yet, the first try is under way' };
+  const waiting = (words: string): Pick<PlatformStatus, 'verdict' | 'words'> => ({ verdict: 'waiting', words });
+  const kept = connection.reason === undefined ? '' : `: ${connection.reason}`;
+  if (connection.state === 'held') return { verdict: 'fault', words: `the platform is reached, and readings are kept${kept}` };
+  if (connection.state === 'backing-off') return waiting(`the platform is reached, and readings are kept${kept}`);
+  if (lastAcknowledgedAtMs === undefined) return waiting('the platform is reached, and has not acknowledged anything yet');
+  const oldestMs = heldEntries === 0 || oldestTs === undefined ? 0 : wallMs - oldestTs;
+  if (oldestMs > uploadIntervalMs + ON_ITS_WAY_MS)
+    return waiting(`the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${kept}`);
+  return { verdict: 'good', words: 'up to date' };
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.round(ms / 1_000) * 1_000;
+}
