@@ -53,7 +53,7 @@ export class SampledSensor {
       clock: deps.clock,
       log: deps.log,
       open: (signal) => this.entry.open(signal),
-      onReadings: (readings) => this.#deliver(readings),
+      onReadings: (readings) => this.#heard(readings),
       closing: this.#closing.signal,
     });
   }
@@ -174,8 +174,9 @@ export class SampledSensor {
       const readings = await withinMs(clock, deadlineMs + LAST_WORDS_MS, read);
       if (this.#closing.signal.aborted) return;
       const refused = this.#driver.sensor?.refused?.() ?? [];
-      this.#worked(refused);
+      // That its port is open says nothing of a sensor that speaks by itself.
       if (this.#driver.sensor?.speaksByItself === true) return;
+      this.#worked(refused);
       if (clock.monotonicMs() - dueMs >= this.entry.periodMs) this.#window?.miss(dueMs);
       this.#deliver(readings, refused);
     } catch (error) {
@@ -187,6 +188,13 @@ export class SampledSensor {
     }
   }
 
+  /** Takes readings that came by subscription. */
+  #heard(readings: readonly Reading[]): void {
+    const { sensor } = this.#driver;
+    if (sensor?.speaksByItself === true && !this.#closing.signal.aborted) this.#worked(sensor.refused?.() ?? []);
+    this.#deliver(readings);
+  }
+
   #deliver(readings: readonly Reading[], refused: readonly Refusal[] = []): void {
     if (this.#closing.signal.aborted) return;
     this.#lastReadAtMs = this.#deps.clock.monotonicMs();
@@ -196,15 +204,8 @@ export class SampledSensor {
       if (this.#latest.size <= MAX_SHOWN) break;
       this.#latest.delete(oldest);
     }
-    const due =
-      this.#window === undefined
-        ? samples
-        : this.#stamp(
-            this.#window.add(
-              readings,
-              refused.map(({ key }) => key),
-            ),
-          );
+    const missing = refused.map(({ key }) => key);
+    const due = this.#window === undefined ? samples : this.#stamp(this.#window.add(readings, missing));
     if (due.length > 0) this.#deps.onSamples(due);
   }
 

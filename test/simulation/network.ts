@@ -60,12 +60,29 @@ export interface Asked {
   readonly body: Buffer;
 }
 
+/** Statuses by which the platform itself speaks, be it of a fault. */
+const SPOKEN: ReadonlySet<number> = new Set([400, 408, 413, 425, 429, 500]);
+
+interface NotedOutcome {
+  readonly isPlatforms: boolean;
+  readonly status: number;
+  readonly method: string;
+  readonly path: string;
+}
+
 export class Network {
   readonly #troubles = new Set<Partial<LineState>>();
   readonly #strangers = new Set<(asked: Asked) => Stranger | undefined>();
   /** Undefined while the server is gone. */
   platform: LocalPlatform | undefined;
   readonly requests = new Requests();
+  /** When the agent last heard a good answer of the platform's own, one to an upload, one that could be the platform's, and anything else. */
+  readonly outcomes = {
+    answeredAtMs: Number.NEGATIVE_INFINITY,
+    spokeAtMs: Number.NEGATIVE_INFINITY,
+    uploadedAtMs: Number.NEGATIVE_INFINITY,
+    failedAtMs: Number.NEGATIVE_INFINITY,
+  };
   /** What the platform limits for good. */
   limits: RateLimits = {};
   readonly #timeline: Timeline;
@@ -173,6 +190,8 @@ export class Network {
       await this.#timeline.wait(this.#timeFor(bytes.length));
       store();
       if (life.isDead || life.isAsleep) return await lost();
+      const isPlatforms = stranger === undefined || stranger.isPlatforms === true;
+      this.#noteOutcome({ isPlatforms: isPlatforms && !isCut, status: answer.status, ...options });
       request.failed = isCut || isFault(answer.status, options.path) || (stranger !== undefined && stranger.isPlatforms !== true);
       traffic.receivedBytes += bytes.length + OVERHEAD_BYTES;
       return {
@@ -190,6 +209,7 @@ export class Network {
       return await Promise.race([passing(), cut.promise]);
     } catch (error) {
       if (life.isAsleep) return await lost();
+      this.outcomes.failedAtMs = this.#timeline.nowMs;
       throw error;
     } finally {
       gone.abort(OVER);
@@ -201,6 +221,14 @@ export class Network {
     if (this.platform === undefined) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const headers = Object.fromEntries(Object.entries((options.headers ?? {}) as Record<string, string>));
     return await this.platform.answer({ method: options.method, url: options.path, headers, body }, gone);
+  }
+
+  #noteOutcome({ isPlatforms, status, method, path }: NotedOutcome): void {
+    const { nowMs } = this.#timeline;
+    if (!isPlatforms || isFault(status, path)) this.outcomes.failedAtMs = nowMs;
+    else this.outcomes.answeredAtMs = nowMs;
+    if (SPOKEN.has(status)) this.outcomes.spokeAtMs = nowMs;
+    if (isPlatforms && status === 200 && method === 'POST' && /\/(telemetry|attributes)$/.test(path)) this.outcomes.uploadedAtMs = nowMs;
   }
 
   #strangerFor(asked: Asked): Stranger | undefined {

@@ -26,6 +26,7 @@ import { makeSite, PROVISION_SECRET, provisionsOf, RUN_FOLDER, type Site } from 
 import { Story } from './story.ts';
 import { settled, Timeline } from './timeline.ts';
 import { WallClock } from './wall-clock.ts';
+import { Words } from './words.ts';
 
 /** systemd's RestartSec, and how long a board takes to boot. */
 export const RESTART_AFTER_MS = 10_000;
@@ -54,6 +55,7 @@ export class World {
   readonly pins = new Pins(() => this.timeline.nowMs);
   readonly attached: AttachedDevice;
   readonly durable: Durable[] = [];
+  readonly words: Words;
   /** What may be said to be wrong for good: words of alerts that only a person can end. */
   readonly dueAlerts: string[] = [];
   /** When others filled the disk, in the world's time: what gives way then is counted. */
@@ -96,6 +98,7 @@ export class World {
     // A line that nothing drives stays as it was.
     this.rig.hold(KEY_SWITCH, 0);
     this.#watchDisk();
+    this.words = new Words(this);
   }
 
   static async make(seed: number, options: EquipmentOptions = {}): Promise<World> {

@@ -135,4 +135,10 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'a download goes on at the end of its file, whatever is whole of it',
     'an image is given up with the first piece that does not come',
   ],
+  'status, readiness and alerts say what is so': [
+    'a fault of the contact is never told',
+    'a login page counts as the platform',
+    'all is called up to date while uploads are held back',
+    'a sensor that fails is said to work',
+  ],
 };

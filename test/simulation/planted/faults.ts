@@ -9,6 +9,7 @@ import { MOVEMENT_FAULTS } from './movement.ts';
 import { RPC_FAULTS } from './rpc.ts';
 import { TIME_FAULTS } from './time.ts';
 import { WISH_COUNTER_AND_IDENTITY_FAULTS } from './wishes-and-identity.ts';
+import { WORDS_FAULTS } from './words.ts';
 
 export const FAULTS: readonly PlantedFault[] = [
   ...MOVEMENT_FAULTS,
@@ -20,4 +21,5 @@ export const FAULTS: readonly PlantedFault[] = [
   ...LINK_FAULTS,
   ...MODBUS_FAULTS,
   ...WISH_COUNTER_AND_IDENTITY_FAULTS,
+  ...WORDS_FAULTS,
 ];

@@ -8,5 +8,16 @@ import { LIFE } from './life.ts';
 import { MOVEMENT } from './movement.ts';
 import type { Sentence } from './sentence.ts';
 import { WISHES } from './wishes.ts';
+import { WORDS } from './words.ts';
 
-export const SENTENCES: readonly Sentence[] = [...DELIVERY, ...MOVEMENT, ...LIFE, ...FIELD, ...WISHES, ...COUNTERS, ...CLAIMS, ...IMAGES];
+export const SENTENCES: readonly Sentence[] = [
+  ...DELIVERY,
+  ...MOVEMENT,
+  ...LIFE,
+  ...FIELD,
+  ...WISHES,
+  ...COUNTERS,
+  ...CLAIMS,
+  ...IMAGES,
+  ...WORDS,
+];
