@@ -1,6 +1,7 @@
 /** What an actuator may be asked for, and how often. Pure: the state comes in, a refusal or nothing comes out. */
 import { AgentError, type ErrorCode, retryable } from '../errors.ts';
 import { type ActuatorSettings, type ActuatorValue, isActive } from './actuator.ts';
+import { expectValueFor } from './actuator-value.ts';
 import type { PinRecord } from './pin-record.ts';
 
 /** What is remembered of the past for the sake of the limits; times in ms since boot. */
@@ -23,14 +24,13 @@ const MAX_TEXT_LENGTH = 1_024;
 /** Steps of decimals are not exact in binary. */
 const STEP_TOLERANCE = 1e-6;
 
-/** @throws AgentError `actuators/wrong-type`, `actuators/out-of-range` or `actuators/off-step` (drop). */
-export function checkValue(settings: ActuatorSettings, value: unknown): ActuatorValue {
-  if (typeof value !== settings.valueType || (typeof value === 'number' && !Number.isFinite(value)))
-    throw refused('actuators/wrong-type', settings, `takes a ${settings.valueType}`);
+/** The value in the actuator's own type. @throws AgentError `actuators/wrong-type`, `actuators/out-of-range` or `actuators/off-step` (drop). */
+export function checkValue(settings: ActuatorSettings, given: unknown): ActuatorValue {
+  const value = expectValueFor(settings, given);
   if (typeof value === 'number') checkNumber(settings, value);
   if (typeof value === 'string' && value.length > MAX_TEXT_LENGTH)
     throw refused('actuators/out-of-range', settings, `takes up to ${MAX_TEXT_LENGTH} characters`);
-  return value as ActuatorValue;
+  return value;
 }
 
 /**

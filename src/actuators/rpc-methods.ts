@@ -7,6 +7,7 @@ import type { ValueShape } from '../host/value-shape.ts';
 import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
 import { type ActuatorSettings, type ActuatorState, isOff, shapeOfValue } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
+import { takenBy, valueFor } from './actuator-value.ts';
 
 export type ActuatorCalls = Pick<
   ActuatorControl,
@@ -71,15 +72,15 @@ function declaredMethod(config: RpcMethodConfig, settings: ActuatorSettings, act
   return setMethod(actuators, { description, params, target: (given) => ({ name, value: value ?? bareValue(given) }) });
 }
 
-/** What the actuator takes, by itself or as `{value}`. */
+/** Shape of a value by itself or as `{value}`; the actuator itself says what it takes of them. */
 function bareOrWrapped(settings: ActuatorSettings): ValueShape {
-  const value = shapeOfValue(settings);
-  return { ...value, type: [settings.valueType, 'object'], properties: { value } };
+  const { type: _own, ...value } = shapeOfValue(settings);
+  return { description: takenBy(settings), type: ['boolean', 'number', 'string', 'object'], ...value, properties: { value } };
 }
 
-/** Dashboards send a bare value; scripts send `{value}`. */
+/** Dashboards send a bare value; scripts send `{value}`. Anything else is given to the actuator, which names it in its refusal. */
 function bareValue(params: JsonValue): JsonValue {
-  return isJsonObject(params) ? memberOf(params, 'value') : params;
+  return isJsonObject(params) && Object.hasOwn(params, 'value') ? memberOf(params, 'value') : params;
 }
 
 /** Where the target is taken from differs between methods of one sort. */
@@ -99,10 +100,14 @@ function movement<Target>({ target, check, move, ...method }: MovementForm<Targe
 }
 
 function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly value: JsonValue }>): MethodBody {
-  const { target } = form;
+  const target = (params: JsonValue): ReturnType<typeof form.target> => {
+    const { name, value } = form.target(params);
+    return { name, value: valueFor(actuators.settings(name), value) ?? value };
+  };
   const switchesOff = (params: JsonValue): boolean => isOff(target(params).value);
   return movement({
     ...form,
+    target,
     // Off twice is off: it waits for no journal, and no lockout holds it up.
     effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
     moves: (params) => !switchesOff(params),

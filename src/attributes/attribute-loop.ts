@@ -57,7 +57,10 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
       {
         kind: 'attributes',
         poll: (timeoutMs, oneSignal) => deps.deviceApi.pollAttributes(timeoutMs, oneSignal),
-        onMessage: async () => loop.woken(),
+        onMessage: async ({ changed }) => {
+          deps.shared.noteSaved(Object.keys(changed));
+          return loop.woken();
+        },
         onGap: () => loop.wantTwice(),
         ...{ clock, log, pollTimeoutMs },
       },

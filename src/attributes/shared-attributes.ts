@@ -1,7 +1,7 @@
 /**
  * The platform's wishes, made real. Each answer of the platform is compared, key by key, with what was acted on last:
  *
- *   same → nothing · new and fits → apply, remember · does not fit → refuse, report · gone → back to the configured value
+ *   same → nothing · new, or saved again, and fits → apply, remember · does not fit → refuse, report · gone → back to the configured value
  *
  * A setting may fit only once another has changed: what was refused of them is looked at again with each answer, so that no order counts.
  * A wish that a limit forbids for now waits, until it is allowed or someone else writes. One that comes under lockout is dropped: when the lock
@@ -14,15 +14,13 @@ import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { mismatchOf } from '../host/value-shape.ts';
 import type { AppliedValues } from './applied-values.ts';
+import { FirmwareOffers, type FirmwareOffersDeps } from './firmware-offers.ts';
 import type { SharedTarget } from './shared-target.ts';
 
-export interface SharedAttributesDeps {
+export interface SharedAttributesDeps extends FirmwareOffersDeps {
   /** Asked each time: a changed configuration brings other settings. */
   readonly targets: () => readonly SharedTarget[];
   readonly applied: AppliedValues;
-  /** Keys of a firmware offer, handed over together whenever one of them changes. */
-  readonly firmwareKeys: readonly string[];
-  readonly onFirmwareOffer: (attributes: JsonObject) => void;
   /** Called when a value was applied, refused, or is refused no longer. */
   readonly onChange: () => void;
   readonly log: Log;
@@ -49,13 +47,17 @@ export class SharedAttributes {
   readonly #refused = new Map<string, Refusal>();
   /** Of each key the value that is being made real, by whoever began last. */
   readonly #acting = new Map<string, { readonly value: JsonValue }>();
+  /** Keys saved since the last answer; and those of this answer that are to be acted on, whatever was acted on before. */
+  readonly #saved = new Set<string>();
+  readonly #renewed = new Set<string>();
   #latest: JsonObject = {};
-  #offer: JsonObject | undefined;
+  readonly #offers: FirmwareOffers;
   /** Whether what the platform says first may have been acted on by an earlier run whose memory is gone. */
   #isPastLost: boolean;
 
   private constructor(deps: SharedAttributesDeps) {
     this.#deps = deps;
+    this.#offers = new FirmwareOffers(deps);
     this.#isPastLost = deps.applied.isLost;
   }
 
@@ -87,10 +89,18 @@ export class SharedAttributes {
     return this.#waiting.size > 0;
   }
 
+  /** Takes the keys of an update; their values come with the next answer. */
+  noteSaved(keys: Iterable<string>): void {
+    const own = new Set(this.#deps.targets().map(({ key }) => key));
+    for (const key of keys) if (own.has(key)) this.#saved.add(key);
+  }
+
   /** Takes the platform's whole answer: a requested key that is not in it was deleted. Resolves to whether anything was done, once that has ended. */
   async reconcile(shared: JsonObject, signal: AbortSignal): Promise<boolean> {
     this.#latest = shared;
-    let acted = this.#offerFirmware(shared);
+    for (const key of this.#saved) this.#renewed.add(key);
+    this.#saved.clear();
+    let acted = this.#offers.take(shared);
     const targets = this.#deps.targets();
     const isOff = ({ key, switchesOff }: SharedTarget): boolean => switchesOff(sharedValue(shared, key) ?? null);
     // What is switched off waits for nobody, least of all for hardware that hangs.
@@ -133,13 +143,17 @@ export class SharedAttributes {
     const { key, restored, switchesOff } = target;
     const value = sharedValue(this.#latest, key);
     if (value === undefined) return await this.#clear(target);
-    // Also what is known then may be older than what was lost.
-    if (this.#isPastLost && !restored) return this.#drop(key, value, PAST_LOST);
-    if (this.#isSettled(target, value)) return false;
     const acting = this.#acting.get(key);
-    // It is looked at again when what is under way has ended.
+    const isRenewed = this.#renewed.delete(key);
+    // Also what is known then may be older than what was lost.
+    if (this.#isPastLost && !restored && !isRenewed) return this.#drop(key, value, PAST_LOST);
+    if (isRenewed) for (const known of [this.#waiting, this.#refused]) known.delete(key);
+    else if (this.#isSettled(target, value)) return false;
+    // What is under way is followed by the newest wish when it has ended.
     if (acting !== undefined && (jsonEqual(acting.value, value) || !switchesOff(value))) return false;
-    return await this.#act(target, value, signal);
+    // A platform that wakes for the same value again and again has no news.
+    const isNews = !isRenewed || !this.#deps.applied.isKnown(key, value);
+    return (await this.#act(target, value, signal)) && isNews;
   }
 
   #isSettled({ key, restored }: SharedTarget, value: JsonValue): boolean {
@@ -197,6 +211,7 @@ export class SharedAttributes {
 
   async #clear(target: SharedTarget): Promise<boolean> {
     const { key } = target;
+    this.#renewed.delete(key);
     const wasActing = this.#acting.delete(key);
     if (!this.#deps.applied.has(key) && !this.#refused.has(key) && !wasActing) return false;
     this.#waiting.delete(key);
@@ -226,18 +241,6 @@ export class SharedAttributes {
   #drop(key: string, value: JsonValue, reason: string): boolean {
     this.#deps.applied.set(key, value, 'dropped');
     return this.#refuse({ key, value, reason });
-  }
-
-  #offerFirmware(shared: JsonObject): boolean {
-    const offer = Object.fromEntries(
-      this.#deps.firmwareKeys.flatMap((key) => (Object.hasOwn(shared, key) ? [[key, shared[key] as JsonValue]] : [])),
-    );
-    if (this.#offer !== undefined && jsonEqual(this.#offer, offer)) return false;
-    const first = this.#offer === undefined;
-    this.#offer = offer;
-    this.#deps.onFirmwareOffer(offer);
-    // Nothing offered is no news, but for an update that was begun before the start.
-    return !first || Object.keys(offer).length > 0;
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a shared attribute can be: the desired state of an actuator, or a live setting. One target for one key. */
-import { type ActuatorValue, isOff, shapeOfValue } from '../actuators/actuator.ts';
+import { isOff } from '../actuators/actuator.ts';
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
+import { valueFor } from '../actuators/actuator-value.ts';
 import type { ChangeableSetting } from '../config/live-config.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
@@ -38,9 +39,10 @@ export function actuatorTarget(
 ): SharedTarget {
   return {
     key,
-    shape: shapeOfValue(actuators.settings(name)),
-    switchesOff: isOff,
-    apply: async (value, signal) => void (await actuators.set(name, value as ActuatorValue, { by: 'shared' }, signal)),
+    // The actuator says itself what it takes.
+    shape: {},
+    switchesOff: (value) => isOff(valueFor(actuators.settings(name), value) ?? null),
+    apply: async (value, signal) => void (await actuators.set(name, value, { by: 'shared' }, signal)),
     clear: () => {},
     // What an actuator does after a restart is its own choice (`restore`), not the platform's last word.
     restored: false,

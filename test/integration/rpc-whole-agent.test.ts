@@ -65,7 +65,7 @@ describe('the agent', () => {
     expect([await bench.moves(17, 1), await bench.moves(17, 0)]).toEqual([2, 2]);
     expect(await call('setLamp', true)).toMatchObject({ value: true });
     expect(await call('setLamp', { value: false })).toMatchObject({ value: false });
-    expect(await call('setLamp', 'bright')).toBe('bad-params');
+    expect(await call('setLamp', 'bright')).toBe('wrong-type');
     expect(await call('greet', { who: 'you; ls' })).toEqual({ stdout: 'hello you; ls\n' });
     expect(await call('greet', { who: '--help' })).toBe('bad-argument');
     expect(await call('greet', {})).toBe('bad-params');

@@ -50,7 +50,7 @@ const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }
   {
     room: 'kinds of sensors and actuators',
     files:
-      /^(sensors\/((.*\/)?definition|kinds|identify-chip|twins|sensor|sensor-deps)|actuators\/((.*\/)?definition|kinds|actuator))\.ts$/,
+      /^(sensors\/((.*\/)?definition|kinds|identify-chip|twins|sensor|sensor-deps)|actuators\/((.*\/)?definition|kinds|actuator(-value)?))\.ts$/,
   },
 ];
 

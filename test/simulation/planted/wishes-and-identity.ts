@@ -19,8 +19,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a wish that is dropped is not told of',
     file: 'attributes/shared-attributes.ts',
-    old: 'return this.#refuse({ key, value, reason });\n  }\n\n  #offerFirmware',
-    new: 'return false;\n  }\n\n  #offerFirmware',
+    old: "'dropped');\n    return this.#refuse({ key, value, reason });",
+    new: "'dropped');\n    return false;",
     needs: ['lockout', 'lamp'],
   },
   {

@@ -110,7 +110,7 @@ const HOSTILE_BODIES: readonly string[] = [
   `${'['.repeat(5_000)}${']'.repeat(5_000)}`,
   `{"shared":{"x":"${'x'.repeat(200_000)}"}}`,
   '{"shared":{"__proto__":{"a":1},"constructor":null}}',
-  '{"shared":{"log.level":"loud","sensors.room0.period":"-1s","heater":"on","motorUp":1e999}}',
+  '{"shared":{"log.level":"loud","sensors.room0.period":"-1s","heater":"up","motorUp":1e999}}',
   PORTAL_PAGE,
 ];
 

@@ -111,8 +111,8 @@ describe('an actuator', () => {
     await open(relaySettings('relay'), relaySettings('valve', { valueType: 'number', limits: { min: 10, max: 90, step: 0.1 } }));
     relay('valve').shown = 10;
     const tried = [
-      ['relay', 1],
-      ['relay', 'on'],
+      ['relay', 2],
+      ['relay', 'up'],
       ['valve', true],
       ['valve', Number.NaN],
       ['valve', 9],

