@@ -15,7 +15,7 @@ import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type Ac
 import { checkPulse, checkPulseOver } from './actuator-limits.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
 import { ActuatorSlot, type Movement } from './actuator-slot.ts';
-import { excluderOf, Gates } from './gates.ts';
+import { disabledExcluder, excluderOf, Gates } from './gates.ts';
 import { ContactWatch } from './no-contact.ts';
 import { OffTimes } from './off-times.ts';
 import { PinRecord } from './pin-record.ts';
@@ -25,6 +25,8 @@ import { setStartStates, stopValue } from './start-and-stop.ts';
 
 export interface ActuatorControlDeps {
   readonly actuators: readonly { readonly settings: ActuatorSettings; readonly driver: ActuatorDriver }[];
+  /** Those that the configuration has disabled: they exclude, and are never moved. */
+  readonly disabled?: readonly ActuatorSettings[];
   readonly memory: ActuatorMemory;
   /** Whether someone works on the machine. */
   readonly locked: () => boolean;
@@ -58,14 +60,15 @@ export class ActuatorControl {
     const { clock, log, memory, onAlarm = () => {} } = deps;
     this.#slots = new Map(deps.actuators.map(({ settings, driver }) => [settings.name, this.#newSlot(settings, driver)]));
     this.#records = [...this.#slots.values()].map(({ record }) => record);
-    this.#gates = new Gates({ records: this.#records, locked: deps.locked, closing: this.#closing.signal, clock });
+    const excluders = [...this.#records, ...(deps.disabled ?? []).map(disabledExcluder)];
+    this.#gates = new Gates({ records: excluders, locked: deps.locked, closing: this.#closing.signal, clock });
     this.#safeStates = new SafeStates({
       ...{ clock, log, onAlarm },
       move: async (slot, movement) => {
         this.#gates.permit(slot.record, movement.value, 'safe-state');
         await this.#move(slot, movement, this.#closing.signal);
       },
-      excluderOf: (pin) => excluderOf(pin, this.#records),
+      excluderOf: (pin) => excluderOf(pin, excluders),
     });
     this.#offTimes = new OffTimes({ clock, memory, safeStates: this.#safeStates });
     this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, memory, safeStates: this.#safeStates });

@@ -79,6 +79,7 @@ export class Actuators {
           settings: actuatorSettings(each),
           driver: reopeningDriver(each, { ports, clock, runProgram }),
         })),
+        disabled: config.actuators.filter(({ enabled }) => !enabled).map(actuatorSettings),
         memory: new ActuatorMemory({ desired, keptPulses, pulseMarks }),
         locked: () => lockout.locked,
         clock,

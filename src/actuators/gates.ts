@@ -4,13 +4,16 @@
  * it is, may be, or is about to be active.
  */
 import { AgentError, retryable } from '../errors.ts';
-import { type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import type { ActuatorControlDeps } from './actuator-control.ts';
 import { checkTimes, checkValue } from './actuator-limits.ts';
 import type { PinRecord } from './pin-record.ts';
 
+/** An actuator as far as others ask whether it is on. */
+export type Excluder = Pick<PinRecord, 'settings' | 'mayBeActive' | 'value' | 'refusesOff'>;
+
 export interface GatesDeps extends Pick<ActuatorControlDeps, 'locked' | 'clock'> {
-  readonly records: readonly PinRecord[];
+  readonly records: readonly Excluder[];
   readonly closing: AbortSignal;
 }
 
@@ -49,15 +52,20 @@ function closing(): AgentError {
 }
 
 /** @throws AgentError `actuators/interlocked` (retry) that names the other. */
-function checkInterlocks(pin: PinRecord, all: Iterable<PinRecord>): void {
+function checkInterlocks(pin: PinRecord, all: Iterable<Excluder>): void {
   const other = excluderOf(pin, all);
   if (other === undefined) return;
   const why = other.value === undefined ? 'its state is not known' : 'it is active';
   throw retryable('actuators/interlocked', `${pin.settings.name} is never on together with ${other.settings.name}, and ${why}`);
 }
 
+/** One that the configuration has disabled: nobody asks it, so that it is not known to be off. */
+export function disabledExcluder(settings: ActuatorSettings): Excluder {
+  return { settings, mayBeActive: true, value: undefined, refusesOff: false };
+}
+
 /** Whichever keeps it from being activated; undefined when nothing does. */
-export function excluderOf(pin: PinRecord, all: Iterable<PinRecord>): PinRecord | undefined {
+export function excluderOf(pin: PinRecord, all: Iterable<Excluder>): Excluder | undefined {
   const { name, neverWith } = pin.settings;
   for (const other of all) {
     const excluded = neverWith.includes(other.settings.name) || other.settings.neverWith.includes(name);

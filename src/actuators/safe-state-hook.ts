@@ -55,7 +55,6 @@ export async function setSafeStates(
 ): Promise<readonly SafeStateOutcome[]> {
   const hook: Hook = { ...deps, signal };
   const { left } = deps.marks;
-  const enabled = configs.filter((config) => config.enabled);
   const owed = configs.flatMap((config) => {
     const declared = config.enabled ? config.safe[event] : undefined;
     const value = declared ?? (left.has(config.name) ? offValue(actuatorSettings(config)) : undefined);
@@ -66,7 +65,7 @@ export async function setSafeStates(
   const setting = owed.filter(({ value }) => !isActive(value)).map(set);
   await endedWithin(deps.clock, OFF_FIRST_MS, Promise.all(setting));
   for (const one of owed.filter(({ value }) => isActive(value))) {
-    const excluder = await excluderOf(one.config, { enabled, outcomes }, hook);
+    const excluder = await excluderOf(one.config, { configs, outcomes }, hook);
     if (excluder === undefined) {
       const moving = set(one);
       setting.push(moving);
@@ -113,7 +112,7 @@ async function setOne({ config, value }: Owed, hook: Hook): Promise<SafeStateOut
 }
 
 interface Known {
-  readonly enabled: readonly ActuatorConfig[];
+  readonly configs: readonly ActuatorConfig[];
   readonly outcomes: readonly SafeStateOutcome[];
 }
 
@@ -125,9 +124,10 @@ interface Excluder {
 
 /** Whoever is on, or is not known to be off; undefined when nobody is. */
 async function excluderOf(config: ActuatorConfig, known: Known, hook: Hook): Promise<Excluder | undefined> {
-  for (const other of known.enabled) {
+  for (const other of known.configs) {
     const excluded = config.interlocks.includes(other.name) || other.interlocks.includes(config.name);
     if (!excluded || other.name === config.name) continue;
+    if (!other.enabled) return { name: other.name, isOn: false };
     const set = known.outcomes.find(({ name }) => name === other.name);
     const value = set?.fault === undefined ? set?.value : undefined;
     const shown = value ?? (await shownInTime(other, hook));

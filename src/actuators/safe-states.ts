@@ -8,6 +8,7 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import { type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import type { ActuatorControlDeps } from './actuator-control.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
+import type { Excluder } from './gates.ts';
 import type { PinRecord } from './pin-record.ts';
 
 export interface SafeState {
@@ -19,7 +20,7 @@ export interface SafeStatesDeps extends Required<Pick<ActuatorControlDeps, 'cloc
   /** Moves under the interlocks. */
   readonly move: (slot: ActuatorSlot, movement: Movement) => Promise<void>;
   /** Whichever keeps a pin from being activated. */
-  readonly excluderOf: (pin: PinRecord) => PinRecord | undefined;
+  readonly excluderOf: (pin: PinRecord) => Excluder | undefined;
 }
 
 interface Owed {
@@ -34,7 +35,7 @@ interface Owed {
   quietUntilMs: number;
   quietForMs: number;
   /** What was on and excludes it, when it was to be switched on. */
-  heldBackBy: PinRecord | undefined;
+  heldBackBy: Excluder | undefined;
   cancel: (() => void) | undefined;
 }
 
@@ -116,7 +117,7 @@ export class SafeStates {
   }
 
   #heldBackBy(off: readonly SafeState[], occasion: string): SafeState[] {
-    const records = new Set(off.map(({ slot }) => slot.record).filter(isOnForSure));
+    const records: ReadonlySet<Excluder> = new Set(off.map(({ slot }) => slot.record).filter(isOnForSure));
     return [...this.#owed].flatMap(([slot, { occasion: own, heldBackBy, value }]) =>
       own === occasion && heldBackBy !== undefined && records.has(heldBackBy) ? [{ slot, value }] : [],
     );
@@ -202,6 +203,6 @@ export class SafeStates {
   }
 }
 
-function isOnForSure({ value, refusesOff }: PinRecord): boolean {
+function isOnForSure({ value, refusesOff }: Excluder): boolean {
   return value !== undefined && isActive(value) && !refusesOff;
 }

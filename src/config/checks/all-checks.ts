@@ -1,6 +1,7 @@
 /** Every check of a configuration that looks at nothing outside it, in the order in which their faults of one place are told. */
 import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './access.ts';
 import { checkLimits, checkMethodValues, checkRuleValues } from './actuator-values.ts';
+import { checkDisabled } from './disabled.ts';
 import { checkDoubled } from './doubled.ts';
 import type { Check } from './draft.ts';
 import { checkSockets } from './folders.ts';
@@ -20,6 +21,7 @@ export const CHECKS: readonly Check[] = [
   checkNames,
   checkDoubled,
   checkReferences,
+  checkDisabled,
   checkLines,
   checkBuses,
   checkSerialPorts,

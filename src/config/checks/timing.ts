@@ -1,4 +1,5 @@
 /** Times that contradict each other. */
+import { actuatorDefinition } from '../../actuators/kinds.ts';
 import { definitionOf } from '../../sensors/kinds.ts';
 import type { SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
@@ -33,8 +34,13 @@ function conversionFaults(config: SensorConfig, path: ConfigPath): Finding[] {
 export const checkActuatorTimes: Check = ({ actuators }) =>
   actuators.flatMap(({ config, path }) => {
     const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = config.limits;
-    if (minOnMs <= maxOnMs) return [];
-    return [finding([...path, 'limits', 'minOn'], 'longer than maxOn:', `at most ${formatDuration(maxOnMs)}`)];
+    const at = [...path, 'limits', 'minOn'];
+    if (minOnMs > maxOnMs) return [finding(at, 'longer than maxOn:', `at most ${formatDuration(maxOnMs)}`)];
+    const maxPulseMs = actuatorDefinition(config.kind).maxPulseMs?.(config) ?? Number.POSITIVE_INFINITY;
+    if (minOnMs <= maxPulseMs) return [];
+    return [
+      finding(at, 'longer than maxPulse, so that no pulse ends in its time:', `at most ${formatDuration(maxPulseMs)}`, { warning: true }),
+    ];
   });
 
 export const checkDeliveryTimes: Check = ({ sections: { outbox, firmware } }) => {

@@ -1,7 +1,7 @@
 /** Each gate by itself: whom it stops, and whom it lets pass. */
 import { beforeEach, expect, it } from 'vitest';
 import type { ActuatorSettings, ActuatorValue, Writer } from '../../../src/actuators/actuator.ts';
-import { Gates } from '../../../src/actuators/gates.ts';
+import { disabledExcluder, Gates } from '../../../src/actuators/gates.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -92,4 +92,19 @@ it('a value and its times are looked at before all is claimed', () => {
   expect([check(true, 'rpc'), permit(true, 'rpc')]).toEqual(['min-off retry', 'passes']);
   locked = true;
   expect(check(true, 'rpc')).toBe('locked-out hold');
+});
+
+it('one that is disabled counts as not known to be off, whoever of the two names the other', () => {
+  for (const [own, other] of [
+    [['b'], []],
+    [[], ['a']],
+  ] as const) {
+    pins(relaySettings('a', { neverWith: own }));
+    const [record] = records as [PinRecord];
+    const disabled = disabledExcluder(relaySettings('b', { neverWith: other }));
+    gates = new Gates({ records: [record, disabled], locked: () => locked, closing: closing.signal, clock });
+    expect(ALL.map((by) => permit(true, by))).toEqual(ALL.map(() => 'interlocked retry'));
+    expect(ALL.map((by) => permit(false, by))).toEqual(ALL.map(() => 'passes'));
+    expect(messageOf(() => gates.permit(record, true, 'rpc'))).toBe('a is never on together with b, and its state is not known');
+  }
 });

@@ -121,6 +121,17 @@ describe('the stop hook', () => {
     expect(await movedTo(17)).toEqual([]);
   });
 
+  it('switches nothing on beside what is disabled', async () => {
+    const actuators = [
+      relay('motor', 'GPIO18', { enabled: false }),
+      relay('brake', 'GPIO17', { safe: { crash: true }, interlocks: ['motor'] }),
+    ];
+    await expect(runHook('crash', { actuators })).rejects.toMatchObject({
+      stdout: expect.stringContaining('brake: is never on together with motor, which is not known to be off'),
+    });
+    expect(await movedTo(17)).toEqual([]);
+  });
+
   it('says what it could not set, and sets the rest', async () => {
     const actuators = [
       { name: 'far', kind: 'gpio-output', line: 'GPIO99', safe: { crash: false } },

@@ -150,6 +150,27 @@ describe('a secret', () => {
 describe('check-config', () => {
   const warningsOf = async (yaml: string) => (await readConfig(await file('turnstone.yaml', yaml), { environment: {} })).warnings;
 
+  it('names what refers to something disabled, and a minOn that no pulse can keep', async () => {
+    const yaml = `${SMALLEST}sensors: [{ name: roof, kind: bme280, enabled: false }]
+actuators:
+  - { name: up, kind: gpio-output, line: 17, interlocks: [down], limits: { minOn: 2m } }
+  - { name: down, kind: gpio-output, line: 18, enabled: false }
+  - { name: left, kind: gpio-output, line: 19, enabled: false, interlocks: [right, down] }
+  - { name: right, kind: gpio-output, line: 20 }
+rules:
+  - { name: warm, when: { sensor: roof, key: temperature, above: 20 }, set: { actuator: down, value: on } }
+rpc: { methods: { open: { actuator: down } } }
+`;
+    expect((await warningsOf(yaml)).map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
+      'actuators[0].interlocks[0]: up is never switched on, as nobody knows whether the disabled one of the two is off:',
+      'actuators[0].limits.minOn: longer than maxPulse, so that no pulse ends in its time:',
+      'actuators[2].interlocks[0]: right is never switched on, as nobody knows whether the disabled one of the two is off:',
+      'rules[0].when.sensor: the rule does nothing, as its sensor is disabled:',
+      'rules[0].set.actuator: the rule does nothing, as its actuator is disabled:',
+      'rpc.methods.open.actuator: the method is refused, as its actuator is disabled:',
+    ]);
+  });
+
   it('warns when a key is both client and shared', async () => {
     const yaml = `${SMALLEST}attributes: { client: { relay: old } }\nactuators: [{ name: relay, kind: gpio-output, line: GPIO5 }]\n`;
     expect(await warningsOf(yaml)).toEqual([

@@ -1,0 +1,34 @@
+/** References to what is switched off by `enabled: false`: they do nothing, or hold an actuator back for good. */
+import { type Finding, finding } from '../fields/findings.ts';
+import type { Check } from './draft.ts';
+
+export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) => {
+  const isOff = (items: readonly { readonly config: { readonly name: string; readonly enabled: boolean } }[]): ReadonlySet<string> =>
+    new Set(items.filter(({ config }) => !config.enabled).map(({ config }) => config.name));
+  const [offSensors, offActuators] = [isOff(sensors), isOff(actuators)];
+  const findings: Finding[] = [];
+  const warn = (path: Finding['path'], problem: string, expected: string): void =>
+    void findings.push(finding(path, problem, expected, { warning: true }));
+  const onActuators = new Set(actuators.filter(({ config }) => config.enabled).map(({ config }) => config.name));
+  for (const { config, path } of actuators)
+    for (const [index, other] of config.interlocks.entries()) {
+      const [held] = [config.name, other].filter((name) => onActuators.has(name));
+      // Of two that are both disabled neither is held back.
+      if (held === undefined || (onActuators.has(other) && config.enabled) || !(offActuators.has(other) || !config.enabled)) continue;
+      const problem = `${held} is never switched on, as nobody knows whether the disabled one of the two is off:`;
+      warn([...path, 'interlocks', index], problem, 'both enabled, or no interlock between them');
+    }
+  for (const { config, path } of rules) {
+    if (offSensors.has(config.when.sensor))
+      warn([...path, 'when', 'sensor'], 'the rule does nothing, as its sensor is disabled:', 'an enabled sensor');
+    if (offActuators.has(config.set.actuator))
+      warn([...path, 'set', 'actuator'], 'the rule does nothing, as its actuator is disabled:', 'an enabled actuator');
+  }
+  for (const [name, { actuator = '', sensor = '' }] of Object.entries(sections.rpc?.methods ?? {})) {
+    const path = ['rpc', 'methods', name];
+    if (offActuators.has(actuator))
+      warn([...path, 'actuator'], 'the method is refused, as its actuator is disabled:', 'an enabled actuator');
+    if (offSensors.has(sensor)) warn([...path, 'sensor'], 'the method is refused, as its sensor is disabled:', 'an enabled sensor');
+  }
+  return findings;
+};
