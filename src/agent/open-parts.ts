@@ -5,7 +5,7 @@
 
 import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { actuatorCalls } from '../actuators/control-calls.ts';
-import { declaredActuatorMethods } from '../actuators/rpc-methods.ts';
+import { declaredActuatorMethods, widgetMethods } from '../actuators/rpc-methods.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
@@ -144,7 +144,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       actuators: actuators.control,
       credentials: platform,
     }),
-    ...declaredActuatorMethods(config.rpc.methods, config.actuators.map(actuatorSettings), actuators.control),
+    ...declaredActuatorMethods(
+      widgetMethods(config.rpc.methods, actuators.configs.map(actuatorSettings)),
+      config.actuators.map(actuatorSettings),
+      actuators.control,
+    ),
     ...declaredSensorMethods(config.rpc.methods, sampler),
     ...programMethods(config.rpc.methods, machine),
   ];

@@ -43,6 +43,10 @@ ${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(co
 ${sensors.join('\n')}
 # actuators:
 #   - { name: relay, kind: gpio-output, line: GPIO5, safe: { start: off, stop: off, crash: off } }
+# rpc: # methods for dashboards' widgets; with one output their default names (getValue, setValue, …) need none
+#   methods:
+#     getRelay: { actuator: relay, read: true }
+#     setRelay: { actuator: relay }
 `;
 }
 

@@ -108,6 +108,8 @@ export interface DeviceApi {
   pollRpc(timeoutMs: number, signal: AbortSignal): Promise<RpcRequest | undefined>;
   /** Endpoint 6. */
   replyRpc(id: number, reply: JsonValue, signal: AbortSignal): Promise<void>;
+  /** Endpoint 6 with a text that is no JSON: the platform answers its own caller with 406 then (wire-facts.md). */
+  failRpc(id: number, text: string, signal: AbortSignal): Promise<void>;
   /** Endpoint 7. */
   clientRpc(method: string, params: JsonValue, signal: AbortSignal): Promise<JsonValue>;
   /** Endpoint 8. */

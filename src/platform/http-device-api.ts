@@ -114,8 +114,11 @@ export class HttpDeviceApi implements DeviceApi {
   }
 
   async replyRpc(id: number, reply: JsonValue, signal: AbortSignal): Promise<void> {
-    const options = { body: this.#codec.encode(reply), way: 'replies' } as const;
-    expectValue(await this.#calls.call('POST', `rpc/${id}`, signal, options), 'replying to an RPC');
+    await this.#reply(id, this.#codec.encode(reply), signal);
+  }
+
+  async failRpc(id: number, text: string, signal: AbortSignal): Promise<void> {
+    await this.#reply(id, text, signal);
   }
 
   async clientRpc(method: string, params: JsonValue, signal: AbortSignal): Promise<JsonValue> {
@@ -134,6 +137,10 @@ export class HttpDeviceApi implements DeviceApi {
   /** Ends every connection; calls under way fail with `platform/busy`. Idempotent. */
   async close(): Promise<void> {
     await this.#calls.close();
+  }
+
+  async #reply(id: number, body: string | Uint8Array, signal: AbortSignal): Promise<void> {
+    expectValue(await this.#calls.call('POST', `rpc/${id}`, signal, { body, way: 'replies' }), 'replying to an RPC');
   }
 
   /** Looks first for what the server would take with a 200 and then lose: a key gets a name that is kept, or the row is named with its reason. */

@@ -53,6 +53,7 @@ export function tokenAwareDeviceApi(deps: TokenAwareDeps): DeviceApi {
     pollAttributes: aware((deviceApi, ...params) => deviceApi.pollAttributes(...params)),
     pollRpc: aware((deviceApi, ...params) => deviceApi.pollRpc(...params)),
     replyRpc: aware((deviceApi, ...params) => deviceApi.replyRpc(...params)),
+    failRpc: aware((deviceApi, ...params) => deviceApi.failRpc(...params)),
     clientRpc: aware((deviceApi, ...params) => deviceApi.clientRpc(...params)),
     claim: aware((deviceApi, ...params) => deviceApi.claim(...params)),
     getFirmware: aware((deviceApi, ...params) => deviceApi.getFirmware(...params)),

@@ -1,9 +1,9 @@
 /** Methods of the configuration that are programs. */
 import type { RpcConfig } from '../config/agent-config.ts';
-import { AgentError } from '../errors.ts';
+import { AgentError, refusal } from '../errors.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import { given } from '../host/given.ts';
-import { isJsonObject, type JsonValue } from '../host/json.ts';
+import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { RpcMethod } from './rpc-method.ts';
 
@@ -20,6 +20,7 @@ export function programMethods(configs: RpcConfig['methods'], { clock, runProgra
     const run: RpcMethod['run'] = async (params, { signal }) => {
       const program = { file: command.program, args: argumentsOf(params), deadlineMs, maxOutputBytes: MAX_OUTPUT_BYTES };
       const { exitCode, endedBySignal, stdout, stderr, cut } = await runProgram(program, clock, signal);
+      if (exitCode === 0 && command.json) return outputOf(stdout, cut);
       if (exitCode === 0) return given({ stdout, stderr: stderr || undefined, cut: cut || undefined });
       const how = exitCode === undefined ? `was ended by ${endedBySignal ?? 'a signal'}` : `ended with ${exitCode}`;
       throw new AgentError('rpc/program-failed', `the program ${how}: ${stderr.trim().slice(0, 200)}`, { recovery: 'drop' });
@@ -27,8 +28,18 @@ export function programMethods(configs: RpcConfig['methods'], { clock, runProgra
     return {
       ...{ name, description: description ?? `Runs ${command.program}.`, params: shape, deadlineMs, run },
       // What a program does nobody knows: it counts as a movement unless the configuration says that twice does no harm.
-      ...{ effect: command.idempotent ? 'set' : 'move', moves: true },
+      ...{ effect: command.idempotent ? 'set' : 'move', moves: true, bare: command.json },
       prepare: (params) => void argumentsOf(params),
     };
   });
+}
+
+/** @throws AgentError `rpc/no-json` (drop) for what is no whole JSON value. */
+function outputOf(stdout: string, cut: boolean): JsonValue {
+  try {
+    if (!cut) return parseJson(stdout);
+  } catch {
+    // Told below, in the same words.
+  }
+  throw refusal('rpc/no-json', `the program prints no JSON of up to ${MAX_OUTPUT_BYTES} bytes`);
 }

@@ -18,7 +18,7 @@ import type { MethodTable } from './method-table.ts';
 import { requestKey } from './request-key.ts';
 import type { RpcJournal } from './rpc-journal.ts';
 import type { MethodCall, RpcMethod } from './rpc-method.ts';
-import { errorReply, outcomeUnknownReply, resultReply } from './rpc-reply.ts';
+import { bareBody, errorReply, outcomeUnknownReply, type ReplyBody, resultReply } from './rpc-reply.ts';
 import { DEEDS, type Effect } from './same-command.ts';
 
 const INTERRUPTED = 'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
@@ -69,6 +69,11 @@ export class RpcExecutor {
     const answering = this.#answer(request, signal).finally(() => this.#running.delete(key));
     this.#running.set(key, answering);
     return answering;
+  }
+
+  /** The reply in the form that the method's callers expect. */
+  bodyOf({ method }: RpcRequest, reply: JsonObject): ReplyBody {
+    return this.#deps.methods.find(method)?.bare === true ? bareBody(reply) : { json: reply };
   }
 
   /** Resolves when nothing is under way. */

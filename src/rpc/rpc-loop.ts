@@ -6,12 +6,11 @@
 import { AgentError, hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
-import type { JsonObject } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import { type MessageWorth, runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
 import type { RpcExecutor } from './rpc-executor.ts';
-import { replyOfError } from './rpc-reply.ts';
+import { type ReplyBody, replyOfError } from './rpc-reply.ts';
 import type { RpcServiceDeps } from './rpc-service.ts';
 import { SAME_WITHIN_MS } from './same-command.ts';
 
@@ -91,7 +90,7 @@ async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): 
   const { reply, repeat, afterReply } = answer;
   const failed = Object.hasOwn(reply, 'error');
   log.info({ id: request.id, method: request.method.slice(0, 100), repeat, failed }, 'RPC answered');
-  const outcome = await sendReply(loop, { id: request.id, reply, handedOutMs }, signal);
+  const outcome = await sendReply(loop, { id: request.id, reply: executor.bodyOf(request, reply), handedOutMs }, signal);
   if (outcome === 'taken') executor.answered(request);
   if (afterReply !== undefined) void clock.sleep(outcome === 'failed' ? REPLY_GIVEN_UP_AFTER_MS : 0, signal).then(afterReply);
   return repeat ? 'worthless' : 'worthy';
@@ -100,7 +99,7 @@ async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): 
 /** The platform took the reply, or the error that goes out in place of one it refused; or refused both. */
 async function sendReply(
   loop: RpcLoop,
-  { id, reply, handedOutMs }: { readonly id: number; readonly reply: JsonObject; readonly handedOutMs: number },
+  { id, reply, handedOutMs }: { readonly id: number; readonly reply: ReplyBody; readonly handedOutMs: number },
   signal: AbortSignal,
 ): Promise<'taken' | 'refused' | 'failed'> {
   const { deviceApi, clock, log } = loop;
@@ -110,12 +109,17 @@ async function sendReply(
   const leftMs = (): number => handedOutMs + tryForMs - clock.monotonicMs();
   for (;;) {
     try {
-      await withinMs(clock, leftMs(), (within) => deviceApi.replyRpc(id, body, within), signal);
+      await withinMs(
+        clock,
+        leftMs(),
+        (within) => ('json' in body ? deviceApi.replyRpc(id, body.json, within) : deviceApi.failRpc(id, body.text, within)),
+        signal,
+      );
       return 'taken';
     } catch (error) {
       const isRefused = hasCode(error, 'platform/refused');
       const isReplaced = isRefused && body === reply;
-      if (isReplaced) body = replyOfError('reply-refused', 'the platform did not take the reply');
+      if (isReplaced) body = { json: replyOfError('reply-refused', 'the platform did not take the reply') };
       else tryForMs = REPLY_AGAIN_WITHIN_MS;
       const worthTrying = isReplaced || (error instanceof AgentError && error.recovery === 'retry');
       const askedMs = askedDelayMs(error);

@@ -20,6 +20,15 @@ export function errorReply(error: unknown): JsonObject {
   return replyOfError(error.code.slice(error.code.indexOf('/') + 1), error.message);
 }
 
+/** A reply as it goes out: JSON, or the text of a fault. */
+export type ReplyBody = { readonly json: JsonValue } | { readonly text: string };
+
+/** The result by itself; a fault in words, which no JSON parser takes. */
+export function bareBody({ result, error }: JsonObject): ReplyBody {
+  if (result !== undefined) return { json: result };
+  return { text: `fault: ${isJsonObject(error) && typeof error.message === 'string' ? error.message : 'no reason is known'}` };
+}
+
 export function replyOfError(code: string, message: string): JsonObject {
   return { error: { code, message: message.slice(0, MAX_MESSAGE_LENGTH) } };
 }

@@ -14,7 +14,7 @@ import type { RpcMethod } from './rpc-method.ts';
 
 export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly config: () => AgentConfig;
-  readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc'>;
+  readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc' | 'failRpc'>;
   readonly log: Log;
   readonly methods: readonly RpcMethod[];
   /** Whether someone works on the machine. */

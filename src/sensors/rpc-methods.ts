@@ -1,5 +1,6 @@
 /** Sensors read from afar: each by its name, and by the methods that the configuration declares. */
 import type { RpcMethodConfig } from '../config/agent-config.ts';
+import { refusal } from '../errors.ts';
 import type { JsonValue } from '../host/json.ts';
 import { type MethodsOn, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
 import type { Reading } from './sensor.ts';
@@ -19,11 +20,23 @@ export const SENSOR_METHODS: MethodsOn<ReadNow> = {
 };
 
 export function declaredSensorMethods(configs: Readonly<Record<string, RpcMethodConfig>>, sampler: ReadNow): readonly RpcMethod[] {
-  return Object.entries(configs).flatMap(([name, { sensor, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) =>
-    sensor === undefined
-      ? []
-      : [{ ...QUESTION, name, description, params, deadlineMs, run: (_params, { signal }) => readingsOf(sampler, sensor, signal) }],
-  );
+  return Object.entries(configs).flatMap(([name, { sensor, key, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
+    if (sensor === undefined) return [];
+    const run: RpcMethod['run'] = (_params, { signal }) =>
+      key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
+    return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, run }];
+  });
+}
+
+/** @throws AgentError `sensors/no-such-key` (drop) when the read gave no value of it. */
+async function keyValue(
+  sampler: ReadNow,
+  { sensor, key }: { readonly sensor: string; readonly key: string },
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  const found = (await sampler.readNow(sensor, signal)).find((reading) => reading.key === key);
+  if (found === undefined) throw refusal('sensors/no-such-key', `${sensor} gave no ${key}`);
+  return found.value;
 }
 
 async function readingsOf(sampler: ReadNow, name: string, signal: AbortSignal): Promise<JsonValue> {

@@ -147,8 +147,8 @@ export class RemoteBench {
   }
 
   /** A person's two-way RPC over REST. */
-  async rpc(method: string, params: JsonValue, timeoutMs = 10_000): Promise<RpcOutcome> {
-    const response = await this.#rest('POST', `/api/rpc/twoway/${this.deviceId}`, { method, params, timeout: timeoutMs });
+  async rpc(method: string, params: JsonValue, timeoutMs = 10_000, way: 'oneway' | 'twoway' = 'twoway'): Promise<RpcOutcome> {
+    const response = await this.#rest('POST', `/api/rpc/${way}/${this.deviceId}`, { method, params, timeout: timeoutMs });
     const text = await response.text();
     return { status: response.status, reply: text === '' ? {} : (JSON.parse(text) as RpcOutcome['reply']) };
   }

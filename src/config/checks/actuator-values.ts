@@ -33,8 +33,12 @@ export const checkRuleValues: Check = ({ rules, actuators }) =>
   });
 
 export const checkMethodValues: Check = ({ actuators, sections }) =>
-  Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { actuator, value, pulseMs }]) => {
+  Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { actuator, pins, sensor, key, read, value, pulseMs }]) => {
     const path = ['rpc', 'methods', name];
+    if (key !== undefined && sensor === undefined) return [noEffect(path, 'key', 'sensor: beside it')];
+    if (read && actuator === undefined && pins === undefined) return [noEffect(path, 'read', 'actuator or pins: beside it')];
+    const beside = read ? Object.entries({ value, pulse: pulseMs }).find(([, given]) => given !== undefined) : undefined;
+    if (beside !== undefined) return [findingAtKey([...path, beside[0]], `${beside[0]} beside read`, 'one of them')];
     if (actuator === undefined)
       return Object.entries({ value, pulse: pulseMs })
         .filter(([, given]) => given !== undefined)

@@ -6,7 +6,7 @@ import { checkDoubled } from './doubled.ts';
 import type { Check } from './draft.ts';
 import { checkSockets } from './folders.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './hardware.ts';
-import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkProducedKeys, checkRuleKeys } from './keys.ts';
+import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkMethodKeys, checkProducedKeys, checkRuleKeys } from './keys.ts';
 import { checkKinds } from './kinds.ts';
 import { checkNames, checkReferences } from './names.ts';
 import { checkFirmwareBounds, checkShapes } from './ranges.ts';
@@ -36,6 +36,7 @@ export const CHECKS: readonly Check[] = [
   checkClientAttributes,
   checkAddedKeys,
   checkRuleKeys,
+  checkMethodKeys,
   checkSensorTimes,
   checkActuatorTimes,
   checkDeliveryTimes,

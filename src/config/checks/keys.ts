@@ -77,6 +77,16 @@ export const checkFixedAttributes: Check = ({ sections }) =>
     .map(([key]) => finding(['attributes', 'client', key], 'a text that looks like a number:', LIKE_NUMBER, { warning: true }));
 
 /** A rule waits for a key that its sensor never gives. */
+/** Keys that methods read: as the driver calls them. */
+export const checkMethodKeys: Check = ({ sensors, sections }) =>
+  Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { sensor, key }]) => {
+    const read = key === undefined ? undefined : sensors.find(({ config }) => config.name === sensor)?.config;
+    const known = read && sensorKeys(read);
+    if (key === undefined || known === undefined || known.includes(key)) return [];
+    const path = ['rpc', 'methods', name, 'key'];
+    return [{ ...finding(path, 'the sensor has no key', oneOf(known)), ...didYouMeanWhenTold(key, new Set(known)) }];
+  });
+
 export const checkRuleKeys: Check = ({ sensors, rules }) => {
   const watched = new Set(rules.map(({ config }) => config.when.sensor));
   const keysOf = new Map<string, { readonly known: ReadonlySet<string>; readonly expected: string }>();

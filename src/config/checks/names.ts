@@ -40,6 +40,7 @@ export const checkReferences: Check = ({ actuators, rules, sections, sensorNames
   for (const [name, method] of Object.entries(sections.rpc?.methods ?? {})) {
     const path = ['rpc', 'methods', name];
     for (const noun of ['actuator', 'sensor'] as const) if (method[noun] !== undefined) refer(method[noun], [...path, noun], noun);
+    for (const [pin, actuator] of Object.entries(method.pins ?? {})) refer(actuator, [...path, 'pins', pin], 'actuator');
     findings.push(...targetFaults(name, method, path));
   }
   return findings;
@@ -51,10 +52,10 @@ function namesInWords(names: ReadonlySet<string>, noun: string): string {
 
 /** A method is built in, or does exactly one thing. */
 function targetFaults(name: string, method: RpcMethodConfig, path: ConfigPath): Finding[] {
-  const targets = (['actuator', 'sensor', 'command'] as const).filter((target) => method[target] !== undefined);
+  const targets = (['actuator', 'pins', 'sensor', 'command'] as const).filter((target) => method[target] !== undefined);
   if (BUILT_IN_METHODS.includes(name))
     return targets.map((target) => findingAtKey([...path, target], 'not for a built-in method:', 'another method name', { value: target }));
   if (targets.length === 1) return [];
   if (targets.length > 1) return [findingAtKey(path, `does several things at once: ${targets.join(', ')}`, 'one of them')];
-  return [{ ...findingAtKey(path, 'does nothing', 'actuator, sensor or command'), ...didYouMean(name, BUILT_IN_METHODS) }];
+  return [{ ...findingAtKey(path, 'does nothing', 'actuator, pins, sensor or command'), ...didYouMean(name, BUILT_IN_METHODS) }];
 }

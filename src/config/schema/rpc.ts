@@ -41,14 +41,22 @@ const method = section({
   value: z.union([onOff(), z.number(), z.string().max(1_024)]).optional(),
   /** Switches the actuator on for this long instead. */
   pulse: duration({ min: '1ms', max: '1h' }).optional(),
+  /** Gives the present value alone, as dashboards' widgets expect it, in place of setting it. */
+  read: z.boolean().default(false),
+  /** Outputs by the pin numbers of the platform's GPIO panel: sets one by `{pin, enabled}`, or with `read` gives all; the reply is the whole map. */
+  pins: table(text(/^\d{1,3}$/, 'a pin number of the panel'), name()).optional(),
   /** Reads this sensor. */
   sensor: name().optional(),
+  /** Gives the value of this key of the sensor alone. */
+  key: text(/^.{1,255}$/s, 'a key of the sensor').optional(),
   /** Runs a fixed program; `{parameter}` within an argument is replaced. Never through a shell. */
   command: section({
     program: program(),
     arguments: programArguments().default([]),
     /** Whether running it twice does no harm. */
     idempotent: z.boolean().default(false),
+    /** Its output is JSON, and alone the reply. */
+    json: z.boolean().default(false),
   }).optional(),
   /** The parameters' JSON Schema. */
   params: valueShape.optional(),

@@ -150,6 +150,28 @@ describe('a secret', () => {
 describe('check-config', () => {
   const warningsOf = async (yaml: string) => (await readConfig(await file('turnstone.yaml', yaml), { environment: {} })).warnings;
 
+  it('says of a method that reads what it cannot read', async () => {
+    const yaml = `${SMALLEST}sensors: [{ name: roof, kind: bme280 }]
+actuators: [{ name: pump, kind: gpio-output, line: 17 }]
+rpc:
+  methods:
+    good: { actuator: pump, read: true }
+    panel: { pins: { "7": pump, "8": pmp } }
+    both: { actuator: pump, read: true, value: on }
+    none: { command: { program: /bin/true }, read: true }
+    alone: { actuator: pump, key: temperature }
+    typo: { sensor: roof, key: temperatur }
+`;
+    const { faults } = await readConfig(await file('a.yaml', yaml), { environment: {} });
+    expect(faults.map(({ path, problem, hint }) => `${path}: ${problem}${hint === undefined ? '' : ` (${hint})`}`)).toEqual([
+      expect.stringMatching(/^rpc.methods.panel.pins.8: unknown actuator .*pump/),
+      'rpc.methods.both.value: value beside read',
+      'rpc.methods.none.read: read has no effect',
+      'rpc.methods.alone.key: key has no effect',
+      expect.stringMatching(/^rpc.methods.typo.key: the sensor has no key .*temperature/),
+    ]);
+  });
+
   it('names what refers to something disabled, and a minOn that no pulse can keep', async () => {
     const yaml = `${SMALLEST}sensors: [{ name: roof, kind: bme280, enabled: false }]
 actuators:

@@ -20,7 +20,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const ANY = ['boolean', 'number', 'string', 'object'];
 const BARE_OR_WRAPPED = 'a number, bare or as {"value": 42}';
 const never = new AbortController().signal;
-const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
+const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, read: false, deadlineMs: 1_000, ...changes });
 
 const QUIET = { desired: undefined, value: undefined, by: undefined, pulsing: false, fault: undefined } as const;
 
@@ -238,7 +238,12 @@ describe('a declared method', () => {
     ['gives what it complained of, too', 'echo out; echo {word} >&2', { stdout: 'out\n', stderr: 'a b\n' }],
     ['says that a long output was cut', 'head -c 20000 /dev/zero | tr "\\0" x', { stdout: 'x'.repeat(16 * 1024), cut: true }],
   ])('%s', async (_, script, result) => {
-    const command = { program: '/bin/sh', arguments: ['-c', script.replace('{word}', '"$1"'), 'sh', '{word}'], idempotent: false };
+    const command = {
+      program: '/bin/sh',
+      arguments: ['-c', script.replace('{word}', '"$1"'), 'sh', '{word}'],
+      idempotent: false,
+      json: false,
+    };
     expect(await call(declared({ run: config({ command }) }), 'run', { word: 'a b' })).toEqual(result);
   });
 
@@ -246,19 +251,24 @@ describe('a declared method', () => {
     ['echo one; echo two >&2; exit 3', 'the program ended with 3: two'],
     ['kill -TERM $$', 'the program was ended by SIGTERM: '],
   ])('fails as its program did: %s', async (script, message) => {
-    const command = { program: '/bin/sh', arguments: ['-c', script], idempotent: true };
+    const command = { program: '/bin/sh', arguments: ['-c', script], idempotent: true, json: false };
     await expect(call(declared({ run: config({ command }) }), 'run', [])).rejects.toMatchObject({ code: 'rpc/program-failed', message });
   });
 
   it('keeps of a complaint no more than 200 characters', async () => {
-    const command = { program: '/bin/sh', arguments: ['-c', 'head -c 500 /dev/zero | tr "\\0" x >&2; exit 1'], idempotent: true };
+    const command = {
+      program: '/bin/sh',
+      arguments: ['-c', 'head -c 500 /dev/zero | tr "\\0" x >&2; exit 1'],
+      idempotent: true,
+      json: false,
+    };
     await expect(call(declared({ run: config({ command }) }), 'run', null)).rejects.toMatchObject({
       message: `the program ended with 1: ${'x'.repeat(200)}`,
     });
   });
 
   it('refuses what its program cannot be given before anything is begun', async () => {
-    const command = { program: '/bin/echo', arguments: ['{word}'], idempotent: false };
+    const command = { program: '/bin/echo', arguments: ['{word}'], idempotent: false, json: false };
     const method = declared({ run: config({ command }) })[0];
     for (const params of [null, {}, { word: ['a'] }, { word: '--help' }])
       expect(() => method?.prepare?.(params)).toThrow(expect.objectContaining({ code: 'host/bad-argument' }));

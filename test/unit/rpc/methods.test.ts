@@ -6,7 +6,7 @@ import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
-import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods } from '../../../src/actuators/rpc-methods.ts';
+import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods, widgetMethods } from '../../../src/actuators/rpc-methods.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
 import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
 import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
@@ -179,7 +179,7 @@ describe('built-in methods', () => {
 });
 
 describe('declared methods', () => {
-  const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, deadlineMs: 1_000, ...changes });
+  const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, read: false, deadlineMs: 1_000, ...changes });
   const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] => [
     ...declaredActuatorMethods(configs, [relaySettings('relay'), DIMMER, HEATER], control),
     ...programMethods(configs, { clock, runProgram }),
@@ -202,6 +202,21 @@ describe('declared methods', () => {
     expect([typeof moves === 'function' && moves('off'), typeof effect === 'function' && effect('OFF')]).toEqual([false, 'set']);
   });
 
+  it('are there by the widgets’ names for the only output, unless somebody has declared them', () => {
+    const dimming = relaySettings('dimmer', { valueType: 'number' });
+    const display = relaySettings('display', { valueType: 'string' });
+    const own = { setValue: config({ actuator: 'relay' }) };
+    const made = widgetMethods(own, [dimming, display]);
+    expect(Object.keys(made).sort()).toEqual(['checkStatus', 'getState', 'getValue', 'setState', 'setValue']);
+    expect([made.getValue, made.setState, made.setValue]).toMatchObject([
+      { actuator: 'dimmer', read: true },
+      { actuator: 'dimmer', read: false },
+      own.setValue,
+    ]);
+    expect(widgetMethods(own, [dimming, relaySettings('relay')])).toBe(own);
+    expect(widgetMethods({}, [display])).toEqual({});
+  });
+
   it('are there for an actuator that is switched off, with its shape; a call says that there is none', async () => {
     const methods = declare({ heat: config({ actuator: 'heater' }), flash: config({ actuator: 'heater', pulseMs: 30 }) });
     expect(method(methods, 'heat').params).toMatchObject({ description: expect.stringContaining('true or false') });
@@ -221,8 +236,8 @@ describe('declared methods', () => {
   });
 
   it('run programs as movements unless twice does no harm', () => {
-    const command = { program: '/bin/true', arguments: [], idempotent: false };
-    const methods = declare({ once: config({ command }), often: config({ command: { ...command, idempotent: true } }) });
+    const command = { program: '/bin/true', arguments: [], idempotent: false, json: false };
+    const methods = declare({ once: config({ command }), often: config({ command: { ...command, idempotent: true, json: false } }) });
     expect([effectOf(method(methods, 'once'), {}), effectOf(method(methods, 'often'), {})]).toEqual(['move', 'set']);
     expect(method(methods, 'once').moves).toBe(true);
   });

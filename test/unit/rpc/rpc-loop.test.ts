@@ -43,6 +43,9 @@ const deviceApi = {
     if (next === 'dead') return await new Promise(() => {});
     return next;
   },
+  failRpc: async (id: number, text: string): Promise<void> => {
+    happened.push(`reply ${id} in words: ${text}`);
+  },
   replyRpc: async (id: number, reply: JsonValue, signal: AbortSignal): Promise<void> => {
     if (replyHangs > 0 && replyFaults.length === 0) {
       replyHangs -= 1;

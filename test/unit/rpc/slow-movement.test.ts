@@ -159,6 +159,7 @@ describe('off behind a gate that takes ninety seconds', () => {
       }
       return undefined;
     },
+    failRpc: async () => {},
     replyRpc: async (replyId: number, reply: JsonValue): Promise<void> => {
       if (!sent.some(({ request }) => request.id === replyId)) return;
       sent = sent.filter(({ request }) => request.id !== replyId);
