@@ -9,6 +9,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { ActuatorState } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
@@ -18,6 +19,7 @@ import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
 import { LocalRules } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
+import { OPERATING_TIMES_FORMAT, OutputReadings } from './output-readings.ts';
 import { PulseMarks } from './pulse-marks.ts';
 import type { RuleEvent } from './rule-movements.ts';
 import type { RuleInForce } from './rule-state.ts';
@@ -28,6 +30,8 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   readonly ports: Ports;
   readonly log: Log;
   readonly onRuleEvent: (event: RuleEvent) => void;
+  /** Readings of outputs, as they change. */
+  readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly alerts: Alerts;
 }
 
@@ -40,18 +44,20 @@ export class Actuators {
   readonly rules: LocalRules;
   /** Those that were opened; what a changed configuration adds waits for a restart. */
   readonly configs: readonly ActuatorConfig[];
+  readonly readings: OutputReadings;
   readonly #clock: Clock;
   #ruleConfigs: readonly RuleConfig[];
   readonly #looking: Promise<void>;
   readonly #stop = new AbortController();
 
-  private constructor(parts: Pick<Actuators, 'lockout' | 'control' | 'rules' | 'configs'>, config: AgentConfig, clock: Clock) {
+  private constructor(parts: Pick<Actuators, 'lockout' | 'control' | 'rules' | 'configs' | 'readings'>, config: AgentConfig, clock: Clock) {
     this.#clock = clock;
     this.#ruleConfigs = config.rules;
     this.lockout = parts.lockout;
     this.control = parts.control;
     this.rules = parts.rules;
     this.configs = parts.configs;
+    this.readings = parts.readings;
     this.#looking = this.lockout.run(this.#stop.signal);
   }
 
@@ -68,10 +74,14 @@ export class Actuators {
     const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);
     const ownSupply = config.actuators.filter((each) => actuatorSettings(each).ownSupply).map(({ name }) => name);
     // Side by side: a disk that hangs holds the states for the start up once.
-    const [desired, keptPulses, pulseMarks] = await Promise.all([
+    const [desired, keptPulses, pulseMarks, readings] = await Promise.all([
       DesiredStates.open(new StateFile(inState('actuators.json', DESIRED_STATES_FORMAT)), clock),
       KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
+      OutputReadings.open({
+        ...{ outputs: configs.filter(({ telemetry }) => telemetry), clock, report: deps.report },
+        file: new StateFile(inState('operating-times.json', OPERATING_TIMES_FORMAT)),
+      }),
     ]);
     const control = await ActuatorControl.open(
       {
@@ -89,11 +99,13 @@ export class Actuators {
       },
       signal,
     );
+    for (const state of control.states()) readings.take(state);
+    control.onState((state) => readings.take(state));
     const ruleNames = config.rules.map(({ name }) => name);
     const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)), ruleNames);
     const told = { actuators: control, contact: control.contact, onEvent: deps.onRuleEvent };
     const rules = new LocalRules({ rules: rulesInForce(config), standing, ...told, clock, log });
-    return new Actuators({ lockout, control, rules, configs }, config, clock);
+    return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
   /** What each actuator shows, with its kind. */
@@ -112,7 +124,7 @@ export class Actuators {
     const rulesClosed = this.rules.close();
     await this.control.close();
     this.#stop.abort();
-    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, rulesClosed]));
+    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, rulesClosed, this.readings.close()]));
   }
 }
 

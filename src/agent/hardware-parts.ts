@@ -60,7 +60,7 @@ export class HardwareParts {
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
     const onRuleEvent = (event: RuleEvent): void => report([ruleEntry(event, clock)]);
-    const actuators = await Actuators.open({ config, ports, clock, files, runProgram, log, onRuleEvent, alerts }, signal);
+    const actuators = await Actuators.open({ config, ports, clock, files, runProgram, log, onRuleEvent, report, alerts }, signal);
     return new HardwareParts(deps, { ports, actuators });
   }
 

@@ -8,7 +8,17 @@ import { runProgram } from '../../src/host/run-program.ts';
 const never = new AbortController().signal;
 
 export const COMMON = {
-  ...{ name: 'a', enabled: true, desiredKey: 'a', stateKey: 'aState', restore: false, safe: {}, limits: {}, interlocks: [] },
+  ...{
+    name: 'a',
+    enabled: true,
+    desiredKey: 'a',
+    stateKey: 'aState',
+    telemetry: true,
+    restore: false,
+    safe: {},
+    limits: {},
+    interlocks: [],
+  },
 } as const;
 
 /** Opens what is asked for with these ports alone. */

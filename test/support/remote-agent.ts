@@ -71,7 +71,7 @@ const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
 const actuators = await Actuators.open(
-  { config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, alerts: new AlertList(log) },
+  { config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, report: () => {}, alerts: new AlertList(log) },
   stop.signal,
 );
 const common = { config: () => config, deviceApi, clock, files: systemFiles, log };

@@ -11,7 +11,15 @@ import { loadActuatorDrivers, reopeningDriver } from '../open-driver.ts';
 import { OwedAnswers } from './owed-answers.ts';
 
 const config: ActuatorConfigOf<'serial-write'> = {
-  ...{ name: 'heater', kind: 'serial-write', enabled: true, desiredKey: 'heater', stateKey: 'heaterState', restore: false },
+  ...{
+    name: 'heater',
+    kind: 'serial-write',
+    enabled: true,
+    desiredKey: 'heater',
+    stateKey: 'heaterState',
+    telemetry: true,
+    restore: false,
+  },
   ...{ safe: {}, limits: {}, interlocks: [], port: '/dev/ttyUSB0', baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 },
   ...{ valueType: 'boolean', template: 'SET {value}\r\n', expect: 'OK', replyTimeoutMs: 1_000 },
 };

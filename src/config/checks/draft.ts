@@ -1,4 +1,6 @@
 /** A configuration as far as it could be parsed: cross checks work on what is whole, so that one fault does not hide the others. */
+
+import { totalKeys } from '../actuator-keys.ts';
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import type { Finding, Placed } from '../fields/findings.ts';
@@ -51,6 +53,14 @@ export function stateUses({ actuators }: ConfigDraft): readonly KeyUse[] {
     key: stateKey,
     path: [...path, stateKey === `${name}State` ? 'name' : 'stateKey'],
   }));
+}
+
+/** Telemetry keys of outputs beside their states; a name that stands twice is told of by itself. */
+export function totalUses({ actuators }: ConfigDraft): readonly KeyUse[] {
+  const byName = new Map(actuators.map((one) => [one.config.name, one]));
+  return [...byName.values()]
+    .filter(({ config }) => config.telemetry)
+    .flatMap(({ config: { name }, path }) => totalKeys(name).map((key) => ({ key, path: [...path, 'name'] })));
 }
 
 export function clientAttributeUses({ sections }: ConfigDraft): readonly KeyUse[] {

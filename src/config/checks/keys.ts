@@ -4,7 +4,7 @@ import { type ConfigPath, pathText } from '../config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
 import { finding, findingAtKey, repeated } from '../fields/findings.ts';
 import { keysForRules, sensorKeys } from '../sensor-keys.ts';
-import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses } from './draft.ts';
+import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses, totalUses } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
 export const OWN_CLIENT_KEYS: readonly string[] = [
@@ -31,7 +31,7 @@ export const checkProducedKeys: Check = (draft) => {
   // What the machine shows of itself differs from machine to machine.
   const measured = draft.telemetry.filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true);
   const hint = 'add a rename under keys';
-  return repeated([...measured, ...stateUses(draft)], keyOf, ({ key, path }, first) =>
+  return repeated([...measured, ...stateUses(draft), ...totalUses(draft)], keyOf, ({ key, path }, first) =>
     finding(path, 'key produced twice:', `a key of its own; ${itemAt(first)} gives it already`, { value: JSON.stringify(key), hint }),
   );
 };
@@ -76,7 +76,6 @@ export const checkFixedAttributes: Check = ({ sections }) =>
     .filter(([, value]) => typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
     .map(([key]) => finding(['attributes', 'client', key], 'a text that looks like a number:', LIKE_NUMBER, { warning: true }));
 
-/** A rule waits for a key that its sensor never gives. */
 /** Keys that methods read: as the driver calls them. */
 export const checkMethodKeys: Check = ({ sensors, sections }) =>
   Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { sensor, key }]) => {
@@ -87,6 +86,7 @@ export const checkMethodKeys: Check = ({ sensors, sections }) =>
     return [{ ...finding(path, 'the sensor has no key', oneOf(known)), ...didYouMeanWhenTold(key, new Set(known)) }];
   });
 
+/** A rule waits for a key that its sensor never gives. */
 export const checkRuleKeys: Check = ({ sensors, rules }) => {
   const watched = new Set(rules.map(({ config }) => config.when.sensor));
   const keysOf = new Map<string, { readonly known: ReadonlySet<string>; readonly expected: string }>();

@@ -12,6 +12,8 @@ export const actuatorFields = {
   desiredKey: platformKey().optional(),
   /** Client attribute and telemetry key with the real state; default: the name and `State`. */
   stateKey: platformKey().optional(),
+  /** Reports each change of the state, and of what is on or off its operating hours and starts, as telemetry. */
+  telemetry: z.boolean().default(true),
   /** Whether the last desired state returns after a restart; otherwise `safe.start` holds until someone says more. */
   restore: z.boolean().default(false),
   /** What happens when nobody is in charge; what is not given leaves what the hardware shows. */

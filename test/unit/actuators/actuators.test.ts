@@ -38,6 +38,7 @@ async function open(sensor: object, safe: object): Promise<Opened> {
     runProgram,
     log: silentLog,
     onRuleEvent: (event: unknown) => events.push(event),
+    report: () => {},
     alerts: { raise: () => {}, clear: () => {} },
   };
   return { side: await Actuators.open(deps, new AbortController().signal), config, clock, files, lines, events };
