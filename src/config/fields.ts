@@ -109,7 +109,8 @@ export function text(pattern: RegExp, expected: string) {
 export const name = () => text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
 /** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup. */
 export const platformKey = () => z.string().refine(isPlatformKey, PLATFORM_KEY).meta({ expected: PLATFORM_KEY });
-export const filePath = () => text(/^\/[^\0]*$/, 'an absolute path, beginning with /');
+/** Two spellings of one file would pass for two files. */
+export const filePath = () => text(/^(?!.*\/\.{1,2}(\/|$))\/[^\0]*$/, 'an absolute path, beginning with /, without /./ and /../');
 /** A file that must be there when the configuration is checked. */
 export const existingFile = () => filePath().meta({ exists: 'file' });
 /** A program that is started directly, never through a shell. */
@@ -144,8 +145,8 @@ export const ACCESS_TOKEN: SecretRule = {
   expected: 'an access token: 1 to 255 letters, digits and signs, without blanks or line ends',
 };
 export const PROXY_ADDRESS: SecretRule = {
-  isGood: (value) => isAddress(value) && isDecodable(new URL(value)),
-  expected: 'an address beginning with http:// or https://; signs such as % in its password are written %25',
+  isGood: (value) => isAddress(value) && isDecodable(new URL(value)) && hasPlainLogin(value),
+  expected: 'an address beginning with http:// or https://; in its password @ is written %40, # %23, / %2F, : %3A, ? %3F and % %25',
 };
 
 /** A value that is kept out of every log, error and answer. */
@@ -194,6 +195,12 @@ export const LIVE = { live: true } as const;
 
 function isHttpUrl(value: string): boolean {
   return isAddress(value) && !/[?#]/.test(value) && !/^[^/]*\/\/[^/]*@/.test(value);
+}
+
+/** Any of these signs would end the login too early, and what follows would be taken for the host. */
+function hasPlainLogin(value: string): boolean {
+  const [, login = '', ...others] = /^https?:\/\/([^@]*)@/i.exec(value) ?? [];
+  return others.length === 0 && !/[#?/]|:.*:/.test(login) && (value.match(/@/g) ?? []).length <= 1;
 }
 
 /** Also what the URL parser would mend, such as missing slashes, is a mistake. */

@@ -1,5 +1,5 @@
 /** Folders and sockets of the agent's own: where they can never be, it must not be started again and again. */
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { MAX_SOCKET_PATH_BYTES, whyNoFolder } from '../../host/folder-place.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { Check, ConfigDraft } from './draft.ts';
@@ -19,11 +19,20 @@ export const checkSockets: Check = ({ sections: { runFolder = '', hardware } }) 
   return findings;
 };
 
+/** The folder of one agent's state is locked; in the other its sockets are. */
+function nestedFolders({ stateFolder, runFolder }: ConfigDraft['sections']): Finding[] {
+  if (stateFolder === undefined || runFolder === undefined) return [];
+  const expected = `a folder that is neither the run folder (${runFolder}) nor within it, nor around it`;
+  const isWithin = (inner: string, outer: string): boolean => !relative(outer, inner).startsWith('..');
+  if (!isWithin(stateFolder, runFolder) && !isWithin(runFolder, stateFolder)) return [];
+  return [finding(['stateFolder'], 'in one place with the run folder:', expected)];
+}
+
 export async function checkFolders({ sections }: ConfigDraft): Promise<Finding[]> {
   const found = (['stateFolder', 'runFolder'] as const).map(async (name): Promise<Finding[]> => {
     const folder = sections[name];
     const expected = folder === undefined ? undefined : await whyNoFolder(folder);
     return expected === undefined ? [] : [finding([name], 'no place for a folder:', expected)];
   });
-  return (await Promise.all(found)).flat();
+  return [...nestedFolders(sections), ...(await Promise.all(found)).flat()];
 }

@@ -60,6 +60,10 @@ export const serialPortFields = {
   stopBits: z.literal([1, 2]).default(1),
 };
 
+/** A name, an IPv4 address, or an IPv6 address with at least two colons and, for a link's own, its zone. */
+const HOST = /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?|(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?)$/;
+const hostName = () => text(HOST, 'a host name or an address by itself, without scheme, brackets, port and path');
+
 export const modbusConnection = () =>
   z.discriminatedUnion('transport', [
     section({
@@ -69,7 +73,7 @@ export const modbusConnection = () =>
     }),
     section({
       transport: z.literal('tcp'),
-      host: z.string().min(1),
+      host: hostName(),
       port: whole(1, 65_535).default(MODBUS_TCP_PORT),
       responseTimeout: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
     }),

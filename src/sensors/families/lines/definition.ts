@@ -1,7 +1,7 @@
 /** What sensors share that give text, a line from a port or the output of a program: how it becomes keys and values. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../../config/config-fault.ts';
-import { doubled, type Finding } from '../../../config/fields/findings.ts';
+import { doubled, type Finding, finding } from '../../../config/fields/findings.ts';
 import { list, pattern, platformKey } from '../../../config/fields.ts';
 import type { ValueType } from '../../definition.ts';
 
@@ -38,7 +38,9 @@ function lineFormatFaults({ format, columns, pattern: expression }: LineFormat, 
   if (format === 'csv')
     return columns === undefined
       ? [{ path: [...path, 'format'], problem: 'no columns for', expected: 'columns: with the key of each column' }]
-      : doubled(columns, [...path, 'columns']);
+      : columns.every((column) => column === '')
+        ? [finding([...path, 'columns'], 'no column has a key:', 'a key for each column that is to be read')]
+        : doubled(columns, [...path, 'columns']);
   if (format !== 'regex') return [];
   if (expression === undefined) return [{ path: [...path, 'format'], problem: 'no pattern for', expected: 'pattern: with named groups' }];
   if (namedGroups(expression).length > 0) return [];
