@@ -52,8 +52,8 @@ export class Contact implements ContactObserver {
   #lastHeardAtMs: number | undefined;
   #lastAcknowledgedAtMs: number | undefined;
   #fault: { readonly what: ContactFault; readonly sinceMs: number } | undefined;
-  /** The problem that the log has. */
-  #logged: string | undefined;
+  /** Problems of this fault that the log has: two ways to fail take turns. */
+  readonly #logged = new Set<string>();
   #cancelCount: (() => void) | undefined;
 
   constructor(deps: ContactDeps) {
@@ -95,11 +95,11 @@ export class Contact implements ContactObserver {
     const nowMs = this.#deps.clock.monotonicMs();
     this.#cancelCount?.();
     this.#cancelCount = undefined;
-    if (this.#logged !== undefined || this.#lastHeardAtMs === undefined) {
+    if (this.#logged.size > 0 || this.#lastHeardAtMs === undefined) {
       this.#sinceMs = nowMs;
       this.#deps.log.info({ contact: 'reached' }, 'the platform is reached');
     }
-    this.#logged = undefined;
+    this.#logged.clear();
     this.#fault = undefined;
     this.#lastHeardAtMs = nowMs;
   }
@@ -113,8 +113,8 @@ export class Contact implements ContactObserver {
 
   #tell(): void {
     const { what } = this.#fault ?? {};
-    if (what === undefined || what.problem === this.#logged) return;
-    this.#logged = what.problem;
+    if (what === undefined || this.#logged.has(what.problem)) return;
+    this.#logged.add(what.problem);
     this.#deps.log.error({ contact: this.#stateIn(what), reason: what.reason }, faultText(what));
   }
 

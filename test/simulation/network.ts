@@ -63,7 +63,12 @@ export interface Asked {
 /** Statuses by which the platform itself speaks, be it of a fault. */
 const SPOKEN: ReadonlySet<number> = new Set([400, 408, 413, 425, 429, 500]);
 
+/** Of a page. */
+const LESS_THAN = 0x3c;
+
 interface NotedOutcome {
+  /** It is empty, or starts as no page does. */
+  readonly isJsonLike: boolean;
   readonly isPlatforms: boolean;
   readonly status: number;
   readonly method: string;
@@ -191,7 +196,8 @@ export class Network {
       store();
       if (life.isDead || life.isAsleep) return await lost();
       const isPlatforms = stranger === undefined || stranger.isPlatforms === true;
-      this.#noteOutcome({ isPlatforms: isPlatforms && !isCut, status: answer.status, ...options });
+      const isJsonLike = answer.status === 200 && !isCut && bytes[0] !== LESS_THAN;
+      this.#noteOutcome({ isPlatforms: isPlatforms && !isCut, isJsonLike, status: answer.status, ...options });
       request.failed = isCut || isFault(answer.status, options.path) || (stranger !== undefined && stranger.isPlatforms !== true);
       traffic.receivedBytes += bytes.length + OVERHEAD_BYTES;
       return {
@@ -223,11 +229,11 @@ export class Network {
     return await this.platform.answer({ method: options.method, url: options.path, headers, body }, gone);
   }
 
-  #noteOutcome({ isPlatforms, status, method, path }: NotedOutcome): void {
+  #noteOutcome({ isPlatforms, isJsonLike, status, method, path }: NotedOutcome): void {
     const { nowMs } = this.#timeline;
     if (!isPlatforms || isFault(status, path)) this.outcomes.failedAtMs = nowMs;
     else this.outcomes.answeredAtMs = nowMs;
-    if (SPOKEN.has(status)) this.outcomes.spokeAtMs = nowMs;
+    if (SPOKEN.has(status) || isJsonLike) this.outcomes.spokeAtMs = nowMs;
     if (isPlatforms && status === 200 && method === 'POST' && /\/(telemetry|attributes)$/.test(path)) this.outcomes.uploadedAtMs = nowMs;
   }
 

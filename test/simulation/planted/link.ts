@@ -12,8 +12,8 @@ export const LINK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a token that was refused once is said to be refused for good',
     file: 'platform/contact.ts',
-    old: '    this.#logged = undefined;\n    this.#fault = undefined;',
-    new: "    this.#logged = undefined;\n    if (this.#fault?.what.reason !== 'token-refused') this.#fault = undefined;",
+    old: '    this.#logged.clear();\n    this.#fault = undefined;',
+    new: "    this.#logged.clear();\n    if (this.#fault?.what.reason !== 'token-refused') this.#fault = undefined;",
     needs: ['token refused'],
   },
   {

@@ -26,8 +26,8 @@ export const WORDS_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an answer that comes back does not end the fault',
     file: 'platform/contact.ts',
-    old: '    this.#logged = undefined;\n    this.#fault = undefined;',
-    new: '    this.#logged = undefined;',
+    old: '    this.#logged.clear();\n    this.#fault = undefined;',
+    new: '    this.#logged.clear();',
     needs: ['no network'],
   },
   {
