@@ -52,6 +52,19 @@ export function parseFrequency(text: string): number | undefined {
   return withUnit(text, HERTZ_OF);
 }
 
+const PARSERS: Readonly<Record<QuantityUnit, (text: string) => number | undefined>> = {
+  Ms: parseDuration,
+  Bytes: parseSize,
+  BytesPerS: parseByteRate,
+  PerS: parseRate,
+  Hz: parseFrequency,
+};
+
+/** Amount of a text in a unit; undefined for what is none, and for a unit that there is not. */
+export function parseQuantity(unit: string, text: string): number | undefined {
+  return Object.hasOwn(PARSERS, unit) ? PARSERS[unit as QuantityUnit](text) : undefined;
+}
+
 /** A duration as a person would write it, for messages: 90000 → `1m30s`. */
 export function formatDuration(ms: number): string {
   if (ms === 0) return '0s';

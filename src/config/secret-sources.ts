@@ -94,7 +94,10 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
     if (content === undefined && key !== `${field}File`) return missingCredential(at, place, file);
     if (content === undefined) return { path: at, problem: 'no such file:', expected: what, mayPass: true };
     if (!isUtf8(content)) return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8' };
-    const value = content.toString('utf8').replace(/\r?\n$/, '');
+    const value = content
+      .toString('utf8')
+      .replace(/^\ufeff/, '')
+      .replace(/\r?\n$/, '');
     if (value === '') return { path: at, problem: 'empty file:', expected: what };
     mapping[field] = value;
     return undefined;

@@ -23,7 +23,13 @@ const EXPLAINED: Readonly<Record<string, { readonly expected: string; readonly h
   BLOCK_AS_IMPLICIT_KEY: { expected: 'one "key: value" a line', hint: 'check the indentation, and put values with ": " in quotes' },
   BAD_SCALAR_START: { expected: 'quotes around this value' },
   TAG_RESOLVE_FAILED: { expected: 'no tag', hint: 'put values that begin with ! in quotes' },
+  UNEXPECTED_TOKEN: {
+    expected: 'a value in quotes, or a comma or a bracket before it',
+    hint: 'within { } and [ ] a value that has { } [ ] or , in it stands in quotes: "gw-{hostname}"',
+  },
 };
+/** After any other fault the parser still knows where it is: what it finds behind these is their consequence. */
+const GOES_ON_AFTER: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'BAD_SCALAR_START', 'TAG_RESOLVE_FAILED', 'TAB_AS_INDENT']);
 
 export interface YamlSource {
   /** Plain values; undefined when the text is no YAML at all. */
@@ -80,7 +86,9 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
     };
   };
   const place = (fault: PathFault): Place => at(nodes.find(fault).offset);
-  const faults = [...document.errors, ...document.warnings].map((error): ConfigFault => {
+  const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+  const first = errors.findIndex(({ code }) => !GOES_ON_AFTER.has(code));
+  const faults = errors.slice(0, first < 0 ? errors.length : first + 1).map((error): ConfigFault => {
     const explained = EXPLAINED[error.code] ?? { expected: 'well-formed YAML' };
     return { ...at(error.pos[0]), path: '', problem: firstLine(error.message), ...explained };
   });

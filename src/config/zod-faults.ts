@@ -1,9 +1,11 @@
 /** Turns the schema library's issues into faults with words for people. */
-import type { z } from 'zod';
+import { safeParse, type z } from 'zod';
 import type { ConfigPath, PathFault } from './config-fault.ts';
 import { didYouMean, nearest, oneOf } from './did-you-mean.ts';
+import { parseQuantity } from './quantity.ts';
 import { bare, fieldAt, knownKeys } from './schema-walk.ts';
 import { isLikeKey } from './shown-value.ts';
+import { meantBy, numberMeantBy } from './slips.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';
 
 type Schema = z.core.$ZodType;
@@ -40,11 +42,11 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
       { path, atKey: true, problem: 'wrong key', value: JSON.stringify(inner.at(-1)), expected: issue.issues[0]?.message ?? 'another key' },
     ];
   const expected = issue.code === 'custom' || field === undefined ? issue.message : expectedOf(field.schema, field.meta.expected);
-  return [{ path, expected, ...hintFor(field?.value, expected, field?.schema) }];
+  return [{ path, expected, ...hintFor(field?.value, expected, field) }];
 }
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
-  const suggestion = didYouMean(key, known);
+  const suggestion = key === MERGE_KEY ? { hint: 'YAML 1.2 has no merge keys: write the keys of the anchor here' } : didYouMean(key, known);
   // What is like no key may be a secret that slipped in front of a colon.
   const isShown = Object.keys(suggestion).length > 0 || isLikeKey(key);
   return {
@@ -64,6 +66,9 @@ function closestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[
   return inside.length === 1 ? inside[0] : undefined;
 }
 
+const MERGE_KEY = '<<';
+/** YAML knows 0x alone. */
+const UPPER_CASE_HEX = /^-?0X[0-9A-Fa-f]{1,8}$/;
 const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
   ...{ string: 'text', boolean: 'true or false', array: 'a list' },
   ...{ object: 'a mapping of keys and values', record: 'a mapping of keys and values' },
@@ -92,15 +97,39 @@ function numberInWords(schema: z.ZodNumber): string {
   return isBound(max) ? `a number, at most ${max}` : 'a number';
 }
 
-function hintFor(value: unknown, expected: string, schema: Schema | undefined): { readonly hint?: string } {
+/** The spelling of a slip that the field takes. Only of quantities: a text may be a secret. */
+function meantInstead(written: string, { schema, meta }: NonNullable<ReturnType<typeof fieldAt>>): string | undefined {
+  const { amount } = meta;
+  if (amount !== undefined) {
+    const isGood = (value: number | undefined): boolean =>
+      value !== undefined && value >= (amount.min ?? 0) && value <= (amount.max ?? Number.POSITIVE_INFINITY);
+    const meant = meantBy(written).find((candidate) => isGood(parseQuantity(amount.unit, candidate)));
+    return meant === undefined ? undefined : JSON.stringify(meant);
+  }
+  const meant = numberMeantBy(written);
+  return meant !== undefined && safeParse(schema, meant).success ? String(meant) : undefined;
+}
+
+function hintFor(value: unknown, expected: string, field: ReturnType<typeof fieldAt>): { readonly hint?: string } {
   // What is none, negative or too long to be written out is not meant in any unit.
   const isPlain = typeof value === 'number' && /^\d+(\.\d+)?$/.test(String(value));
   if (isPlain && expected.startsWith('a duration')) return { hint: `did you mean "${value}s"?` };
   if (isPlain && expected.startsWith('a size')) return { hint: `did you mean "${value}B"?` };
-  if (schema === undefined) return {};
+  if (field === undefined) return {};
+  const { schema, meta } = field;
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  if (typeof value === 'string' && def.type === 'number' && value.trim() !== '' && Number.isFinite(Number(value)))
+  if (
+    typeof value === 'string' &&
+    def.type === 'number' &&
+    value.trim() !== '' &&
+    Number.isFinite(Number(value)) &&
+    !UPPER_CASE_HEX.test(value)
+  )
     return { hint: 'remove the quotes' };
+  if (typeof value === 'string' && UPPER_CASE_HEX.test(value)) return { hint: `did you mean ${value.replace('X', 'x')}, without quotes?` };
+  const isQuantity = def.type === 'number' || meta.amount !== undefined;
+  const meant = typeof value === 'string' && isQuantity ? meantInstead(value, field) : undefined;
+  if (meant !== undefined) return { hint: `did you mean ${meant}?` };
   if (typeof value === 'number' && def.type === 'string') return { hint: 'put it in quotes' };
   if (typeof value === 'string' && def.type === 'boolean' && /^(on|yes)$/i.test(value)) return { hint: 'did you mean true?' };
   if (typeof value === 'string' && def.type === 'boolean' && /^(off|no)$/i.test(value)) return { hint: 'did you mean false?' };

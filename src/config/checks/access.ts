@@ -3,6 +3,8 @@ import { type Finding, finding, findingAtKey, noEffect } from '../fields/finding
 import type { Check } from './draft.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+/** First parts of the platform's own paths: its pages and its interfaces. */
+const PAGES = /^\/(api|login|home|dashboards?|devices?|entities|profiles|customers|assets|alarms|rulechains?|settings|account)(\/|$)/i;
 const PAIR = ['clientCertificateFile', 'clientKeyFile'] as const;
 
 export const checkPlatformAccess: Check = ({ sections: { platform, provisioning } }) => {
@@ -11,12 +13,21 @@ export const checkPlatformAccess: Check = ({ sections: { platform, provisioning 
   const [half, ...rest] = PAIR.filter((file) => platform[file] !== undefined);
   if (half !== undefined && rest.length === 0)
     findings.push(findingAtKey(['platform', half], `${half} without ${PAIR.find((file) => file !== half)}`, 'both'));
-  const { hostname, protocol } = new URL(platform.url);
+  const { hostname, protocol, pathname } = new URL(platform.url);
+  const at = ['platform', 'url'];
+  if (PAGES.test(pathname))
+    findings.push(finding(at, 'the address of a page or an endpoint:', 'scheme, host and port of the platform alone'));
+  else if (pathname !== '/')
+    findings.push(
+      finding(at, 'every request goes below the path of', 'scheme, host and port alone, unless a proxy wants this prefix', {
+        warning: true,
+      }),
+    );
   if (protocol === 'http:') {
     for (const option of ['caFile', 'clientCertificateFile'] as const)
       if (platform[option] !== undefined) findings.push(noEffect(['platform'], option, 'a url beginning with https://'));
     if (!LOOPBACK.test(hostname))
-      findings.push(finding(['platform', 'url'], 'the access token travels unencrypted with', 'https://', { warning: true }));
+      findings.push(finding(at, 'the access token travels unencrypted with', 'an address beginning with https://', { warning: true }));
   }
   const sources = 'accessToken, accessTokenFile or accessTokenCredential, or a section provisioning';
   const hint = 'without one, only credentials that are in the state folder already are used';
