@@ -1,4 +1,6 @@
-/** What regular expressions may cost before they are believed: making one of a thousand characters can take 20 ms, and a file has room for many. */
+/** Regular expressions of a file: how many there may be, as each costs time to compile, and whether each is one that runs in linear time. */
+
+import { loadLinearPatterns, patternProblem } from '../host/linear-pattern.ts';
 import { configSchema } from './agent-config.ts';
 import type { PathFault } from './config-fault.ts';
 import { visitFields } from './schema-walk.ts';
@@ -19,4 +21,20 @@ export function tooManyPatterns(tree: unknown): PathFault | undefined {
       fault ??= { path, problem: 'too many regular expressions in one file:', expected: `at most ${MAX_CHARACTERS} characters of them` };
   });
   return fault;
+}
+
+/** What is wrong with each; the engine is loaded where there is one to look at. */
+export async function patternFaults(tree: unknown): Promise<readonly PathFault[]> {
+  const patterns: { readonly path: PathFault['path']; readonly source: string }[] = [];
+  visitFields(configSchema, tree, ({ meta, path, value }) => {
+    if (meta.format === 'regex' && typeof value === 'string' && value !== '') patterns.push({ path, source: value });
+  });
+  if (patterns.length === 0) return [];
+  const compile = await loadLinearPatterns();
+  const problems = new Map(patterns.map(({ source }) => [source, undefined as string | undefined]));
+  for (const source of problems.keys()) problems.set(source, patternProblem(compile, source));
+  return patterns.flatMap(({ path, source }) => {
+    const expected = problems.get(source);
+    return expected === undefined ? [] : [{ path, expected }];
+  });
 }

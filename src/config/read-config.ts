@@ -17,7 +17,7 @@ import { checkFolders } from './checks/folders.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
-import { tooManyPatterns } from './pattern-bounds.ts';
+import { patternFaults, tooManyPatterns } from './pattern-bounds.ts';
 import { inPlace } from './placed-faults.ts';
 import { visitFields } from './schema-walk.ts';
 import { resolveSecrets } from './secret-sources.ts';
@@ -66,10 +66,12 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     const notMapping = finding([], 'no configuration in this file', 'keys and values, beginning with "version: 1"');
     return { faults: [source.locate(notMapping, true)], warnings: [] };
   }
-  const { tree, faults, hidden } = await resolveSecrets(configSchema, source.tree, deps.environment);
+  const { tree, faults: unset, hidden } = await resolveSecrets(configSchema, source.tree, deps.environment);
+  const faults = [...unset];
   const where = { schema: configSchema, source, tree, hidden };
   const tooMany = tooManyPatterns(tree);
   if (tooMany !== undefined) return { faults: inPlace([...faults, tooMany], where), warnings: [] };
+  faults.push(...(await patternFaults(tree)));
   const { draft, faults: schemaFaults } = parseDraft(tree as Record<string, unknown>);
   const findings: Finding[] = [
     ...schemaFaults,
@@ -80,7 +82,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     ...(await checkCertificates(draft)),
     ...(await checkReadable(path, holdsSecret(tree, hidden))),
   ];
-  // What an unset variable leaves behind is no fault of its own.
+  // What an unset variable or a broken pattern leaves behind is no fault of its own.
   const unresolved = new Set(faults.map(({ path: at }) => pathText(at)));
   const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
   const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));

@@ -20,15 +20,25 @@ export interface ValueShape {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** An ECMAScript regular expression, matched anywhere unless anchored. */
+  /** A regular expression, matched anywhere unless anchored. */
   readonly pattern?: string;
 }
 
 /** How much of a value a message shows. */
 const SHOWN_LENGTH = 60;
 
+/** Tells whether a text matches a pattern. A shape of our own is matched by JavaScript; one of the configuration by linear patterns. */
+export type MatchesPattern = (pattern: string, text: string) => boolean;
+
+const matchesOwn: MatchesPattern = (pattern, text) => new RegExp(pattern, 'u').test(text);
+
 /** What is wrong with `value`, in words for people, or undefined when it fits. `path` names the value. */
-export function mismatchOf(shape: ValueShape, value: JsonValue | undefined, path = 'value'): string | undefined {
+export function mismatchOf(
+  shape: ValueShape,
+  value: JsonValue | undefined,
+  path = 'value',
+  matches: MatchesPattern = matchesOwn,
+): string | undefined {
   if (value === undefined) return `${path} is missing`;
   const types = typeof shape.type === 'string' ? [shape.type] : shape.type;
   if (types !== undefined && !types.some((type) => isOfType(type, value)))
@@ -36,9 +46,9 @@ export function mismatchOf(shape: ValueShape, value: JsonValue | undefined, path
   if (shape.enum !== undefined && !shape.enum.some((item) => jsonEqual(item, value)))
     return `${path} is ${shown(value)}, expected one of ${shown(shape.enum)}`;
   if (typeof value === 'number' || typeof value === 'bigint') return mismatchOfNumber(shape, value, path);
-  if (typeof value === 'string') return mismatchOfString(shape, value, path);
-  if (Array.isArray(value)) return mismatchOfArray(shape, value, path);
-  return isJsonObject(value) ? mismatchOfObject(shape, value, path) : undefined;
+  if (typeof value === 'string') return mismatchOfString(shape, value, { path, matches });
+  if (Array.isArray(value)) return mismatchOfArray(shape, value, { path, matches });
+  return isJsonObject(value) ? mismatchOfObject(shape, value, { path, matches }) : undefined;
 }
 
 /** The shape as plain JSON, for `listMethods`. */
@@ -53,28 +63,33 @@ function mismatchOfNumber(shape: ValueShape, value: number | bigint, path: strin
   return undefined;
 }
 
-function mismatchOfString(shape: ValueShape, value: string, path: string): string | undefined {
+interface At {
+  readonly path: string;
+  readonly matches: MatchesPattern;
+}
+
+function mismatchOfString(shape: ValueShape, value: string, { path, matches }: At): string | undefined {
   if (shape.minLength !== undefined && value.length < shape.minLength) return `${path} is shorter than ${shape.minLength} characters`;
   if (shape.maxLength !== undefined && value.length > shape.maxLength) return `${path} is longer than ${shape.maxLength} characters`;
-  if (shape.pattern !== undefined && !new RegExp(shape.pattern, 'u').test(value))
+  if (shape.pattern !== undefined && !matches(shape.pattern, value))
     return `${path} is ${shown(value)}, expected to match ${shape.pattern}`;
   return undefined;
 }
 
-function mismatchOfArray(shape: ValueShape, value: readonly JsonValue[], path: string): string | undefined {
+function mismatchOfArray(shape: ValueShape, value: readonly JsonValue[], { path, matches }: At): string | undefined {
   if (shape.maxItems !== undefined && value.length > shape.maxItems) return `${path} has more than ${shape.maxItems} items`;
   const { items } = shape;
   if (items === undefined) return undefined;
-  return firstOf(value.entries(), ([index, item]) => mismatchOf(items, item, `${path}[${index}]`));
+  return firstOf(value.entries(), ([index, item]) => mismatchOf(items, item, `${path}[${index}]`, matches));
 }
 
-function mismatchOfObject(shape: ValueShape, value: JsonObject, path: string): string | undefined {
+function mismatchOfObject(shape: ValueShape, value: JsonObject, { path, matches }: At): string | undefined {
   const missing = (shape.required ?? []).find((key) => !Object.hasOwn(value, key));
   if (missing !== undefined) return `${path}.${missing} is missing`;
   const properties = shape.properties ?? {};
   return firstOf(Object.keys(value), (key) => {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (property !== undefined) return mismatchOf(property, value[key], `${path}.${key}`);
+    if (property !== undefined) return mismatchOf(property, value[key], `${path}.${key}`, matches);
     return shape.additionalProperties === false ? `${path}.${key.slice(0, SHOWN_LENGTH)} is not known` : undefined;
   });
 }

@@ -4,7 +4,7 @@ import { AgentError, type ErrorCode } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import { mismatchOf, shapeAsJson } from '../host/value-shape.ts';
+import { type MatchesPattern, mismatchOf, shapeAsJson } from '../host/value-shape.ts';
 import { methodsOn, type RpcMethod, TABLE_METHODS } from './rpc-method.ts';
 
 /** What the configuration allows of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
@@ -16,6 +16,8 @@ export interface MethodTableDeps {
   readonly permissions: Readonly<Record<string, MethodPermission>>;
   /** Whether someone works on the machine: nothing that moves may be started from afar. */
   readonly locked: () => boolean;
+  /** Matches patterns of the configuration's shapes. */
+  readonly matches?: MatchesPattern;
 }
 
 const RATE_WINDOW_MS = 60_000;
@@ -43,9 +45,9 @@ export class MethodTable {
     if (method === undefined) throw refused('rpc/unknown-method', `there is no method ${name.slice(0, 100)}; listMethods names them`);
     const permission = this.#permission(name);
     if (permission.enabled === false) throw refused('rpc/disabled', `${name} is switched off in the configuration`);
-    const mismatch = mismatchOf(method.params, params, 'params');
+    const mismatch = mismatchOf(method.params, params, 'params', this.#deps.matches);
     if (mismatch !== undefined) throw refused('rpc/bad-params', mismatch);
-    const notAllowed = permission.allowed === undefined ? undefined : mismatchOf(permission.allowed, params, 'params');
+    const notAllowed = permission.allowed === undefined ? undefined : mismatchOf(permission.allowed, params, 'params', this.#deps.matches);
     if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
     const moves = typeof method.moves === 'function' ? method.moves(params) : method.moves;
     if (moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');

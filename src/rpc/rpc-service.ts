@@ -2,8 +2,10 @@
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/agent-config.ts';
 import { given } from '../host/given.ts';
+import { loadLinearPatterns } from '../host/linear-pattern.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
+import type { MatchesPattern, ValueShape } from '../host/value-shape.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { JournalFile } from './journal-storage.ts';
 import { MethodTable } from './method-table.ts';
@@ -30,11 +32,11 @@ export class RpcService {
   readonly #journal: RpcJournal;
   readonly #executor: RpcExecutor;
 
-  private constructor(deps: RpcServiceDeps, journal: RpcJournal) {
+  private constructor(deps: RpcServiceDeps, journal: RpcJournal, matches: MatchesPattern | undefined) {
     const { config, clock, log, locked, checkpoint } = deps;
     this.#deps = deps;
     this.#journal = journal;
-    const methods = new MethodTable({ clock, methods: deps.methods, permissions: config().rpc.methods, locked });
+    const methods = new MethodTable({ clock, methods: deps.methods, permissions: config().rpc.methods, locked, ...given({ matches }) });
     this.#executor = new RpcExecutor(given({ journal, methods, clock, log, checkpoint }));
   }
 
@@ -42,7 +44,8 @@ export class RpcService {
   static async open(deps: RpcServiceDeps): Promise<RpcService> {
     const { config, clock, files, log } = deps;
     const storage = new JournalFile(files, join(config().stateFolder, 'rpc.journal'));
-    return new RpcService(deps, await RpcJournal.open({ storage, clock, log }));
+    const matches = await matcherFor(config().rpc.methods);
+    return new RpcService(deps, await RpcJournal.open({ storage, clock, log }), matches);
   }
 
   /** Answers the platform until the signal aborts; at once over where the configuration wants no RPC. */
@@ -55,4 +58,20 @@ export class RpcService {
   async close(): Promise<void> {
     await this.#journal.close();
   }
+}
+
+/** Patterns in linear time; undefined where no method has one. */
+async function matcherFor(methods: AgentConfig['rpc']['methods']): Promise<MatchesPattern | undefined> {
+  const shapes = Object.values(methods).flatMap(({ params, allowed }) => [params, allowed]);
+  const patterns = new Set(shapes.flatMap(patternsIn));
+  if (patterns.size === 0) return undefined;
+  const compile = await loadLinearPatterns();
+  const compiled = new Map([...patterns].map((pattern) => [pattern, compile(pattern)]));
+  return (pattern, text) => (compiled.get(pattern) ?? compile(pattern)).test(text);
+}
+
+function patternsIn(shape: ValueShape | undefined): readonly string[] {
+  if (shape === undefined) return [];
+  const { pattern, properties = {}, items } = shape;
+  return [...(pattern === undefined ? [] : [pattern]), ...[...Object.values(properties), items].flatMap(patternsIn)];
 }

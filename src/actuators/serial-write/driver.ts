@@ -5,6 +5,7 @@
 import { type AgentError, hasCode, retryable } from '../../errors.ts';
 import { wordOf } from '../../host/argument-template.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
+import { type LinearPattern, loadLinearPatterns } from '../../host/linear-pattern.ts';
 import type { DriverDeps, OpenDriver } from '../definition.ts';
 import type { SerialWriteConfig } from './definition.ts';
 import { OwedAnswers } from './owed-answers.ts';
@@ -15,17 +16,17 @@ const MAX_ANSWER_CHARACTERS = 4096;
 /** @throws as SerialPorts.open. */
 export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps): OpenDriver {
   const { port: path, baudRate, dataBits, parity, stopBits, replyTimeoutMs } = config;
-  const expected = config.expect === undefined ? undefined : new RegExp(config.expect, 'u');
   // A port that is opened anew may still bring what was asked of it before.
   const owed = new OwedAnswers(clock);
   const noAnswer = (why: string): AgentError => retryable('actuators/no-answer', `${path}: ${why}`);
   return async (signal) => {
+    const expected = config.expect === undefined ? undefined : (await loadLinearPatterns())(config.expect);
     const port = await ports.serial.open({ port: path, baudRate, dataBits, parity, stopBits }, signal);
-    const answered = async (line: Buffer, answer: RegExp, writeSignal: AbortSignal): Promise<void> => {
+    const answered = async (line: Buffer, answer: LinearPattern, writeSignal: AbortSignal): Promise<void> => {
       const heard = Promise.withResolvers<void>();
       const late = (): never => {
         if (writeSignal.aborted) throw noAnswer('nobody waits for the answer any more');
-        throw noAnswer(`no answer that matches ${answer.source} within ${replyTimeoutMs} ms`);
+        throw noAnswer(`no answer that matches ${config.expect} within ${replyTimeoutMs} ms`);
       };
       let text = '';
       // Listening begins before speaking: a quick device answers while the last byte is still reported as sent.

@@ -1,5 +1,5 @@
 /** A program whose output is the reading: started directly, never through a shell, bounded in time and output. */
-import { excerpt, lineParser } from '../families/lines/line-format.ts';
+import { excerpt, openLineParser } from '../families/lines/line-format.ts';
 import { type Outcome, sorted } from '../outcome.ts';
 import type { Refusal, Sensor } from '../sensor.ts';
 import type { SensorDeps } from '../sensor-deps.ts';
@@ -8,7 +8,7 @@ import type { CommandConfig } from './definition.ts';
 
 export async function open(config: CommandConfig, { clock, runProgram }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
   const { name, program, environment, deadlineMs, maxOutputBytes, format } = config;
-  const parse = lineParser(config);
+  const parse = await openLineParser(config);
   let refused: readonly Refusal[] = [];
   return {
     name,

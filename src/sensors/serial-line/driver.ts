@@ -8,7 +8,7 @@ import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import type { Clock } from '../../host/clock.ts';
 import { Listeners } from '../../host/listeners.ts';
-import { lineParser } from '../families/lines/line-format.ts';
+import { type LineParser, openLineParser } from '../families/lines/line-format.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
 import { sorted } from '../outcome.ts';
 import type { Reading, Refusal, Sensor } from '../sensor.ts';
@@ -27,7 +27,8 @@ const QUIET_MS = 100;
 export async function open(config: SerialLineConfig, { ports, clock, log }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { name, request } = config;
   const onGarbage = (count: number, problem: string): void => log.debug({ sensor: name, count, problem }, 'a line that could not be read');
-  const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, onGarbage });
+  const parse = await openLineParser(config);
+  const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, onGarbage });
   return {
     name,
     ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request: Buffer.from(request, 'utf8'), clock })),
@@ -38,6 +39,7 @@ export async function open(config: SerialLineConfig, { ports, clock, log }: Sens
 
 interface SerialLinesDeps {
   readonly clock: Clock;
+  readonly parse: LineParser;
   /** Told of each line that could not be read. @param count since the last good one. */
   readonly onGarbage: (count: number, problem: string) => void;
 }
@@ -58,11 +60,10 @@ class SerialLines {
   constructor(config: SerialLineConfig, port: SerialPort, deps: SerialLinesDeps) {
     this.port = port;
     this.#deps = deps;
-    const parse = lineParser(config);
     this.#splitter = new LineSplitter({
       delimiter: config.delimiter,
       maxBytes: config.maxLineBytes,
-      onLine: (line) => this.#take(parse, line),
+      onLine: (line) => this.#take(line),
       onTooLong: () => this.#count('longer than maxLine'),
     });
     port.onBytes((bytes) => this.#splitter.take(bytes));
@@ -105,11 +106,11 @@ class SerialLines {
     if (!signal.aborted && this.port.plugged) this.#splitter.expectLine();
   }
 
-  #take(parse: ReturnType<typeof lineParser>, line: string): void {
+  #take(line: string): void {
     if (line.trim() === '') return;
     let readings: readonly Reading[];
     try {
-      const given = sorted(parse(line));
+      const given = sorted(this.#deps.parse(line));
       readings = given.readings;
       this.refused = given.refused;
     } catch (error) {

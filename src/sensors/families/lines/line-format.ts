@@ -3,6 +3,7 @@
  * lines and commands. `nan` and `inf`, as programs print them, are the source's own word for none: such a value is left out alone.
  */
 import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
+import { type CompilePattern, loadLinearPatterns } from '../../../host/linear-pattern.ts';
 import { type Outcome, outcomeOf } from '../../outcome.ts';
 import { sensorFault } from '../../sensor-fault.ts';
 import { type CsvField, csvFields } from './csv-fields.ts';
@@ -28,9 +29,16 @@ class NoNumber {
   }
 }
 
+export type LineParser = (line: string) => readonly Outcome[];
+
+/** Loads the pattern engine where the format needs it. */
+export async function openLineParser(format: LineFormat): Promise<LineParser> {
+  return lineParser(format, format.format === 'regex' ? await loadLinearPatterns() : undefined);
+}
+
 /** A line's parser, with the pattern compiled once. The returned function throws AgentError `sensors/bad-line` (retry), and nothing else. */
-export function lineParser(format: LineFormat): (line: string) => readonly Outcome[] {
-  const pairs = pairsOf(format);
+export function lineParser(format: LineFormat, compile?: CompilePattern): LineParser {
+  const pairs = pairsOf(format, compile);
   return (line) => {
     let found: readonly Pair[];
     try {
@@ -58,7 +66,10 @@ export function excerpt(line: string): string {
   return `"${printable}${line.length > 40 ? '…' : ''}"`;
 }
 
-function pairsOf({ format, columns, separator, pattern, key }: LineFormat): (line: string) => readonly Pair[] {
+function pairsOf(
+  { format, columns, separator, pattern = '', key }: LineFormat,
+  compile?: CompilePattern,
+): (line: string) => readonly Pair[] {
   switch (format) {
     case 'json':
       return (line) => {
@@ -74,9 +85,9 @@ function pairsOf({ format, columns, separator, pattern, key }: LineFormat): (lin
         return names.map((name, at) => [name, fieldValue(fields[at])] as const);
       };
     case 'regex': {
-      const compiled = new RegExp(pattern ?? '', 'u');
+      const compiled = compile?.(pattern);
       return (line) =>
-        Object.entries(compiled.exec(line.trim())?.groups ?? {}).map(
+        Object.entries(compiled?.groups(line.trim()) ?? {}).map(
           ([name, text]) => [name, text === undefined ? null : scalar(text)] as const,
         );
     }
