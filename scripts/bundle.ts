@@ -3,6 +3,7 @@
  * launcher. Nothing else is needed at run time but a Node of the pinned version, so a release is this folder, the runtime and the units.
  *
  *   src/main.ts ────────────┐ esbuild ┌─► main.mjs, *.mjs     native/*.node ◄── built by node-gyp, or the package's own prebuilt file
+ *   src/sensors/module/child.ts ──┤   ├─► module-driver.mjs: the process of a user's own driver
  *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
  *   src/pages, uPlot ───────► pages/, which browsers get
  */
@@ -56,13 +57,14 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
   await rm(target, { recursive: true, force: true });
   await mkdir(join(target, 'native'), { recursive: true });
   const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'main.mjs'), version);
+  const driver = await bundleFile(join(ROOT, 'src/sensors/module/child.ts'), join(target, 'module-driver.mjs'), version);
   const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
   await copyPages(join(target, 'pages'));
   await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);
-  await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main, helper]));
+  await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main, driver, helper]));
   return { version, mainBytes: (await stat(join(target, 'main.mjs'))).size };
 }
 

@@ -13,7 +13,6 @@ import type { Edge, Output } from './cli/edge.ts';
 import { EXIT } from './cli/exit-code.ts';
 import { runCommandLine } from './cli/program.ts';
 import { systemEnvironment } from './host/environment.ts';
-import { tellOwner } from './host/stray-faults.ts';
 import { agentVersion } from './host/version.ts';
 
 /** Wide enough for anything; files and pipes have no width. */
@@ -50,8 +49,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure));
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
-    // In a user's own driver: its sensor fails, and everything else goes on.
-    if (tellOwner(error)) return;
     edge.stderr.write(redact(`turnstone: fault of the program: ${error instanceof Error ? error.stack : String(error)}\n`));
     process.exit(EXIT.internal);
   });

@@ -91,7 +91,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report },
       onSamples: (samples) => telemetry.take(samples),
       keyOf: (key) => telemetry.keyOf(key),
-      clientRpc: (method, params, callSignal) => platform.deviceApi.clientRpc(method, params, callSignal),
+      clientRpc: async (method, params, callSignal) => {
+        await platform.ready(callSignal);
+        return await platform.deviceApi.clientRpc(method, params, callSignal);
+      },
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
     },
     signal,

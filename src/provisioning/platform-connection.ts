@@ -6,7 +6,7 @@ import type { AgentConfig } from '../config/agent-config.ts';
 import { AgentError, messageOf } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
-import { outcomeWithin } from '../host/bounded-wait.ts';
+import { outcomeWithin, untilAborted } from '../host/bounded-wait.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
@@ -64,6 +64,7 @@ export class PlatformConnection {
   readonly #askingApi: DeviceApi;
   #credentials: DeviceCredentials | undefined;
   #ownership: IdentityOwnership | undefined;
+  readonly #ready = Promise.withResolvers<void>();
 
   private constructor(deps: PlatformConnectionDeps, store: CredentialsStore, board: BoardIdentity) {
     this.#deps = deps;
@@ -129,6 +130,11 @@ export class PlatformConnection {
     return this.#credentials;
   }
 
+  /** Resolves once `connect` has; for calls that may come before it. @throws the signal's reason. */
+  async ready(signal: AbortSignal): Promise<void> {
+    await untilAborted(this.#ready.promise, signal);
+  }
+
   /**
    * Resolves once this device may use the way to the platform, or when `signal` aborts; waits for a network, a disk, a person or a claim as
    * long as it takes, with an alert that says what for. Never rejects.
@@ -141,6 +147,7 @@ export class PlatformConnection {
     while (!signal.aborted) {
       try {
         await this.#connect(signal);
+        this.#ready.resolve();
         alerts.clear(CONNECT_ALERT);
         return;
       } catch (error) {

@@ -1,5 +1,5 @@
 /** Drivers of a user's own that do what no driver should, in processes of their own. */
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AgentProcess } from '../support/agent-process.ts';
@@ -58,9 +58,12 @@ describe('a driver', () => {
   it('in which something goes astray fails alone: the agent goes on, opens it anew, and the other sensors never notice', async () => {
     agent = await agentWith(`
       import { EventEmitter } from 'node:events';
-      let opened = 0;
+      import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+      // Each opening is a process of its own.
+      const count = import.meta.filename + '.count';
       export const openSensor = async () => {
-        opened += 1;
+        const opened = existsSync(count) ? Number(readFileSync(count, 'utf8')) + 1 : 1;
+        writeFileSync(count, String(opened));
         if (opened === 1) setTimeout(() => { throw new Error('from a timer'); }, 100);
         if (opened === 2) setTimeout(() => { void Promise.reject(new Error('from a promise')); }, 100);
         if (opened === 3) setTimeout(() => { new EventEmitter().emit('error', new Error('from an emitter')); }, 100);
@@ -72,6 +75,28 @@ describe('a driver', () => {
     await until('it works', async () => (await sensorsOf()).some(({ name, state }) => name === 'own' && state === 'ok'), 20_000);
     expect((await sensorsOf()).find(({ name }) => name === 'machine')).toMatchObject({ state: 'ok' });
     expect(agent.log).not.toContain('fault of the program');
+    expect(await agent.stopCode()).toBe(0);
+  });
+
+  it('that stands still holds up nothing: an output is switched off at its longest time on, and the driver is begun again', async () => {
+    agent = await agentWith(`
+      import { execFileSync } from 'node:child_process';
+      export const openSensor = async () => ({ read: async () => { execFileSync('/bin/sleep', ['30']); return []; } });`);
+    const text = await readFile(agent.configFile, 'utf8');
+    const line = `actuators: [{ name: siren, kind: command, program: ${process.execPath}, arguments: ["-e", "0"], valueType: boolean, limits: { maxOn: 2s } }]\n`;
+    await writeFile(agent.configFile, text + line, { mode: 0o600 });
+    agent.start();
+    await until('it stands', () => agent.log.includes('the sensor fails'), 20_000);
+    const { exitCode } = await agent.command(['actuate', 'siren', 'on']);
+    expect(exitCode).toBe(0);
+    await until('it is off', () => agent.log.includes('longest time on'), 20_000);
+    const at = (words: string): number => {
+      const found = agent.log.split('\n').find((one) => one.includes(words)) ?? '{}';
+      return Date.parse((JSON.parse(found) as { time: string }).time);
+    };
+    // The agent's own stamps: a machine under load delays both.
+    expect(at('longest time on') - at('the agent runs')).toBeGreaterThan(0);
+    await until('it is killed and begun again', () => agent.log.split('a driver that stands still was killed').length > 2, 30_000);
     expect(await agent.stopCode()).toBe(0);
   });
 });

@@ -116,12 +116,16 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
   },
   {
     word: /\bsystem(Clock|Files|RandomBytes)\b|\bthis(Machine|Host)\b|import (?!type)[^;]*\brunProgram\b[^;]*from/,
-    where: /^(host\/|cli\/|agent\/machine\.ts|local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
+    where: /^(host\/|cli\/|agent\/machine\.ts|sensors\/module\/child\.ts|local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
     why: 'only where a program is put together is the machine named: everything else is given what it stands on',
   },
   { word: /['"`]\/proc\//, where: /^host\//, why: 'only host/ reads /proc' },
   { word: /'node:child_process'/, where: /^host\//, why: 'only host/ spawns' },
-  { word: /\bprocess\.exit\(|\bprocess\.exitCode\s*=/, where: /^main\.ts$/, why: 'only main.ts ends the process' },
+  {
+    word: /\bprocess\.exit\(|\bprocess\.exitCode\s*=/,
+    where: /^(main|sensors\/module\/child)\.ts$/,
+    why: 'only a process edge ends the process',
+  },
 ];
 
 /** Past this a file is two ideas. */

@@ -1,16 +1,17 @@
 /**
- * A user's own driver: a JavaScript (or type-stripped TypeScript) file that exports `openSensor`. It runs inside the agent with all of its
- * rights, so the file must belong to root or to the agent's user, and nobody else may be able to write it. What it throws, and what goes astray
- * in it, fails its sensor alone.
+ * A user's own driver: a JavaScript (or type-stripped TypeScript) file that exports `openSensor`. It runs with all rights of the agent's user, in a
+ * process of its own: what it throws, what goes astray in it, and what stands still in it fails its sensor alone. The file must belong to root or to
+ * the agent's user, and nobody else may be able to write it.
  *
  *   export async function openSensor({ name, options, ports, clock, log, clientRpc }, signal) {
  *     return { read: async (signal) => [{ key: 'level', value: 1.5, unit: 'm' }], close: async () => {} };
  *   }
  */
-import { pathToFileURL } from 'node:url';
 import { messageOf } from '../../errors.ts';
 import type { Ports } from '../../hardware/ports.ts';
+import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
+import { startDriverProcess } from '../../host/driver-process.ts';
 import type { JsonValue } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import { expectSafeCode } from '../../host/user-code.ts';
@@ -19,7 +20,7 @@ import type { Reading, Sensor } from '../sensor.ts';
 import type { ClientRpc, SensorDeps } from '../sensor-deps.ts';
 import { sensorFault } from '../sensor-fault.ts';
 import type { ModuleConfig } from './definition.ts';
-import { DriverInstance } from './driver-instance.ts';
+import { methodsOf, Peer } from './peer.ts';
 
 /** What a driver file is given. */
 export interface ModuleContext {
@@ -38,22 +39,58 @@ export type ModuleSensor = Omit<Sensor, 'name' | 'close'> & { readonly close?: (
 export type OpenModuleSensor = (context: ModuleContext, signal: AbortSignal) => Promise<ModuleSensor>;
 
 const MAX_SHOWN_KEY_LENGTH = 80;
+const MAX_SAID_LENGTH = 500;
 /** A driver that makes nonsense up anew with every read must not fill the log. */
 const MAX_TOLD = 20;
 
+/** So long after its deadline a driver may take to say that it is there; then it stands still. */
+const ANSWERS_WITHIN_MS = 2_000;
+const CLOSES_WITHIN_MS = 2_000;
+const ROOMS = ['gpio', 'i2c', 'serial', 'oneWire', 'pwm', 'modbus'] as const;
+
 export async function open({ name, file, options }: ModuleConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const { ports, clock, log, clientRpc = noPlatform } = deps;
-  const onStray = (fault: unknown): void =>
-    log.error({ sensor: name, file, reason: stackOf(fault) }, 'a fault that this driver does not handle; it is opened anew');
-  const instance = new DriverInstance(file, onStray);
-  const open = await instance.run(() => loadDriver(file));
-  let driver: ModuleSensor;
+  const { log, clientRpc = noPlatform } = deps;
+  const failed = (cause: unknown): Error => sensorFault('module-failed', `${file}: ${messageOf(cause)}`, cause);
+  await expectSafeCode(file).catch((cause: unknown) => {
+    throw failed(cause);
+  });
+  const owner = {
+    stray: (words: unknown, stack: unknown): void => {
+      log.error({ sensor: name, file, reason: String(stack) }, 'a fault that this driver does not handle; it is opened anew');
+      driver.end(`a fault that it does not handle: ${String(words)}`);
+    },
+  };
+  const rooms: Readonly<Record<string, object>> = Object.fromEntries(
+    ROOMS.flatMap((room) => (deps.ports[room] === undefined ? [] : [[room, deps.ports[room]]])),
+  );
+  const driver = new RunningDriver({ ...rooms, owner, log: boundedLog(log, name), platform: { clientRpc } }, deps.clock, (reason) =>
+    log.error({ sensor: name, file, reason }, 'a driver that stands still was killed; it is opened anew'),
+  );
   try {
-    driver = await instance.run(() => open({ name, options, ports, clock, log, clientRpc }, signal));
+    const methods = Object.fromEntries(
+      Object.entries(rooms).map(([room, port]) => [room, methodsOf(port).filter((method) => method !== 'close')]),
+    );
+    const opened = await driver.call('open', [file, { name, options }, methods, signal], signal);
+    return sensorOver(driver, { name, file, opened: opened as Opened, failed }, log);
   } catch (cause) {
-    throw sensorFault('module-failed', `${file}: ${messageOf(cause)}`, cause);
+    driver.end('it could not be opened');
+    throw failed(cause);
   }
-  const { subscribe } = driver;
+}
+
+interface Opened {
+  readonly speaksByItself?: boolean;
+  readonly subscribes: boolean;
+}
+
+interface About {
+  readonly name: string;
+  readonly file: string;
+  readonly opened: Opened;
+  readonly failed: (cause: unknown) => Error;
+}
+
+function sensorOver(driver: RunningDriver, { name, file, opened, failed }: About, log: Log): Sensor {
   const told = new Set<string>();
   const onBad = (problem: string): void => {
     if (told.has(problem) || told.size >= MAX_TOLD) return;
@@ -62,27 +99,87 @@ export async function open({ name, file, options }: ModuleConfig, deps: SensorDe
   };
   return {
     name,
-    ...(driver.speaksByItself !== undefined && { speaksByItself: driver.speaksByItself }),
-    read: async (readSignal) => {
+    ...(opened.speaksByItself !== undefined && { speaksByItself: opened.speaksByItself }),
+    read: async (signal) => {
       try {
-        return checkReadings(await instance.run(() => driver.read(readSignal)), file, onBad);
+        return checkReadings(await driver.call('read', [signal], signal), file, onBad);
       } catch (cause) {
-        throw sensorFault('module-failed', `${file}: ${messageOf(cause)}`, cause);
+        throw failed(cause);
       }
     },
-    ...(subscribe !== undefined && {
-      subscribe: (listener) => {
-        const take = instance.callback((readings: readonly Reading[]) => listener(checkReadings(readings, file, onBad)));
-        const end = instance.runNow(() => subscribe.call(driver, take));
-        return () => instance.runNow(end);
+    ...(opened.subscribes && {
+      subscribe: (listener: (readings: readonly Reading[]) => void) => {
+        const take = (readings: unknown): void => listener(checkReadings(readings, file, onBad));
+        void driver.call('subscribe', [take]).catch(() => {});
+        return () => void driver.call('unsubscribe', []).catch(() => {});
       },
     }),
-    close: async () => await instance.runNow(async () => await driver.close?.()),
-  } satisfies Sensor;
+    close: () => driver.close(),
+  };
 }
 
-function stackOf(fault: unknown): string {
-  return fault instanceof Error ? (fault.stack ?? fault.message) : messageOf(fault);
+/** A driver's process, which is killed when it stands still. */
+class RunningDriver {
+  readonly #clock: Clock;
+  readonly #onKilled: (reason: string) => void;
+  readonly #process = startDriverProcess();
+  readonly #peer: Peer;
+
+  constructor(offered: Readonly<Record<string, object>>, clock: Clock, onKilled: (reason: string) => void) {
+    this.#clock = clock;
+    this.#onKilled = onKilled;
+    this.#peer = new Peer(this.#process.link, offered);
+  }
+
+  /** @throws what the driver throws, or Error once its process has ended. */
+  async call(method: string, args: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
+    const expectAnswer = (): void => this.#expectAnswer();
+    signal?.addEventListener('abort', expectAnswer, { once: true });
+    try {
+      return await this.#peer.call('driver', method, args, signal);
+    } finally {
+      signal?.removeEventListener('abort', expectAnswer);
+    }
+  }
+
+  end(reason: string): void {
+    this.#peer.end(new Error(reason));
+    this.#process.kill();
+  }
+
+  /** In good order within two seconds. */
+  async close(): Promise<void> {
+    await endedWithin(
+      this.#clock,
+      CLOSES_WITHIN_MS,
+      this.#peer.call('driver', 'close', []).catch(() => {}),
+    );
+    this.end('it is closed');
+    await endedWithin(this.#clock, CLOSES_WITHIN_MS, this.#process.ended);
+  }
+
+  /** One that waits for something answers all the same. */
+  #expectAnswer(): void {
+    const cancel = this.#clock.after(ANSWERS_WITHIN_MS, () => {
+      const reason = `it stood still for ${ANSWERS_WITHIN_MS / 1_000} s after its deadline, and its process was killed`;
+      this.#onKilled(reason);
+      this.end(reason);
+    });
+    this.#peer.call('driver', 'ping', []).then(cancel, cancel);
+  }
+}
+
+/** Levels as methods: fields and words of a driver are short. */
+function boundedLog(log: Log, sensor: string): object {
+  const line =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (fields: unknown, message: unknown): void =>
+      log[level]({ sensor, said: excerptOf(fields) }, excerptOf(message));
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+}
+
+function excerptOf(value: unknown): string {
+  return (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, MAX_SAID_LENGTH);
 }
 
 /** For drivers that are opened without an agent, by the command line. */
@@ -113,16 +210,4 @@ export function checkReadings(readings: unknown, file: string, onBad: (problem: 
 function valueProblem(key: string, value: JsonValue | undefined): string | undefined {
   const fault = value === undefined ? 'there is none' : valueFault(value);
   return fault === undefined ? undefined : `no value for ${JSON.stringify(key.slice(0, MAX_SHOWN_KEY_LENGTH))}: ${fault}`;
-}
-
-async function loadDriver(file: string): Promise<OpenModuleSensor> {
-  try {
-    // Another time of change is another module: a reload takes up a changed driver.
-    const changedAtMs = await expectSafeCode(file);
-    const { openSensor } = (await import(`${pathToFileURL(file).href}?${changedAtMs}`)) as { readonly openSensor?: unknown };
-    if (typeof openSensor !== 'function') throw sensorFault('module-failed', 'it exports no function openSensor');
-    return openSensor as OpenModuleSensor;
-  } catch (cause) {
-    throw sensorFault('module-failed', `the driver ${file} cannot be used: ${messageOf(cause)}`, cause);
-  }
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
+import { AgentError } from '../../errors.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { sendableKey } from '../../platform/wire-values.ts';
 import { createSensor } from '../create-sensor.ts';
+import type { Sensor } from '../sensor.ts';
 import { checkReadings, open as openModule } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -24,8 +26,17 @@ describe('a module', () => {
     await chmod(file, 0o644);
     return file;
   };
+  const opened: Sensor[] = [];
+  const openWith = async (...given: Parameters<typeof openModule>): Promise<Sensor> => {
+    const sensor = await openModule(...given);
+    opened.push(sensor);
+    return sensor;
+  };
   const open = async (text: string, options: Readonly<Record<string, unknown>> = {}) =>
-    await openModule(sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options }), deps(), signal);
+    await openWith(sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options }), deps(), signal);
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((sensor) => sensor.close()));
+  });
 
   it('is given its options and gives readings', async () => {
     const sensor = await open(
@@ -46,9 +57,9 @@ describe('a module', () => {
       return { limit: 7 };
     };
     const config = sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options: {} });
-    expect(await (await openModule(config, { ...deps(), clientRpc }, signal)).read(signal)).toEqual([{ key: 'limit', value: 7 }]);
+    expect(await (await openWith(config, { ...deps(), clientRpc }, signal)).read(signal)).toEqual([{ key: 'limit', value: 7 }]);
     expect(asked).toEqual([['getLimit', { tank: 1 }]]);
-    await expect((await openModule(config, deps(), signal)).read(signal)).rejects.toThrow(/no platform to ask/);
+    await expect((await openWith(config, deps(), signal)).read(signal)).rejects.toThrow(/no platform to ask/);
   });
 
   it('can speak by itself', async () => {
@@ -84,6 +95,94 @@ describe('a module', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     const second = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 2 }] });');
     expect([await first.read(signal), await second.read(signal)]).toMatchObject([[{ value: 1 }], [{ value: 2 }]]);
+  });
+
+  it('that stands still is killed, and opened anew it works', async () => {
+    const text = `export const openSensor = async ({ options }) => ({
+      read: async () => { if (options.stands) for (;;) {} return [{ key: 'pid', value: process.pid }]; },
+    });`;
+    const standing = await open(text, { stands: true });
+    await expect(standing.read(AbortSignal.timeout(200))).rejects.toThrow(
+      /stood still for 2 s after its deadline, and its process was killed/,
+    );
+    await expect(standing.read(signal)).rejects.toMatchObject({ code: 'sensors/module-failed', recovery: 'retry' });
+    const [reading] = await (await open(text)).read(signal);
+    expect(reading?.value).not.toBe(process.pid);
+  });
+
+  it('that waits for something is not killed at its deadline', async () => {
+    const sensor = await open(`let reads = 0; export const openSensor = async () => ({
+      read: (signal) => (reads += 1) > 1 ? [{ key: 'reads', value: reads }] : new Promise((_, reject) => signal.onabort = () => reject(new Error('too late'))),
+    });`);
+    await expect(sensor.read(AbortSignal.timeout(200))).rejects.toThrow(/too late/);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(await sensor.read(signal)).toEqual([{ key: 'reads', value: 2 }]);
+  });
+
+  it('reaches buses and ports through the agent, and none of its secrets', async () => {
+    const told: unknown[] = [];
+    let bring: (bytes: Uint8Array) => void = () => {};
+    const port = {
+      ...{ path: '/dev/ttyS0', plugged: true, onPlug: () => () => {} },
+      write: async (bytes: Uint8Array) => void told.push(Buffer.from(bytes).toString()),
+      onBytes: (listener: typeof bring) => {
+        bring = listener;
+        return () => void told.push('ended');
+      },
+      close: async () => void told.push('closed'),
+    };
+    const bus = {
+      name: 'i2c-1',
+      readWord: async (address: number, register: number) => address * 256 + register,
+      readRegisters: async () => Uint8Array.of(1, 2, 3),
+      close: async () => {},
+    };
+    const fails = async (): Promise<never> => {
+      throw new AgentError('hardware/no-permission', 'not allowed', { recovery: 'hold' });
+    };
+    const ports = {
+      i2c: { openBus: async () => bus, close: fails },
+      serial: { open: async () => port, close: fails },
+      gpio: { openInput: fails },
+    };
+    const file = await write(`export const openSensor = async ({ ports, log }, signal) => {
+      const bus = await ports.i2c.openBus(1, signal);
+      const port = await ports.serial.open({ port: '/dev/ttyS0', baudRate: 9600 }, signal);
+      const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal).catch((error) => error.code);
+      let heard = '';
+      const end = port.onBytes((bytes) => { heard += Buffer.from(bytes).toString('hex'); });
+      await port.write(Buffer.from('ping'), signal);
+      log.info({ line }, 'opened');
+      return {
+        read: async (inner) => [
+          { key: 'word', value: await bus.readWord(0x48, 7, inner) },
+          { key: 'bytes', value: (await bus.readRegisters(0, 0, 3, inner)).length },
+          { key: 'heard', value: heard },
+          { key: 'line', value: line },
+          { key: 'plugged', value: port.plugged },
+          { key: 'secrets', value: Object.keys(process.env).filter((name) => !['PATH', 'LANG', 'TZ'].includes(name)).join() },
+          { key: 'closesAll', value: String(ports.i2c.close) },
+        ],
+        close: async () => { end(); await port.close(); },
+      };
+    };`);
+    const config = sensorConfig({ name: 'tank', kind: 'module', file, options: {} });
+    const sensor = await openModule(config, { ...deps(), ports: ports as never as Ports }, signal);
+    bring(Uint8Array.of(0xfe, 0x01));
+    await expect.poll(async () => (await sensor.read(signal)).find(({ key }) => key === 'heard')?.value).toBe('fe01');
+    expect(Object.fromEntries((await sensor.read(signal)).map(({ key, value }) => [key, value]))).toEqual({
+      ...{
+        word: 0x48 * 256 + 7,
+        bytes: 3,
+        heard: 'fe01',
+        line: 'hardware/no-permission',
+        plugged: true,
+        secrets: '',
+        closesAll: 'undefined',
+      },
+    });
+    await sensor.close();
+    expect(told).toEqual(expect.arrayContaining(['ping', 'closed']));
   });
 
   it('gives all that is good of a read in which something is not, and says once what was left out', () => {
@@ -122,7 +221,7 @@ describe('a module', () => {
     ]);
     const said: unknown[] = [];
     sensor.subscribe?.((readings) => said.push(...readings));
-    expect(said).toEqual([{ key: sendableKey('<b>'), value: 3 }]);
+    await expect.poll(() => said).toEqual([{ key: sendableKey('<b>'), value: 3 }]);
     await sensor.close();
   });
 
