@@ -157,7 +157,7 @@ function bareValue(params: JsonValue): JsonValue {
 /** Where the target is taken from differs between methods of one sort. */
 type MethodForm<Target> = Pick<RpcMethod, 'description' | 'params'> & { readonly target: (params: JsonValue) => Target };
 
-interface MovementForm<Target> extends MethodForm<Target>, Pick<RpcMethod, 'effect' | 'moves'> {
+interface MovementForm<Target> extends MethodForm<Target>, Pick<RpcMethod, 'effect' | 'moves' | 'understood'> {
   readonly check: (target: Target) => unknown;
   readonly move: (target: Target, signal: AbortSignal) => Promise<ActuatorState>;
 }
@@ -170,6 +170,13 @@ function movement<Target>({ target, check, move, ...method }: MovementForm<Targe
   };
 }
 
+/** Params with another value: a member `value`, the panel's `enabled`, or by itself. */
+function withValue(params: JsonValue, toValue: (value: JsonValue) => JsonValue): JsonValue {
+  if (!isJsonObject(params)) return toValue(params);
+  const member = ['value', 'enabled'].find((name) => Object.hasOwn(params, name));
+  return member === undefined ? params : { ...params, [member]: toValue(params[member] ?? null) };
+}
+
 function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly value: JsonValue }>): MethodBody {
   const target = (params: JsonValue): ReturnType<typeof form.target> => {
     const { name, value } = form.target(params);
@@ -179,6 +186,7 @@ function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: s
   return movement({
     ...form,
     target,
+    understood: (params) => withValue(params, (value) => valueFor(actuators.settings(form.target(params).name), value) ?? value),
     // Off twice is off: it waits for no journal, and no lockout holds it up.
     effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
     moves: (params) => !switchesOff(params),

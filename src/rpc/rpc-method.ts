@@ -7,6 +7,8 @@ export interface RpcMethod {
   readonly name: string;
   readonly description: string;
   readonly params: ValueShape;
+  /** Params as the method takes them, for the gates that judge them: a value in another spelling is the same value. */
+  readonly understood?: (params: JsonValue) => JsonValue;
   /** Decides between acting at once and writing the intent first. */
   readonly effect: Effect | ((params: JsonValue) => Effect);
   /** Whether it can set something in motion, and is therefore refused under lockout; switching off is not. */

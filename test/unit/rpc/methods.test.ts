@@ -202,6 +202,16 @@ describe('declared methods', () => {
     expect([typeof moves === 'function' && moves('off'), typeof effect === 'function' && effect('OFF')]).toEqual([false, 'set']);
   });
 
+  it('are judged by the value that they set, however it is spelt', () => {
+    const methods = declare({ dim: config({ actuator: 'dimmer' }) });
+    const allowed = { type: ['number', 'object'], maximum: 50, properties: { value: { maximum: 50 } } } as const;
+    const table = new MethodTable({ clock, methods, permissions: { dim: { allowed } }, locked: () => false });
+    for (const params of [60, '60', ' 6e1 ', { value: 60 }, { value: '60' }])
+      expect(() => table.admit('dim', params)).toThrow(/at most 50 is allowed/);
+    for (const params of [40, '40', { value: '40' }, 'off']) expect(table.admit('dim', params).name).toBe('dim');
+    expect(() => table.admit('dim', '101')).toThrow(/at most 100 is allowed/);
+  });
+
   it('are there by the widgets’ names for the only output, unless somebody has declared them', () => {
     const dimming = relaySettings('dimmer', { valueType: 'number' });
     const display = relaySettings('display', { valueType: 'string' });
