@@ -143,7 +143,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       sensors: sampler,
       outbox: telemetry.outbox,
       settings: live,
-      restarts: { restart: deps.restart, reboot: () => firmware.reboot() },
+      restarts: { restart: deps.restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() },
       actuators: actuators.control,
       credentials: platform,
     }),

@@ -83,7 +83,7 @@ const rpc = await RpcService.open({
     sensors: { readNow: async () => [] },
     outbox: { status: () => ({}) as OutboxStatus },
     settings: { set: () => {} },
-    restarts: { restart: () => stop.abort(), reboot: () => stop.abort() },
+    restarts: { restart: () => stop.abort(), expectReboots: async () => {}, reboot: () => stop.abort() },
     actuators: actuators.control,
     credentials: { token: { offerNext: async () => {} }, store: { saveProvisionSecret: async () => {} } },
   }),
