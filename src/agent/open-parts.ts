@@ -53,7 +53,8 @@ export interface AgentParts {
   readonly firmware: FirmwareUpdates;
   readonly attributes: DeviceAttributes;
   readonly rpc: RpcService;
-  readonly sockets: Held;
+  /** Opens the control sockets; what they answer is made of all parts. @throws AgentError (stop). */
+  readonly listen: () => Promise<Held>;
   readonly page: StatusPublisher;
 }
 
@@ -183,8 +184,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     firmware.calls(),
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
-  const sockets = await openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
-  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, sockets, page };
+  const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
+  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, listen, page };
 }
 
 /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */
