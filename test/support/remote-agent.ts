@@ -97,7 +97,7 @@ const rpc = await RpcService.open({
 });
 const attributes = await DeviceAttributes.open(
   {
-    ...{ ...common, actuators, live: { settings: () => [] }, firmware: { keys: [], consider: () => {} } },
+    ...{ ...common, actuators, live: { settings: () => [], overrides: {} }, firmware: { keys: [], consider: () => {} } },
     ...{ identity: { run: randomUUID() }, changing: () => ({}), alerts: new AlertList(log) },
   },
   stop.signal,
