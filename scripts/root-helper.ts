@@ -18,6 +18,7 @@ import { releasePaths } from '../src/firmware/guard-state.ts';
 import { readTrustedKey } from '../src/firmware/release-folder.ts';
 import { answerRequest, type ReleaseSwapDeps } from '../src/firmware/release-swap.ts';
 import { updateFiles } from '../src/firmware/update-files.ts';
+import { systemClock } from '../src/host/clock.ts';
 import { systemFiles } from '../src/host/files.ts';
 import type { Log } from '../src/host/log.ts';
 
@@ -43,6 +44,7 @@ const deps: ReleaseSwapDeps = {
   selfTest,
   restartAgent: async () => void (await run('systemctl', ['--no-block', 'restart', 'turnstone.service'])),
   reboot: async () => void (await run('systemctl', ['reboot'])),
+  clock: systemClock,
   log,
 };
 

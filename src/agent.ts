@@ -17,6 +17,7 @@ import { given } from './host/given.ts';
 import type { JsonObject } from './host/json.ts';
 import { AgentLog } from './host/log.ts';
 import { keepRunning } from './host/loops.ts';
+import type { Held } from './host/state-lock.ts';
 import { SystemdNotifier } from './host/systemd-notifier.ts';
 import { correctedClock, TimeSync } from './host/time-sync.ts';
 import { agentVersion } from './host/version.ts';
@@ -46,6 +47,7 @@ export class Agent {
   readonly #stopped = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<void>();
   #parts!: AgentParts;
+  #sockets!: Held;
   #running: Promise<unknown> = Promise.resolve();
   #isStopping = false;
   #configuredLogLevel: AgentConfig['log']['level'];
@@ -142,6 +144,7 @@ export class Agent {
     this.#parts = await openParts(this.#common, signal);
     file.live.onChange((changed) => this.#takeUp(changed));
     this.#takeUp(file.live.current);
+    this.#sockets = await this.#parts.listen();
     const { signal: running } = this.#loops;
     this.#parts.hardware.sampler.start(running);
     // Not after the credentials: a release on trial that gets none has its time counted all the same.
@@ -194,7 +197,7 @@ export class Agent {
     const { machine, log, file, timeSync } = this.#common;
     const { clock } = machine;
     const { drainMs } = file.live.current.shutdown;
-    const { stateFolder, telemetry, platform, hardware, attributes, rpc, sockets, page } = this.#parts;
+    const { stateFolder, telemetry, platform, hardware, attributes, rpc, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -208,7 +211,7 @@ export class Agent {
     cancel();
     await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
     await attempt('close the connections', () => platform.close());
-    await attempt('close the control sockets', () => sockets.close());
+    await attempt('close the control sockets', () => this.#sockets.close());
     timeSync.close();
     await attempt('release the state folder', () => stateFolder.close());
     log.info({}, 'stopped');

@@ -53,7 +53,8 @@ export interface AgentParts {
   readonly firmware: FirmwareUpdates;
   readonly attributes: DeviceAttributes;
   readonly rpc: RpcService;
-  readonly sockets: Held;
+  /** Opens the control sockets; what they answer is made of all parts. @throws AgentError (stop). */
+  readonly listen: () => Promise<Held>;
   readonly page: StatusPublisher;
 }
 
@@ -143,7 +144,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       sensors: sampler,
       outbox: telemetry.outbox,
       settings: live,
-      restarts: { restart: deps.restart, reboot: () => firmware.reboot() },
+      restarts: { restart: deps.restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() },
       actuators: actuators.control,
       credentials: platform,
     }),
@@ -183,8 +184,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     firmware.calls(),
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
-  const sockets = await openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
-  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, sockets, page };
+  const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
+  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, listen, page };
 }
 
 /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */

@@ -27,7 +27,7 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly log: Log;
   readonly alerts: Alerts;
   /** Asked each time: a changed configuration brings other settings. */
-  readonly live: Pick<LiveConfig, 'settings'>;
+  readonly live: Pick<LiveConfig, 'settings' | 'overrides'>;
   /** Offers of updates are shared attributes. */
   readonly firmware: Pick<FirmwareUpdates, 'keys' | 'consider'>;
   /** Who the device is: model, serial, version, boot id, addresses, the configuration's hash. */
@@ -63,7 +63,7 @@ export class DeviceAttributes {
     );
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
     let opened: SharedAttributes | undefined;
-    const wishes = (): JsonObject => ({ ...settingValues(deps), sharedRefused: opened?.refusals ?? {} });
+    const wishes = (): JsonObject => ({ effectiveSettings: deps.live.overrides, sharedRefused: opened?.refusals ?? {} });
     // Not while a value is being applied: what it changes shows itself a moment later.
     const onChange = (): void => queueMicrotask(() => client.report(wishes()));
     const offers = { firmwareKeys: firmware.keys, onFirmwareOffer: (offer: JsonObject) => firmware.consider(offer) };
@@ -91,7 +91,7 @@ export class DeviceAttributes {
 
   /** The configuration in force is another: its settings and its hash are told. */
   configurationChanged(configHash: string): void {
-    this.client.report({ configHash, ...settingValues(this.#deps) });
+    this.client.report({ configHash, effectiveSettings: this.#deps.live.overrides });
   }
 
   /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
@@ -122,10 +122,6 @@ function actuatorValues({ actuators }: DeviceAttributesDeps): JsonObject {
     ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
     actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
   };
-}
-
-function settingValues({ live }: DeviceAttributesDeps): JsonObject {
-  return Object.fromEntries(live.settings().map(({ key, effective }) => [`${key}.effective`, effective()]));
 }
 
 /** Who the device is. */

@@ -4,29 +4,24 @@
  */
 
 import { AgentError } from '../errors.ts';
-import type { JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
 import { Listeners } from '../host/listeners.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import type { AgentConfig } from './agent-config.ts';
 import { liveSettings, withLiveSetting, withLiveSettings } from './live-settings.ts';
 
-/** What a setting without a value is shown as: attributes cannot be null. */
-const NOT_SET = 'not set';
-
 /** A setting that can change while the agent runs. */
 export interface ChangeableSetting {
-  /** The shared attribute that sets it, and the client attribute that shows the effective value. */
+  /** The shared attribute that sets it. */
   readonly key: string;
   readonly shape: ValueShape;
   /** Undefined goes back to the configured value. */
   readonly apply: (value: JsonValue | undefined) => Promise<void> | void;
-  readonly effective: () => JsonValue;
 }
 
 export class LiveConfig {
   #beneath: AgentConfig;
   #current: AgentConfig;
-  #effective: ReadonlyMap<string, JsonValue>;
   /** Of the file's configuration: finding them walks all of it, and they are asked for at each look at the shared attributes. */
   #settings: readonly ChangeableSetting[];
   readonly #laidOver = new Map<string, JsonValue>();
@@ -35,7 +30,6 @@ export class LiveConfig {
   constructor(config: AgentConfig) {
     this.#beneath = config;
     this.#current = config;
-    this.#effective = effectiveValues(config);
     this.#settings = this.#settingsOf(config);
   }
 
@@ -68,23 +62,26 @@ export class LiveConfig {
     return this.#settings;
   }
 
+  /** Effective values, in ms and bytes, of the settings that are laid over the file's: as many as were set, however many there are. */
+  get overrides(): JsonObject {
+    return Object.fromEntries([...valuesOf(this.#current)].filter(([key]) => this.#laidOver.has(key)));
+  }
+
   #settingsOf(config: AgentConfig): readonly ChangeableSetting[] {
     return liveSettings(config).map(({ key }) => ({
       key,
       shape: {},
       apply: (value) => this.set(key, value),
-      effective: () => this.#effective.get(key) ?? NOT_SET,
     }));
   }
 
   #takeUp(): void {
     const config = withLiveSettings(this.#beneath, this.#laidOver);
     this.#current = config;
-    this.#effective = effectiveValues(config);
     this.#changes.tell(config);
   }
 }
 
-function effectiveValues(config: AgentConfig): ReadonlyMap<string, JsonValue> {
+function valuesOf(config: AgentConfig): ReadonlyMap<string, JsonValue> {
   return new Map(liveSettings(config).flatMap(({ key, value }) => (value === undefined ? [] : [[key, value]])));
 }

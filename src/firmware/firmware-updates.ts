@@ -21,7 +21,7 @@ import { offerKeys, type PackageKind } from './firmware-offer.ts';
 import { FirmwareUpdater } from './firmware-updater.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { history } from './release-history.ts';
-import { leaveRequest } from './swap-request.ts';
+import { expectHelper, leaveRequest } from './swap-request.ts';
 import { updateFiles } from './update-files.ts';
 import type { AttachedImage, UpdaterDeps, Vitals } from './updater-deps.ts';
 import { lastFailure, type UpdaterStatus } from './updater-status.ts';
@@ -105,11 +105,16 @@ export class FirmwareUpdates {
     await runTogether([(either) => this.#probe(either), ...updaters], signal);
   }
 
+  /** @throws AgentError `firmware/no-helper` (drop) where nobody would carry a reboot out. */
+  expectReboots(): Promise<void> {
+    return expectHelper({ files: updateFiles(this.#deps.files), paths: this.#paths });
+  }
+
   /** Asks root for a reboot. */
   reboot(): void {
-    const { files, newId, log } = this.#deps;
+    const { files, clock, newId, log } = this.#deps;
     const refused = (error: unknown): void => log.error({ error: messageOf(error) }, 'the reboot could not be asked for');
-    leaveRequest({ files: updateFiles(files), paths: this.#paths }, { request: 'reboot', id: newId() }).catch(refused);
+    leaveRequest({ files: updateFiles(files), paths: this.#paths, clock }, { request: 'reboot', id: newId() }).catch(refused);
   }
 
   vitals(): Vitals {

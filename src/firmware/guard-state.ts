@@ -28,9 +28,18 @@ export function releasePaths(root = '/'): ReleasePaths {
 }
 
 /** What the agent asks of the helper. `swap` takes the verified image beside the request, or goes to a kept release. */
-export type HelperRequest =
-  | { readonly request: 'swap'; readonly id: string; readonly version: string; readonly source: 'image' | 'kept' }
-  | { readonly request: 'reboot'; readonly id: string };
+export type HelperRequest = Partial<AskedAt> &
+  (
+    | { readonly request: 'swap'; readonly id: string; readonly version: string; readonly source: 'image' | 'kept' }
+    | { readonly request: 'reboot'; readonly id: string }
+  );
+
+/** Time of a request: a request that nobody came for must not act later. Releases before did not write it. */
+export interface AskedAt {
+  readonly bootId: string;
+  /** Ms since that boot. */
+  readonly askedAtMs: number;
+}
 
 /** A release that has not confirmed itself, and the one to go back to. */
 export interface Trial {
@@ -56,6 +65,8 @@ export const IMAGE_NAME = 'image';
 /** A person's file on its way to the updater, which makes its own copy. */
 export const HANDED_OVER_NAME = 'handed-over';
 export const REQUEST_NAME = 'request';
+/** The helper's program in `<home>/guard`, which install.sh puts there. */
+export const HELPER_NAME = 'root-helper.mjs';
 export const CONFIRMED_NAME = 'confirmed';
 const MAX_BYTES = 4096;
 const MAX_LINE_LENGTH = 300;
@@ -64,11 +75,12 @@ const OUTCOMES: readonly string[] = ['swapped', 'refused', 'confirmed', 'rolled-
 
 /** Reads what an agent wrote, which may be anything; undefined for all but the two requests. */
 export function parseRequest(bytes: Uint8Array): HelperRequest | undefined {
-  const { request, id = '', version = '', source } = parseLines(bytes);
+  const { request, id = '', version = '', source, bootId = '', askedAtMs = '' } = parseLines(bytes);
   if (!ID.test(id)) return undefined;
-  if (request === 'reboot') return { request, id };
+  const asked = ID.test(bootId) && /^\d{1,15}$/.test(askedAtMs) ? { bootId, askedAtMs: Number(askedAtMs) } : {};
+  if (request === 'reboot') return { request, id, ...asked };
   if (request !== 'swap' || !isVersion(version) || (source !== 'image' && source !== 'kept')) return undefined;
-  return { request, id, version, source };
+  return { request, id, version, source, ...asked };
 }
 
 export async function readTrial(files: UpdateFiles, paths: ReleasePaths): Promise<Trial | undefined> {

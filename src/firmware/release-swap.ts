@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import { messageOf, refusal } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { currentVersion, type HelperRequest, IMAGE_NAME, parseRequest, REQUEST_NAME, readHead, readResult } from './guard-state.ts';
 import { noteConfig } from './noted-config.ts';
@@ -35,17 +36,22 @@ export interface ReleaseSwapDeps extends ReleaseFolderDeps {
   readonly selfTest: (folder: string, options: { readonly withConfig: boolean }, signal: AbortSignal) => Promise<void>;
   readonly restartAgent: () => Promise<void>;
   readonly reboot: () => Promise<void>;
+  readonly clock: Pick<Clock, 'bootId' | 'monotonicMs'>;
   readonly log: Log;
 }
 
 export const UNSIGNED_SWITCH = 'allow-unsigned-firmware';
 export const DOWNGRADE_SWITCH = 'allow-firmware-downgrade';
+/** The path unit starts the helper at once; a request that waited for longer lay there without one. */
+const MAX_REQUEST_AGE_MS = 10 * 60_000;
 const MAX_IMAGE_BYTES = 512 * 1024 * 1024;
 
 /** Takes the request that lies there and carries it out. Never throws for what it asks: a refusal is written to `result`. */
 export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal): Promise<void> {
   const request = await takeRequest(deps);
   if (request === undefined) return deps.log.warn({}, 'what was asked is neither swap nor reboot');
+  if (isStale(request, deps.clock))
+    return deps.log.warn({ id: request.id }, 'a request from before this boot, or older than 10 min, was removed');
   if (request.request === 'reboot') return deps.reboot();
   const before = await currentVersion(deps.files, deps.paths);
   try {
@@ -61,6 +67,12 @@ export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal):
     deps.log.error(fields, 'the release was swapped, but not all that follows was done');
   }
   await deps.restartAgent();
+}
+
+/** A kept release of an earlier format asks for its swaps without a time; a reboot without one is never carried out. */
+function isStale({ request, bootId, askedAtMs }: HelperRequest, clock: ReleaseSwapDeps['clock']): boolean {
+  if (bootId === undefined || askedAtMs === undefined) return request === 'reboot';
+  return bootId !== clock.bootId || clock.monotonicMs() - askedAtMs > MAX_REQUEST_AGE_MS;
 }
 
 /** Renamed away first: whatever happens next, the path unit is not started over and over by the same file. */

@@ -4,6 +4,8 @@ import { type MethodsOn, QUESTION } from '../rpc/rpc-method.ts';
 export interface Restarts {
   /** Begins an orderly end of the process, which systemd starts again. */
   readonly restart: () => void;
+  /** Rejects with the reason where nobody would carry a reboot out. */
+  readonly expectReboots: () => Promise<void>;
   readonly reboot: () => void;
 }
 
@@ -11,5 +13,13 @@ const END = { ...QUESTION, effect: 'move', moves: true, run: () => ({ accepted: 
 
 export const RESTART_METHODS: MethodsOn<Restarts> = {
   restart: ({ restart }) => ({ ...END, description: 'Restarts the agent once the reply is sent.', afterReply: restart }),
-  reboot: ({ reboot }) => ({ ...END, description: 'Reboots the machine once the reply is sent.', afterReply: reboot }),
+  reboot: ({ expectReboots, reboot }) => ({
+    ...END,
+    description: 'Reboots the machine once the reply is sent.',
+    run: async () => {
+      await expectReboots();
+      return END.run();
+    },
+    afterReply: reboot,
+  }),
 };

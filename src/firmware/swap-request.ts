@@ -3,9 +3,11 @@
  * new release, or, after a way back, to the old one again; all of them look in the same places.
  */
 import { join } from 'node:path';
+import { refusal } from '../errors.ts';
 import {
   currentVersion,
   guardLines,
+  HELPER_NAME,
   type HelperRequest,
   parseRequest,
   REQUEST_NAME,
@@ -25,8 +27,24 @@ const LOOK_EVERY_MS = 1_000;
 const MAX_UNANSWERED = 3;
 
 /** Leaves a request where the path unit sees it; an older one is replaced. */
-export async function leaveRequest({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>, request: HelperRequest): Promise<void> {
-  await files.write(join(paths.firmware, REQUEST_NAME), guardLines(request), 0o640);
+export async function leaveRequest(
+  { files, paths, clock }: Pick<UpdaterDeps, 'files' | 'paths' | 'clock'>,
+  request: HelperRequest,
+): Promise<void> {
+  const asked = { bootId: clock.bootId, askedAtMs: Math.floor(clock.monotonicMs()) };
+  await files.write(join(paths.firmware, REQUEST_NAME), guardLines({ ...request, ...asked }), 0o640);
+}
+
+/** @throws AgentError `firmware/no-helper` (drop) where no root helper would come for a request. */
+export async function expectHelper({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>): Promise<void> {
+  if (paths.firmware !== releasePaths().firmware)
+    throw refusal('firmware/no-helper', `the root helper cannot be asked: ${whyUnseen(paths)}`);
+  const folder = join(paths.home, 'guard');
+  if ((await files.list(folder)).includes(HELPER_NAME)) return;
+  throw refusal(
+    'firmware/no-helper',
+    `no root helper is installed (${join(folder, HELPER_NAME)} is not there): install the agent with install.sh`,
+  );
 }
 
 /** Takes back a request that was not answered; another's, for a reboot or the other kind of package, stays. */
@@ -63,10 +81,14 @@ export async function awaitSwap(deps: UpdaterDeps, update: Update, signal: Abort
 }
 
 /** The helper's unit watches the usual state folder; the configuration may name another. */
-function whyUnanswered({ firmware }: UpdaterDeps['paths']): string {
+function whyUnanswered(paths: UpdaterDeps['paths']): string {
+  if (paths.firmware === releasePaths().firmware) return 'is turnstone-helper.path active?';
+  return whyUnseen(paths);
+}
+
+function whyUnseen({ firmware }: UpdaterDeps['paths']): string {
   const watched = releasePaths().firmware;
-  if (firmware === watched) return 'is turnstone-helper.path active?';
-  return `it takes requests in ${watched}, and with this stateFolder they lie in ${firmware}: for updates it has to be the usual one`;
+  return `it takes requests in ${watched}, and with this stateFolder they lie in ${firmware}: for updates and reboots it has to be the usual one`;
 }
 
 /** The machine went down while the helper worked: its request is taken, and nobody works on it any more. */

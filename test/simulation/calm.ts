@@ -2,7 +2,6 @@
  * What people wish for the lamp when all is calm, one after the other: also while somebody works on the plant, while the pins hang for a while, and
  * while the disk takes nothing, before the process is killed and cannot read what it kept as it begins again.
  */
-import { liveSettings } from '../../src/config/live-settings.ts';
 import { KEY_SWITCH } from './equipment.ts';
 import type { People, Wish } from './people.ts';
 import { STATE_FOLDER } from './site.ts';
@@ -50,7 +49,7 @@ const SEEN_AFTER_MS = 12 * SECOND_MS;
 const STOPPED = { beforeEndMs: 500 * SECOND_MS, whileStartingMs: 50 } as const;
 
 export function planCalm(people: People, endMs: number): void {
-  const { timeline, configuration, site } = people.world;
+  const { timeline, site } = people.world;
   // Two starts cost as much as some minutes, and a stop ends what was wished.
   if (site.outputs.length % 2 === 0 && !site.outputs.some(({ name }) => name === 'lamp')) {
     const atMs = endMs - STOPPED.beforeEndMs;
@@ -60,10 +59,7 @@ export function planCalm(people: People, endMs: number): void {
   for (const { key, setMs, fromBeforeEndMs, untilBeforeEndMs } of SETTINGS) {
     const due = [SEEN_AFTER_MS, fromBeforeEndMs - untilBeforeEndMs - SEEN_AFTER_MS].map((afterMs) => ({ afterMs, value: setMs }));
     timeline.after(endMs - fromBeforeEndMs, () => people.probeSetting(key, `${setMs}ms`, due));
-    timeline.after(endMs - untilBeforeEndMs, () => {
-      const configured = liveSettings(configuration.file.config).find((one) => one.key === key)?.value;
-      people.probeSetting(key, undefined, [{ afterMs: SEEN_AFTER_MS, value: configured ?? 'not set' }]);
-    });
+    timeline.after(endMs - untilBeforeEndMs, () => people.probeSetting(key, undefined, [{ afterMs: SEEN_AFTER_MS, value: undefined }]));
   }
   for (const { beforeEndMs, value, under } of CALM_WISHES) {
     const atMs = endMs - beforeEndMs;

@@ -169,8 +169,9 @@ export class People {
       for (const { afterMs, value: dueValue } of due) {
         world.timeline.after(afterMs, () => {
           const atMs = world.timeline.nowMs;
-          const [found] = world.platform.state.attributes.read(world.deviceId, 'CLIENT_SCOPE', [`${key}.effective`]);
-          this.settings.push({ atMs, key, due: dueValue, found: found?.value });
+          const [found] = world.platform.state.attributes.read(world.deviceId, 'CLIENT_SCOPE', ['effectiveSettings']);
+          const effective = isJsonObject(found?.value) ? found.value : { [key]: 'not told' };
+          this.settings.push({ atMs, key, due: dueValue, found: effective[key] });
         });
       }
     });

@@ -235,6 +235,7 @@ export class Gateway {
         }),
       restartAgent: () => mortal.change('restart', this.root, async () => stop.abort()),
       reboot: () => mortal.change('reboot', this.root, async () => stop.abort()),
+      clock: this.clock,
       log: silentLog,
     };
   }

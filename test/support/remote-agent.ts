@@ -83,7 +83,7 @@ const rpc = await RpcService.open({
     sensors: { readNow: async () => [] },
     outbox: { status: () => ({}) as OutboxStatus },
     settings: { set: () => {} },
-    restarts: { restart: () => stop.abort(), reboot: () => stop.abort() },
+    restarts: { restart: () => stop.abort(), expectReboots: async () => {}, reboot: () => stop.abort() },
     actuators: actuators.control,
     credentials: { token: { offerNext: async () => {} }, store: { saveProvisionSecret: async () => {} } },
   }),
@@ -97,7 +97,7 @@ const rpc = await RpcService.open({
 });
 const attributes = await DeviceAttributes.open(
   {
-    ...{ ...common, actuators, live: { settings: () => [] }, firmware: { keys: [], consider: () => {} } },
+    ...{ ...common, actuators, live: { settings: () => [], overrides: {} }, firmware: { keys: [], consider: () => {} } },
     ...{ identity: { run: randomUUID() }, changing: () => ({}), alerts: new AlertList(log) },
   },
   stop.signal,

@@ -5,6 +5,7 @@ import { currentVersion, guardLines, type HelperRequest, readResult, readTrial, 
 import { answerRequest, type ReleaseSwapDeps } from '../../src/firmware/release-swap.ts';
 import { type UpdateFiles, updateFiles } from '../../src/firmware/update-files.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { FakeClock } from './fake-clock.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { makeImage, makeKeys, type ReleaseImage, type ReleaseSpec } from './release-image.ts';
 
@@ -13,6 +14,7 @@ const never = new AbortController().signal;
 
 export class RootHelperBench {
   readonly disk = new MemoryFiles();
+  readonly clock = new FakeClock();
   readonly files: UpdateFiles = updateFiles(this.disk);
   readonly paths = releasePaths('/');
   readonly signer = makeKeys();
@@ -32,6 +34,7 @@ export class RootHelperBench {
     },
     restartAgent: async () => void this.done.push('restart'),
     reboot: async () => void this.done.push('reboot'),
+    clock: this.clock,
     log: silentLog,
   };
 

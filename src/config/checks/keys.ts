@@ -9,7 +9,7 @@ import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses, t
 /** Client attributes that the agent itself sends. */
 export const OWN_CLIENT_KEYS: readonly string[] = [
   ...['model', 'serial', 'mac', 'version', 'bootId', 'addresses', 'configHash', 'hostname'],
-  ...['actuatorFaults', 'sharedRefused', 'turnstoneOwner'],
+  ...['actuatorFaults', 'effectiveSettings', 'sharedRefused', 'turnstoneOwner'],
 ];
 
 /** Rules for keys that the sensor does not have. */

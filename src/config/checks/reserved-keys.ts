@@ -17,7 +17,7 @@ export const checkReservedKeys: Check = (draft) =>
 /** Two who send one client attribute would overwrite each other for ever. */
 export const checkClientAttributes: Check = (draft) => {
   const uses = [...stateUses(draft), ...clientAttributeUses(draft)];
-  const own = uses.filter(({ key }) => OWN_CLIENT_KEYS.includes(key) || key.endsWith('.effective'));
+  const own = uses.filter(({ key }) => OWN_CLIENT_KEYS.includes(key));
   return [
     ...own.map(({ key, path }) => findingOf(path, 'key that the agent itself sends:', key, 'another key')),
     // Two states of one key are two of telemetry already.

@@ -9,10 +9,13 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { ContactWatch } from '../../../src/actuators/no-contact.ts';
 import { type Machine, thisMachine } from '../../../src/agent/machine.ts';
 import { Agent } from '../../../src/agent.ts';
+import { ControlClient } from '../../../src/control-socket/control-client.ts';
+import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { AgentError } from '../../../src/errors.ts';
 import { type Clock, systemClock } from '../../../src/host/clock.ts';
 import type { Files } from '../../../src/host/files.ts';
 import { systemFiles } from '../../../src/host/files.ts';
+import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Held } from '../../../src/host/state-lock.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
@@ -71,6 +74,24 @@ it('an agent that another one forestalls while it starts stops in good order onc
   const agent = await Agent.start({ configFile, environment: {}, machine }, new AbortController().signal);
   await agent.stopped;
   expect(said.at(-1)).toBe('stopped');
+});
+
+it('a caller that connects while the control sockets open is told the status of all parts', async () => {
+  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const folder = join(dirname(configFile), 'run');
+  const asked: JsonValue[] = [];
+  const listen: Machine['listen'] = async (deps, signal) => {
+    const server = await ControlServer.open(deps, signal);
+    const client = await ControlClient.connect({ folder });
+    asked.push(await client.request('getStatus').finally(() => client.close()));
+    return server;
+  };
+  const machine = { ...thisMachine, listen, openPorts: () => new FewLines().ports, logSink: { write: () => {} } };
+  const stop = new AbortController();
+  const agent = await Agent.start({ configFile, environment: {}, machine }, stop.signal);
+  stop.abort();
+  await agent.stopped;
+  expect(asked).toMatchObject([{ actuators: [{ name: 'pump', value: false }] }]);
 });
 
 it('what a copied card has waiting is set aside before the outbox is opened, where this board makes a device of its own', async () => {

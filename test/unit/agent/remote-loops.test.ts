@@ -4,6 +4,7 @@ import { ContactWatch } from '../../../src/actuators/no-contact.ts';
 import { runRemote } from '../../../src/agent/open-parts.ts';
 import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attributes/device-attributes.ts';
 import { configSchema } from '../../../src/config/agent-config.ts';
+import { LiveConfig } from '../../../src/config/live-config.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import type { LogLevel } from '../../../src/host/log.ts';
@@ -52,7 +53,7 @@ const deviceApi = {
   postAttributes: async (attributes: JsonObject) => void posted.push(attributes),
 } as Partial<DeviceApi> as DeviceApi;
 
-type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'deviceApi' | 'log'>>;
+type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'deviceApi' | 'live' | 'log'>>;
 
 async function open(changing: () => JsonObject, own: Own = {}) {
   const config = configSchema.parse({
@@ -69,12 +70,11 @@ async function open(changing: () => JsonObject, own: Own = {}) {
     alerts: new AlertList(silentLog),
     ...own,
   };
-  const { actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }) } = own;
+  const { actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }), live = { settings: () => [], overrides: {} } } = own;
   const onContact = (): void => actuators.control.contact.heard();
   const rpc = await RpcService.open({ ...common, methods: [], locked: () => false, onContact });
   const firmware = { keys: [], consider: () => {} };
   const identity = { version: '1' };
-  const live = { settings: () => [] };
   const attributes = await DeviceAttributes.open({ ...common, actuators, live, firmware, identity, changing }, stop.signal);
   return {
     attributes,
@@ -119,6 +119,27 @@ describe('what is told from afar', () => {
     expect(answered).toBe(id);
     expect(id).toBeGreaterThan(500);
     expect(bytes).toBeLessThan(5_000);
+  });
+
+  it('tells the settings in one attribute, with those alone that a wish changed, however many sensors there are', async () => {
+    const sensors = Array.from({ length: 300 }, (_, at) => ({ name: `host${at}`, kind: 'host', period: '10s' }));
+    const live = new LiveConfig(
+      configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, sensors }),
+    );
+    live.set('sensors.host7.period', '2s');
+    const remote = await open(() => ({}), { live });
+    expect(remote.attributes.client.keys).toEqual(['version', 'actuatorFaults', 'effectiveSettings', 'sharedRefused']);
+    const running = remote.run(stop.signal);
+    await clock.advance(100);
+    expect(posted.map(({ effectiveSettings }) => effectiveSettings)).toEqual([{ 'sensors.host7.period': 2_000 }]);
+    live.set('sensors.host7.period', undefined);
+    remote.attributes.configurationChanged('another');
+    await clock.advance(2_000);
+    expect(posted.at(-1)).toMatchObject({ configHash: 'another', effectiveSettings: {} });
+    stop.abort();
+    await clock.advance(100);
+    await running;
+    await remote.close();
   });
 
   it('ends every loop when one fails, so that the next run has the only poll of each kind', async () => {

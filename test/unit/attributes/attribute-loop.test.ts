@@ -118,15 +118,15 @@ async function start(): Promise<void> {
     clock,
   });
   const setting = settingTarget({
-    ...{ key: 'level', shape: { type: 'integer', minimum: 0, maximum: 100_000 }, effective: () => level },
+    ...{ key: 'level', shape: { type: 'integer', minimum: 0, maximum: 100_000 } },
     apply: (value) => {
       level = value ?? 0;
     },
   });
   const applied = await AppliedValues.open(file);
   const isOff = { restored: false, switchesOff: (value: JsonValue) => value === 0 };
-  const hangs = { ...settingTarget({ key: 'hangs', shape: {}, effective: () => 0, apply: () => new Promise(() => {}) }), ...isOff };
-  const slow = { ...settingTarget({ key: 'slow', shape: {}, effective: () => 0, apply: answersLate }), ...isOff };
+  const hangs = { ...settingTarget({ key: 'hangs', shape: {}, apply: () => new Promise(() => {}) }), ...isOff };
+  const slow = { ...settingTarget({ key: 'slow', shape: {}, apply: answersLate }), ...isOff };
   const deps = {
     targets: () => [hangs, slow, setting],
     applied,

@@ -36,7 +36,6 @@ const period: ChangeableSetting = {
   apply: (value) => {
     periodS = value ?? 10;
   },
-  effective: () => periodS,
 };
 
 /** Two settings of which one must not be above the other. */
@@ -51,7 +50,6 @@ const limit = (key: 'rangeMin' | 'rangeMax', end: 'min' | 'max', configured: () 
     if (next.min > next.max) throw new AgentError('agent/setting-refused', 'they cross', { recovery: 'drop' });
     range = next;
   },
-  effective: () => range[end],
 });
 const limits = [limit('rangeMin', 'min', () => 1), limit('rangeMax', 'max', () => configuredMax)];
 

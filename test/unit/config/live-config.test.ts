@@ -43,15 +43,10 @@ describe('the configuration in force', () => {
     expect(told.length).toBe(0);
   });
 
-  it('goes back to the file when a setting is taken away, and shows what holds', () => {
+  it('goes back to the file when a setting is taken away, and shows only what is laid over it', () => {
     live.set(MAX, '20m');
-    const shown = (key: string): unknown =>
-      live
-        .settings()
-        .find((setting) => setting.key === key)
-        ?.effective();
-    expect(shown(MAX)).toBe(1_200_000);
+    expect(live.overrides).toEqual({ [MAX]: 1_200_000 });
     live.set(MAX, undefined);
-    expect([shown(MAX), shown('sensors.roof.keys.uptimeS.deadband')]).toEqual([300_000, 'not set']);
+    expect([limits(), live.overrides]).toEqual([[60_000, 300_000], {}]);
   });
 });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { currentVersion, guardLines, type ReleasePaths, readResult, releasePaths } from '../../../src/firmware/guard-state.ts';
 import { answerRequest, DOWNGRADE_SWITCH } from '../../../src/firmware/release-swap.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { makeImage, makeKeys } from '../../support/release-image.ts';
 import { systemUpdateFiles } from '../../support/system-update-files.ts';
 
@@ -39,7 +40,7 @@ async function ask(version: string, source: 'image' | 'kept' = 'image'): Promise
     guardLines({ request: 'swap', id: `to-${version.replaceAll('.', '-')}`, version, source }),
   );
   const deps = { files: systemUpdateFiles, paths, settingsFolder, arch: process.arch, log: silentLog };
-  const acts = { selfTest: async () => {}, restartAgent: async () => {}, reboot: async () => {} };
+  const acts = { selfTest: async () => {}, restartAgent: async () => {}, reboot: async () => {}, clock: new FakeClock() };
   await answerRequest({ ...deps, ...acts }, new AbortController().signal);
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { adoptRelease } from '../../../src/firmware/adopt-release.ts';
+import { type AskedAt, guardLines } from '../../../src/firmware/guard-state.ts';
 import { answerRequest } from '../../../src/firmware/release-swap.ts';
 import { forgetTrial } from '../../../src/firmware/trial-files.ts';
 import type { UpdateFiles } from '../../../src/firmware/update-files.ts';
@@ -424,9 +425,33 @@ describe('a request to go back', () => {
 
 describe('the root helper', () => {
   it('reboots when asked, and swaps nothing then', async () => {
-    await bench.say('request=reboot\nid=7\n');
+    await bench.say(guardLines({ request: 'reboot', id: '7', bootId: bench.clock.bootId, askedAtMs: bench.clock.monotonicMs() }));
     expect(bench.done).toEqual(['reboot']);
     expect((await bench.seen()).result).toBeUndefined();
+  });
+
+  it.each(['reboot', 'swap'] as const)(
+    'removes a %s that is older than ten minutes, or from before this boot, and does nothing',
+    async (request) => {
+      const { bootId } = bench.clock;
+      const swap = { version: '2.0.0', source: 'image' } as const;
+      const say = (asked: AskedAt) =>
+        bench.say(guardLines(request === 'swap' ? { request, id: '7', ...swap, ...asked } : { request, id: '7', ...asked }));
+      await bench.clock.advance(700_000);
+      bench.disk.put(join(bench.paths.firmware, 'image'), bench.image().bytes);
+      await say({ bootId, askedAtMs: bench.clock.monotonicMs() - 600_001 });
+      await say({ bootId: 'boot-0', askedAtMs: bench.clock.monotonicMs() });
+      expect(bench.done).toEqual([]);
+      expect((await bench.seen()).current).toBe('1.0.0');
+      expect(bench.disk.paths).not.toContain('/var/lib/turnstone/firmware/request');
+      await say({ bootId, askedAtMs: bench.clock.monotonicMs() - 600_000 });
+      expect(bench.done.at(-1)).toBe(request === 'swap' ? 'restart' : 'reboot');
+    },
+  );
+
+  it('does not reboot for a request without a time, which an earlier release may have left', async () => {
+    await bench.say('request=reboot\nid=7\n');
+    expect(bench.done).toEqual([]);
   });
 
   it('does nothing for any other word, and takes it away', async () => {

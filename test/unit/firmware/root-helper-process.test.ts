@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardLines, type HelperRequest, type ReleasePaths, readResult, releasePaths } from '../../../src/firmware/guard-state.ts';
+import { systemClock } from '../../../src/host/clock.ts';
 import { makeImage, makeKeys } from '../../support/release-image.ts';
 import { systemUpdateFiles } from '../../support/system-update-files.ts';
 
@@ -63,7 +64,8 @@ function helper(words: readonly string[], environment: NodeJS.ProcessEnv = {}): 
 const adopt = (folder: string, ...options: string[]): Promise<Ended> => helper(['adopt', join(root, folder), ...options]);
 
 async function request(fields: HelperRequest, environment?: NodeJS.ProcessEnv): Promise<Ended> {
-  await writeFile(join(paths.firmware, 'request'), guardLines(fields));
+  const asked = { bootId: systemClock.bootId, askedAtMs: Math.floor(systemClock.monotonicMs()) };
+  await writeFile(join(paths.firmware, 'request'), guardLines({ ...fields, ...asked }));
   return helper(['request'], environment);
 }
 

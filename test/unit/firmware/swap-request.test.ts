@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/agent-config.ts';
 import { guardLines, parseRequest, releasePaths } from '../../../src/firmware/guard-state.ts';
-import { awaitSwap, leaveRequest, lookAtGuard } from '../../../src/firmware/swap-request.ts';
+import { awaitSwap, expectHelper, leaveRequest, lookAtGuard } from '../../../src/firmware/swap-request.ts';
 import { updateFiles } from '../../../src/firmware/update-files.ts';
 import type { Update } from '../../../src/firmware/update-journal.ts';
 import type { UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
@@ -184,12 +184,14 @@ describe('a request', () => {
   });
 
   it('replaces an older one, in the words that the helper takes, for the group to read', async () => {
-    await leaveRequest({ files: updateFiles(disk), paths }, { request: 'swap', id: 'two', version: '3.0.0', source: 'kept' });
+    await leaveRequest({ files: updateFiles(disk), paths, clock }, { request: 'swap', id: 'two', version: '3.0.0', source: 'kept' });
     expect(parseRequest(disk.contentOf(join(paths.firmware, 'request')))).toEqual({
       request: 'swap',
       id: 'two',
       version: '3.0.0',
       source: 'kept',
+      bootId: 'boot-1',
+      askedAtMs: 10_000,
     });
     expect((await disk.facts(join(paths.firmware, 'request')))?.mode).toBe(0o640);
     disk.cutPower(() => false);
@@ -197,7 +199,19 @@ describe('a request', () => {
   });
 
   it('for a reboot has an id of its own', async () => {
-    await leaveRequest({ files: updateFiles(disk), paths }, { request: 'reboot', id: 'fresh' });
-    expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toBe('request=reboot\nid=fresh\n');
+    await leaveRequest({ files: updateFiles(disk), paths, clock }, { request: 'reboot', id: 'fresh' });
+    expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toBe('request=reboot\nid=fresh\nbootId=boot-1\naskedAtMs=10000\n');
+  });
+
+  it('is refused for a reboot where no helper is installed, or none looks, with what to do', async () => {
+    const files = updateFiles(disk);
+    await expect(expectHelper({ files, paths })).rejects.toMatchObject({
+      code: 'firmware/no-helper',
+      message: expect.stringContaining('install the agent with install.sh'),
+    });
+    disk.put(join(paths.home, 'guard/root-helper.mjs'), 'program');
+    await expectHelper({ files, paths });
+    const elsewhere = { ...paths, firmware: '/data/firmware' };
+    await expect(expectHelper({ files, paths: elsewhere })).rejects.toMatchObject({ message: expect.stringContaining('/data/firmware') });
   });
 });

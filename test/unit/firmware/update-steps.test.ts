@@ -318,7 +318,7 @@ describe('the request for a swap', () => {
   ] as const)('of a release from %s names the source %s', async (source, named) => {
     await current('1.0.0');
     expect(await take('requesting', { source })).toEqual({ event: 'done' });
-    expect(text('request')).toBe(`request=swap\nid=one\nversion=2.0.0\nsource=${named}\n`);
+    expect(text('request')).toContain(`request=swap\nid=one\nversion=2.0.0\nsource=${named}\n`);
   });
 
   it('is not left again when the answer is there already', async () => {
@@ -371,7 +371,7 @@ describe('the trial', () => {
     await current('2.0.0');
     const step = take('giving-up', { from: '0.9.0' }, steps({ runningVersion: '2.0.0' }));
     expect(await watch(10 * 60_000 - 1, step)).toBe('waits');
-    expect(text('request')).toBe('request=swap\nid=one\nversion=1.0.0\nsource=kept\n');
+    expect(text('request')).toContain('request=swap\nid=one\nversion=1.0.0\nsource=kept\n');
     expect(await watch(1, step)).toEqual({ event: 'unanswered' });
     expect(restarts).toEqual([]);
   });

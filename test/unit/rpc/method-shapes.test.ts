@@ -56,7 +56,7 @@ const builtIn = (): readonly RpcMethod[] => [
   ...methodsOn(SENSOR_METHODS, { readNow: async (name) => [{ key: name, value: 1 }] }),
   ...methodsOn(OUTBOX_METHODS, { status: () => ({ b: 2 }) as never }),
   ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
-  ...methodsOn(RESTART_METHODS, { restart: () => ends.push('restart'), reboot: () => ends.push('reboot') }),
+  ...methodsOn(RESTART_METHODS, { restart: () => ends.push('restart'), expectReboots: async () => {}, reboot: () => ends.push('reboot') }),
 ];
 const declared = (configs: Record<string, RpcMethodConfig>, readNow: ReadNow['readNow'] = async () => []): readonly RpcMethod[] => [
   ...declaredActuatorMethods(

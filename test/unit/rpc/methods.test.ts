@@ -21,6 +21,7 @@ import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
 import { type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { openFirmwareUpdates } from '../../support/firmware-updates-bench.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
 const never = new AbortController().signal;
@@ -153,6 +154,16 @@ describe('methods of actuators', () => {
 });
 
 describe('built-in methods', () => {
+  it('refuse a reboot where no root helper is installed, and leave no request for a later one', async () => {
+    const files = new MemoryFiles();
+    const firmware = await openFirmwareUpdates({}, { files });
+    const restarts = { restart: () => {}, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
+    const methods = methodsOn(RESTART_METHODS, restarts);
+    await expect(call(methods, 'reboot', {})).rejects.toMatchObject({ code: 'firmware/no-helper' });
+    files.put('/opt/turnstone/guard/root-helper.mjs', 'program');
+    expect(await call(methods, 'reboot', {})).toEqual({ accepted: true });
+  });
+
   it('end the process only after the reply', async () => {
     const readNow: ReadNow['readNow'] = async (name) => [
       { key: 'temperature', value: 21, unit: '°C', takenAtMs: 5 },
@@ -161,7 +172,11 @@ describe('built-in methods', () => {
     const methods = [
       ...methodsOn(SENSOR_METHODS, { readNow }),
       ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
-      ...methodsOn(RESTART_METHODS, { restart: () => ends.push('restart'), reboot: () => ends.push('reboot') }),
+      ...methodsOn(RESTART_METHODS, {
+        restart: () => ends.push('restart'),
+        expectReboots: async () => {},
+        reboot: () => ends.push('reboot'),
+      }),
     ];
     for (const name of ['restart', 'reboot']) {
       expect(await call(methods, name, {})).toEqual({ accepted: true });
