@@ -1,11 +1,13 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { AgentError } from '../../errors.ts';
 import type { Ports } from '../../hardware/ports.ts';
+import { AgentLog, silentLog } from '../../host/log.ts';
 import { sendableKey } from '../../platform/wire-values.ts';
 import { createSensor } from '../create-sensor.ts';
 import type { Sensor } from '../sensor.ts';
@@ -183,6 +185,41 @@ describe('a module', () => {
     });
     await sensor.close();
     expect(told).toEqual(expect.arrayContaining(['ping', 'closed']));
+  });
+
+  it('that speaks without end fills no log, whatever its words, and is not ended by it', async () => {
+    const lines: string[] = [];
+    const log = new AgentLog({ level: 'info', clock: new FakeClock(), sink: { write: (line) => void lines.push(line) } });
+    const file = await write(`export const openSensor = async ({ log }) => ({ read: async () => {
+      for (let n = 0; n < 1000; n += 1) log.warn({ n: 2n ** 60n }, 'line ' + n);
+      return [{ key: 'lines', value: 1000 }];
+    } });`);
+    const sensor = await openWith(sensorConfig({ name: 'tank', kind: 'module', file, options: {} }), { ...deps(), log }, signal);
+    for (let n = 0; n < 3; n += 1) expect(await sensor.read(signal)).toEqual([{ key: 'lines', value: 1000 }]);
+    expect(lines).toHaveLength(20);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      msg: 'the driver of tank says',
+      said: 'line 0',
+      fields: '{"n":1152921504606846976}',
+    });
+  });
+
+  it('prints into the log, and has no file of the agent but the way to it', async () => {
+    const said: string[] = [];
+    const log = { ...silentLog, info: ({ said: words = '' }: { said?: string }) => void said.push(words) };
+    const file = await write(`import { readdirSync, readlinkSync, fstatSync } from 'node:fs';
+      export const openSensor = async () => ({ read: async () => {
+        console.log('on its output'); console.error('x'.repeat(5000));
+        const isFile = (fd) => { try { return fstatSync(Number(fd)).isFile() || fstatSync(Number(fd)).isCharacterDevice(); } catch { return false; } };
+        const links = readdirSync('/proc/self/fd').filter(isFile).map((fd) => readlinkSync('/proc/self/fd/' + fd));
+        return [{ key: 'files', value: links.filter((one) => one !== '/dev/null').join() }, { key: 'error', value: readlinkSync('/proc/self/fd/2') }];
+      } });`);
+    const config = sensorConfig({ name: 'tank', kind: 'module', file, options: {} });
+    const sensor = await openWith(config, { ...deps(), log }, signal);
+    const [files, error] = await sensor.read(signal);
+    expect(files?.value).toBe('');
+    expect(error?.value).not.toBe(await readlink('/proc/self/fd/2'));
+    await expect.poll(() => said.toSorted()).toEqual(['on its output', 'x'.repeat(500)]);
   });
 
   it('gives all that is good of a read in which something is not, and says once what was left out', () => {
