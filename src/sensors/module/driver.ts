@@ -57,7 +57,7 @@ export async function open({ name, file, options }: ModuleConfig, deps: SensorDe
   const owner = {
     stray: (words: unknown, stack: unknown): void => {
       log.error({ sensor: name, file, reason: String(stack) }, 'a fault that this driver does not handle; it is opened anew');
-      driver.end(`a fault that it does not handle: ${String(words)}`);
+      void driver.end(`a fault that it does not handle: ${String(words)}`);
     },
   };
   const rooms: Readonly<Record<string, object>> = Object.fromEntries(
@@ -74,7 +74,7 @@ export async function open({ name, file, options }: ModuleConfig, deps: SensorDe
     const opened = await driver.call('open', [file, { name, options }, methods, signal], signal);
     return sensorOver(driver, { name, file, opened: opened as Opened, failed }, log);
   } catch (cause) {
-    driver.end('it could not be opened');
+    await endedWithin(deps.clock, CLOSES_WITHIN_MS, driver.end('it could not be opened'));
     throw failed(cause);
   }
 }
@@ -148,9 +148,10 @@ class RunningDriver {
     this.#process.onPrint(listener);
   }
 
-  end(reason: string): void {
-    this.#peer.end(new Error(reason));
+  /** Resolves when the agent has back what it opened for the driver. */
+  async end(reason: string): Promise<void> {
     this.#process.kill();
+    await this.#peer.end(new Error(reason));
   }
 
   /** In good order within two seconds. */
@@ -160,8 +161,7 @@ class RunningDriver {
       CLOSES_WITHIN_MS,
       this.#peer.call('driver', 'close', []).catch(() => {}),
     );
-    this.end('it is closed');
-    await endedWithin(this.#clock, CLOSES_WITHIN_MS, this.#process.ended);
+    await endedWithin(this.#clock, CLOSES_WITHIN_MS, Promise.all([this.end('it is closed'), this.#process.ended]));
   }
 
   /** One that waits for something answers all the same. */
@@ -169,7 +169,7 @@ class RunningDriver {
     const cancel = this.#clock.after(ANSWERS_WITHIN_MS, () => {
       const reason = `it stood still for ${ANSWERS_WITHIN_MS / 1_000} s after its deadline, and its process was killed`;
       this.#onKilled(reason);
-      this.end(reason);
+      void this.end(reason);
     });
     this.#peer.call('driver', 'ping', []).then(cancel, cancel);
   }

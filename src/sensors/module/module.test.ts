@@ -187,6 +187,74 @@ describe('a module', () => {
     expect(told).toEqual(expect.arrayContaining(['ping', 'closed']));
   });
 
+  describe('that holds a line, of which there is one', () => {
+    let held = 0;
+    let watches = 0;
+    const openInput = async () => {
+      if (held > 0) throw new AgentError('hardware/line-busy', 'the line is held', { recovery: 'retry' });
+      held += 1;
+      watches += 1;
+      return {
+        watch: () => () => {
+          watches -= 1;
+        },
+        read: async () => 1,
+        close: async () => {
+          held -= 1;
+        },
+      };
+    };
+    const openHolder = async (body: string) =>
+      await openWith(
+        sensorConfig({ name: 'tank', kind: 'module', file: await write(body), options: {} }),
+        { ...deps(), ports: { gpio: { openInput } } as never as Ports },
+        signal,
+      );
+    beforeEach(() => {
+      held = 0;
+      watches = 0;
+    });
+
+    it.each([
+      ['stands still', 'for (;;) {}'],
+      ['ends by itself', 'process.exit(0)'],
+      ['loses a promise', 'void Promise.reject(new Error("astray")); return new Promise(() => {});'],
+    ])('gives it back when it %s', async (_what, body) => {
+      const text = `export const openSensor = async ({ ports }, signal) => {
+        const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);
+        return { read: async () => { ${body} } };
+      };`;
+      await expect((await openHolder(text)).read(AbortSignal.timeout(200))).rejects.toMatchObject({ code: 'sensors/module-failed' });
+      await expect.poll(() => held).toBe(0);
+      await openHolder(text);
+      expect(held).toBe(1);
+    });
+
+    it('gives it back when it does not close it, and when it fails to open', async () => {
+      const opens = `const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);`;
+      await (
+        await openHolder(`export const openSensor = async ({ ports }, signal) => { ${opens} return { read: async () => [] }; };`)
+      ).close();
+      expect(held).toBe(0);
+      const failing = openHolder(`export const openSensor = async ({ ports }, signal) => { ${opens} throw new Error('no chip'); };`);
+      await expect(failing).rejects.toThrow(/no chip/);
+      expect(held).toBe(0);
+    });
+
+    it('may open and watch it anew with every read, a thousand times and more', async () => {
+      const sensor = await openHolder(`export const openSensor = async ({ ports }) => ({ read: async (signal) => {
+        for (let n = 0; n < 1100; n += 1) {
+          const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);
+          line.watch(() => {});
+          await line.close();
+        }
+        return [{ key: 'level', value: 1 }];
+      } });`);
+      expect(await sensor.read(signal)).toEqual([{ key: 'level', value: 1 }]);
+      expect([held, watches]).toEqual([0, 0]);
+    });
+  });
+
   it('that speaks without end fills no log, whatever its words, and is not ended by it', async () => {
     const lines: string[] = [];
     const log = new AgentLog({ level: 'info', clock: new FakeClock(), sink: { write: (line) => void lines.push(line) } });
