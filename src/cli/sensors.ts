@@ -54,8 +54,12 @@ async function readDirectly(name: string, config: AgentConfig, edge: Edge): Prom
   const sensorConfig = sensorNamed(name, config);
   const { createSensor } = await import('../sensors/create-sensor.ts');
   const ports = openPorts({ clock: systemClock, hardware: config.hardware });
+  // What a driver of a user's own says and prints is for whoever tries it.
+  const info = (fields: { readonly said?: string }, message: string): void => {
+    if (fields.said !== undefined) edge.stderr.write(`turnstone: ${message}: ${printable(fields.said)}\n`);
+  };
   const deps = {
-    ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: silentLog, stateFolder: config.stateFolder },
+    ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: { ...silentLog, info }, stateFolder: config.stateFolder },
     openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
   };
   const what = `sensor ${name}`;

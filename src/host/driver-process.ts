@@ -5,13 +5,17 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Clock } from './clock.ts';
 import { JsonLink } from './json-link.ts';
 
 export interface DriverProcess {
   readonly link: JsonLink;
   readonly pid: number | undefined;
-  /** Resolves when the process has ended, or could not be started. */
+  /** Resolves when the process has ended and what it printed is told, or when it could not be started. */
   readonly ended: Promise<void>;
+  /** Calls back with what it prints, in pieces of at most 64 kB and ten a second; until then it waits to be read. */
+  onPrint(listener: (text: string) => void): void;
   /** SIGKILL. Idempotent. */
   kill(): void;
 }
@@ -19,6 +23,8 @@ export interface DriverProcess {
 /** Of one message: a port's largest piece, or readings of hundreds of keys. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const LINK = 3;
+/** A driver that prints without end waits itself, and leaves the agent its time. */
+const NEXT_PIECE_AFTER_MS = 100;
 /** As scripts/launcher.sh has them for the agent. */
 const LEAN = ['--max-semi-space-size=1', '--max-old-space-size=64', '--v8-pool-size=1', '--liftoff-only', '--no-sparkplug', '--no-maglev'];
 
@@ -28,17 +34,26 @@ export function driverEntry(): string {
   return here.endsWith('.ts') ? join(dirname(here), '../sensors/module/child.ts') : join(dirname(here), 'module-driver.mjs');
 }
 
-export function startDriverProcess(entry = driverEntry()): DriverProcess {
+export function startDriverProcess(clock: Pick<Clock, 'after'>, entry = driverEntry()): DriverProcess {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', LANG = 'C.UTF-8', TZ } = process.env;
   const env = { PATH, LANG, ...(TZ !== undefined && { TZ }) };
-  // What it prints goes to the journal, beside the agent's own lines.
-  const child = spawn(process.execPath, [...LEAN, entry], { stdio: ['ignore', 2, 2, 'pipe'], env });
+  const child = spawn(process.execPath, [...LEAN, entry], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env });
   const ended = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
+    child.once('close', () => resolve());
     child.once('error', () => resolve());
   });
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
   void ended.then(() => process.off('exit', kill));
-  return { link: new JsonLink(child.stdio[LINK] as Socket, MAX_MESSAGE_BYTES), pid: child.pid, ended, kill };
+  const onPrint = (listener: (text: string) => void): void => {
+    for (const stream of [child.stdout, child.stderr] as Readable[]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        stream.pause();
+        clock.after(NEXT_PIECE_AFTER_MS, () => stream.resume());
+        listener(text);
+      });
+      child.once('exit', () => stream.resume());
+    }
+  };
+  return { link: new JsonLink(child.stdio[LINK] as Socket, MAX_MESSAGE_BYTES), pid: child.pid, ended, onPrint, kill };
 }

@@ -1,6 +1,6 @@
 /** What a release runs is the bundle, not the sources: its native modules must load with the names by which they are used. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,5 +27,28 @@ describe('the bundle', () => {
   it('has every command', async () => {
     const { stdout } = await run(process.execPath, [main, '--help']);
     for (const command of ['run', 'status', 'doctor', 'firmware', 'report', 'audit']) expect(stdout).toContain(command);
+  });
+
+  it("runs a driver of a user's own, with the neighbour it imports, and shows what it prints", async () => {
+    const [config, driver] = [join(folder, 'turnstone.yaml'), join(folder, 'own.mjs')];
+    await writeFile(join(folder, 'neighbour.mjs'), 'export const level = 7;');
+    await writeFile(
+      driver,
+      `import { level } from './neighbour.mjs';
+      export const openSensor = async () => (console.log('it opens'), { read: async () => { console.log('it reads'); return [{ key: 'level', value: level }]; } });`,
+    );
+    await chmod(driver, 0o644);
+    await writeFile(
+      config,
+      `version: 1
+platform: { url: "http://127.0.0.1:9", accessToken: token-of-a-bundle }
+stateFolder: ${folder}/state
+runFolder: ${folder}/run
+sensors: [{ name: own, kind: module, file: ${driver} }]\n`,
+      { mode: 0o600 },
+    );
+    const { stdout, stderr } = await run(process.execPath, [main, 'sensors', 'read', 'own', '--config', config]);
+    expect(stdout).toMatch(/level +7/);
+    for (const words of ['turnstone: the driver of own prints: it opens', 'it reads']) expect(stderr).toContain(words);
   });
 });

@@ -11,8 +11,8 @@ import { messageOf } from '../../errors.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
-import { startDriverProcess } from '../../host/driver-process.ts';
-import type { JsonValue } from '../../host/json.ts';
+import { type DriverProcess, startDriverProcess } from '../../host/driver-process.ts';
+import { type JsonValue, stringifyJson } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import { expectSafeCode } from '../../host/user-code.ts';
 import { valueFault } from '../../platform/wire-values.ts';
@@ -57,7 +57,7 @@ export async function open({ name, file, options }: ModuleConfig, deps: SensorDe
   const owner = {
     stray: (words: unknown, stack: unknown): void => {
       log.error({ sensor: name, file, reason: String(stack) }, 'a fault that this driver does not handle; it is opened anew');
-      driver.end(`a fault that it does not handle: ${String(words)}`);
+      void driver.end(`a fault that it does not handle: ${String(words)}`);
     },
   };
   const rooms: Readonly<Record<string, object>> = Object.fromEntries(
@@ -66,6 +66,7 @@ export async function open({ name, file, options }: ModuleConfig, deps: SensorDe
   const driver = new RunningDriver({ ...rooms, owner, log: boundedLog(log, name), platform: { clientRpc } }, deps.clock, (reason) =>
     log.error({ sensor: name, file, reason }, 'a driver that stands still was killed; it is opened anew'),
   );
+  driver.onPrint((text) => log.info({ said: excerptOf(text.trimEnd()) }, `the driver of ${name} prints`));
   try {
     const methods = Object.fromEntries(
       Object.entries(rooms).map(([room, port]) => [room, methodsOf(port).filter((method) => method !== 'close')]),
@@ -73,7 +74,7 @@ export async function open({ name, file, options }: ModuleConfig, deps: SensorDe
     const opened = await driver.call('open', [file, { name, options }, methods, signal], signal);
     return sensorOver(driver, { name, file, opened: opened as Opened, failed }, log);
   } catch (cause) {
-    driver.end('it could not be opened');
+    await endedWithin(deps.clock, CLOSES_WITHIN_MS, driver.end('it could not be opened'));
     throw failed(cause);
   }
 }
@@ -122,12 +123,13 @@ function sensorOver(driver: RunningDriver, { name, file, opened, failed }: About
 class RunningDriver {
   readonly #clock: Clock;
   readonly #onKilled: (reason: string) => void;
-  readonly #process = startDriverProcess();
+  readonly #process: DriverProcess;
   readonly #peer: Peer;
 
   constructor(offered: Readonly<Record<string, object>>, clock: Clock, onKilled: (reason: string) => void) {
     this.#clock = clock;
     this.#onKilled = onKilled;
+    this.#process = startDriverProcess(clock);
     this.#peer = new Peer(this.#process.link, offered);
   }
 
@@ -142,9 +144,14 @@ class RunningDriver {
     }
   }
 
-  end(reason: string): void {
-    this.#peer.end(new Error(reason));
+  onPrint(listener: (text: string) => void): void {
+    this.#process.onPrint(listener);
+  }
+
+  /** Resolves when the agent has back what it opened for the driver. */
+  async end(reason: string): Promise<void> {
     this.#process.kill();
+    await this.#peer.end(new Error(reason));
   }
 
   /** In good order within two seconds. */
@@ -154,8 +161,7 @@ class RunningDriver {
       CLOSES_WITHIN_MS,
       this.#peer.call('driver', 'close', []).catch(() => {}),
     );
-    this.end('it is closed');
-    await endedWithin(this.#clock, CLOSES_WITHIN_MS, this.#process.ended);
+    await endedWithin(this.#clock, CLOSES_WITHIN_MS, Promise.all([this.end('it is closed'), this.#process.ended]));
   }
 
   /** One that waits for something answers all the same. */
@@ -163,23 +169,23 @@ class RunningDriver {
     const cancel = this.#clock.after(ANSWERS_WITHIN_MS, () => {
       const reason = `it stood still for ${ANSWERS_WITHIN_MS / 1_000} s after its deadline, and its process was killed`;
       this.#onKilled(reason);
-      this.end(reason);
+      void this.end(reason);
     });
     this.#peer.call('driver', 'ping', []).then(cancel, cancel);
   }
 }
 
-/** Levels as methods: fields and words of a driver are short. */
+/** Levels as methods, cut to length. The message is the agent's own: by it the log counts what it sums up, however a driver words a flood. */
 function boundedLog(log: Log, sensor: string): object {
   const line =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (fields: unknown, message: unknown): void =>
-      log[level]({ sensor, said: excerptOf(fields) }, excerptOf(message));
+      log[level]({ said: excerptOf(message), fields: excerptOf(fields) }, `the driver of ${sensor} says`);
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
 function excerptOf(value: unknown): string {
-  return (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, MAX_SAID_LENGTH);
+  return (typeof value === 'string' ? value : stringifyJson((value ?? null) as JsonValue)).slice(0, MAX_SAID_LENGTH);
 }
 
 /** For drivers that are opened without an agent, by the command line. */

@@ -1,11 +1,13 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { AgentError } from '../../errors.ts';
 import type { Ports } from '../../hardware/ports.ts';
+import { AgentLog, silentLog } from '../../host/log.ts';
 import { sendableKey } from '../../platform/wire-values.ts';
 import { createSensor } from '../create-sensor.ts';
 import type { Sensor } from '../sensor.ts';
@@ -183,6 +185,109 @@ describe('a module', () => {
     });
     await sensor.close();
     expect(told).toEqual(expect.arrayContaining(['ping', 'closed']));
+  });
+
+  describe('that holds a line, of which there is one', () => {
+    let held = 0;
+    let watches = 0;
+    const openInput = async () => {
+      if (held > 0) throw new AgentError('hardware/line-busy', 'the line is held', { recovery: 'retry' });
+      held += 1;
+      watches += 1;
+      return {
+        watch: () => () => {
+          watches -= 1;
+        },
+        read: async () => 1,
+        close: async () => {
+          held -= 1;
+        },
+      };
+    };
+    const openHolder = async (body: string) =>
+      await openWith(
+        sensorConfig({ name: 'tank', kind: 'module', file: await write(body), options: {} }),
+        { ...deps(), ports: { gpio: { openInput } } as never as Ports },
+        signal,
+      );
+    beforeEach(() => {
+      held = 0;
+      watches = 0;
+    });
+
+    it.each([
+      ['stands still', 'for (;;) {}'],
+      ['ends by itself', 'process.exit(0)'],
+      ['loses a promise', 'void Promise.reject(new Error("astray")); return new Promise(() => {});'],
+    ])('gives it back when it %s', async (_what, body) => {
+      const text = `export const openSensor = async ({ ports }, signal) => {
+        const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);
+        return { read: async () => { ${body} } };
+      };`;
+      await expect((await openHolder(text)).read(AbortSignal.timeout(200))).rejects.toMatchObject({ code: 'sensors/module-failed' });
+      await expect.poll(() => held).toBe(0);
+      await openHolder(text);
+      expect(held).toBe(1);
+    });
+
+    it('gives it back when it does not close it, and when it fails to open', async () => {
+      const opens = `const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);`;
+      await (
+        await openHolder(`export const openSensor = async ({ ports }, signal) => { ${opens} return { read: async () => [] }; };`)
+      ).close();
+      expect(held).toBe(0);
+      const failing = openHolder(`export const openSensor = async ({ ports }, signal) => { ${opens} throw new Error('no chip'); };`);
+      await expect(failing).rejects.toThrow(/no chip/);
+      expect(held).toBe(0);
+    });
+
+    it('may open and watch it anew with every read, a thousand times and more', async () => {
+      const sensor = await openHolder(`export const openSensor = async ({ ports }) => ({ read: async (signal) => {
+        for (let n = 0; n < 1100; n += 1) {
+          const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);
+          line.watch(() => {});
+          await line.close();
+        }
+        return [{ key: 'level', value: 1 }];
+      } });`);
+      expect(await sensor.read(signal)).toEqual([{ key: 'level', value: 1 }]);
+      expect([held, watches]).toEqual([0, 0]);
+    });
+  });
+
+  it('that speaks without end fills no log, whatever its words, and is not ended by it', async () => {
+    const lines: string[] = [];
+    const log = new AgentLog({ level: 'info', clock: new FakeClock(), sink: { write: (line) => void lines.push(line) } });
+    const file = await write(`export const openSensor = async ({ log }) => ({ read: async () => {
+      for (let n = 0; n < 1000; n += 1) log.warn({ n: 2n ** 60n }, 'line ' + n);
+      return [{ key: 'lines', value: 1000 }];
+    } });`);
+    const sensor = await openWith(sensorConfig({ name: 'tank', kind: 'module', file, options: {} }), { ...deps(), log }, signal);
+    for (let n = 0; n < 3; n += 1) expect(await sensor.read(signal)).toEqual([{ key: 'lines', value: 1000 }]);
+    expect(lines).toHaveLength(20);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      msg: 'the driver of tank says',
+      said: 'line 0',
+      fields: '{"n":1152921504606846976}',
+    });
+  });
+
+  it('prints into the log, and has no file of the agent but the way to it', async () => {
+    const said: string[] = [];
+    const log = { ...silentLog, info: ({ said: words = '' }: { said?: string }) => void said.push(words) };
+    const file = await write(`import { readdirSync, readlinkSync, fstatSync } from 'node:fs';
+      export const openSensor = async () => ({ read: async () => {
+        console.log('on its output'); console.error('x'.repeat(5000));
+        const isFile = (fd) => { try { return fstatSync(Number(fd)).isFile() || fstatSync(Number(fd)).isCharacterDevice(); } catch { return false; } };
+        const links = readdirSync('/proc/self/fd').filter(isFile).map((fd) => readlinkSync('/proc/self/fd/' + fd));
+        return [{ key: 'files', value: links.filter((one) => one !== '/dev/null').join() }, { key: 'error', value: readlinkSync('/proc/self/fd/2') }];
+      } });`);
+    const config = sensorConfig({ name: 'tank', kind: 'module', file, options: {} });
+    const sensor = await openWith(config, { ...deps(), log }, signal);
+    const [files, error] = await sensor.read(signal);
+    expect(files?.value).toBe('');
+    expect(error?.value).not.toBe(await readlink('/proc/self/fd/2'));
+    await expect.poll(() => said.toSorted()).toEqual(['on its output', 'x'.repeat(500)]);
   });
 
   it('gives all that is good of a read in which something is not, and says once what was left out', () => {

@@ -1,12 +1,13 @@
 /**
  * Calls between the agent and a driver's process, both ways, as JSON lines. What has methods stays where it is and is called by a number; bytes,
- * functions, errors and numbers that JSON does not have are tagged. Each side calls only what the other has offered or handed over.
+ * functions, errors and numbers that JSON does not have are tagged. Each side calls only what the other has offered or handed over; what was
+ * handed over is closed at the end, whatever the other side came to: a line that a killed driver held is free for the next.
  *
  *   {call, target, method, args} ──► {answer, result | error}      {abort: call}
  */
-import { AgentError, type ErrorCode, messageOf, type Recovery } from '../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
 import type { JsonLink } from '../../host/json-link.ts';
+import { errorAsJson, errorOf } from './peer-errors.ts';
 
 type Callable = (...args: unknown[]) => unknown;
 
@@ -29,6 +30,7 @@ export class Peer {
   readonly #answering = new Map<string, AbortController>();
   #next = 0;
   #end: Error | undefined;
+  #givenBack: Promise<unknown> = Promise.resolve();
 
   constructor(link: JsonLink, offered: Readonly<Record<string, object>>) {
     this.#link = link;
@@ -37,7 +39,7 @@ export class Peer {
       link.listen({
         message: (message) => this.#take(message),
         end: () => {
-          this.end(new Error('its process has ended'));
+          void this.end(new Error('its process has ended'));
           resolve();
         },
       }),
@@ -58,23 +60,29 @@ export class Peer {
           signal?.removeEventListener('abort', abort);
           settled(value);
         };
+      const encoded = args.map((one) => this.#encode(one, 0));
       this.#calls.set(id, { resolve: settle(resolve), reject: settle(reject) });
-      this.#send({ call: id, target, method, args: args.map((one) => this.#encode(one, 0)) });
+      this.#send({ call: id, target, method, args: encoded });
       if (signal?.aborted) abort();
       else signal?.addEventListener('abort', abort, { once: true });
     });
   }
 
-  /** Calls under way fail with this reason. */
-  end(reason: Error): void {
-    this.#end ??= reason;
-    for (const { reject } of [...this.#calls.values()]) reject(this.#end);
-    for (const controller of this.#answering.values()) controller.abort();
-    this.#link.close();
+  /** Calls under way fail with this reason; resolves when what was handed over is closed. Idempotent; never rejects. */
+  async end(reason: Error): Promise<void> {
+    if (this.#end === undefined) {
+      this.#end = reason;
+      for (const { reject } of [...this.#calls.values()]) reject(reason);
+      for (const controller of this.#answering.values()) controller.abort();
+      this.#link.close();
+      this.#givenBack = Promise.all([...this.#kept].map(([id, one]) => (id.startsWith('#') ? giveBack(one) : undefined)));
+      this.#kept.clear();
+    }
+    await this.#givenBack;
   }
 
   #send(message: JsonObject): void {
-    if (this.#link.socket.writableLength > MAX_UNREAD_BYTES) this.end(new Error('it reads nothing'));
+    if (this.#link.socket.writableLength > MAX_UNREAD_BYTES) void this.end(new Error('it reads nothing'));
     else this.#link.send(message);
   }
 
@@ -95,7 +103,8 @@ export class Peer {
       if (typeof called !== 'function') throw new Error(`there is no ${String(target)}.${String(method)}`);
       const given = (Array.isArray(args) ? args : []).map((one) => this.#decode(one, controller.signal));
       const result = await (called as Callable).apply(owner, given);
-      this.#send({ answer: call, result: this.#encode(result, 0) });
+      if (this.#end !== undefined) return await giveBack(result);
+      this.#send({ answer: call, result: typeof result === 'function' ? this.#once(result as Callable) : this.#encode(result, 0) });
     } catch (fault) {
       this.#send({ answer: call, error: errorAsJson(fault) });
     } finally {
@@ -109,6 +118,15 @@ export class Peer {
     const id = `#${this.#next++}`;
     this.#kept.set(id, target);
     return id;
+  }
+
+  /** A function that ends a subscription is called once. */
+  #once(end: Callable): JsonValue {
+    const id = this.#keep(() => {
+      this.#kept.delete(id);
+      return end();
+    });
+    return { $: 'function', id };
   }
 
   #encode(value: unknown, depth: number): JsonValue {
@@ -146,8 +164,15 @@ export class Peer {
   /** Stands for an object of the other side. */
   #stub(target: string, methods: readonly string[], values: Record<string, unknown>): object {
     const stub: Record<string, unknown> = values;
+    const ends = new Set<() => void>();
     for (const method of methods)
-      stub[method] = SUBSCRIPTIONS.has(method) ? this.subscription(target, method) : this.method(target, method);
+      stub[method] = SUBSCRIPTIONS.has(method) ? this.#subscription(target, method, ends) : this.method(target, method);
+    const close = stub.close as Callable | undefined;
+    if (close !== undefined)
+      stub.close = (...args: unknown[]) => {
+        for (const end of ends) end();
+        return close(...args);
+      };
     // It changes by itself.
     if (typeof values.plugged === 'boolean')
       (stub.onPlug as Callable | undefined)?.((plugged: unknown) => {
@@ -167,11 +192,18 @@ export class Peer {
       );
   }
 
-  subscription(target: string, method: string): Callable {
-    return (...args) => {
-      const begun = this.call(target, method, args);
+  #subscription(target: string, method: string, ends: Set<() => void>): Callable {
+    return (listener) => {
+      const told = (...args: unknown[]): unknown => (listener as Callable)(...args);
+      const begun = this.call(target, method, [told]);
       begun.catch(() => {});
-      return () => void begun.then((end) => (end as Callable)()).catch(() => {});
+      const end = (): void => {
+        if (!ends.delete(end)) return;
+        for (const [id, one] of this.#kept) if (one === told) this.#kept.delete(id);
+        void begun.then((stop) => (stop as Callable)()).catch(() => {});
+      };
+      ends.add(end);
+      return end;
     };
   }
 }
@@ -183,6 +215,12 @@ export function methodsOf(value: object): readonly string[] {
     for (const [name, { value: one }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
       if (typeof one === 'function' && name !== 'constructor') found.add(name);
   return [...found];
+}
+
+/** Never rejects: the other side can no longer be told. */
+async function giveBack(one: unknown): Promise<void> {
+  const close = typeof one === 'object' && one !== null ? methodOf(one, 'close') : undefined;
+  if (typeof close === 'function') await (async () => close.call(one))().catch(() => {});
 }
 
 function methodOf(owner: object, method: string): unknown {
@@ -199,17 +237,4 @@ function valuesOf(value: object): Readonly<Record<string, unknown>> {
         else if (typeof one !== 'function') values[name] = one;
       }
   return values;
-}
-
-const RECOVERIES: ReadonlySet<string> = new Set<Recovery>(['retry', 'hold', 'drop', 'reprovision', 'rollback', 'stop']);
-
-function errorAsJson(fault: unknown): JsonObject {
-  return { message: messageOf(fault).slice(0, 2_000), ...(fault instanceof AgentError && { code: fault.code, recovery: fault.recovery }) };
-}
-
-function errorOf(error: JsonValue): Error {
-  const { message, code, recovery } = isJsonObject(error) ? error : {};
-  const words = typeof message === 'string' ? message : 'no reason is known';
-  if (typeof code !== 'string' || typeof recovery !== 'string' || !RECOVERIES.has(recovery)) return new Error(words);
-  return new AgentError(code as ErrorCode, words, { recovery: recovery as Recovery });
 }

@@ -146,6 +146,43 @@ it('an upload that the platform acknowledges counts as contact, for the states t
   await agent.stopped;
 });
 
+it('a driver of a user’s own that asks the platform before the credentials are in use gets its answer', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-asking-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const [driver, asks] = [join(folder, 'driver.mjs'), join(folder, 'asks')];
+  await writeFile(
+    driver,
+    `import { writeFileSync } from 'node:fs';
+    export const openSensor = async ({ clientRpc }) => ({ read: async (signal) => {
+      const asked = clientRpc('getLimit', {}, signal);
+      writeFileSync('${asks}', '');
+      return [{ key: 'limit', value: (await asked).limit }];
+    } });`,
+    { mode: 0o644 },
+  );
+  let owner = '{}';
+  const server = createServer(async (request, response) => {
+    const body = (await request.toArray()).join('');
+    if (body.includes('turnstoneOwner')) owner = body;
+    const { method, url = '' } = request;
+    // Whose the device is the platform says only when the driver has asked.
+    if (method === 'GET' && url.includes('turnstoneOwner')) await vi.waitFor(() => readFileSync(asks), { timeout: 15_000 });
+    response.writeHead(200).end(method === 'GET' ? `{"client":${owner}}` : url.endsWith('/rpc') ? '{"limit":7}' : '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const sensor = `{ name: own, kind: module, file: ${driver}, period: 20s, deadline: 15s }`;
+  const configFile = await configured(`time: { trust: always }\nsensors: [${sensor}]`, undefined, url);
+  const machine = { ...thisMachine, openPorts: () => new FewLines().ports, logSink: { write: () => {} } };
+  const stop = new AbortController();
+  const agent = await Agent.start({ configFile, environment: {}, machine }, stop.signal);
+  await vi.waitFor(() => expect(agent.status().sensors[0]?.state).not.toBe('starting'), { timeout: 20_000 });
+  expect(agent.status().sensors[0]).toMatchObject({ state: 'ok', readings: [{ key: 'limit', value: 7 }] });
+  stop.abort();
+  await agent.stopped;
+});
+
 it('where the platform’s dates stand in for the clock, what is sent, what is shown and what a plot asks for have one time', async () => {
   const posted: string[] = [];
   const server = createServer(async (request, response) => {

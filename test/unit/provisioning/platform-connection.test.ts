@@ -99,6 +99,31 @@ describe('the way to the platform', () => {
     expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
   });
 
+  it('lets a call that comes before the credentials wait for them, no longer than the call may take', async () => {
+    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined) };
+    side = await open();
+    const connecting = side.connect(stop.signal);
+    const inTime = new AbortController();
+    const late = new AbortController();
+    const outcomes: string[] = [];
+    const asking = (name: string, signal: AbortSignal): Promise<unknown> =>
+      side.ready(signal).then(
+        () => outcomes.push(`${name} goes`),
+        () => outcomes.push(`${name} ends`),
+      );
+    const asked = [asking('first', inTime.signal), asking('second', late.signal)];
+    await clock.advance(60_000);
+    expect(outcomes).toEqual([]);
+    late.abort();
+    await asked[1];
+    expect(outcomes).toEqual(['second ends']);
+    files.faults = {};
+    await until(() => outcomes.length > 1);
+    await Promise.all([...asked, connecting]);
+    expect(outcomes).toEqual(['second ends', 'first goes']);
+    expect(await side.deviceApi.clientRpc('getLimit', {}, stop.signal)).toBeNull();
+  });
+
   it('waits for a certificate that went away after the configuration was read', async () => {
     side = await open({ caFile: '/ca.pem' });
     let connected = false;
