@@ -24,10 +24,13 @@ export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) =>
     if (offActuators.has(config.set.actuator))
       warn([...path, 'set', 'actuator'], 'the rule does nothing, as its actuator is disabled:', 'an enabled actuator');
   }
-  for (const [name, { actuator = '', sensor = '' }] of Object.entries(sections.rpc?.methods ?? {})) {
+  for (const [name, { actuator = '', sensor = '', pins = {} }] of Object.entries(sections.rpc?.methods ?? {})) {
     const path = ['rpc', 'methods', name];
     if (offActuators.has(actuator))
       warn([...path, 'actuator'], 'the method is refused, as its actuator is disabled:', 'an enabled actuator');
+    for (const [pin, name] of Object.entries(pins))
+      if (offActuators.has(name))
+        warn([...path, 'pins', pin], 'the whole panel is refused, as its actuator is disabled:', 'an enabled actuator');
     if (offSensors.has(sensor)) warn([...path, 'sensor'], 'the method is refused, as its sensor is disabled:', 'an enabled sensor');
   }
   return findings;

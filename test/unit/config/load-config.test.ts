@@ -181,7 +181,7 @@ actuators:
   - { name: right, kind: gpio-output, line: 20 }
 rules:
   - { name: warm, when: { sensor: roof, key: temperature, above: 20 }, set: { actuator: down, value: on } }
-rpc: { methods: { open: { actuator: down } } }
+rpc: { methods: { open: { actuator: down }, panel: { pins: { '7': down, '8': up }, read: true } } }
 `;
     expect((await warningsOf(yaml)).map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
       'actuators[0].interlocks[0]: up is never switched on, as nobody knows whether the disabled one of the two is off:',
@@ -190,6 +190,7 @@ rpc: { methods: { open: { actuator: down } } }
       'rules[0].when.sensor: the rule does nothing, as its sensor is disabled:',
       'rules[0].set.actuator: the rule does nothing, as its actuator is disabled:',
       'rpc.methods.open.actuator: the method is refused, as its actuator is disabled:',
+      'rpc.methods.panel.pins.7: the whole panel is refused, as its actuator is disabled:',
     ]);
   });
 
