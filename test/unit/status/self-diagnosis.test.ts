@@ -12,7 +12,9 @@ async function configuration(): Promise<string> {
   const folder = await stateFolder();
   const file = join(folder, 'gateway.yaml');
   const platform = '{ url: "http://127.0.0.1:1", accessToken: a-token-1 }';
-  await writeFile(file, `version: 1\nplatform: ${platform}\nstateFolder: ${folder}\nrunFolder: ${folder}\nsensors: []\n`, { mode: 0o600 });
+  await writeFile(file, `version: 1\nplatform: ${platform}\nstateFolder: ${folder}\nrunFolder: ${folder}-run\nsensors: []\n`, {
+    mode: 0o600,
+  });
   return file;
 }
 
