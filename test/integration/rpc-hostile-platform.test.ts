@@ -72,7 +72,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   })),
   '__proto__ in params': json('{"id":1,"method":"setActuator","params":{"__proto__":{"name":"relay1","value":true}}}'),
   '__proto__ as an attribute': json('{"shared":{"__proto__":{"relay1Wish":true}},"__proto__":{"shared":{"relay1Wish":true}},"client":{}}'),
-  'wishes of the wrong types': json({ shared: { relay1Wish: 'true', relay2Wish: { value: true } }, client: {} }),
+  'wishes of the wrong types': json({ shared: { relay1Wish: 'up', relay2Wish: { value: true } }, client: {} }),
   'one valid request without end, and replies refused': (request, response, told) => {
     if (request.method === 'POST') response.writeHead(500).end('no');
     else json({ id: 7, method: 'getStatus', params: {} })(request, response, told);

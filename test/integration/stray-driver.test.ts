@@ -86,7 +86,7 @@ describe('a driver', () => {
     const line = `actuators: [{ name: siren, kind: command, program: ${process.execPath}, arguments: ["-e", "0"], valueType: boolean, limits: { maxOn: 2s } }]\n`;
     await writeFile(agent.configFile, text + line, { mode: 0o600 });
     agent.start();
-    await until('it stands', () => agent.log.includes('the sensor fails'), 20_000);
+    await until('it stands', () => ['the sensor fails', 'the agent runs'].every((words) => agent.log.includes(words)), 20_000);
     const { exitCode } = await agent.command(['actuate', 'siren', 'on']);
     expect(exitCode).toBe(0);
     await until('it is off', () => agent.log.includes('longest time on'), 20_000);
