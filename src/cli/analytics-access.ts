@@ -5,22 +5,30 @@ import type { AgentConfig, AnalyticsConfig } from '../config/agent-config.ts';
 import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { analyticsDefaults } from '../config/schema/local.ts';
-import { systemCode } from '../errors.ts';
+import { hasCode, systemCode } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { type AnalyticsFlags, PASSWORD_VARIABLE } from './commands/analytics-options.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { secretFrom } from './secret-from.ts';
+import type { Settings } from './settings-keys.ts';
 
 type SomeAnalytics = Omit<AnalyticsConfig, 'url'> & Partial<Pick<AnalyticsConfig, 'url'>>;
 
+interface Told {
+  readonly flags: AnalyticsFlags;
+  readonly edge: Edge;
+  /** Used where neither the command line nor the configuration says anything. */
+  readonly settings: Settings;
+}
+
 /** A client, not connected yet. @throws CommandError that says what is missing. */
-export async function openReportClient(flags: AnalyticsFlags, edge: Edge): Promise<ReportClient> {
-  const config = await configOf(flags, edge);
+export async function openReportClient({ flags, edge, settings }: Told): Promise<ReportClient> {
+  const config = await configOf({ flags, edge, settings });
   const analytics: SomeAnalytics = config?.analytics ?? analyticsDefaults();
   const { basePath, authUrl, tokenIn, caFile, requestTimeoutMs, deadlineMs } = analytics;
-  const { url = analytics.url, user = analytics.user } = flags;
+  const { url = analytics.url ?? settings['analytics.url'], user = analytics.user ?? settings['analytics.user'] } = flags;
   if (url === undefined) throw missing('where the analytics service is', '--url, or analytics.url in the configuration');
   if (user === undefined) throw missing('who logs in', '--user, or analytics.user in the configuration');
   const ca = caFile === undefined ? undefined : await certificate(caFile);
@@ -39,9 +47,13 @@ export async function openReportClient(flags: AnalyticsFlags, edge: Edge): Promi
 }
 
 /** A command that is told everything needs no configuration, and neither the right to read it nor the secrets of the service. */
-async function configOf(flags: AnalyticsFlags, edge: Edge): Promise<AgentConfig | undefined> {
+async function configOf({ flags, edge, settings }: Told): Promise<AgentConfig | undefined> {
   if (flags.config === undefined && flags.url !== undefined && flags.user !== undefined) return undefined;
-  return loadConfig(flags.config ?? DEFAULT_CONFIG_FILE, { environment: edge.environment });
+  const isEnough = (flags.url ?? settings['analytics.url']) !== undefined && (flags.user ?? settings['analytics.user']) !== undefined;
+  return loadConfig(flags.config ?? DEFAULT_CONFIG_FILE, { environment: edge.environment }).catch((error: unknown) => {
+    if (flags.config === undefined && isEnough && hasCode(error, 'config/unreadable')) return undefined;
+    throw error;
+  });
 }
 
 async function passwordOf(flags: AnalyticsFlags, { password }: SomeAnalytics, edge: Edge): Promise<string> {

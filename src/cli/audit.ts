@@ -27,7 +27,7 @@ export async function audit(call: AuditCall): Promise<void> {
   if (!ok) print.exitCode = EXIT.failure;
 }
 
-async function auditResult({ args, flags, edge, agent }: AuditCall): Promise<AuditResult> {
+async function auditResult({ args, flags, edge, settings, agent }: AuditCall): Promise<AuditResult> {
   const asked = await agent();
   const nowMs = await agentWallMs(asked);
   const { rangeStartTs = nowMs - DAY_MS, rangeEndTs = nowMs } = parseRange(flags, nowMs);
@@ -35,7 +35,7 @@ async function auditResult({ args, flags, edge, agent }: AuditCall): Promise<Aud
   const labels = Object.fromEntries(Object.entries(parseFilters(flags.column ?? [])).map(([key, words]) => [key, words.join(',')]));
   // The name that the platform gave; a configured token tells none.
   const deviceName = flags.device ?? (await asked.ask<AgentStatus>('getStatus')).deviceName;
-  const client = await openReportClient(flags, edge);
+  const client = await openReportClient({ flags, edge, settings });
   try {
     return await auditDelivery(
       {

@@ -9,6 +9,7 @@ import { given } from '../host/given.ts';
 import type { AgentCalls, AgentFiles, AgentFlags } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
 import type { Printer } from './printer.ts';
+import type { Settings } from './settings-keys.ts';
 
 /** An option or argument; `T` is what the code gets. Without `value` an option is a switch. */
 export interface Parameter<T = unknown> {
@@ -44,6 +45,8 @@ export interface Call<O extends Parameters = Parameters, A extends Parameters = 
   readonly args: Values<A>;
   readonly edge: Edge;
   readonly print: Printer;
+  /** Of the person who calls; empty where the command takes none. */
+  readonly settings: Settings;
   /** The running agent, or its files where the command takes them; closed when the command ends. @throws CommandError with exit code 69 or 77. */
   agent(): Promise<AgentCalls>;
 }
@@ -60,6 +63,8 @@ export interface Command<O extends Parameters = Parameters, A extends Parameters
   /** Those that this command gives a meaning of its own. */
   readonly exitCodes?: string;
   readonly isHidden?: boolean;
+  /** Settings of the person who calls are defaults of this command. */
+  readonly takesSettings?: boolean;
   /** `needed`, or what opens the files that serve an agent's calls where none runs. Subcommands that say nothing take their group's. */
   readonly agent?: 'none' | 'needed' | ((configFile: string, edge: Edge) => Promise<AgentFiles>);
   readonly subcommands?: readonly Command[];

@@ -18,6 +18,7 @@ export interface FirstConfig {
   readonly stateFolder?: string;
   readonly runFolder?: string;
   readonly caFile?: string;
+  readonly statusPage?: { readonly page: 'off' | 'loopback' | 'lan'; readonly pinFile?: string };
   /** A simulated board's socket instead of this machine's hardware. */
   readonly boardSocket?: string;
   readonly found: FoundBoard;
@@ -39,7 +40,7 @@ export function firstConfigText({ found, ...config }: FirstConfig): string {
 version: 1
 platform:
   url: ${quoted(config.url)}
-${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}sensors:
+${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}${statusLines(config)}sensors:
 ${sensors.join('\n')}
 # actuators:
 #   - { name: relay, kind: gpio-output, line: GPIO5, safe: { start: off, stop: off, crash: off } }
@@ -75,6 +76,10 @@ function provisioningLines(credentials: CredentialsChoice): string {
   if (credentials.way !== 'provision') return '';
   const { deviceName, keyFile, secretFile } = credentials;
   return `provisioning:\n  deviceName: ${quoted(deviceName)}\n  deviceKeyFile: ${quoted(keyFile)}\n  deviceSecretFile: ${quoted(secretFile)}\n`;
+}
+
+function statusLines({ statusPage }: Omit<FirstConfig, 'found'>): string {
+  return statusPage === undefined ? '' : `status:\n  page: ${statusPage.page}\n${optionLine('  pinFile', statusPage.pinFile)}`;
 }
 
 function folderLines({ stateFolder, runFolder, boardSocket }: Omit<FirstConfig, 'found'>): string {

@@ -21,12 +21,12 @@ import { type FoundBoard, scanBoard } from './scan-board.ts';
 /** The service's group may read it. */
 const CONFIG_MODE = 0o640;
 
-export async function initialise({ flags, edge, print }: InitCall): Promise<void> {
+export async function initialise({ flags, edge, print, settings }: InitCall): Promise<void> {
   const out = resolve(flags.out);
   const isThere = (await systemFiles.facts(out).catch(() => undefined)) !== undefined;
   if (flags.force !== true && isThere)
     throw new CommandError(`${out} is there already`, { nextStep: 'choose another --out, or overwrite it with --force' });
-  const answers = await askForFirstConfig(flags, edge, dirname(out));
+  const answers = await askForFirstConfig({ flags, edge, settings }, dirname(out));
   const found = flags.scan ? await lookAround(flags, edge) : { chips: [], thermometers: [], serialPorts: [], faults: [] };
   const text = firstConfigText({ ...answers, found });
   await writeChecked(out, text, environmentOfService(flags, edge));

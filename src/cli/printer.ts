@@ -6,6 +6,9 @@ import { CommandError, EXIT, type ExitCode } from './exit-code.ts';
 
 const STYLES = ['bold', 'dim', 'red', 'green', 'yellow', 'cyan'] as const;
 
+/** `auto`: on a terminal that has not said otherwise. */
+export type Colours = 'auto' | 'always' | 'never';
+
 /** Functions that colour a text, or leave it alone where colours are not wanted. */
 export type Style = { readonly [name in (typeof STYLES)[number]]: (text: string) => string };
 
@@ -18,11 +21,12 @@ export class Printer {
   readonly #output: Output;
   readonly #asJson: boolean;
 
-  constructor({ stdout, environment }: Pick<Edge, 'stdout' | 'environment'>, asJson: boolean) {
+  constructor({ stdout, environment }: Pick<Edge, 'stdout' | 'environment'>, asJson: boolean, colours: Colours = 'auto') {
     this.#output = stdout;
     this.#asJson = asJson;
     const noColor = environment.NO_COLOR !== undefined && environment.NO_COLOR !== '';
-    this.style = styleOf(stdout.isTerminal && !noColor && environment.TERM !== 'dumb');
+    const isWanted = colours === 'always' || (colours === 'auto' && stdout.isTerminal && environment.TERM !== 'dumb');
+    this.style = styleOf(isWanted && !noColor);
   }
 
   get width(): number {

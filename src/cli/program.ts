@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'safe-states': async () => (await import('./commands/safe-states.ts')).SAFE_STATES,
   platform: async () => (await import('./commands/platform.ts')).PLATFORM,
   board: async () => (await import('./commands/board.ts')).BOARD,
+  settings: async () => (await import('./commands/settings.ts')).SETTINGS,
 };
 
 const EXAMPLES = ['check-config /etc/turnstone/turnstone.yaml', 'run --config /etc/turnstone/turnstone.yaml', 'status'];
@@ -92,16 +93,17 @@ function add(parent: Commander, declared: Command, edge: Edge, isDefault = false
   if (run !== undefined) command.action(() => call(declared, command, edge));
 }
 
-async function call({ run, agent: need, arguments: declared = {} }: Command, command: Commander, edge: Edge): Promise<void> {
+async function call({ run, agent: need, takesSettings, arguments: declared = {} }: Command, command: Commander, edge: Edge): Promise<void> {
   const flags = command.optsWithGlobals<AgentFlags & Record<string, unknown>>();
   const args = Object.fromEntries(Object.keys(declared).map((key, index) => [key, command.processedArgs[index]]));
-  const print = new Printer(edge, flags.json === true);
+  const settings = takesSettings === true ? await (await import('./settings-file.ts')).settingsAsDefaults(edge.environment) : {};
+  const print = new Printer(edge, flags.json === true, settings.colours);
   let reached: Promise<AgentCalls> | undefined;
   const reach = async (): Promise<AgentCalls> =>
     (await import('./agent-calls.ts')).reachAgent(flags, edge, typeof need === 'function' ? need : undefined);
   const agent = (): Promise<AgentCalls> => (reached ??= reach());
   try {
-    await run?.({ flags, args, edge, print, agent });
+    await run?.({ flags, args, edge, print, settings, agent });
   } finally {
     await (await reached?.catch(() => undefined))?.close();
   }

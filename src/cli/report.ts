@@ -13,10 +13,10 @@ import { formatterFor } from './report-formats.ts';
 const FILE_WIDTH = 200;
 const FILE_MODE = 0o640;
 
-export async function report({ args, flags, edge, print }: ReportCall): Promise<void> {
+export async function report({ args, flags, edge, print, settings }: ReportCall): Promise<void> {
   const range = parseRange(flags, systemClock.wallMs());
   const filters = parseFilters(flags.filter ?? []);
-  const client = await openReportClient(flags, edge);
+  const client = await openReportClient({ flags, edge, settings });
   const file = flags.output === undefined ? undefined : await openFile(flags.output);
   const formatter = formatterFor(flags.format, file === undefined ? print.width : FILE_WIDTH);
   const write = async (text: string): Promise<void> => {

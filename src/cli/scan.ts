@@ -45,7 +45,7 @@ export async function scan({ args, flags, edge, print }: ScanCall): Promise<void
   try {
     const { found, rows } = await BUSES[args.bus](ports, flags, edge);
     if (found.length === 0 && flags.json !== true) edge.stderr.write(`nothing found; ${ADVICE[args.bus]}\n`);
-    else print.result(found, () => print.table(rows));
+    else print.result(found, () => print.table(rows.map((row, at) => (at === 0 ? row.map(print.style.bold) : row))));
   } finally {
     await ports.close();
   }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
+import { buildBundle, bundleFile, ownNativeModules, ROOT } from '../../scripts/bundle.ts';
 
 const run = promisify(execFile);
 let folder: string;
@@ -22,6 +22,35 @@ describe('the bundle', () => {
   it('loads every native module with what is used of it', async () => {
     const { stderr } = await run(process.execPath, [main, 'firmware', 'self-test']);
     expect(stderr).toBe('');
+  });
+
+  it('keeps a setting of its person and lists it', async () => {
+    const env = { ...process.env, XDG_CONFIG_HOME: join(folder, 'settings') };
+    await run(process.execPath, [main, 'settings', 'set', 'status.page', 'off'], { env });
+    const { stdout } = await run(process.execPath, [main, 'settings', 'list', '--json'], { env });
+    expect(JSON.parse(stdout).settings).toEqual({ 'status.page': 'off' });
+  });
+
+  it('loads conf for settings, and for the agent never', async () => {
+    const { outputs } = await bundleFile(join(ROOT, 'src/main.ts'), join(folder, 'graph/main.mjs'), '1.0.0');
+    const chunkOf = (source: string): string | undefined =>
+      Object.keys(outputs).find((path) => outputs[path]?.entryPoint?.endsWith(source));
+    /** Everything that a file brings by itself, or can bring later. */
+    const reached = (path: string | undefined, kinds: RegExp, seen = new Set<string>()): Set<string> => {
+      if (path === undefined || seen.has(path)) return seen;
+      seen.add(path);
+      for (const one of outputs[path]?.imports ?? []) if (one.external !== true && kinds.test(one.kind)) reached(one.path, kinds, seen);
+      return seen;
+    };
+    const hasConf = (paths: Set<string>): boolean =>
+      [...paths].some((path) => Object.keys(outputs[path]?.inputs ?? {}).some((input) => input.includes('node_modules/conf/')));
+    expect(hasConf(reached(chunkOf('src/main.ts'), /^import-statement$/))).toBe(false);
+    for (const command of ['run', 'status']) {
+      const chunk = chunkOf(`src/cli/commands/${command}.ts`);
+      expect(reached(chunk, /./).size).toBeGreaterThan(2);
+      expect(hasConf(reached(chunk, /./))).toBe(false);
+    }
+    expect(hasConf(reached(chunkOf('src/cli/commands/settings.ts'), /./))).toBe(true);
   });
 
   it('has every command', async () => {

@@ -93,6 +93,12 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
     where: /^(platform|analytics)\//,
     why: 'only platform/ and analytics/ speak HTTP as a client',
   },
+  { word: /from 'conf'|import\('conf'\)/, where: /^cli\/settings-file\.ts$/, why: 'only the settings of a person are kept by conf' },
+  {
+    word: /^import (?!type)[^;]*from '[^']*(settings-file\.ts|\/settings\.ts)'/m,
+    where: /^cli\/settings\.ts$/,
+    why: 'settings are loaded by import(), for the commands that take them',
+  },
   { word: /\bprocess\.env\b/, where: /^host\//, why: 'only host/ reads the environment' },
   { word: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.hrtime\b/, where: /^host\//, why: 'only host/ reads a clock' },
   {

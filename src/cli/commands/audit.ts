@@ -21,6 +21,7 @@ export const AUDIT = command('audit', {
   agent: 'needed',
   arguments: VIEW,
   options: OPTIONS,
+  takesSettings: true,
   examples: [
     'audit 7e57ab1e-0000-4000-8000-000000000001 --last 24h',
     'audit VIEW-ID --from 2026-05-01 --to 2026-05-08 --device gateway-7',

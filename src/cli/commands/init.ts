@@ -1,6 +1,8 @@
 /** `turnstone init`: a few questions, or flags; a look at the buses; a configuration that passes check-config. */
 import { DEFAULT_CONFIG_FILE } from '../../config/default-places.ts';
-import { type Call, command, negation, toggle, valued } from '../command.ts';
+import { type Call, command, negation, taking, toggle, valued } from '../command.ts';
+
+const PAGES = ['off', 'loopback', 'lan'] as const;
 
 const OPTIONS = {
   yes: toggle('ask nothing: flags and defaults decide'),
@@ -13,6 +15,10 @@ const OPTIONS = {
   caFile: valued('<file>', 'certificate authority of the platform'),
   stateFolder: valued('<folder>', 'where everything that must survive is kept'),
   runFolder: valued('<folder>', 'where control sockets are'),
+  page: valued('<where>', 'status page: off, loopback or lan; lan needs a PIN', {
+    parse: taking(`one of ${PAGES.join(', ')}`, (text) => PAGES.find((page) => page === text)),
+  }),
+  pinFile: valued('<file>', 'the status page’s PIN, in a file'),
   simulate: valued('<socket>', 'look at a simulated board, and use it'),
   scan: negation('do not look at the buses'),
   out: valued('<file>', 'the file to write', { byDefault: DEFAULT_CONFIG_FILE }),
@@ -24,6 +30,7 @@ export type InitCall = Call<typeof OPTIONS>;
 export const INIT = command('init', {
   says: 'write a first configuration: asks a few questions and looks at the buses',
   options: OPTIONS,
+  takesSettings: true,
   examples: [
     'init',
     'init --yes --url https://iot.example.org --provision-key-file key --provision-secret-file secret',

@@ -17,6 +17,7 @@ export const REPORT = command('report', {
   says: 'fetch a report of the analytics service',
   arguments: VIEW,
   options: OPTIONS,
+  takesSettings: true,
   examples: [
     'report 7e57ab1e-0000-4000-8000-000000000001 --last 24h',
     'report VIEW-ID --from 2026-05-01 --to 2026-06-01 --filter Device=gateway-7,gateway-8',

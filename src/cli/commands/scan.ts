@@ -20,6 +20,7 @@ export const SCAN = command('scan', {
   says: 'show what hangs on a bus: i2c, serial, gpio or one-wire',
   arguments: ARGUMENTS,
   options: OPTIONS,
+  takesSettings: true,
   examples: ['scan i2c', 'scan i2c --bus 1 --json', 'scan serial', 'scan gpio', 'scan one-wire'],
   notes: `\
 Nothing is configured and no port opened. To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders

@@ -23,10 +23,11 @@ export const checkPlaceholders: Check = ({ actuators, sections: { rpc, firmware 
   ),
 ];
 
-export const checkDeviceName: Check = ({ sections: { provisioning } }) => {
-  if (provisioning === undefined) return [];
+export const checkDeviceName: Check = ({ sections: { provisioning } }) =>
+  provisioning === undefined ? [] : deviceNameFindings(provisioning.deviceName);
+
+export function deviceNameFindings(deviceName: string): Finding[] {
   const path = ['provisioning', 'deviceName'];
-  const { deviceName } = provisioning;
   if (deviceName.trim() === '') return [finding(path, 'a name of blanks:', 'a device name')];
   const words = [...deviceName.matchAll(/\{([^{}]*)\}/g)].flatMap(([, choices = '']) => choices.split('|'));
   const unknown = words.find((word) => !(BOARD_WORDS as readonly string[]).includes(word));
@@ -34,7 +35,7 @@ export const checkDeviceName: Check = ({ sections: { provisioning } }) => {
     return [{ ...finding(path, `nothing is known as {${unknown}} in`, inBraces(BOARD_WORDS)), ...didYouMean(unknown, BOARD_WORDS) }];
   if (!/[{}]/.test(deviceName.replace(/\{[^{}]*\}/g, ''))) return [];
   return [finding(path, 'a bracket without its pair in', 'a word between { and }')];
-};
+}
 
 function inBraces(words: readonly string[]): string {
   return oneOf(words.map((word) => `{${word}}`));

@@ -41,12 +41,15 @@ export const platformSchema = section({
   dailyBudget: size({ min: '10kB' }).meta(LIVE).optional(),
 });
 
-export const provisioningSchema = section({
-  /** `{serial}`, `{mac}`, `{machineId}`, `{hostname}` are replaced by what the board is; `{serial|mac}` by the first that it has. */
-  deviceName: text(
+export const deviceNameTemplate = () =>
+  text(
     /^[^<>\p{Cc}]{1,255}$/u,
     'a device name of 1 to 255 characters; {serial}, {mac}, {machineId}, {hostname} and choices such as {serial|mac} are replaced',
-  ).default('gateway-{serial|mac}'),
+  );
+
+export const provisioningSchema = section({
+  /** `{serial}`, `{mac}`, `{machineId}`, `{hostname}` are replaced by what the board is; `{serial|mac}` by the first that it has. */
+  deviceName: deviceNameTemplate().default('gateway-{serial|mac}'),
   ...secretFields('deviceKey'),
   ...secretFields('deviceSecret'),
   /** When the platform no longer knows the token: `hold` alerts and waits for a person. */

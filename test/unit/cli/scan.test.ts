@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,6 +60,18 @@ describe('turnstone scan', () => {
     expect(out).toMatch(/i2c-1 +0x76 +bme280 +- \{ name: bme280, kind: bme280, bus: 1, address: 0x76 \}/);
     expect(out).toMatch(/i2c-3 +0x4a +tmp102\? /);
     expect((await scan('i2c', '--bus', '3', '--simulate', socket)).out).not.toContain('bme280');
+  });
+
+  it('has headings in the colours that its person has set', async () => {
+    const environment = { XDG_CONFIG_HOME: join(folder, 'settings') };
+    const coloured = async (colours: string): Promise<boolean> => {
+      await mkdir(join(folder, 'settings/turnstone-nodejs'), { recursive: true });
+      await writeFile(join(folder, 'settings/turnstone-nodejs/config.json'), JSON.stringify({ colours }));
+      const edge = fakeEdge({ environment, isTerminal: true });
+      await runCommandLine(['scan', 'one-wire', '--simulate', socket], { edge, version: () => '' });
+      return edge.out().includes('\u001b[1mID');
+    };
+    expect([await coloured('always'), await coloured('never')]).toEqual([true, false]);
   });
 
   it('writes nothing to any chip when only addresses are wanted, and says what asking chips may do', async () => {
