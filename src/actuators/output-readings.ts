@@ -134,7 +134,7 @@ export class OutputReadings {
       return [[hours, hoursOf(totals, nowMs)] as const, [starts, totals.starts] as const];
     });
     await file.flush();
-    // What the disk does not keep would step back after a kill.
+    // A total that the disk does not keep would step back after a kill.
     if (file.isSaved) this.#report(entries);
   }
 

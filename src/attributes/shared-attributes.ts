@@ -149,7 +149,7 @@ export class SharedAttributes {
     if (this.#isPastLost && !restored && !isRenewed) return this.#drop(key, value, PAST_LOST);
     if (isRenewed) for (const known of [this.#waiting, this.#refused]) known.delete(key);
     else if (this.#isSettled(target, value)) return false;
-    // What is under way is followed by the newest wish when it has ended.
+    // A movement under way is followed by the newest wish when it has ended.
     if (acting !== undefined && (jsonEqual(acting.value, value) || !switchesOff(value))) return false;
     // A platform that wakes for the same value again and again has no news.
     const isNews = !isRenewed || !this.#deps.applied.isKnown(key, value);

@@ -45,7 +45,7 @@ export interface Call<O extends Parameters = Parameters, A extends Parameters = 
   readonly args: Values<A>;
   readonly edge: Edge;
   readonly print: Printer;
-  /** Of the person who calls; empty where the command takes none. */
+  /** Settings of the person who calls; empty where the command takes none. */
   readonly settings: Settings;
   /** The running agent, or its files where the command takes them; closed when the command ends. @throws CommandError with exit code 69 or 77. */
   agent(): Promise<AgentCalls>;

@@ -1,4 +1,4 @@
-/** What `turnstone init` must know: from flags, from the technician, from the technician's settings, or from defaults, in this order. */
+/** Answers that `turnstone init` needs: from flags, from the technician, from the technician's settings, or from defaults, in this order. */
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';
@@ -35,7 +35,7 @@ export async function askForFirstConfig(told: Told, folder: string): Promise<Omi
   return given({ url, credentials, caFile, statusPage, stateFolder, runFolder, boardSocket });
 }
 
-/** What flags say about credentials, a setting for the other half of provisioning; undefined when they say nothing. */
+/** Credentials by the flags, a setting for the other half of provisioning; undefined when the flags name none. */
 function chosen({ flags, settings }: Told): CredentialsChoice | undefined {
   const { accessTokenFile, accessTokenEnv, provisionKeyFile, provisionSecretFile } = flags;
   if (accessTokenFile !== undefined) return { way: 'token-file', file: resolve(accessTokenFile) };

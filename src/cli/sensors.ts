@@ -54,7 +54,7 @@ async function readDirectly(name: string, config: AgentConfig, edge: Edge): Prom
   const sensorConfig = sensorNamed(name, config);
   const { createSensor } = await import('../sensors/create-sensor.ts');
   const ports = openPorts({ clock: systemClock, hardware: config.hardware });
-  // What a driver of a user's own says and prints is for whoever tries it.
+  // Words and prints of a user's own driver are for the person who tries it.
   const info = (fields: { readonly said?: string }, message: string): void => {
     if (fields.said !== undefined) edge.stderr.write(`turnstone: ${message}: ${printable(fields.said)}\n`);
   };
