@@ -178,16 +178,15 @@ describe('what the demo sent, asked back', () => {
     const result = await audit(ALL_TELEMETRY, '--resend');
     expect(result.exitCode).toBe(1);
     expect(new Set(result.resent.map(({ key }) => key))).toEqual(new Set(['doorOpen', 'roomHumidity', 'roomPressure', 'roomTemperature']));
-    let mended: AuditAnswer | undefined;
+    // An entry that waits to be sent again counts as sent once it is acknowledged: a whole report alone can come before.
     await expect
       .poll(
         async () => {
-          mended = await audit(ALL_TELEMETRY);
-          return mended.exitCode;
+          const { exitCode, lines } = await audit(ALL_TELEMETRY);
+          return exitCode === 0 ? (lines.find(({ key }) => key === 'roomPressure')?.sent ?? 0) : 0;
         },
         { timeout: 30_000, interval: 1_000 },
       )
-      .toBe(0);
-    expect(mended?.lines.find(({ key }) => key === 'roomPressure')?.sent).toBeGreaterThan(5);
+      .toBeGreaterThan(5);
   }, 60_000);
 });
