@@ -33,8 +33,16 @@ const HEADER = namedValue(HEADER_NAMES, `${QUOTED}|${WORD}(?:[ \\t]+(?:\\[secret
 const SCHEME = /^(\\*["'])?(bearer|basic|token|digest|negotiate)[ \t]+/i;
 /** `["Authorization","Bearer value"]`. */
 const HEADER_PAIR = new RegExp(`(\\\\*["'](?:${HEADER_NAMES})(\\\\*["']),\\s*)(${QUOTED})`, 'gi');
+/** `-u`, also behind other letters as in `-su`, `--user` and `--proxy-user`: curl's options for user and password. */
+const USER_OPTION = '-[A-Za-z]{0,8}[uU]|--(?:proxy-)?user';
+/** `-u user:value`, `--user=user:value`, `"-u","user:value"`; a value without a colon is a user alone, and a quote that ends a bare word is not of it. */
+const USER_AND_PASSWORD = new RegExp(
+  `((?<![\\w-])(?:(?:${USER_OPTION})(?:[ \\t]*=[ \\t]*|[ \\t]+|\\\\*["']?,\\s*)|-[uU]))` +
+    `(${QUOTED}|[^\\s"'\\\\:]{0,256}:(?:${QUOTED}|(?!\\\\*["'])${WORD}(?<!["'\\\\])))`,
+  'g',
+);
 /** `- --token` in YAML; the next line has its value. */
-const NAMED_ITEM = new RegExp(`^[ \\t]*-[ \\t]+["']?--(?:${SECRET_NAMES})["']?[ \\t]*$`, 'i');
+const NAMED_ITEM = new RegExp(`^[ \\t]*-[ \\t]+["']?(?:--(?:${SECRET_NAMES})|${USER_OPTION})["']?[ \\t]*$`, 'i');
 const ITEM_LINE = /^([ \t]*-[ \t]+)(?!["']?-)\S.*$/;
 /** In YAML it goes to the end of the line, and on in what is indented further. */
 const NAMED_LINE = new RegExp(
@@ -71,6 +79,7 @@ export class Redactor {
       .replace(NAMED_VALUE, unlessEnded())
       .replace(HEADER, unlessEnded())
       .replace(HEADER_PAIR, masked)
+      .replace(USER_AND_PASSWORD, withoutPassword)
       .replace(TOKEN_IN_PATH, `$1${MASK}`)
       .replace(USER_IN_URL, `$1${MASK}@`);
   }
@@ -100,6 +109,13 @@ function namedValue(names: string, value: string): RegExp {
 function masked(...[, name, quoteOfName, value]: Match): string {
   const quote = /^\\*["']/.exec(value)?.[0] ?? quoteOfName ?? '';
   return `${name}${quote}${schemeOf(value)}${MASK}${quote}`;
+}
+
+function withoutPassword(all: string, option: string, value: string): string {
+  const isUserAlone = !/:(?!\\*["']$)/.test(value);
+  if (isUserAlone) return all;
+  const quote = /^\\*["']/.exec(value)?.[0] ?? '';
+  return `${option}${quote}${MASK}${quote}`;
 }
 
 /**

@@ -37,6 +37,14 @@ describe('a secret that nobody has told', () => {
     ['{"token": {"value": "a"}, "x": 1}', '{"token": "[secret]", "x": 1}'],
     ['{apiKey: a, passwd: b, psk: c, private_key: d}', '{apiKey: [secret], passwd: [secret], psk: [secret], private_key: [secret]}'],
     ['curl --token abc --password=abc -v', 'curl --token [secret] --password=[secret] -v'],
+    ['curl -u me:abc https://h/', 'curl -u [secret] https://h/'],
+    ['curl -sSu me:a,b}c -v', 'curl -sSu [secret] -v'],
+    ['curl -ume:abc --user=me:abc --proxy-user me:abc -U :abc -v', 'curl -u[secret] --user=[secret] --proxy-user [secret] -U [secret] -v'],
+    ['curl -u "me:a b" -U \'me:a b\' --user me:"a b" -v', 'curl -u "[secret]" -U \'[secret]\' --user [secret] -v'],
+    ['{"msg":"curl -u me:abc","x":1}', '{"msg":"curl -u [secret]","x":1}'],
+    ['{"msg":"curl -u \\"me:a b\\" -v","x":1}', '{"msg":"curl -u \\"[secret]\\" -v","x":1}'],
+    ['["-u","me:abc","-v"] arguments: [-u, me:abc, -v]', '["-u","[secret]","-v"] arguments: [-u, [secret], -v]'],
+    ['- -u\n- me:a b\n- next', '- -u\n- [secret]\n- next'],
     ['["--token","abc","-v"]', '["--token","[secret]","-v"]'],
     ['arguments: [--token, abc, -v]', 'arguments: [--token, [secret], -v]'],
     ['- --token\n- two words\n- next', '- --token\n- [secret]\n- next'],
@@ -83,6 +91,9 @@ describe('a secret that nobody has told', () => {
     'file:///lib/getty@tty1',
     'key: 5',
     '--token',
+    'docker run --user me -u "me" --username a:b',
+    'see journalctl -u turnstone: it says why',
+    '["-u","turnstone","a:b"]',
   ])('is not seen in %s', (text) => expect(redacted(text)).toBe(text));
 
   it('is looked for in no more than the time that a long line has', () => {
@@ -105,6 +116,11 @@ describe('a secret that nobody has told', () => {
       'pin:",',
       '"authorization",',
       '- --pin\n',
+      '-u ',
+      '-u a:',
+      '-u "',
+      '-uu',
+      '-u,',
     ])
       expect(redacted(part.repeat(20_000)).length).toBeGreaterThan(0);
   });
