@@ -4,7 +4,7 @@ import { checkLimits, checkMethodValues, checkRuleValues } from './actuator-valu
 import { checkDisabled } from './disabled.ts';
 import { checkDoubled } from './doubled.ts';
 import type { Check } from './draft.ts';
-import { checkSockets } from './folders.ts';
+import { checkLockoutFile, checkSockets } from './folders.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './hardware.ts';
 import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkMethodKeys, checkProducedKeys, checkRuleKeys } from './keys.ts';
 import { checkKinds } from './kinds.ts';
@@ -28,6 +28,7 @@ export const CHECKS: readonly Check[] = [
   checkBias,
   checkBoard,
   checkSockets,
+  checkLockoutFile,
   checkKeyRules,
   checkProducedKeys,
   checkAttributeKeys,

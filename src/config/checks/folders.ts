@@ -6,6 +6,8 @@ import type { Check, ConfigDraft } from './draft.ts';
 
 /** The longest name of what listens in the run folder. */
 const SOCKET_NAME = 'control.sock';
+/** In memory: a start of the machine finds them empty. */
+const FOLDERS_IN_MEMORY = ['/run', '/var/run', '/dev/shm'];
 
 /** A path that bind(2) and connect(2) would refuse. */
 export const checkSockets: Check = ({ sections: { runFolder = '', hardware } }) => {
@@ -19,13 +21,24 @@ export const checkSockets: Check = ({ sections: { runFolder = '', hardware } }) 
   return findings;
 };
 
+/** Who works on the machine has locked it until they unlock it, whatever the power does meanwhile. */
+export const checkLockoutFile: Check = ({ sections: { runFolder = '/run', rpc } }) => {
+  const file = rpc?.lockout.file;
+  if (file === undefined || ![...FOLDERS_IN_MEMORY, runFolder].some((folder) => isWithin(file, folder))) return [];
+  const expected = 'a folder that lasts, such as /var/lib/turnstone';
+  return [finding(['rpc', 'lockout', 'file'], 'a power cut ends the lockout of', expected, { warning: true })];
+};
+
 /** The folder of one agent's state is locked; in the other its sockets are. */
 function nestedFolders({ stateFolder, runFolder }: ConfigDraft['sections']): Finding[] {
   if (stateFolder === undefined || runFolder === undefined) return [];
   const expected = `a folder that is neither the run folder (${runFolder}) nor within it, nor around it`;
-  const isWithin = (inner: string, outer: string): boolean => !relative(outer, inner).startsWith('..');
   if (!isWithin(stateFolder, runFolder) && !isWithin(runFolder, stateFolder)) return [];
   return [finding(['stateFolder'], 'in one place with the run folder:', expected)];
+}
+
+function isWithin(inner: string, outer: string): boolean {
+  return !relative(outer, inner).startsWith('..');
 }
 
 export async function checkFolders({ sections }: ConfigDraft): Promise<Finding[]> {

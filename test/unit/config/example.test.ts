@@ -58,8 +58,9 @@ const SHAPE_WORDS = /\.(params|allowed)\./;
 
 describe('the example configuration', () => {
   it('passes check-config', async () => {
-    const { config, faults } = await readConfig(EXAMPLE, { environment: {} });
+    const { config, faults, warnings } = await readConfig(EXAMPLE, { environment: {} });
     expect(faults.map((fault) => faultLine('example', fault))).toEqual([]);
+    expect(warnings.filter(({ path }) => path !== '').map((fault) => faultLine('example', fault))).toEqual([]);
     expect(config).toBeDefined();
   });
 

@@ -203,8 +203,17 @@ rpc: { methods: { open: { actuator: down }, panel: { pins: { '7': down, '8': up 
 
   it('warns when the token would travel unencrypted, but not on this machine', async () => {
     const warnings = await warningsOf(SMALLEST.replace('https://example.org', 'http://example.org'));
-    expect(warnings.map(({ path }) => path)).toEqual(['platform.url']);
+    expect(warnings.map(({ path, expected }) => [path, expected])).toEqual([['platform.url', 'an address beginning with https://']]);
     expect(await warningsOf(SMALLEST.replace('https://example.org', 'http://127.0.0.1:8080'))).toEqual([]);
+  });
+
+  it('warns of a lockout file that a power cut removes', async () => {
+    const yaml = (path: string): string => `${SMALLEST}runFolder: /srv/sockets\nrpc: { lockout: { file: ${path} } }\n`;
+    for (const path of ['/run/turnstone/lockout', '/var/run/lockout', '/dev/shm/lockout', '/srv/sockets/lockout'])
+      expect(await warningsOf(yaml(path))).toEqual([
+        expect.objectContaining({ path: 'rpc.lockout.file', problem: 'a power cut ends the lockout of', line: 4, column: 25 }),
+      ]);
+    for (const path of ['/var/lib/turnstone/lockout', '/running/lockout', '/srv/lockout']) expect(await warningsOf(yaml(path))).toEqual([]);
   });
 
   it('warns of a text that the platform would take for a number', async () => {
