@@ -4,13 +4,13 @@ import { gpioInputFields } from '../../config/fields/lines-and-ports.ts';
 import { duration } from '../../config/fields.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
 
-/** Pulses that a power cut may lose, against one small write a minute to the card. */
+/** Pulses that a power cut may lose, against one or two small writes a minute to the card. */
 const DEFAULT_SAVE_EVERY = '1m';
 
 const schema = sensorSection('gpio-counter', {
   ...gpioInputFields,
   edge: z.enum(['rising', 'falling', 'both']).default('rising'),
-  /** How often the total is written to the state folder. */
+  /** How often the total is written to the state folder, and then reported. */
   saveEvery: duration({ min: '1s', max: '1d' }).prefault(DEFAULT_SAVE_EVERY),
 });
 

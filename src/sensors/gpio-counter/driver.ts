@@ -1,8 +1,9 @@
 /**
  * Pulses on a GPIO line: `total`, which survives restarts, and `rate` per second since the reading before. The total is written every
- * `saveEvery`, and at close; a power cut loses what came after the last write, which is the price for sparing the card. Pulses do not wait for
- * the disk: they are counted from the start, and the total is told once it is known what they are added to. A counter that is opened anew in
- * the same process goes on from what it told, also where the disk did not take that.
+ * `saveEvery`, and at close, and reported as it was written: a power cut loses the pulses since the last write, which is the price for sparing
+ * the card, and no reported total steps back. Pulses do not wait for the disk: they are counted from the start, and the total is reported once
+ * it is known what they are added to. A counter that is opened anew in the same process goes on from its count, also where the disk did not
+ * take that.
  */
 
 import { join } from 'node:path';
@@ -37,9 +38,9 @@ export async function open(config: GpioCounterConfig, deps: SensorDeps, signal: 
     name,
     read: async (readSignal) => {
       await input.read(readSignal); // a line whose chip is gone would count nothing for ever
-      const { count, added } = total;
-      const now = { added, atMs: clock.monotonicMs() };
-      const readings: Reading[] = count === undefined ? [] : [{ key: 'total', value: count }];
+      const now = { added: total.added, atMs: clock.monotonicMs() };
+      const saved = await total.saved();
+      const readings: Reading[] = saved === undefined ? [] : [{ key: 'total', value: saved }];
       if (before !== undefined && now.atMs > before.atMs) {
         const perSecond = ((now.added - before.added) * 1_000) / (now.atMs - before.atMs);
         readings.push({ key: 'rate', value: rounded(perSecond, 3), unit: UNITS.rate });
@@ -71,6 +72,7 @@ export class SavedTotal {
   /** Of the one before it in this process. */
   readonly #left: Promise<LeftTotal | undefined> | undefined;
   #savedCount = 0;
+  #savedForReadAtMs = Number.NEGATIVE_INFINITY;
   #cancelSave: (() => void) | undefined;
   #cancelLoad: () => void = () => {};
   readonly #loading = joinedWhileUnderWay(() => this.#load());
@@ -107,6 +109,24 @@ export class SavedTotal {
       this.#cancelSave = undefined;
       void this.#save();
     });
+  }
+
+  /**
+   * The count as the disk holds it, written now where `saveEvery` has passed since the last read that wrote. Undefined between those where
+   * pulses came, while the disk does not take it, and until it is known where it begins. Never rejects.
+   */
+  async saved(): Promise<number | undefined> {
+    const { count } = this;
+    if (count === undefined) return undefined;
+    const { clock, saveEveryMs } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (count !== this.#savedCount && nowMs - this.#savedForReadAtMs >= saveEveryMs) {
+      this.#savedForReadAtMs = nowMs;
+      this.#cancelSave?.();
+      this.#cancelSave = undefined;
+      await endedWithin(clock, DISK_HAS_MS, this.#save());
+    }
+    return this.#savedCount < count ? undefined : this.#savedCount;
   }
 
   /** Saves what is not saved yet, once the last pulse has come; what the disk does not take is left to whoever opens it anew. */
@@ -167,7 +187,7 @@ export class SavedTotal {
         await writeDurably(files, this.#path, sealJson({ ...FORMAT, total: count }));
         this.#savedCount = count;
       } catch (error) {
-        log.warn({ path: this.#path, reason: messageOf(error) }, 'the total cannot be saved');
+        log.warn({ path: this.#path, reason: messageOf(error) }, 'the total cannot be saved, and is not reported until it is');
       }
     });
     await this.#saving;

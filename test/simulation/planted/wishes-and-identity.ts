@@ -87,10 +87,10 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
     needs: ['water', 'stop|sensor removed'],
   },
   {
-    name: 'a total is saved once',
+    name: 'a total is reported before it is saved',
     file: 'sensors/gpio-counter/driver.ts',
-    old: '      this.#cancelSave = undefined;\n      void this.#save();',
-    new: '      void this.#save();',
+    old: 'return this.#savedCount < count ? undefined : this.#savedCount;',
+    new: 'return count;',
     needs: ['water', 'kill'],
   },
   {

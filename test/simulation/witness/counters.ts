@@ -47,6 +47,9 @@ function lost(world: World): string[] {
     counters(world).flatMap((counter) =>
       counter.totals.slice(1).flatMap((after, n) => {
         const before = counter.totals[n] as Total;
+        const isDiskSound = world.diskTroubles.within(before.atMs - SAVED_WITHIN_MS, after.atMs) === 0;
+        if (after.value < before.value && isDiskSound)
+          return [`${counter.key} steps back by ${before.value - after.value} at ${seconds(after.atMs)}`];
         const passed = edgesUntil(counter.edges, after.atMs) - edgesUntil(counter.edges, before.atMs);
         const missing = passed - (after.value - before.value);
         const allowed = edgesBetween(counter.edges, unseenSince(world, counter.name, [before.atMs, after.atMs]), after.atMs);
