@@ -1,6 +1,6 @@
 /** Where a folder can be made and written in, told before anything is: what stands in the way is the configuration's fault, not the disk's. */
-import { lstat, stat, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { lstat, realpath, stat, statfs } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { systemCode } from '../errors.ts';
 
 /** sockaddr_un holds 108 bytes with the closing zero (unix(7)). */
@@ -28,6 +28,16 @@ export async function whyNoFolder(path: string): Promise<string | undefined> {
       // Whoever may not look cannot say that it is wrong.
       if ((code !== 'ENOENT' && code !== 'ENOTDIR') || at === dirname(at)) return undefined;
     }
+  }
+}
+
+/** The same place without links, as far as it is there: /var/run is /run. */
+export async function placeBehindLinks(path: string): Promise<string> {
+  if (Buffer.byteLength(path) > MAX_FOLDER_BYTES) return path;
+  for (let at = path; ; at = dirname(at)) {
+    const behind = await realpath(at).catch(() => undefined);
+    if (behind !== undefined) return join(behind, relative(at, path));
+    if (at === dirname(at)) return path;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Folders and sockets of the agent's own: where they can never be, it must not be started again and again. */
 import { join, relative } from 'node:path';
-import { MAX_SOCKET_PATH_BYTES, whyNoFolder } from '../../host/folder-place.ts';
+import { MAX_SOCKET_PATH_BYTES, placeBehindLinks, whyNoFolder } from '../../host/folder-place.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 
@@ -30,15 +30,16 @@ export const checkLockoutFile: Check = ({ sections: { runFolder = '/run', rpc } 
 };
 
 /** The folder of one agent's state is locked; in the other its sockets are. */
-function nestedFolders({ stateFolder, runFolder }: ConfigDraft['sections']): Finding[] {
+async function nestedFolders({ stateFolder, runFolder }: ConfigDraft['sections']): Promise<Finding[]> {
   if (stateFolder === undefined || runFolder === undefined) return [];
+  const [state, run] = await Promise.all([placeBehindLinks(stateFolder), placeBehindLinks(runFolder)]);
   const expected = `a folder that is neither the run folder (${runFolder}) nor within it, nor around it`;
-  if (!isWithin(stateFolder, runFolder) && !isWithin(runFolder, stateFolder)) return [];
+  if (!isWithin(state, run) && !isWithin(run, state)) return [];
   return [finding(['stateFolder'], 'in one place with the run folder:', expected)];
 }
 
 function isWithin(inner: string, outer: string): boolean {
-  return !relative(outer, inner).startsWith('..');
+  return !/^\.\.(\/|$)/.test(relative(outer, inner));
 }
 
 export async function checkFolders({ sections }: ConfigDraft): Promise<Finding[]> {
@@ -47,5 +48,5 @@ export async function checkFolders({ sections }: ConfigDraft): Promise<Finding[]
     const expected = folder === undefined ? undefined : await whyNoFolder(folder);
     return expected === undefined ? [] : [finding([name], 'no place for a folder:', expected)];
   });
-  return [...nestedFolders(sections), ...(await Promise.all(found)).flat()];
+  return (await Promise.all([nestedFolders(sections), ...found])).flat();
 }

@@ -1,4 +1,5 @@
 /** Where hardware is: GPIO lines, I2C addresses, serial ports, Modbus connections. Shared by sensors and actuators. */
+import { normalize } from 'node:path';
 import { z } from 'zod';
 import { duration, filePath, section, text, whole } from '../fields.ts';
 
@@ -53,7 +54,7 @@ export const i2cFields = (addresses: { readonly default?: number; readonly min?:
 
 export const serialPortFields = {
   /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order. */
-  port: filePath(),
+  port: filePath().overwrite(normalize),
   baudRate: whole(50, 4_000_000).default(DEFAULT_BAUD_RATE),
   dataBits: z.literal([5, 6, 7, 8]).default(8),
   parity: z.enum(['none', 'even', 'odd']).default('none'),

@@ -55,6 +55,30 @@ describe.each(['stateFolder', 'runFolder'])('a %s', (name) => {
   });
 });
 
+describe('the two folders', () => {
+  const nested = async (state: string, run: string): Promise<boolean> =>
+    (await faultsWith(`stateFolder: ${state}\nrunFolder: ${run}`)).some(({ problem }) => problem.startsWith('in one place'));
+
+  it.each([
+    ['there', 'there'],
+    ['there/a', 'there'],
+    ['there', 'there/a'],
+    ['link', 'there'],
+    ['there', 'link'],
+    ['link/a', 'there'],
+    ['there/..a', 'there'],
+  ])('may not be one, or one within the other: %s, %s', async (state, run) => {
+    expect(await nested(join(folder, state), join(folder, run))).toBe(true);
+  });
+
+  it.each([
+    ['there/ab', 'there/a'],
+    ['link/a', 'there/b'],
+  ])('may be side by side: %s, %s', async (state, run) => {
+    expect(await nested(join(folder, state), join(folder, run))).toBe(false);
+  });
+});
+
 describe('a path', () => {
   it('of a state folder is as long as the disk takes', async () => {
     expect(await faultsWith(`stateFolder: ${long('/var', 3_839)}`)).toEqual([]);
