@@ -29,6 +29,7 @@ const STATUS: AgentStatus = {
     state: 'held',
     reason: 'the platform does not know this device',
     failures: 3,
+    triesAgainAtMs: 7_342_000,
     acknowledgedEntries: 12,
     lastAcknowledgedAtMs: 7_000_000,
     sentBytes: 1,
@@ -102,7 +103,7 @@ describe('turnstone status', () => {
     expect(out).toContain('clock not synchronised yet, LOCKED OUT');
     expect(out).toContain('! the clock is not synchronised');
     expect(out).toMatch(/platform +the platform does not know this device; enter it there, for 5m/);
-    expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent/);
+    expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent, trying again in 42s/);
     expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected, 3 damaged');
     expect(out).toMatch(/adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/);
     expect(out).toContain('1.2.3, DOWNLOADING 42%, offered 1.3.0');
