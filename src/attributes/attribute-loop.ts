@@ -28,6 +28,8 @@ export interface AttributeLoopDeps {
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
   readonly pollTimeoutMs?: number | undefined;
+  /** Takes the keys of an update, before they are asked for. */
+  readonly onSaved?: (keys: readonly string[]) => void;
   /** The platform has answered. */
   readonly onContact?: () => void;
   /** Calls back when somebody needs to know whether it does, until the returned function is called. */
@@ -58,6 +60,7 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         kind: 'attributes',
         poll: (timeoutMs, oneSignal) => deps.deviceApi.pollAttributes(timeoutMs, oneSignal),
         onMessage: async ({ changed }) => {
+          deps.onSaved?.(Object.keys(changed));
           deps.shared.noteSaved(Object.keys(changed));
           return loop.woken();
         },
