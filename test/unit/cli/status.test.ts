@@ -57,7 +57,10 @@ const STATUS: AgentStatus = {
       readings: [{ key: 'temperature', value: 21.123456789, unit: '°C', atMs: 7_299_000 }],
     },
   ],
-  actuators: [{ name: 'pump', kind: 'gpio-output', value: true }],
+  actuators: [
+    { name: 'pump', kind: 'gpio-output', value: true },
+    { name: 'display', kind: 'serial-write', value: null },
+  ],
   lockedOut: true,
   firmware: {
     version: '1.2.3',
@@ -110,6 +113,7 @@ describe('turnstone status', () => {
     expect(out.replace(/\s+/g, ' ')).toMatch(/the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/);
     expect(out).toMatch(/temperature = 21\.12346 °C +1s ago/);
     expect(out).toMatch(/pump +gpio-output +true/);
+    expect(out).toMatch(/display +serial-write +unknown$/m);
   });
 
   it('lets no device write into the terminal', async () => {
