@@ -45,7 +45,7 @@ const BESIDE: readonly (readonly [string, string])[] = [
  */
 const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }[] = [
   { room: 'fields of a configuration', files: /^config\/(fields(\/.*)?|config-fault|quantity|secret)\.ts$/ },
-  { room: 'RPC methods', files: /^(\w[\w-]*\/rpc-methods|rpc\/(rpc-method|built-in-methods))\.ts$/ },
+  { room: 'RPC methods', files: /^(\w[\w-]*\/rpc-methods|rpc\/(rpc-method|built-in-methods|widget-names))\.ts$/ },
   { room: 'simulated-board', files: /^sensors\/.*\/twin(-[a-z]+)?\.ts$/ },
   {
     room: 'kinds of sensors and actuators',
