@@ -1,40 +1,27 @@
 /**
- * The one way to every actuator. Whoever wants to move something passes: lockout → value → times → interlocks → the hardware.
- * The last writer owns. What switches off passes lockout and interlocks and waits for nothing, no disk and no queue; safe states pass all but
- * the interlocks. Every gate reads the pin's record, and claims it in the same breath.
+ * The one way to every output. Whoever wants to move something fills a slot of the output's priority array; what wins passes the gates:
+ * lockout → value → times → interlocks → the hardware. What switches off passes lockout and interlocks and waits for nothing, no disk and no
+ * queue; safe states pass all but the interlocks. Every gate reads the pin's record, and claims it in the same breath.
  *
- *   rpc ─┐
- *   shared ─┤→ set / pulse → gates → claim → (mark) → ActuatorSlot → driver → read back → record → onState
- *   rule ─┘        safe states, off times ↗
+ *   rpc, shared, local, rule, silence, limit → Output (slots) → gates → claim → (mark) → ActuatorSlot → driver → read back → record → onState
  */
 import { AgentError, messageOf } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import { checkPulse, checkPulseOver } from './actuator-limits.ts';
-import type { ActuatorMemory } from './actuator-memory.ts';
 import { ActuatorSlot, type Movement } from './actuator-slot.ts';
-import { disabledExcluder, excluderOf, Gates } from './gates.ts';
-import { ContactWatch } from './no-contact.ts';
+import { ContactWatch } from './contact-watch.ts';
+import type { ActuatorControlDeps } from './control-deps.ts';
+import { disabledExcluder, Gates } from './gates.ts';
 import { OffTimes } from './off-times.ts';
+import { type Command, Output } from './output.ts';
+import { beginOutputs, leaveOperator } from './output-start.ts';
 import { PinRecord } from './pin-record.ts';
+import type { RuleWords } from './priority-slots.ts';
 import { type PulseRequest, pulse } from './pulse.ts';
-import { SafeStates } from './safe-states.ts';
-import { setStartStates, stopValue } from './start-and-stop.ts';
-
-export interface ActuatorControlDeps {
-  readonly actuators: readonly { readonly settings: ActuatorSettings; readonly driver: ActuatorDriver }[];
-  /** Those that the configuration has disabled: they exclude, and are never moved. */
-  readonly disabled?: readonly ActuatorSettings[];
-  readonly memory: ActuatorMemory;
-  /** Whether someone works on the machine. */
-  readonly locked: () => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** An actuator that is not as it has to be, for a person to know; undefined takes it back. */
-  readonly onAlarm?: (actuator: string, message: string | undefined) => void;
-}
+import { SafeStates, stopValue } from './safe-states.ts';
+import { StateListeners } from './state-listeners.ts';
+import { WaitingOutputs } from './waiting-outputs.ts';
 
 /** For hardware that is still being opened, and for what is remembered on a disk that may hang. */
 const CLOSE_WITHIN_MS = 2_000;
@@ -45,66 +32,81 @@ export class ActuatorControl {
   /** To be told whenever the platform is heard. */
   readonly contact: ContactWatch;
   readonly #deps: ActuatorControlDeps;
-  readonly #slots: ReadonlyMap<string, ActuatorSlot>;
-  readonly #records: readonly PinRecord[];
+  /** In the order of the file. */
+  readonly #outputs: ReadonlyMap<string, Output>;
   readonly #gates: Gates;
   readonly #found = new Map<string, ActuatorValue | undefined>();
-  readonly #listeners = new Set<(state: ActuatorState) => void>();
+  readonly #listeners: StateListeners;
   readonly #offTimes: OffTimes;
   readonly #safeStates: SafeStates;
+  readonly #waiting: WaitingOutputs;
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
   private constructor(deps: ActuatorControlDeps) {
     this.#deps = deps;
-    const { clock, log, memory, onAlarm = () => {} } = deps;
-    this.#slots = new Map(deps.actuators.map(({ settings, driver }) => [settings.name, this.#newSlot(settings, driver)]));
-    this.#records = [...this.#slots.values()].map(({ record }) => record);
-    const excluders = [...this.#records, ...(deps.disabled ?? []).map(disabledExcluder)];
+    const { clock, log, onAlarm = () => {} } = deps;
+    this.#listeners = new StateListeners(log);
+    const slots = deps.actuators.map(({ settings, driver }) => this.#newSlot(settings, driver));
+    const excluders = [...slots.map(({ record }) => record), ...(deps.disabled ?? []).map(disabledExcluder)];
     this.#gates = new Gates({ records: excluders, locked: deps.locked, closing: this.#closing.signal, clock });
-    this.#safeStates = new SafeStates({
-      ...{ clock, log, onAlarm },
-      move: async (slot, movement) => {
-        this.#gates.permit(slot.record, movement.value, 'safe-state');
-        await this.#move(slot, movement, this.#closing.signal);
-      },
-      excluderOf: (pin) => excluderOf(pin, excluders),
-    });
-    this.#offTimes = new OffTimes({ clock, memory, safeStates: this.#safeStates });
-    this.contact = new ContactWatch({ slots: [...this.#slots.values()], clock, memory, safeStates: this.#safeStates });
+    this.#outputs = new Map(slots.map((slot) => [slot.settings.name, this.#newOutput(slot)]));
+    this.#safeStates = new SafeStates({ clock, log, onAlarm, move: (slot, movement) => this.#move(slot, movement, this.#closing.signal) });
+    this.#offTimes = new OffTimes(clock);
+    this.#waiting = new WaitingOutputs([...this.#outputs.values()], clock);
+    this.contact = new ContactWatch({ outputs: [...this.#outputs.values()], clock });
   }
 
-  /** Looks at what the hardware shows, then restores or sets the states for start. What does not answer is waited for a few seconds at most. */
+  /** Looks at what the hardware shows, then begins to follow the slots. What does not answer is waited for a few seconds at most. */
   static async open(deps: ActuatorControlDeps, signal: AbortSignal): Promise<ActuatorControl> {
     const control = new ActuatorControl(deps);
-    const slots = [...control.#slots.values()];
-    const looks = new Map(slots.map((slot) => [slot, control.#look(slot, signal)]));
-    const looked = async (slot: ActuatorSlot): Promise<void> => await looks.get(slot);
+    const outputs = [...control.#outputs.values()];
+    const looks = new Map(outputs.map((output) => [output, control.#look(output.slot, signal)]));
+    const looked = async (output: Output): Promise<void> => await looks.get(output);
     void Promise.all(looks.values()).then(() => deps.memory.lookedAtAll());
-    const { memory, locked, clock, log } = deps;
-    const restore = async (slot: ActuatorSlot, value: ActuatorValue): Promise<void> =>
-      void (await control.set(slot.settings.name, value, { by: 'restore' }, signal));
-    await setStartStates(slots, {
-      ...{ memory, locked, clock, log, restore, looked },
-      ...{ safeStates: control.#safeStates, closing: control.#closing.signal },
-    });
+    control.configure(deps.rules ?? new Map(), { isStart: true });
+    await beginOutputs(outputs, { memory: deps.memory, clock: deps.clock, looked });
     return control;
   }
 
   /** Moves, and gives the state read back. @throws AgentError `actuators/…` that says which gate was closed, or what failed. */
-  async set(name: string, value: unknown, options: { readonly by: Writer }, signal: AbortSignal): Promise<ActuatorState> {
-    const slot = this.#slot(name);
-    const checked = this.check(name, value, options.by);
-    // Off is wanted from here on, whether or not the hardware takes it at once.
-    if (!isActive(checked)) this.#deps.memory.wished(slot.record, checked);
-    await this.#move(slot, { value: checked, by: options.by }, signal);
-    if (isActive(checked)) this.#deps.memory.wished(slot.record, checked);
-    return slot.record.state;
+  async set(
+    name: string,
+    value: unknown,
+    { by, forMs }: { readonly by: Writer; readonly forMs?: number | undefined },
+    signal: AbortSignal,
+  ): Promise<ActuatorState> {
+    const output = this.#output(name);
+    const untilMs = forMs === undefined ? undefined : this.#deps.clock.monotonicMs() + forMs;
+    const command: Command = { value: output.check(value, by), by, untilMs };
+    await output.command(command, signal);
+    return output.state;
+  }
+
+  /** Takes back what an operator has said of an output, and ends its pulse. @throws AgentError `actuators/unknown` (drop). */
+  release(name: string): ActuatorState {
+    const output = this.#output(name);
+    void output.take({ kind: 'released', why: 'released' });
+    return output.state;
+  }
+
+  /** For whoever fills its slots; undefined where there is none. */
+  find(name: string): Output | undefined {
+    return this.#outputs.get(name);
+  }
+
+  /** The rules of each output, in the order of the file. */
+  configure(rules: ReadonlyMap<string, readonly RuleWords[]>, { isStart = false } = {}): void {
+    for (const [name, output] of this.#outputs) {
+      const event = { kind: 'configured', rules: rules.get(name) ?? [] } as const;
+      if (isStart) output.note({ ...event, isStart });
+      else void output.take(event);
+    }
   }
 
   /** Whether `set` would pass the gates now. @throws AgentError as `set` does. */
   check(name: string, value: unknown, by: Writer): ActuatorValue {
-    return this.#gates.check(this.#slot(name).record, value, by);
+    return this.#output(name).check(value, by);
   }
 
   /**
@@ -112,39 +114,37 @@ export class ActuatorControl {
    * The end comes whatever happens to the caller; after a kill the stop hook and the next start take its place.
    */
   async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
-    const slot = this.#slot(name);
+    const output = this.#output(name);
     this.checkPulse(name, durationMs, by);
-    const move = (movement: Movement): Promise<void> => this.#move(slot, movement, signal);
-    const switchOff = (): Promise<void> => this.#safeStates.set(slot, false, 'end of a pulse', by);
-    await pulse(slot, { durationMs, by }, { move, switchOff, closing: this.#closing.signal });
-    return slot.record.state;
+    const move = (movement: Movement): Promise<void> => this.#move(output.slot, movement, signal);
+    await pulse(output, { durationMs, by }, { move, closing: this.#closing.signal });
+    return output.state;
   }
 
   /** Whether `pulse` would pass the gates now. @throws AgentError as `pulse` does. */
   checkPulse(name: string, durationMs: number, by: Writer): void {
-    const slot = this.#slot(name);
-    checkPulse(slot.record, durationMs);
+    checkPulse(this.#output(name).slot.record, durationMs);
     this.check(name, true, by);
   }
 
   /** @throws AgentError `actuators/unknown` (drop). */
   state(name: string): ActuatorState {
-    return this.#slot(name).record.state;
+    return this.#output(name).state;
   }
 
   states(): readonly ActuatorState[] {
-    return this.#records.map(({ state }) => state);
+    return [...this.#outputs.values()].map(({ state }) => state);
   }
 
   settings(name: string): ActuatorSettings {
-    return this.#slot(name).settings;
+    return this.#output(name).settings;
   }
 
   /** Asks the hardware where it can be asked. */
   async read(name: string, signal: AbortSignal): Promise<ActuatorState> {
-    const slot = this.#slot(name);
-    await slot.refresh(signal);
-    return slot.record.state;
+    const output = this.#output(name);
+    await output.slot.refresh(signal);
+    return output.state;
   }
 
   /** What the hardware showed when this process began, before anything was set; undefined when it could not be asked. */
@@ -154,18 +154,12 @@ export class ActuatorControl {
 
   /** How many writes there have been: whoever remembers it knows whether someone else has written since. */
   movements(name: string): number {
-    return this.#slot(name).record.writes;
-  }
-
-  /** How often a rule's word was overruled; 0 for what there is not. */
-  overrulings(name: string): number {
-    return this.#slots.get(name)?.record.overrulings ?? 0;
+    return this.#output(name).slot.record.writes;
   }
 
   /** Calls back whenever a state may have changed, until the returned function is called. */
   onState(listener: (state: ActuatorState) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Sets the safe states for stop, switches off what nobody would end after us, and gives the hardware back. Bounded in time, and idempotent. */
@@ -176,28 +170,53 @@ export class ActuatorControl {
 
   async #close(): Promise<void> {
     this.#closing.abort();
+    this.#waiting.close();
     this.contact.close();
     this.#offTimes.close();
     this.#safeStates.close();
-    const slots = [...this.#slots.values()];
-    await this.#safeStates.setAll(slots.flatMap(stopValue), 'stop');
-    const given = slots.map((slot) => slot.close().catch((error: unknown) => this.#warn(slot.settings.name, 'was not closed', error)));
-    await endedWithin(this.#deps.clock, CLOSE_WITHIN_MS, Promise.all([...given, this.#deps.memory.close()]));
+    const { clock, log, memory } = this.#deps;
+    const outputs = [...this.#outputs.values()];
+    const stops = outputs.flatMap((output) => {
+      output.end();
+      const value = stopValue(output.slot);
+      if (value.length > 0) leaveOperator(output);
+      return value;
+    });
+    await this.#safeStates.setAll(stops);
+    const given = outputs.map(({ slot }) =>
+      slot
+        .close()
+        .catch((error: unknown) => log.warn({ actuator: slot.settings.name, error: messageOf(error) }, 'an actuator was not closed')),
+    );
+    await endedWithin(clock, CLOSE_WITHIN_MS, Promise.all([...given, memory.close()]));
   }
 
   #newSlot(settings: ActuatorSettings, driver: ActuatorDriver): ActuatorSlot {
     const { clock, memory } = this.#deps;
     const { name } = settings;
-    const past = { history: memory.lastOf(name).history, lostAtMs: memory.lostAtMs, left: memory.leftMark(settings) };
+    const past = { history: memory.historyOf(name), lostAtMs: memory.lostAtMs, left: memory.leftMark(settings) };
     const record = new PinRecord({ settings, clock, ...past });
-    const onDue = (): void => this.#offTimes.update(this.#slot(name));
+    const onDue = (): void => this.#offTimes.update(this.#output(name));
     return new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue });
+  }
+
+  #newOutput(slot: ActuatorSlot): Output {
+    const { clock, memory, onAlarm = () => {}, onRule = () => {} } = this.#deps;
+    const { name } = slot.settings;
+    return new Output({
+      ...{ slot, slots: memory.outputs.get(name)?.slots, gates: this.#gates, clock, onRule },
+      move: (movement, signal) => this.#move(slot, movement, signal),
+      save: (slots) => memory.outputs.set(name, { slots }),
+      onAlarm: (message) => onAlarm(name, message),
+      onChange: () => this.#changed(name),
+      onWaits: () => this.#waiting.retryLater(),
+    });
   }
 
   async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
     const { name } = slot.settings;
     const closing = this.#closing.signal;
-    const cancel = this.#deps.clock.after(LOOK_WITHIN_MS, () => this.#offTimes.update(slot));
+    const cancel = this.#deps.clock.after(LOOK_WITHIN_MS, () => this.#offTimes.update(this.#output(name)));
     const shown = slot.readable ? await slot.refresh(AbortSignal.any([signal, closing])) : undefined;
     cancel();
     if (closing.aborted) return;
@@ -220,30 +239,18 @@ export class ActuatorControl {
   }
 
   #changed(name: string): void {
-    const slot = this.#slot(name);
-    this.#deps.memory.update(slot.record);
-    this.#offTimes.update(slot);
-    this.#safeStates.update(slot);
-    this.contact.update(slot);
-    for (const listener of this.#listeners) this.#tell(listener, slot);
+    const output = this.#output(name);
+    this.#deps.memory.update(output.slot.record);
+    this.#offTimes.update(output);
+    this.#safeStates.update(output.slot);
+    output.update();
+    if (output.slot.record.offSinceMs !== undefined) this.#waiting.retry('actuators/interlocked');
+    this.#listeners.tell(output.state);
   }
 
-  /** Whoever listens badly must not turn a movement into a failure. */
-  #tell(listener: (state: ActuatorState) => void, slot: ActuatorSlot): void {
-    try {
-      listener(slot.record.state);
-    } catch (error) {
-      this.#warn(slot.settings.name, 'was not reported', error);
-    }
-  }
-
-  #slot(name: string): ActuatorSlot {
-    const slot = this.#slots.get(name);
-    if (slot === undefined) throw new AgentError('actuators/unknown', `there is no actuator ${name.slice(0, 64)}`, { recovery: 'drop' });
-    return slot;
-  }
-
-  #warn(actuator: string, what: string, error: unknown): void {
-    this.#deps.log.warn({ actuator, error: messageOf(error) }, `an actuator ${what}`);
+  #output(name: string): Output {
+    const output = this.#outputs.get(name);
+    if (output === undefined) throw new AgentError('actuators/unknown', `there is no actuator ${name.slice(0, 64)}`, { recovery: 'drop' });
+    return output;
   }
 }

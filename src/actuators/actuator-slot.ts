@@ -169,9 +169,8 @@ export class ActuatorSlot {
     }
   }
 
-  /** Neither the beginning nor the end of a pulse says what is to be. */
-  #want({ value, by, repeats = false, pulse, urgent = false }: Movement): void {
-    this.record.want(value, by, { repeats, isWish: pulse === undefined && !urgent });
+  #want({ value, by, repeats = false }: Movement): void {
+    this.record.want(value, by, { repeats });
   }
 
   async #write(turn: Turn): Promise<void> {

@@ -10,11 +10,6 @@ export type ActuatorValue = boolean | number | string;
 /** Who moves it. The first three come from afar or act by themselves, and are stopped by lockout; `local` is a person on site. */
 export type Writer = 'rpc' | 'shared' | 'rule' | 'local' | 'restore' | 'safe-state';
 
-/** Whose word counts until the next one's: not that of what acts by itself. */
-export function speaks(by: Writer | undefined): boolean {
-  return by === 'rpc' || by === 'shared' || by === 'local';
-}
-
 /** One kind's way to the hardware. */
 export interface ActuatorDriver {
   /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved. */
@@ -31,6 +26,12 @@ export type ActuatorLimits = z.infer<typeof actuatorFields.limits> & {
 };
 export type SafeStates = z.infer<typeof actuatorFields.safe>;
 
+/** Another actuator that must be off, and for how long it must have been. */
+export interface Interlock {
+  readonly with: string;
+  readonly gapMs: number;
+}
+
 /** One actuator as the configuration describes it, without its kind. */
 export interface ActuatorSettings {
   readonly name: string;
@@ -39,10 +40,12 @@ export interface ActuatorSettings {
   /** Whether the hardware has room for a number, whatever the limits say; default: for any. */
   readonly holds?: (value: number) => boolean;
   /** Actuators that must not be active while this one is; holds both ways. */
-  readonly neverWith: readonly string[];
+  readonly neverWith: readonly Interlock[];
   readonly safe: SafeStates;
   /** Whether the last desired value is set again after a restart, instead of the safe state for start. */
   readonly restore: boolean;
+  /** Until when an operator's command without a time holds against the rules. */
+  readonly operatorUntil: 'ruleChange' | 'release';
   /** For one movement. */
   readonly deadlineMs: number;
   /** Whether setting the same value twice is the same as once; false for programs and spoken commands. */
@@ -61,11 +64,6 @@ export interface ActuatorState {
   readonly pulsing: boolean;
   /** Why the value is not known or not as desired. */
   readonly fault: string | undefined;
-}
-
-/** Whether anything of its past counts after a restart; what does not is not written to the card. */
-export function hasMemory({ restore, limits }: ActuatorSettings): boolean {
-  return restore || limits.minOnMs !== undefined || limits.minOffMs !== undefined || limits.maxSwitchesPerHour !== undefined;
 }
 
 /** What "off" is; undefined for what has no such state. */

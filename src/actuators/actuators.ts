@@ -14,16 +14,15 @@ import type { ActuatorState } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from './desired-states.ts';
+import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
-import { LocalRules } from './local-rules.ts';
+import { LocalRules, type RuleInForce, ruleWords } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
+import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings } from './output-readings.ts';
 import { PulseMarks } from './pulse-marks.ts';
-import type { RuleEvent } from './rule-movements.ts';
-import type { RuleInForce } from './rule-state.ts';
-import { STANDING_RULES_FORMAT, StandingRules } from './standing-rules.ts';
+import type { RuleEvent } from './rule-event.ts';
 
 export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'> {
   readonly config: AgentConfig;
@@ -74,8 +73,11 @@ export class Actuators {
     const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);
     const ownSupply = config.actuators.filter((each) => actuatorSettings(each).ownSupply).map(({ name }) => name);
     // Side by side: a disk that hangs holds the states for the start up once.
-    const [desired, keptPulses, pulseMarks, readings] = await Promise.all([
-      DesiredStates.open(new StateFile(inState('actuators.json', DESIRED_STATES_FORMAT)), clock),
+    const [outputs, keptPulses, pulseMarks, readings] = await Promise.all([
+      OutputFile.open(new StateFile(inState('outputs.json', OUTPUTS_FORMAT)), clock, {
+        actuators: new StateFile(inState('actuators.json', FORMER_ACTUATORS_FORMAT)),
+        rules: new StateFile(inState('standing-rules.json', FORMER_RULES_FORMAT)),
+      }),
       KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
       OutputReadings.open({
@@ -90,7 +92,9 @@ export class Actuators {
           driver: reopeningDriver(each, { ports, clock, runProgram }),
         })),
         disabled: config.actuators.filter(({ enabled }) => !enabled).map(actuatorSettings),
-        memory: new ActuatorMemory({ desired, keptPulses, pulseMarks }),
+        memory: new ActuatorMemory({ outputs, keptPulses, pulseMarks }),
+        rules: ruleWords(rulesInForce(config)),
+        onRule: deps.onRuleEvent,
         locked: () => lockout.locked,
         clock,
         log,
@@ -101,10 +105,7 @@ export class Actuators {
     );
     for (const state of control.states()) readings.take(state);
     control.onState((state) => readings.take(state));
-    const ruleNames = config.rules.map(({ name }) => name);
-    const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)), ruleNames);
-    const told = { actuators: control, contact: control.contact, onEvent: deps.onRuleEvent };
-    const rules = new LocalRules({ rules: rulesInForce(config), standing, ...told, clock, log });
+    const rules = new LocalRules({ rules: rulesInForce(config), control, clock });
     return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
@@ -121,10 +122,10 @@ export class Actuators {
 
   /** Rules end first, so that nothing moves against the states for stop. Bounded in time, and idempotent. */
   async close(): Promise<void> {
-    const rulesClosed = this.rules.close();
+    this.rules.close();
     await this.control.close();
     this.#stop.abort();
-    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, rulesClosed, this.readings.close()]));
+    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, this.readings.close()]));
   }
 }
 

@@ -1,31 +1,26 @@
-/** Switches off at the end of a pulse and of the longest time on, whoever switched on, and however often it was told to stay on. */
-import { type ActuatorValue, offValue } from './actuator.ts';
-import type { ActuatorControlDeps } from './actuator-control.ts';
-import type { ActuatorSlot } from './actuator-slot.ts';
-import type { SafeStates } from './safe-states.ts';
-
-export interface OffTimesDeps extends Pick<ActuatorControlDeps, 'clock' | 'memory'> {
-  readonly safeStates: SafeStates;
-}
+/** Tells an output when its pulse or its longest time on has ended, whoever switched on, and however often it was told to stay on. */
+import { offValue } from './actuator.ts';
+import type { ActuatorControlDeps } from './control-deps.ts';
+import type { Output } from './output.ts';
 
 export class OffTimes {
-  readonly #deps: OffTimesDeps;
-  readonly #armed = new Map<ActuatorSlot, { readonly dueMs: number; readonly cancel: () => void }>();
+  readonly #clock: ActuatorControlDeps['clock'];
+  readonly #armed = new Map<Output, { readonly dueMs: number; readonly cancel: () => void }>();
 
-  constructor(deps: OffTimesDeps) {
-    this.#deps = deps;
+  constructor(clock: ActuatorControlDeps['clock']) {
+    this.#clock = clock;
   }
 
   /** To be told of every change. */
-  update(slot: ActuatorSlot): void {
-    const off = offValue(slot.settings);
+  update(output: Output): void {
+    const { record } = output.slot;
     // Where off is wanted and refused, it is being tried again already.
-    const dueMs = slot.record.refusesOff ? undefined : slot.record.offDueMs;
-    const armed = this.#armed.get(slot);
+    const dueMs = record.refusesOff || offValue(output.settings) === undefined ? undefined : record.offDueMs;
+    const armed = this.#armed.get(output);
     if (armed?.dueMs === dueMs) return;
     armed?.cancel();
-    this.#armed.delete(slot);
-    if (off !== undefined && dueMs !== undefined) this.#arm(slot, off, dueMs);
+    this.#armed.delete(output);
+    if (dueMs !== undefined) this.#arm(output, dueMs);
   }
 
   /** Idempotent. */
@@ -34,25 +29,13 @@ export class OffTimes {
     this.#armed.clear();
   }
 
-  #arm(slot: ActuatorSlot, off: ActuatorValue, dueMs: number): void {
-    const { clock } = this.#deps;
+  #arm(output: Output, dueMs: number): void {
     const expire = (): void => {
-      this.#armed.delete(slot);
+      this.#armed.delete(output);
       // A timer may be shorter than what was asked for.
-      if (clock.monotonicMs() < dueMs) this.#arm(slot, off, dueMs);
-      else this.#switchOff(slot, off);
+      if (this.#clock.monotonicMs() < dueMs) this.#arm(output, dueMs);
+      else void output.take({ kind: output.slot.record.state.pulsing ? 'pulseEnded' : 'maxOnEnded' });
     };
-    this.#armed.set(slot, { dueMs, cancel: clock.after(dueMs - clock.monotonicMs(), expire) });
-  }
-
-  #switchOff(slot: ActuatorSlot, value: ActuatorValue): void {
-    const { memory, safeStates } = this.#deps;
-    const { pulsing, by } = slot.record.state;
-    if (pulsing) return void safeStates.set(slot, value, 'end of a pulse', by);
-    // It is not to begin again because a gateway restarts, nor by the rule that had switched it on.
-    memory.wished(slot.record, value);
-    // Behind a mute bus, or before this boot, nobody knows for how long: a rule goes on trying once it is known to be off.
-    if (slot.record.wasOn) slot.record.overrulings += 1;
-    void safeStates.set(slot, value, 'longest time on');
+    this.#armed.set(output, { dueMs, cancel: this.#clock.after(dueMs - this.#clock.monotonicMs(), expire) });
   }
 }

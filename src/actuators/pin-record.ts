@@ -7,7 +7,7 @@
  *     └ given back: nothing has happened
  */
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, speaks, type Writer } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, type Writer } from './actuator.ts';
 import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
 import type { Claim, Pulse } from './claim.ts';
 import type { OnMark } from './pulse-marks.ts';
@@ -22,8 +22,6 @@ export class PinRecord {
   readonly settings: ActuatorSettings;
   /** Until when it may have been switched without anybody knowing, ms since boot. */
   readonly lostAtMs?: number | undefined;
-  /** How often somebody, or the longest time on, has said what a rule is not to go over. */
-  overrulings = 0;
   readonly #clock: PinRecordDeps['clock'];
   /** Of whoever wrote last, whether or not the hardware followed. */
   #wanted: { readonly value: ActuatorValue; readonly by: Writer } | undefined;
@@ -33,7 +31,7 @@ export class PinRecord {
   #history: SwitchHistory;
   /** When it first may have been on; undefined while it is known to be off. */
   #onSinceMs: number | undefined;
-  #wasOn: boolean;
+  #offSinceMs: number | undefined;
   #pulse: Pulse | undefined;
   /** By an earlier process: nobody has ended it, or taken it over, since. */
   #isLeftInPulse: boolean;
@@ -50,7 +48,6 @@ export class PinRecord {
     this.#clock = clock;
     this.#history = neededHistory(settings, withMark(history, left?.sinceMs), history);
     this.#onSinceMs = Math.min(left?.sinceMs ?? Number.POSITIVE_INFINITY, clock.monotonicMs());
-    this.#wasOn = left?.wasOn ?? false;
     this.#isLeftInPulse = left?.pulse ?? false;
   }
 
@@ -108,9 +105,9 @@ export class PinRecord {
     return this.#value === undefined || isActive(this.#value) || [...this.#begun].some(({ value }) => isActive(value));
   }
 
-  /** Whether it was known to be on since it was last known to be off; what began before this boot began nobody knows when. */
-  get wasOn(): boolean {
-    return this.#wasOn && (this.#onSinceMs ?? 0) >= 0;
+  /** Since when it is known to be off; undefined while it may be on. */
+  get offSinceMs(): number | undefined {
+    return this.#offSinceMs;
   }
 
   /** Whether it may be on, or is about to be switched on. */
@@ -127,8 +124,8 @@ export class PinRecord {
   get offDueMs(): number | undefined {
     const { maxOnMs } = this.settings.limits;
     const longestEndsMs = this.#onSinceMs === undefined || maxOnMs === undefined ? undefined : this.#onSinceMs + maxOnMs;
-    if (this.#pulseEndsAtMs === undefined || longestEndsMs === undefined) return this.#pulseEndsAtMs ?? longestEndsMs;
-    return Math.min(this.#pulseEndsAtMs, longestEndsMs);
+    const due = [this.#pulseEndsAtMs, longestEndsMs].filter((atMs) => atMs !== undefined);
+    return due.length === 0 ? undefined : Math.min(...due);
   }
 
   /** What must be written down before it goes on, and for as long as it may be on. */
@@ -136,8 +133,7 @@ export class PinRecord {
     const pulse = this.#pulse !== undefined || [...this.#claims].some((claim) => claim.pulse !== undefined);
     const owesOff = this.#isLeftInPulse || (this.refusesOff && this.settings.valueType !== 'string');
     if (!this.mayBeActive || (!pulse && !owesOff && this.settings.limits.maxOnMs === undefined)) return undefined;
-    const wasOn = this.wasOn && !pulse ? { wasOn: true } : {};
-    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse: pulse || owesOff, ...wasOn };
+    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse: pulse || owesOff };
   }
 
   /** From here on it counts as active, when the value is. */
@@ -148,13 +144,19 @@ export class PinRecord {
   }
 
   /** Somebody wants it so; what was wanted before is wanted no longer. */
-  want(value: ActuatorValue, by: Writer, { repeats = false, isWish = true } = {}): void {
+  want(value: ActuatorValue, by: Writer, { repeats = false } = {}): void {
     // Who tries once more takes nobody's word over.
     if (repeats && this.#wanted?.value === value) return;
     this.#wanted = { value, by };
-    if (repeats) return;
-    this.#writes += 1;
-    if (isWish && speaks(by)) this.overrulings += 1;
+    if (!repeats) this.#writes += 1;
+  }
+
+  /** It is as somebody wants it: a pulse that it is in has no end any more. */
+  keep(value: ActuatorValue, by: Writer): void {
+    this.want(value, by);
+    this.#isLeftInPulse = false;
+    this.#setPulse(undefined);
+    this.#judge();
   }
 
   /** The hardware gets it now: from here on the value may be this one. */
@@ -236,9 +238,9 @@ export class PinRecord {
   }
 
   #judge(): void {
-    if (this.mayBeOn) this.#onSinceMs ??= this.#clock.monotonicMs();
-    else this.#onSinceMs = undefined;
-    this.#wasOn = this.mayBeOn && (this.#wasOn || (this.#value !== undefined && isActive(this.#value)));
+    const nowMs = this.#clock.monotonicMs();
+    this.#onSinceMs = this.mayBeOn ? (this.#onSinceMs ?? nowMs) : undefined;
+    this.#offSinceMs = this.mayBeOn ? undefined : (this.#offSinceMs ?? nowMs);
     if (this.#pulse !== undefined && (!this.mayBeOn || this.#isPulseOvertaken)) this.#setPulse(undefined);
   }
 

@@ -17,8 +17,6 @@ export interface OnMark {
   readonly sinceMs: number;
   /** Whether it is to be switched off by whoever comes next: it is in a pulse, or refuses to go off. */
   readonly pulse: boolean;
-  /** Whether it was known to be on since then: what was tried may have moved nothing. */
-  readonly wasOn?: boolean;
 }
 
 export interface PulseMarksOptions {
@@ -92,7 +90,7 @@ async function readMark(files: Files, path: string, bootId: string): Promise<OnM
   try {
     const json = parseJson((await readWhole(files, path))?.toString('utf8') ?? '');
     if (!isJsonObject(json) || json.bootId !== bootId || typeof json.sinceMs !== 'number') return NOT_UNDERSTOOD;
-    return { sinceMs: json.sinceMs, pulse: json.pulse !== false, ...(json.wasOn === true && { wasOn: true }) };
+    return { sinceMs: json.sinceMs, pulse: json.pulse !== false };
   } catch {
     return NOT_UNDERSTOOD;
   }

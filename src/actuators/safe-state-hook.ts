@@ -125,7 +125,10 @@ interface Excluder {
 /** Whoever is on, or is not known to be off; undefined when nobody is. */
 async function excluderOf(config: ActuatorConfig, known: Known, hook: Hook): Promise<Excluder | undefined> {
   for (const other of known.configs) {
-    const excluded = config.interlocks.includes(other.name) || other.interlocks.includes(config.name);
+    const excluded = [
+      config.interlocks.map((one) => one.with).includes(other.name),
+      other.interlocks.map((one) => one.with).includes(config.name),
+    ].includes(true);
     if (!excluded || other.name === config.name) continue;
     if (!other.enabled) return { name: other.name, isOn: false };
     const set = known.outcomes.find(({ name }) => name === other.name);

@@ -1,7 +1,7 @@
 /** All hardware parts of the agent: ports, the sampler over the sensors, the actuators. */
 import { isDeepStrictEqual } from 'node:util';
 import { Actuators } from '../actuators/actuators.ts';
-import type { RuleEvent } from '../actuators/rule-movements.ts';
+import type { RuleEvent } from '../actuators/rule-event.ts';
 import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
@@ -71,7 +71,7 @@ export class HardwareParts {
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
     // A rule must not fire from readings of an earlier sensor of the same name.
-    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorLost(sensor.name);
+    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorFailed(sensor.name);
     this.actuators.configure(config);
     await begun;
   }
@@ -91,7 +91,7 @@ export class HardwareParts {
   #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
     const isWhole = state !== 'failing' && refused.length === 0;
     // A rule's `for` is counted anew when its sensor is silent.
-    if (state === 'failing') this.actuators.rules.sensorLost(name);
+    if (state === 'failing') this.actuators.rules.sensorFailed(name);
     const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
     const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;
     this.#deps.reportSensor(name, value, !isWhole);

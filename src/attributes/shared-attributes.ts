@@ -147,7 +147,7 @@ export class SharedAttributes {
   async #follow(target: SharedTarget, signal: AbortSignal): Promise<boolean> {
     const { key, restored, switchesOff } = target;
     const value = sharedValue(this.#latest, key);
-    if (value === undefined) return await this.#clear(target);
+    if (value === undefined || (value === null && !restored)) return await this.#clear(target);
     const acting = this.#acting.get(key);
     const isRenewed = this.#renewed.delete(key);
     // Also what is known then may be older than what was lost.
@@ -216,6 +216,7 @@ export class SharedAttributes {
 
   async #clear(target: SharedTarget): Promise<boolean> {
     const { key } = target;
+    const wasApplied = this.#deps.applied.applied(key) !== undefined;
     this.#renewed.delete(key);
     const wasActing = this.#acting.delete(key);
     if (!this.#deps.applied.has(key) && !this.#refused.has(key) && !wasActing) return false;
@@ -223,7 +224,7 @@ export class SharedAttributes {
     this.#refused.delete(key);
     this.#deps.applied.delete(key);
     try {
-      await target.clear();
+      await target.clear(wasApplied);
     } catch (error) {
       this.#deps.log.warn({ key, error: messageOf(error) }, 'a deleted shared attribute left its value behind');
     }

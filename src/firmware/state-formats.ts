@@ -17,6 +17,7 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone/credentials': [1],
   'turnstone/daily-budget': [1],
   'turnstone/operating-times': [1],
+  'turnstone/outputs': [1],
   'turnstone/pulses': [1],
   'turnstone/rpc-journal': [1],
   'turnstone/shared-attributes': [1],

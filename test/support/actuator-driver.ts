@@ -18,6 +18,7 @@ export const COMMON = {
     safe: {},
     limits: {},
     interlocks: [],
+    operatorUntil: 'ruleChange' as const,
   },
 } as const;
 

@@ -1,14 +1,10 @@
 /** Local rules over a pump with fake hardware: each watches a sensor of its own name, above 10; opened, and opened again after a kill. */
 import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
-import { LocalRules } from '../../src/actuators/local-rules.ts';
-import type { RuleEvent } from '../../src/actuators/rule-movements.ts';
-import type { RuleInForce } from '../../src/actuators/rule-state.ts';
-import { STANDING_RULES_FORMAT, StandingRules } from '../../src/actuators/standing-rules.ts';
-import { StateFile } from '../../src/host/state-file.ts';
+import { LocalRules, type RuleInForce, ruleWords } from '../../src/actuators/local-rules.ts';
+import type { RuleEvent } from '../../src/actuators/rule-event.ts';
 import { ActuatorBench } from './actuator-bench.ts';
 import { relaySettings } from './fake-actuator.ts';
 
-const FILE = '/state/rules.json';
 /** Each sensor gives its value so often, */
 const PERIOD_MS = 10_000;
 /** and has given it by then. */
@@ -24,7 +20,6 @@ export const pump = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings 
 
 export class RuleBench {
   readonly bench = new ActuatorBench();
-  readonly events: RuleEvent[] = [];
   /** The pump takes nothing and says nothing. */
   isMute = false;
   #rules: LocalRules | undefined;
@@ -50,25 +45,18 @@ export class RuleBench {
     return this.bench.fake('pump').shown;
   }
 
-  get stored(): unknown {
-    return JSON.parse(this.bench.files.contentOf(FILE).toString()).state.standing;
+  get events(): readonly RuleEvent[] {
+    return this.bench.events;
   }
 
   async open(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
-    const { clock, files, log } = this.bench;
+    this.bench.rules = ruleWords(configs);
     const control = await this.bench.open(...settings);
-    const standing = await StandingRules.open(
-      new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log }),
-      configs.map(({ name }) => name),
-    );
-    this.#rules = new LocalRules({
-      ...{ rules: configs, standing, clock, log },
-      ...{ actuators: control, contact: control.contact, onEvent: (event) => this.events.push(event) },
-    });
+    this.#rules = new LocalRules({ rules: configs, control, clock: this.bench.clock });
   }
 
   async restart(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
-    await this.rules.close();
+    this.rules.close();
     await this.bench.control.close();
     await this.open(configs, ...settings);
   }
@@ -76,7 +64,7 @@ export class RuleBench {
   /** As a kill does: nothing is set, and nothing of the process before moves anything any more. */
   async kill(downMs: number, configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
     const { clock } = this.bench;
-    await this.rules.close();
+    this.rules.close();
     clock.reboot({ bootId: clock.bootId, monotonicMs: clock.monotonicMs() + downMs });
     await this.open(configs, ...settings);
   }

@@ -20,7 +20,17 @@ const config: ActuatorConfigOf<'serial-write'> = {
     telemetry: true,
     restore: false,
   },
-  ...{ safe: {}, limits: {}, interlocks: [], port: '/dev/ttyUSB0', baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 },
+  ...{
+    safe: {},
+    limits: {},
+    interlocks: [],
+    operatorUntil: 'ruleChange',
+    port: '/dev/ttyUSB0',
+    baudRate: 9_600,
+    dataBits: 8,
+    parity: 'none',
+    stopBits: 1,
+  },
   ...{ valueType: 'boolean', template: 'SET {value}\r\n', expect: 'OK', replyTimeoutMs: 1_000 },
 };
 const SETTINGS = relaySettings('heater', { deadlineMs: 6_000, idempotent: false });

@@ -11,7 +11,7 @@ export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) =>
     void findings.push(finding(path, problem, expected, { warning: true }));
   const onActuators = new Set(actuators.filter(({ config }) => config.enabled).map(({ config }) => config.name));
   for (const { config, path } of actuators)
-    for (const [index, other] of config.interlocks.entries()) {
+    for (const [index, { with: other }] of config.interlocks.entries()) {
       const [held] = [config.name, other].filter((name) => onActuators.has(name));
       // Of two that are both disabled neither is held back.
       if (held === undefined || (onActuators.has(other) && config.enabled) || !(offActuators.has(other) || !config.enabled)) continue;

@@ -10,7 +10,12 @@ export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
     ...doubled(config.window?.statistics ?? [], [...path, 'window', 'statistics']),
     ...renamesOfAll(config, path),
   ]),
-  ...actuators.flatMap(({ config, path }) => doubled(config.interlocks, [...path, 'interlocks'])),
+  ...actuators.flatMap(({ config, path }) =>
+    doubled(
+      config.interlocks.map((one) => one.with),
+      [...path, 'interlocks'],
+    ),
+  ),
   ...handlerFaults(sections.firmware),
 ];
 

@@ -27,7 +27,7 @@ export const checkReferences: Check = ({ actuators, rules, sections, sensorNames
     if (!names.has(name)) findings.push({ ...finding(path, `unknown ${noun}`, expected), ...didYouMeanWhenTold(name, names) });
   };
   for (const { config, path } of actuators) {
-    for (const [index, other] of config.interlocks.entries()) {
+    for (const [index, { with: other }] of config.interlocks.entries()) {
       const at = [...path, 'interlocks', index];
       if (other === config.name) findings.push(finding(at, 'interlock with itself:', 'another actuator'));
       else refer(other, at, 'actuator');

@@ -18,7 +18,7 @@ export const checkSafeStates: Check = ({ actuators }) => {
   const byName = new Map(enabled.map((one) => [one.config.name, one]));
   const partners = new Map(enabled.map((one) => [one, new Set<Placed<ActuatorConfig>>()]));
   for (const one of enabled) {
-    for (const name of one.config.interlocks) {
+    for (const { with: name } of one.config.interlocks) {
       const other = byName.get(name);
       if (other === undefined || other === one) continue;
       partners.get(one)?.add(other);

@@ -192,21 +192,6 @@ describe('the time on of a pin', () => {
     expect(record().offDueMs).toBeUndefined();
   });
 
-  it('is known to have been, also by an earlier process of this boot, until it is known to be off', () => {
-    for (const left of [undefined, { sinceMs: 0, pulse: false }, { sinceMs: -1, pulse: false, wasOn: true }]) {
-      const pin = record(limits, left);
-      expect([pin.wasOn, pin.mark?.wasOn]).toEqual([false, undefined]);
-      pin.learn(true);
-      expect([pin.wasOn, pin.mark?.wasOn]).toEqual(left?.sinceMs === -1 ? [false, undefined] : [true, true]);
-    }
-    const pin = record(limits, { sinceMs: 400, pulse: false, wasOn: true });
-    pin.lose('no answer');
-    expect([pin.wasOn, pin.mark]).toEqual([true, { sinceMs: 400, pulse: false, wasOn: true }]);
-    pin.learn(false);
-    pin.lose('no answer');
-    expect([pin.wasOn, pin.mark]).toEqual([false, { sinceMs: 1_000, pulse: false }]);
-  });
-
   it('counts from now where an earlier process says that it began later', () => {
     const pin = record({ limits: { maxOnMs: 60_000 } }, { sinceMs: 3_600_000, pulse: false });
     expect([pin.offDueMs, pin.mark?.sinceMs]).toEqual([61_000, 1_000]);

@@ -2,16 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Writer } from '../../../src/actuators/actuator.ts';
-import {
-  arbitrate,
-  EMPTY_SLOTS,
-  filledSlots,
-  type RuleWords,
-  reduce,
-  type SlotEvent,
-  type Slots,
-  type Winner,
-} from '../../../src/actuators/priority-array.ts';
+import { arbitrate, filledSlots, reduce } from '../../../src/actuators/priority-array.ts';
+import { EMPTY_SLOTS, type RuleWords, type SlotEvent, type Slots, type Winner } from '../../../src/actuators/priority-slots.ts';
 
 type Told = SlotEvent extends infer E ? (E extends SlotEvent ? Omit<E, 'atMs'> : never) : never;
 

@@ -9,7 +9,15 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const relay = (name: string, crash: boolean, interlocks: readonly string[] = []): ActuatorConfigOf<'gpio-output'> => ({
   ...{ name, kind: 'gpio-output', enabled: true, desiredKey: name, stateKey: `${name}State`, telemetry: true, restore: false },
-  ...{ safe: { crash }, limits: {}, interlocks, line: name, activeLow: false, maxPulseMs: 1_000 },
+  ...{
+    safe: { crash },
+    limits: {},
+    operatorUntil: 'ruleChange',
+    interlocks: interlocks.map((other) => ({ with: other, gapMs: 0 })),
+    line: name,
+    activeLow: false,
+    maxPulseMs: 1_000,
+  },
 });
 const hang = (): Promise<never> => new Promise(() => {});
 

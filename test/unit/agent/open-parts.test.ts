@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ContactWatch } from '../../../src/actuators/no-contact.ts';
+import { ContactWatch } from '../../../src/actuators/contact-watch.ts';
 import { type Machine, thisMachine } from '../../../src/agent/machine.ts';
 import { Agent } from '../../../src/agent.ts';
 import { ControlClient } from '../../../src/control-socket/control-client.ts';

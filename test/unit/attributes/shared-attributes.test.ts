@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
@@ -59,8 +59,8 @@ async function start(): Promise<void> {
   range = { min: 1, max: configuredMax };
   changes = 0;
   offers = [];
-  const desired = await DesiredStates.open(
-    new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog }),
+  const outputs = await OutputFile.open(
+    new StateFile({ ...OUTPUTS_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog }),
     clock,
   );
   const settings = relaySettings('relay', { limits: { minOffMs: 5_000 } });
@@ -68,7 +68,7 @@ async function start(): Promise<void> {
     {
       actuators: [{ settings, driver: relay }],
       memory: new ActuatorMemory({
-        desired,
+        outputs,
         pulseMarks: await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
       }),
       locked: () => locked,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods, widgetMethods } from '../../../src/actuators/rpc-methods.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
@@ -39,7 +39,7 @@ beforeEach(async () => {
   relay = new FakeActuator();
   dimmer = new FakeActuator(0);
   ends = [];
-  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/a.json', log: silentLog, files: new MemoryFiles(), clock });
+  const file = new StateFile({ ...OUTPUTS_FORMAT, path: '/state/a.json', log: silentLog, files: new MemoryFiles(), clock });
   const actuators = [
     { settings: relaySettings('relay'), driver: relay },
     { settings: DIMMER, driver: dimmer },
@@ -49,9 +49,9 @@ beforeEach(async () => {
     files: systemFiles,
     bootId: clock.bootId,
   });
-  const desired = await DesiredStates.open(file, clock);
+  const outputs = await OutputFile.open(file, clock);
   control = await ActuatorControl.open(
-    { actuators, memory: new ActuatorMemory({ desired, pulseMarks }), locked: () => false, clock, log: silentLog },
+    { actuators, memory: new ActuatorMemory({ outputs, pulseMarks }), locked: () => false, clock, log: silentLog },
     never,
   );
 });
