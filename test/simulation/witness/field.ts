@@ -41,10 +41,10 @@ export const FIELD: readonly Sentence[] = [
 ];
 
 function kept(world: World): string[] {
-  return world.site.config.sensors.flatMap(({ name, keys }) => {
+  return world.site.config.sensors.flatMap(({ name, keys, window }) => {
     const periodMs = world.site.periods.get(name);
     const rules = keys.temperature;
-    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined) return [];
+    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined || window !== undefined) return [];
     const newest = newestOf(world, rules.rename)?.takenAtMs ?? Number.NEGATIVE_INFINITY;
     const agoMs = world.timeline.nowMs - newest;
     return agoMs > 2 * periodMs + KEPT_WITHIN_MS ? [`the newest of ${rules.rename} that is durable was taken at ${seconds(newest)}`] : [];

@@ -140,6 +140,12 @@ describe('turnstone status', () => {
     expect((await status(['--config', config])).exitCode).toBe(EXIT.ok);
   });
 
+  it('says that the configuration it is to find the agent by is not there', async () => {
+    const config = join(folder, 'none.yaml');
+    const { exitCode, out, err } = await status(['--config', config]);
+    expect({ exitCode, out, err }).toEqual({ exitCode: EXIT.badConfig, out: '', err: `turnstone: there is no configuration ${config}\n` });
+  });
+
   it('says in one line that no agent runs, and what to do', async () => {
     const { exitCode, out, err } = await status();
     expect({ exitCode, out }).toEqual({ exitCode: EXIT.notRunning, out: '' });
