@@ -18,7 +18,10 @@ const FORBIDDEN = /^\s*(\/\*\*|\*) (What|Whether|Of|Whom|Who)\b/;
 const OWN_PARTS = /^(.*\/)definition\.ts > \1(driver|twin)\.ts$/;
 
 type Figures = Readonly<
-  Record<'srcLines' | 'actuatorLines' | 'uploadLines' | 'runtimeFolderCircles' | 'forbiddenBeginnings' | 'readmeWords' | 'longSubjects', number>
+  Record<
+    'srcLines' | 'actuatorLines' | 'uploadLines' | 'runtimeFolderCircles' | 'forbiddenBeginnings' | 'readmeWords' | 'longSubjects',
+    number
+  >
 >;
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } } });
