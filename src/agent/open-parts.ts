@@ -113,7 +113,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     await stateFolder.expectTaken();
     await expectQueueOwner();
     await platform.leaveOtherBoard();
-    await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log, alerts });
+    await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
   };
   const telemetry = await TelemetryPath.open({
     ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable }) },

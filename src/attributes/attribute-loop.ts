@@ -49,7 +49,7 @@ const RETRY_WAITING_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Wake-ups that no news is owed for, after which the platform is believed to have none and is polled ever more seldom. */
 const MAX_EMPTY_WAKES = 10;
-/** Of each read with news; at four reads a second that is eight polls, whatever the platform changes with each. */
+/** Wake-ups that a read with news pays for; at four reads a second that is eight polls, whatever the platform changes with each. */
 const WAKES_PER_NEWS = 2;
 
 /** Runs until the signal aborts; never rejects. */

@@ -144,9 +144,12 @@ function targetsOf({ config, actuators, live }: DeviceAttributesDeps, unknown: U
 }
 
 /** What the hardware shows, and why it does not show what was wished. An attribute cannot be taken back, so what is not known is said in a word. */
-function actuatorValues({ actuators }: DeviceAttributesDeps): JsonObject {
+function actuatorValues({ actuators, config }: DeviceAttributesDeps): JsonObject {
   const states = actuators.configs.map(({ name, stateKey }) => ({ stateKey, ...actuators.control.state(name) }));
+  // The platform still has what an earlier run told of one that is disabled now.
+  const disabled = config().actuators.filter(({ enabled }) => !enabled);
   return {
+    ...Object.fromEntries(disabled.map(({ stateKey }) => [stateKey, 'unknown'])),
     ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
     actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
   };

@@ -98,7 +98,7 @@ export class RtuTransport implements ModbusTransport {
     let stray: AgentError | undefined;
     const answer = this.#listen<Uint8Array>((frame, resolve, reject) => {
       if (frame === undefined) return reject(badAnswer('bytes that are no frame'));
-      // Of a unit that owes an answer it is a late one.
+      // A unit that owes an answer gives a late one.
       if (frame.unitId !== unitId && frame.fits.length === 0)
         stray = badAnswer(`an answer with another unit number (${frame.unitId}) than ${unitId}`);
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;

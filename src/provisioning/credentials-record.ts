@@ -41,13 +41,6 @@ export interface ProvisionSecret {
   readonly deviceSecret: string;
 }
 
-/** Whose the queue is: the record in use when the platform last said that this board is the device, and the generation it has there. */
-export interface QueueOwner {
-  /** `own`, or the fingerprint of the configured token. */
-  readonly record: string;
-  readonly generation: number;
-}
-
 export interface CredentialsState {
   readonly own?: CredentialsRecord;
   readonly configured?: CredentialsRecord;
@@ -56,7 +49,6 @@ export interface CredentialsState {
   readonly provisionSecret?: ProvisionSecret;
   /** The queue was measured as another device: it is set aside before anything is sent, and then this is removed. */
   readonly setsQueueAside?: boolean;
-  readonly queueOf?: QueueOwner;
 }
 
 /** Each costs a question to the platform when the present one is refused. */
@@ -104,11 +96,6 @@ const STATE: ValueShape = {
     formerlyConfigured: { type: 'array', items: RECORD },
     provisionSecret: { type: 'object', required: ['deviceKey', 'deviceSecret'], properties: { deviceKey: TOKEN, deviceSecret: TOKEN } },
     setsQueueAside: { type: 'boolean' },
-    queueOf: {
-      type: 'object',
-      required: ['record', 'generation'],
-      properties: { record: { type: 'string' }, generation: { type: 'integer', minimum: 1 } },
-    },
   },
 };
 
@@ -117,16 +104,6 @@ export function earlierTokens(present: string, tokens: readonly (string | undefi
   const others = new Set(tokens.filter((token) => token !== undefined && token !== present));
   const previousTokens = [...others].filter((token) => token !== undefined).slice(0, MAX_EARLIER_TOKENS);
   return previousTokens.length === 0 ? {} : { previousTokens };
-}
-
-/** Gives the record that takes the place of the one that is kept by then; the same one, or none, changes nothing. */
-export type RecordChange = (now: CredentialsRecord | undefined) => CredentialsRecord | undefined;
-
-/** A record, or what becomes of the one that is kept by then. */
-export type NewRecord = CredentialsRecord | ((now: CredentialsRecord | undefined) => CredentialsRecord);
-
-export function newRecord(record: NewRecord, now: CredentialsRecord | undefined): CredentialsRecord {
-  return typeof record === 'function' ? record(now) : record;
 }
 
 /** Every token of a record: the present one, the one offered, then those that may still be right. */

@@ -22,11 +22,7 @@ import {
   type CredentialsRecord,
   type CredentialsState,
   formatCredentials,
-  type NewRecord,
-  newRecord,
   type ProvisionSecret,
-  type QueueOwner,
-  type RecordChange,
   secretsIn,
   withRecord,
 } from './credentials-record.ts';
@@ -106,35 +102,37 @@ export class CredentialsStore {
   }
 
   /**
-   * Uses a changed record at once, and what goes with it, and writes it as soon as the disk takes it: only for what the next start could find out.
+   * Uses a changed record at once and writes it as soon as the disk takes it: only for what the next start could find out again.
    * @throws as `read`; never for a disk that takes no writes.
    */
-  async adopt(place: CredentialsPlace, change: RecordChange, more: Pick<CredentialsState, 'queueOf'> = {}): Promise<void> {
+  async adopt(place: CredentialsPlace, change: (record: CredentialsRecord | undefined) => CredentialsRecord | undefined): Promise<void> {
     await this.read();
     await this.#inTurn(async () => {
       const record = change(this.#state[place]);
-      if (record !== undefined && record !== this.#state[place]) this.#state = { ...withRecord(this.#state, place, record), ...more };
+      if (record !== undefined) this.#state = withRecord(this.#state, place, record);
     });
     await this.#heal();
   }
 
   /** Replaces one record, or what it is by then; once this resolves it survives a power cut. @throws AgentError `host/write-failed` (retry), `provisioning/unreadable` (drop). */
-  async save(place: CredentialsPlace, record: NewRecord): Promise<void> {
-    await this.#change((state) => ({ ...state, [place]: newRecord(record, state[place]) }));
+  async save(
+    place: CredentialsPlace,
+    record: CredentialsRecord | ((now: CredentialsRecord | undefined) => CredentialsRecord),
+  ): Promise<void> {
+    await this.#change((state) => ({ ...state, [place]: typeof record === 'function' ? record(state[place]) : record }));
   }
 
   /** Changes the record as it is when its turn comes, so that two who change it at once both have their way. @throws as `save`. */
   async update(place: CredentialsPlace, change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
-    await this.#change((state) => (state[place] === undefined ? state : { ...state, [place]: change(state[place]) }));
+    await this.#change((state) => {
+      const record = state[place];
+      return record === undefined ? state : { ...state, [place]: change(record) };
+    });
   }
 
   /** Takes another identity's place, all of it or nothing. @throws as `save`. */
-  async replace(place: CredentialsPlace, record: NewRecord, more: Partial<CredentialsState> = {}): Promise<void> {
-    await this.#replace((state) => ({ ...state, [place]: newRecord(record, state[place]), ...more }));
-  }
-
-  get queueOf(): QueueOwner | undefined {
-    return this.#state.queueOf;
+  async replaceOwn(record: CredentialsRecord, more: Pick<CredentialsState, 'provisionSecret' | 'setsQueueAside'> = {}): Promise<void> {
+    await this.#replace((state) => ({ ...state, own: record, ...more }));
   }
 
   /** Whether what waits for delivery was measured as another device, and has not been set aside. */

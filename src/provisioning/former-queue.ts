@@ -1,6 +1,6 @@
 /**
  * What waits for delivery as the device that this board was before: set aside whole, before the outbox is opened, so that it never goes out as
- * the device that it is now. It stays for a person to look at, with the one before it: a token that was a slip and its correction lose nothing.
+ * the device that it is now. It stays for a person to look at until the next one takes its place.
  */
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
@@ -8,13 +8,11 @@ import { outcomeWithin } from '../host/bounded-wait.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
 import type { CredentialsStore, CredentialsStoreDeps } from './credentials-store.ts';
 
-export interface FormerQueueDeps extends Pick<CredentialsStoreDeps, 'stateFolder' | 'files' | 'log' | 'alerts'> {
+export interface FormerQueueDeps extends Pick<CredentialsStoreDeps, 'stateFolder' | 'files' | 'log'> {
   readonly store: Pick<CredentialsStore, 'setsQueueAside' | 'queueIsAside'>;
 }
 
 export const FORMER_QUEUE = 'outbox-of-former-device';
-const QUEUE_BEFORE = `${FORMER_QUEUE}.before`;
-const FORMER_QUEUE_ALERT = 'queue-of-former-device';
 
 /** So long readings stay in memory; after it a power cut would cost more than readings that are set aside with another device's. */
 const KNOWN_WITHIN_MS = 60_000;
@@ -43,27 +41,15 @@ export function queueOwnerWithin({
 }
 
 /** Does nothing where nothing is to be set aside; may be cut short at any step, and is then done by the next. @throws what the disk says. */
-export async function setFormerQueueAside({ stateFolder, files, store, log, alerts }: FormerQueueDeps): Promise<void> {
+export async function setFormerQueueAside({ stateFolder, files, store, log }: FormerQueueDeps): Promise<void> {
   if (!store.setsQueueAside) return;
-  const [outbox, former, before] = ['outbox', FORMER_QUEUE, QUEUE_BEFORE].map((name) => join(stateFolder, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [outbox, former] = [join(stateFolder, 'outbox'), join(stateFolder, FORMER_QUEUE)];
   // When it is not there it was renamed before: nobody makes it anew until the mark is removed.
   if ((await files.facts(outbox)) !== undefined) {
-    if ((await files.facts(former)) !== undefined) {
-      await removeTreeDurably(files, before);
-      await files.rename(former, before);
-    }
+    await removeTreeDurably(files, former);
     await files.rename(outbox, former);
     await files.syncFolder(stateFolder);
     log.warn({ folder: former }, 'what waited for delivery as another device is set aside');
-    alerts.raise(
-      FORMER_QUEUE_ALERT,
-      `what waited for delivery as another device is set aside in ${former} (what was there before: ${before}) and not sent as this one. ` +
-        `To deliver it: start the agent once with the access token of the device that it belongs to, stop it, and move the folder in place of ${outbox}`,
-    );
   }
   await store.queueIsAside();
 }

@@ -47,11 +47,7 @@ export async function unpackIdentity(
   // Readings of a board without an identity belong to whichever device it becomes.
   const setsQueueAside = isDevice && !isSameDevice(own, record);
   const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
-  await store.replace(
-    'own',
-    { ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1, takesOver: true },
-    more,
-  );
+  await store.replaceOwn({ ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1, takesOver: true }, more);
   return given({ deviceName: record.deviceName, setsQueueAside });
 }
 

@@ -3,27 +3,21 @@
  * asked. A board that finds a higher number for another board has been replaced and sends nothing; one that finds a lower number writes its own.
  * When another board has the same number, and a person has just made this one the device, it takes the next number: the last one wins.
  * Otherwise the card was copied, which only a person can sort out.
- *
- * The same attribute tells whose the queue is. A token that is new here is the same device's when the device names this board with the number
- * that the queue's device had; each device that this board becomes gets a higher one.
  */
 import { createHash } from 'node:crypto';
 import { AgentError, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
-import { given } from '../host/given.ts';
 import { allMacs, type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import type { CredentialsPlace, CredentialsRecord, QueueOwner } from './credentials-record.ts';
+import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
 import type { ProvisioningDeps } from './provision-device.ts';
 
 export interface OwnershipDeps extends Pick<ProvisioningDeps, 'store' | 'board' | 'clock' | 'log' | 'alerts'> {
   /** Not the one that waits for this check. */
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'postAttributes'>;
   readonly place: CredentialsPlace;
-  /** Called when what waits was measured as another device: it is set aside before the outbox is opened. */
-  readonly onQueueOfAnother: () => unknown;
 }
 
 export type Ownership = 'ours' | 'replaced' | 'shared';
@@ -42,7 +36,6 @@ const REFUSED_FOR_MS = 600_000;
 const QUESTION_BACKOFF = { firstMs: 2_000, maxMs: 15_000 };
 const REPLACED_ALERT = 'identity-moved';
 const SHARED_ALERT = 'identity-on-two-boards';
-const QUEUE_OF_ANOTHER = 'what waits was measured as another device, and is set aside by a restart';
 const NOT_ASKED_YET = 'the platform has not said yet which board is this device: nothing is sent before';
 
 export class IdentityOwnership {
@@ -101,28 +94,17 @@ export class IdentityOwnership {
     const { deviceApi, store, place, board, alerts } = this.#deps;
     const record = store.record(place);
     // An identity that has replaced this one counts from the next start, and so does its number.
-    if (record === undefined || store.timesReplaced !== this.#timesReplaced) {
-      if (store.setsQueueAside) this.#deps.onQueueOfAnother();
-      return 'ours';
-    }
+    if (record === undefined || store.timesReplaced !== this.#timesReplaced) return 'ours';
     const marks = marksOf(board, record.board);
-    const name = (place === 'configured' && record.configuredToken) || 'own';
-    const former = store.queueOf?.record === name ? undefined : store.queueOf;
-    const owner = await this.#askOwner(record.ownerTold === true || former !== undefined ? EMPTY_ANSWERS : 1, signal);
+    const owner = await this.#askOwner(record.ownerTold === true ? EMPTY_ANSWERS : 1, signal);
     const isThisBoard = owner !== undefined && marks.includes(owner.board);
     if (owner === undefined && (record.replacedBy ?? 0) > record.generation) return 'replaced';
     if (owner !== undefined && owner.generation > record.generation && !isThisBoard) {
       await this.#noteReplaced(record, owner.generation);
       return 'replaced';
     }
-    const [mark] = marks;
-    if (former !== undefined && mark !== undefined && !(isThisBoard && owner.generation === former.generation)) {
-      const isFree = owner === undefined || isThisBoard;
-      const generation = Math.max(record.generation, ...(isFree ? [former.generation + 1, owner?.generation ?? 0] : []));
-      await this.#leaveQueue((now = record) => ({ ...now, generation }), { record: name, generation });
-      return 'ours';
-    }
     await this.#takeBack();
+    const [mark] = marks;
     if (mark === undefined) return 'ours';
     let { generation } = record;
     if (owner !== undefined && owner.generation === generation && !isThisBoard) {
@@ -142,19 +124,9 @@ export class IdentityOwnership {
     if (generation !== record.generation) await this.#remember((now) => ({ ...now, generation }));
     if (owner?.generation !== generation) await deviceApi.postAttributes({ [OWNER_KEY]: { board: mark, generation } }, signal);
     // Also when the disk did not take it the last time.
-    const isQueueOurs = store.queueOf?.record === name && store.queueOf.generation === generation;
-    if (record.ownerTold !== true || record.takesOver === true || store.isWhole === false || !isQueueOurs)
-      await this.#remember(({ takesOver: _done, ...rest }) => ({ ...rest, ownerTold: true }), { record: name, generation });
+    if (record.ownerTold !== true || record.takesOver === true || store.isWhole === false)
+      await this.#remember(({ takesOver: _done, ...rest }) => ({ ...rest, ownerTold: true }));
     return 'ours';
-  }
-
-  /** Nothing is sent from here on, whether the disk takes it or not. @throws AgentError `host/write-failed` (retry). */
-  async #leaveQueue(change: (now?: CredentialsRecord) => CredentialsRecord, queueOf: QueueOwner): Promise<void> {
-    const { store, place, onQueueOfAnother } = this.#deps;
-    if (store.timesReplaced !== this.#timesReplaced) return;
-    this.#held = QUEUE_OF_ANOTHER;
-    await store.replace(place, change, { queueOf, setsQueueAside: true });
-    onQueueOfAnother();
   }
 
   /** One question, and what its answer means for sending. @throws what is no fault of the platform or the disk. */
@@ -187,11 +159,9 @@ export class IdentityOwnership {
   }
 
   /** Used at once, written when the disk takes it; does nothing when another identity has replaced the one that was asked about. */
-  async #remember(change: (record: CredentialsRecord) => CredentialsRecord, queueOf?: QueueOwner): Promise<void> {
+  async #remember(change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
     const { store, place } = this.#deps;
-    const changed = (now: CredentialsRecord | undefined): typeof now =>
-      now === undefined || store.timesReplaced !== this.#timesReplaced ? now : change(now);
-    await store.adopt(place, changed, given({ queueOf }));
+    await store.adopt(place, (now) => (now === undefined || store.timesReplaced !== this.#timesReplaced ? now : change(now)));
   }
 
   async #noteReplaced(record: CredentialsRecord, generation: number): Promise<void> {

@@ -159,15 +159,16 @@ export class PlatformConnection {
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
-    const { log, alerts, onQueueOfAnother } = this.#deps;
+    const { log, alerts } = this.#deps;
     const { clock, connect, randomBytes } = this.#deps.machine;
     const { board, store, place } = this;
     await store.read();
     await this.leaveOtherBoard();
     // The outbox was opened before the credentials could be read, or is not open yet.
     if (store.setsQueueAside) {
-      onQueueOfAnother();
-      throw queueOfAnother();
+      this.#deps.onQueueOfAnother();
+      const reason = 'what waits was measured as another device, and was not set aside yet; a restart does it';
+      throw new AgentError('agent/queue-of-another', reason, { recovery: 'hold' });
     }
     const settings = await this.#equip();
     const { contact } = this;
@@ -185,10 +186,9 @@ export class PlatformConnection {
     );
     log.hide(credentials.token.accessToken);
     // Set together: with credentials and without ownership every call would be let through.
-    this.#ownership = new IdentityOwnership({ store, place, board, clock, log, alerts, deviceApi: this.#askingApi, onQueueOfAnother });
+    this.#ownership = new IdentityOwnership({ store, place, board, clock, log, alerts, deviceApi: this.#askingApi });
     this.#credentials = credentials;
     await this.#ownership.settle(signal);
-    if (store.setsQueueAside) throw queueOfAnother();
   }
 
   /** Changes over to a new token when the platform has, and notices when another board is this device; runs as long as the agent does. */
@@ -229,9 +229,4 @@ export class PlatformConnection {
     if (this.#credentials === undefined) return 'this device has no credentials yet';
     return this.#credentials.held ?? this.#ownership?.held;
   }
-}
-
-function queueOfAnother(): AgentError {
-  const reason = 'what waits was measured as another device, and was not set aside yet; a restart does it';
-  return new AgentError('agent/queue-of-another', reason, { recovery: 'hold' });
 }

@@ -94,7 +94,7 @@ export class PinAccess {
   }
 }
 
-/** Who guesses: one host may have any of the addresses of its IPv6 network. */
+/** Name by which failures are counted: the IPv4 address, or the /64 of an IPv6 address, as one host may have any address of its network. */
 function clientOf(address: string): string {
   const inIpv4 = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (inIpv4 !== undefined || !isIPv6(address)) return inIpv4 ?? address;

@@ -163,6 +163,8 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['actuators[].enabled', 'one that is off is not opened; interlocks with it are held by test/unit/actuators/gates.test.ts'],
 ];
 
-/** Kinds whose drivers are judged by their twins and examples: a world has one of each bus and port, and its faults are the bus's. */
-export const KINDS_NOT_IN_WORLDS: readonly string[] =
-  'ads1115 bmp280 command gpio-frequency host i2c-register ina219 lm75 mcp9808 module sht3x tmp102 pwm serial-write'.split(' ');
+/**
+ * Kinds whose drivers are judged by their twins and examples: a world has one of each bus and port, and its faults are the bus's. The same
+ * holds for every chip that a scan knows and no world has.
+ */
+export const KINDS_NOT_IN_WORLDS: readonly string[] = 'command gpio-frequency host i2c-register module pwm serial-write'.split(' ');

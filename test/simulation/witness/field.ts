@@ -121,7 +121,9 @@ function rules(world: World): string[] {
       const time = { fromMs: atMs - RULE_SETTLED_MS, untilMs: atMs };
       // A sensor that was taken out took the rule's turn with it.
       const isWatched = !world.configuration.isWithout(when.sensor, time.fromMs, time.untilMs);
-      if (seen.length >= 3 && due !== undefined && due !== isOn && isWatched && isLeftAlone(world, time))
+      // Readings that have just begun again, after a bus that hung, settle nothing.
+      const isSettled = seen.length >= 3 && atMs - (seen[0]?.atMs ?? atMs) >= RULE_SETTLED_MS / 2;
+      if (isSettled && due !== undefined && due !== isOn && isWatched && isLeftAlone(world, time))
         return [`${name}: ${output.name} is ${isOn ? 'on' : 'off'} at ${seconds(atMs)}, and ${when.key} is ${value}`];
     }
     return [];

@@ -53,7 +53,7 @@ const deviceApi = {
   postAttributes: async (attributes: JsonObject) => void posted.push(attributes),
 } as Partial<DeviceApi> as DeviceApi;
 
-type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'deviceApi' | 'live' | 'log'>>;
+type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'config' | 'deviceApi' | 'live' | 'log'>>;
 
 async function open(changing: () => JsonObject, own: Own = {}) {
   const config = configSchema.parse({
@@ -244,6 +244,16 @@ describe('what is told from afar', () => {
     await clock.advance(2_000);
     expect(Object.assign({}, ...posted)).toMatchObject({ version: '1', addresses: ['192.0.2.2'], configHash: 'abc' });
     expect(posted[0]).toMatchObject({ addresses: ['192.0.2.1'] });
+  });
+
+  it('tells that the state of a disabled output is not known, in place of what an earlier run told', async () => {
+    const lamp = { name: 'lamp', kind: 'gpio-output', line: 'GPIO17', enabled: false };
+    const given = { version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, stateFolder: '/state' };
+    const config = configSchema.parse({ ...given, actuators: [lamp, { ...lamp, name: 'horn', stateKey: 'hornIs' }] });
+    const remote = await open(() => ({}), { config: () => config });
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    expect(posted[0]).toMatchObject({ lampState: 'unknown', hornIs: 'unknown' });
   });
 
   it('ends when told to', async () => {

@@ -143,7 +143,7 @@ describe('the device token', () => {
   it('leaves an identity alone that takes its place while a success is noted', async () => {
     const { token, deps, kept } = await given();
     await deps.store.save('own', { ...RECORD, phase: 'proposed', accessToken: 'asked for' });
-    const replacing = deps.store.replace('own', { ...RECORD, phase: 'proposed', accessToken: 'of another' });
+    const replacing = deps.store.replaceOwn({ ...RECORD, phase: 'proposed', accessToken: 'of another' });
     token.noteAccepted('old');
     await replacing;
     await deps.store.update('own', (record) => record);

@@ -6,15 +6,12 @@ import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts
 import { queueOwnerWithin, setFormerQueueAside } from '../../../src/provisioning/former-queue.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
-import { StandingAlerts } from './state-folder.ts';
 
 const RECORD: CredentialsRecord = { phase: 'in-use', source: 'imported', accessToken: 'the-token', board: { serial: 'S' }, generation: 2 };
 const FORMER = '/state/outbox-of-former-device';
 
 let files: MemoryFiles;
-let standing: StandingAlerts;
 beforeEach(async () => {
-  standing = new StandingAlerts();
   files = new MemoryFiles();
   await files.makeFolder('/state');
 });
@@ -26,24 +23,17 @@ function openStore(): Promise<CredentialsStore> {
 
 async function start(): Promise<CredentialsStore> {
   const store = await openStore();
-  await setFormerQueueAside({ stateFolder: '/state', files, store, log: silentLog, alerts: standing });
+  await setFormerQueueAside({ stateFolder: '/state', files, store, log: silentLog });
   return store;
 }
 
-it('is set aside whole, beside what was set aside before, and once', async () => {
+it('is set aside whole, in place of what was set aside before, and once', async () => {
   files.put('/state/outbox/1.seg', 'measured as A');
   files.put('/state/outbox/set-aside/x', 'damaged as A');
   files.put(`${FORMER}/0.seg`, 'older');
-  files.put(`${FORMER}.before/0.seg`, 'oldest');
-  await (await openStore()).replace('own', RECORD, { setsQueueAside: true });
+  await (await openStore()).replaceOwn(RECORD, { setsQueueAside: true });
   const store = await start();
-  expect(files.paths.filter((path) => !path.includes('credentials'))).toEqual([
-    `${FORMER}.before/0.seg`,
-    `${FORMER}/1.seg`,
-    `${FORMER}/set-aside/x`,
-  ]);
-  expect(files.contentOf(`${FORMER}.before/0.seg`).toString()).toBe('older');
-  expect(standing.standing.get('queue-of-former-device')).toContain(`set aside in ${FORMER} `);
+  expect(files.paths.filter((path) => !path.includes('credentials'))).toEqual([`${FORMER}/1.seg`, `${FORMER}/set-aside/x`]);
   expect(store.setsQueueAside).toBe(false);
   files.put('/state/outbox/2.seg', 'measured as B');
   await start();
@@ -53,13 +43,13 @@ it('is set aside whole, beside what was set aside before, and once', async () =>
 
 it('stays where nothing is to be set aside', async () => {
   files.put('/state/outbox/1.seg', 'measured as B');
-  await (await openStore()).replace('own', RECORD);
+  await (await openStore()).replaceOwn(RECORD);
   await start();
   expect(files.paths).toContain('/state/outbox/1.seg');
 });
 
 it('is no fault where nothing ever waited', async () => {
-  await (await openStore()).replace('own', RECORD, { setsQueueAside: true });
+  await (await openStore()).replaceOwn(RECORD, { setsQueueAside: true });
   expect((await start()).setsQueueAside).toBe(false);
 });
 
@@ -70,7 +60,7 @@ it('is set aside by the next start where a disk refused a step or the power went
       await files.makeFolder('/state');
       files.put('/state/outbox/1.seg', 'measured as A');
       files.put(`${FORMER}/0.seg`, 'older');
-      await (await openStore()).replace('own', RECORD, { setsQueueAside: true });
+      await (await openStore()).replaceOwn(RECORD, { setsQueueAside: true });
       let left = step;
       files.faults = { fail: () => (left-- === 0 ? { code: 'EIO' } : undefined) };
       const outcome = await start().then(
@@ -106,7 +96,7 @@ describe('before the outbox is opened', () => {
   }
 
   beforeEach(async () => {
-    await (await openStore()).replace('own', RECORD);
+    await (await openStore()).replaceOwn(RECORD);
     store = new CredentialsStore({ stateFolder: '/state', files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
     expectOwner = queueOwnerWithin({ store, clock, log: silentLog });
   });

@@ -40,7 +40,7 @@ const store = {
   save: async (place: string, record: (now: CredentialsRecord | undefined) => CredentialsRecord) => {
     records[place] = record(records[place]);
   },
-  replace: async (_place: string, record: CredentialsRecord, more: { readonly provisionSecret?: typeof provisionSecret }) => {
+  replaceOwn: async (record: CredentialsRecord, more: { readonly provisionSecret?: typeof provisionSecret }) => {
     records.own = record;
     provisionSecret = more.provisionSecret ?? provisionSecret;
   },

@@ -43,8 +43,7 @@ async function board(
     postAttributes: async (changed: JsonObject) => void Object.assign(attributes, changed),
   };
   const clock = new FakeClock();
-  const unused = { onQueueOfAnother: () => {} };
-  const open = () => new IdentityOwnership({ deviceApi, store, place: 'own', board: identity, clock, log: silentLog, alerts, ...unused });
+  const open = () => new IdentityOwnership({ deviceApi, store, place: 'own', board: identity, clock, log: silentLog, alerts });
   return {
     store,
     alerts,
@@ -269,16 +268,7 @@ describe('moving an identity', () => {
     await store.save('own', RECORD);
     const deviceApi = { getAttributes: async () => ({ client: {}, shared: {}, empty: true }), postAttributes: async () => {} };
     const clock = new FakeClock();
-    const ownership = new IdentityOwnership({
-      deviceApi,
-      store,
-      place: 'own',
-      board: OLD_BOARD,
-      clock,
-      log: silentLog,
-      alerts,
-      onQueueOfAnother: () => {},
-    });
+    const ownership = new IdentityOwnership({ deviceApi, store, place: 'own', board: OLD_BOARD, clock, log: silentLog, alerts });
     files.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) };
     expect(await ownership.check(signal)).toBe('ours');
     expect((await opened()).record('own')?.ownerTold).toBeUndefined();
@@ -309,7 +299,6 @@ describe('moving an identity', () => {
         clock: old.clock,
         log: silentLog,
         alerts: old.alerts,
-        onQueueOfAnother: () => {},
       });
     const settled: string[] = [];
     void ownership()
@@ -320,7 +309,7 @@ describe('moving an identity', () => {
     expect(asked).toBeGreaterThan(200);
     answer = undefined;
     await old.clock.advance(30_000);
-    await expect.poll(() => settled).toEqual(['network']);
+    expect(settled).toEqual(['network']);
     answer = new PlatformError('refused', 'no', { status: 500 });
     void ownership()
       .settle(signal)

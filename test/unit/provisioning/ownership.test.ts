@@ -1,10 +1,9 @@
 /** Which board is the device: each answer of the platform, what is kept of it, how often it is asked, and when it is no longer waited for. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AgentError } from '../../../src/errors.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import type { CredentialsPlace, CredentialsRecord, CredentialsState, QueueOwner } from '../../../src/provisioning/credentials-record.ts';
+import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { IdentityOwnership } from '../../../src/provisioning/ownership.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -23,11 +22,6 @@ let asked: number;
 let posted: JsonObject[];
 let saves: number;
 let timesReplaced: number;
-let queueOf: QueueOwner | undefined;
-/** What the queue was set aside with. */
-let left: Pick<CredentialsState, 'queueOf' | 'setsQueueAside'> | undefined;
-let restarts: number;
-let diskFault: Error | undefined;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -36,33 +30,17 @@ beforeEach(() => {
   [owner, fault] = [undefined, undefined];
   [asked, saves, timesReplaced] = [0, 0, 0];
   posted = [];
-  [queueOf, left, diskFault, restarts] = [undefined, undefined, undefined, 0];
 });
 
-function open(
-  board: { readonly serial?: string; readonly mac?: string } = { serial: 'S1' },
-  place: CredentialsPlace = 'own',
-): IdentityOwnership {
+function open(board: { readonly serial?: string; readonly mac?: string } = { serial: 'S1' }): IdentityOwnership {
   const store = {
     get timesReplaced() {
       return timesReplaced;
     },
     record: () => record,
-    get queueOf() {
-      return queueOf;
-    },
-    get setsQueueAside() {
-      return left !== undefined;
-    },
-    adopt: async (_place: string, change: (now: CredentialsRecord) => CredentialsRecord, more: { readonly queueOf?: QueueOwner }) => {
+    adopt: async (_place: string, change: (now: CredentialsRecord) => CredentialsRecord) => {
       saves += 1;
       if (record !== undefined) record = change(record);
-      queueOf = more.queueOf ?? queueOf;
-    },
-    replace: async (_place: string, change: () => CredentialsRecord, more: NonNullable<typeof left>) => {
-      if (diskFault !== undefined) throw diskFault;
-      [record, left, queueOf] = [change(), more, more.queueOf];
-      timesReplaced += 1;
     },
   };
   const deviceApi = {
@@ -76,8 +54,7 @@ function open(
     },
   };
   return new IdentityOwnership({
-    ...{ deviceApi, place, board: { hostname: 'gw', ...board }, clock, alerts, log: silentLog },
-    onQueueOfAnother: () => (restarts += 1),
+    ...{ deviceApi, place: 'own', board: { hostname: 'gw', ...board }, clock, alerts, log: silentLog },
     // Only what is asked of it.
     store: store as unknown as CredentialsStore,
   });
@@ -179,7 +156,7 @@ describe('a check', () => {
     expect([asked, outcome]).toEqual([2, undefined]);
     await clock.advance(1);
     await checking;
-    expect([asked, outcome, posted.length]).toEqual([3, 'ours', 1]);
+    expect([asked, outcome, posted.length, saves]).toEqual([3, 'ours', 1, 0]);
   });
 
   it('that finds nobody stays replaced by a higher number than its own only', async () => {
@@ -247,75 +224,6 @@ describe('a check', () => {
     await clock.advance(100);
     stop.abort();
     expect([await checking, asked]).toEqual(['ended', 1]);
-  });
-});
-
-describe('a token that the configuration names anew', () => {
-  const OF_A: QueueOwner = { record: 'a', generation: 1 };
-  const TOKEN_B: CredentialsRecord = { ...RECORD, source: 'configuration', configuredToken: 'b', generation: 1 };
-  const B = (): IdentityOwnership => open({ serial: 'S1' }, 'configured');
-  let mark: JsonValue;
-
-  beforeEach(async () => {
-    await checked(open());
-    mark = (posted[0]?.turnstoneOwner as JsonObject | undefined)?.board ?? null;
-    [record, queueOf, posted, asked, restarts] = [TOKEN_B, OF_A, [], 0, 0];
-  });
-
-  it('is the same device’s where that names this board with the number of the queue: what waits is its own', async () => {
-    owner = { board: mark, generation: 1 };
-    const ownership = B();
-    expect([await checked(ownership), left, ownership.held, queueOf]).toEqual([
-      'ours',
-      undefined,
-      undefined,
-      { record: 'b', generation: 1 },
-    ]);
-  });
-
-  it('is another device’s where that names nobody: the queue is set aside, and nothing is sent before', async () => {
-    const ownership = B();
-    await checked(ownership);
-    expect([asked, left]).toEqual([3, { queueOf: { record: 'b', generation: 2 }, setsQueueAside: true }]);
-    expect([ownership.held, record?.generation, posted, restarts]).toEqual([expect.stringContaining('as another device'), 2, [], 1]);
-    await checked(ownership);
-    expect([ownership.held !== undefined, restarts, posted]).toEqual([true, 2, []]);
-    // After the restart.
-    left = undefined;
-    const restarted = B();
-    expect([await checked(restarted), restarted.held, posted]).toEqual([
-      'ours',
-      undefined,
-      [{ turnstoneOwner: { board: mark, generation: 2 } }],
-    ]);
-  });
-
-  it('is another’s where that is an earlier one of this board, or another board’s', async () => {
-    queueOf = { record: 'a', generation: 2 };
-    owner = { board: mark, generation: 1 };
-    await checked(B());
-    expect([left?.setsQueueAside, record?.generation]).toEqual([true, 3]);
-    [record, queueOf, left] = [TOKEN_B, OF_A, undefined];
-    owner = { board: 'another', generation: 1 };
-    await checked(B());
-    // Where two boards have one number, a person says which is the device.
-    expect([left, record.generation]).toEqual([{ queueOf: { record: 'b', generation: 1 }, setsQueueAside: true }, 1]);
-  });
-
-  it('of another device sends nothing while a disk does not take that the queue is to be set aside', async () => {
-    diskFault = new AgentError('host/write-failed', 'EIO', { recovery: 'retry' });
-    const ownership = B();
-    void ownership.settle(never);
-    await clock.advance(1_200_000);
-    expect([ownership.held, posted]).toEqual([expect.stringContaining('as another device'), []]);
-    diskFault = undefined;
-    await checked(ownership);
-    expect([left?.setsQueueAside, restarts]).toEqual([true, 1]);
-  });
-
-  it('is not judged where no device was told yet of this board', async () => {
-    queueOf = undefined;
-    expect([await checked(B()), left, queueOf]).toEqual(['ours', undefined, { record: 'b', generation: 1 }]);
   });
 });
 

@@ -151,7 +151,7 @@ describe('provisioning anew', () => {
   it('does not go over an identity that was imported meanwhile', async () => {
     const outcome = await insist();
     await clock.advance(10_000);
-    await store.replace('own', { ...RECORD, accessToken: 'imported', source: 'imported', generation: 2 });
+    await store.replaceOwn({ ...RECORD, accessToken: 'imported', source: 'imported', generation: 2 });
     answer = () => ({ status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'given' });
     await clock.advance(3_600_000);
     expect([outcome(), (await opened()).record('own')?.accessToken]).toEqual([expect.stringContaining('ended'), 'imported']);
@@ -183,7 +183,7 @@ describe('a change-over', () => {
 
 describe('an identity that was put in the place of this one', () => {
   it('is for the next start: until then requests go with the token with which their readings were measured', async () => {
-    await store.replace('own', { ...RECORD, accessToken: 'imported', source: 'imported', previousTokens: ['x'] });
+    await store.replaceOwn({ ...RECORD, accessToken: 'imported', source: 'imported', previousTokens: ['x'] });
     expect(token.accessToken).toBe('old');
     token.noteAccepted('old');
     taken = 'x';

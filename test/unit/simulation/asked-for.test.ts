@@ -1,4 +1,4 @@
-/** What `npm run simulate` is asked for at the command line. */
+/** Options of `npm run simulate`, as its command line gives them. */
 import { expect, it } from 'vitest';
 import { askedFor } from '../../simulation/asked-for.ts';
 

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import type { z } from 'zod';
 import { configSchema } from '../../../src/config/agent-config.ts';
 import { bare, memberSchema } from '../../../src/config/schema-walk.ts';
+import { SENSOR_KINDS } from '../../../src/sensors/kinds.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { KINDS_NOT_IN_WORLDS, NOT_IN_WORLDS, optionsOf } from '../../simulation/options.ts';
 import { configFrom, drawSite, provisionsOf, siteYaml } from '../../simulation/site.ts';
@@ -18,6 +19,12 @@ describe('the worlds of the simulator', () => {
   const occurring = new Set(yamls.flatMap((yaml) => [...pathsIn(configSchema, parse(yaml))]));
   const known = [...new Set(pathsIn(configSchema, EVERY))];
 
+  const isIn = (kind: string): boolean => [...occurring].some((path) => path.includes(`(${kind})`));
+  const chipsNotIn = SENSOR_KINDS.filter(({ kind, scan }) => scan !== undefined && !isIn(kind)).map(({ kind }) => kind);
+  const isNamed = (path: string): boolean =>
+    NOT_IN_WORLDS.some(([beginning]) => path.startsWith(beginning)) ||
+    [...KINDS_NOT_IN_WORLDS, ...chipsNotIn].some((kind) => path.includes(`(${kind})`));
+
   test('draw on every option of the configuration, but for those that are named with a reason', () => {
     const missing = known.filter((path) => !occurring.has(path) && !isNamed(path));
     expect(missing).toEqual([]);
@@ -30,8 +37,8 @@ describe('the worlds of the simulator', () => {
       return named.length === 0 || named.some((path) => occurring.has(path));
     });
     expect(needless).toEqual([]);
-    const ofKinds = KINDS_NOT_IN_WORLDS.filter((kind) => [...occurring].some((path) => path.includes(`(${kind})`)));
-    expect(ofKinds).toEqual([]);
+    expect(KINDS_NOT_IN_WORLDS.filter(isIn)).toEqual([]);
+    expect(SENSOR_KINDS.some(({ kind, scan }) => scan !== undefined && isIn(kind))).toBe(true);
   });
 
   test('have configurations that the reader takes', async () => {
@@ -41,10 +48,6 @@ describe('the worlds of the simulator', () => {
 
 function yamlOf(seed: number): string {
   return siteYaml(drawSite(new Chance(seed).fork('site')), provisionsOf(seed), optionsOf(seed));
-}
-
-function isNamed(path: string): boolean {
-  return NOT_IN_WORLDS.some(([beginning]) => path.startsWith(beginning)) || KINDS_NOT_IN_WORLDS.some((kind) => path.includes(`(${kind})`));
 }
 
 /** Options that a value has, or all that its schema has, with `[]` for entries, `*` for free names and `(kind)` for what only one kind has. */

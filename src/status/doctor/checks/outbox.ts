@@ -6,7 +6,7 @@ import { agentCheck, fault, good, warning } from '../checkup.ts';
 const MIN_HOURS = 24;
 /** So long a loss is told of: a warning that stands for ever hides the next. */
 const LOSS_IS_NEWS_MS = 7 * 86_400_000;
-/** What makes room; of a disk that is short of space a larger outbox gets none. */
+/** Remedies that make room; a larger outbox gets none on a disk that is short of space. */
 interface Room {
   readonly forLosses: string;
   readonly forMore: string;
