@@ -20,7 +20,6 @@ export function stateAsJson({ slots, history }: OutputState, nowMs: number): Jso
       limit,
       operator: operator && given({ ...operator }),
       noContact,
-
       left,
       ended: ended && { ...ended },
     },

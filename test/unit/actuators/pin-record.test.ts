@@ -175,7 +175,7 @@ describe('the time on of a pin', () => {
     pin.begin(claim);
     await clock.advance(500);
     pin.took(claim);
-    expect([pin.offDueMs, pin.mark]).toEqual([12_000, { sinceMs: 2_000, pulse: false, wasOn: true }]);
+    expect([pin.offDueMs, pin.mark]).toEqual([12_000, { sinceMs: 2_000, pulse: false }]);
     await clock.advance(500);
     pin.lose('bus busy');
     pin.learn(true);
@@ -203,12 +203,12 @@ describe('the time on of a pin', () => {
       const inPulse = { sinceMs: 400, pulse: true };
       expect(pin.mark).toEqual(inPulse);
       pin.learn(true);
-      expect(pin.mark).toEqual({ ...inPulse, wasOn: true });
+      expect(pin.mark).toEqual(inPulse);
       const failed = pin.claim(true);
       pin.want(true, 'rpc');
       pin.begin(failed);
       pin.lose('no answer', failed);
-      expect(pin.mark).toEqual({ ...inPulse, wasOn: true });
+      expect(pin.mark).toEqual(inPulse);
       pin.learn(true);
       expect(pin.mark?.pulse ?? false).toBe(false);
       const ended = record(changes, { sinceMs: 400, pulse: true });
@@ -218,15 +218,12 @@ describe('the time on of a pin', () => {
     }
   });
 
-  it('leaves a mark that says to switch off while off is refused, and whether it has been on all the same', () => {
-    for (const [changes, wasOn] of [
-      [{}, {}],
-      [limits, { wasOn: true }],
-    ] as const) {
-      const pin = record(changes, { sinceMs: 400, pulse: false, ...wasOn });
+  it('leaves a mark that says to switch off while off is refused', () => {
+    for (const changes of [{}, limits]) {
+      const pin = record(changes, { sinceMs: 400, pulse: false });
       pin.lose('no answer');
       pin.want(false, 'rpc');
-      expect(pin.mark).toEqual({ sinceMs: 400, pulse: true, ...wasOn });
+      expect(pin.mark).toEqual({ sinceMs: 400, pulse: true });
       pin.want(true, 'rpc');
       expect(pin.mark?.pulse ?? false).toBe(false);
     }

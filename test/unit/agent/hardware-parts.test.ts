@@ -157,7 +157,7 @@ describe('a stop', () => {
     expect(closed).toBe(true);
   });
 
-  it('leaves an output as it is whose rule was taken out while the agent stopped', async () => {
+  it('leaves an output in its safe state whose rule was taken out while the agent stopped', async () => {
     const rule = `rules:
   - { name: dry, when: { sensor: flow, key: state, equal: true }, set: { actuator: pump, value: on }, otherwise: off }`;
     const lines = new FewLines();
@@ -172,7 +172,7 @@ describe('a stop', () => {
     await Promise.all([closing, configuring]);
     const after = await open(await pump('kind: gpio-input'), machine);
     await clock.advance(0);
-    expect([lines.written.at(-1), after.actuators.control.find('pump')?.slots.rules]).toEqual([1, []]);
+    expect([lines.written.at(-1), after.actuators.control.find('pump')?.slots.rules]).toEqual([0, []]);
     await after.close();
   });
 });
@@ -197,7 +197,7 @@ describe('a rule whose sensor fails', () => {
     await field.close();
   });
 
-  it('waits no longer for its time', async () => {
+  it('waits no longer for its time, and its output goes off', async () => {
     const lines = new FewLines();
     const field = await open(await pump('kind: gpio-input', rule), { openPorts: () => lines.ports });
     field.sampler.start(never);
@@ -205,7 +205,7 @@ describe('a rule whose sensor fails', () => {
     await clock.advance(15_000);
     lines.level = new AgentError('hardware/gpio-failed', 'pulled out', { recovery: 'retry' });
     await clock.advance(10 * MINUTE_MS);
-    expect(lines.written).toEqual([]);
+    expect(lines.written).toEqual([0]);
     await field.close();
   });
 });

@@ -193,13 +193,14 @@ describe('shared attributes', () => {
     await reconcile({ relayWish: true });
     await actuators.set('relay', false, { by: 'rpc' }, never);
     await reconcile({ relayWish: true });
+    // The start writes what the operator's slot says.
     await restart();
     await reconcile({ relayWish: true });
-    expect(relay.told).toEqual([true, false]);
+    expect(relay.told).toEqual([true, false, false]);
     await clock.advance(5_000);
     await reconcile({ relayWish: false });
     await reconcile({ relayWish: true });
-    expect(relay.told).toEqual([true, false, false, true]);
+    expect(relay.told).toEqual([true, false, false, false, true]);
   });
 
   it('hold offline after a restart: settings do, an actuator is left to its own choice', async () => {
@@ -551,13 +552,14 @@ describe('shared attributes', () => {
     await actuators.close();
     await start();
     await reconcile({ relayWish: true, periodS: 7 });
-    expect([relay.told, periodS, shared.refusals.relayWish]).toEqual([[true, false], 7, expect.stringContaining('lost')]);
+    expect([relay.told, periodS, shared.refusals.relayWish]).toEqual([[true, false, false], 7, expect.stringContaining('lost')]);
     await restart();
     await reconcile({ relayWish: true });
-    expect(relay.told).toEqual([true, false]);
+    expect(relay.told.slice(1)).toEqual([false, false, false]);
     await reconcile({ relayWish: false });
+    await clock.advance(5_000);
     await reconcile({ relayWish: true });
-    expect([relay.told, shared.refusals]).toEqual([[true, false, false, true], {}]);
+    expect([relay.told.slice(4), shared.refusals]).toEqual([[false, true], {}]);
   });
 
   describe('of which the last was acted on and could not be noted', () => {
