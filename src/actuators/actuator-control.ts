@@ -14,7 +14,7 @@ import { ContactWatch } from './contact-watch.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { disabledExcluder, Gates } from './gates.ts';
 import { OffTimes } from './off-times.ts';
-import { type Command, Output } from './output.ts';
+import { type Command, type CommandSource, Output } from './output.ts';
 import { beginOutputs, leaveOperator } from './output-start.ts';
 import { PinRecord } from './pin-record.ts';
 import type { RuleWords } from './priority-slots.ts';
@@ -32,7 +32,6 @@ export class ActuatorControl {
   /** To be told whenever the platform is heard. */
   readonly contact: ContactWatch;
   readonly #deps: ActuatorControlDeps;
-  /** In the order of the file. */
   readonly #outputs: ReadonlyMap<string, Output>;
   readonly #gates: Gates;
   readonly #found = new Map<string, ActuatorValue | undefined>();
@@ -70,12 +69,7 @@ export class ActuatorControl {
   }
 
   /** Moves, and gives the state read back. @throws AgentError `actuators/…` that says which gate was closed, or what failed. */
-  async set(
-    name: string,
-    value: unknown,
-    { by, forMs }: { readonly by: Writer; readonly forMs?: number | undefined },
-    signal: AbortSignal,
-  ): Promise<ActuatorState> {
+  async set(name: string, value: unknown, { by, forMs }: CommandSource, signal: AbortSignal): Promise<ActuatorState> {
     const output = this.#output(name);
     const untilMs = forMs === undefined ? undefined : this.#deps.clock.monotonicMs() + forMs;
     const command: Command = { value: output.check(value, by), by, untilMs };
@@ -90,7 +84,7 @@ export class ActuatorControl {
     return output.state;
   }
 
-  /** For whoever fills its slots; undefined where there is none. */
+  /** Returns the output whose slots are to be filled, or told of; undefined where there is none. */
   find(name: string): Output | undefined {
     return this.#outputs.get(name);
   }
@@ -104,7 +98,7 @@ export class ActuatorControl {
     }
   }
 
-  /** Whether `set` would pass the gates now. @throws AgentError as `set` does. */
+  /** Returns the value as `set` would take it now. @throws AgentError as `set` does. */
   check(name: string, value: unknown, by: Writer): ActuatorValue {
     return this.#output(name).check(value, by);
   }
@@ -121,7 +115,7 @@ export class ActuatorControl {
     return output.state;
   }
 
-  /** Whether `pulse` would pass the gates now. @throws AgentError as `pulse` does. */
+  /** Passes the gates of `pulse` without moving. @throws AgentError as `pulse` does. */
   checkPulse(name: string, durationMs: number, by: Writer): void {
     checkPulse(this.#output(name).slot.record, durationMs);
     this.check(name, true, by);
@@ -132,12 +126,12 @@ export class ActuatorControl {
     return this.#output(name).state;
   }
 
-  states(): readonly ActuatorState[] {
-    return [...this.#outputs.values()].map(({ state }) => state);
-  }
-
   settings(name: string): ActuatorSettings {
     return this.#output(name).settings;
+  }
+
+  states(): readonly ActuatorState[] {
+    return [...this.#outputs.values()].map(({ state }) => state);
   }
 
   /** Asks the hardware where it can be asked. */
@@ -147,12 +141,12 @@ export class ActuatorControl {
     return output.state;
   }
 
-  /** What the hardware showed when this process began, before anything was set; undefined when it could not be asked. */
+  /** Value that the hardware showed before this process set anything; undefined when it could not be asked. */
   foundAtStart(name: string): ActuatorValue | undefined {
     return this.#found.get(name);
   }
 
-  /** How many writes there have been: whoever remembers it knows whether someone else has written since. */
+  /** Number of writes so far: a caller that remembers it notices another writer. */
   movements(name: string): number {
     return this.#output(name).slot.record.writes;
   }
@@ -234,8 +228,8 @@ export class ActuatorControl {
       if (isActive(value)) this.#deps.memory.mark(record);
     };
     const keep = (): Promise<void> => this.#deps.memory.keepPulse(record);
-    const kept = movement.pulse === undefined ? movement : { ...movement, keep };
-    await slot.move({ ...kept, permit }, AbortSignal.any([signal, this.#closing.signal]));
+    const more = movement.pulse === undefined ? { permit } : { permit, keep };
+    await slot.move({ ...movement, ...more }, AbortSignal.any([signal, this.#closing.signal]));
   }
 
   #changed(name: string): void {

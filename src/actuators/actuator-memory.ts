@@ -1,5 +1,5 @@
 /**
- * What of each pin outlives the process: its slots and its switching on the card, that it must be switched off in the run folder, and for
+ * Memory of each pin that outlives the process: its slots and its switching on the card, that it must be switched off in the run folder, and for
  * what does not fall with this board's power on the card as well.
  */
 import { messageOf, retryable } from '../errors.ts';
@@ -42,7 +42,7 @@ export class ActuatorMemory {
     return this.outputs.lostAtMs;
   }
 
-  /** What an earlier process left for this one to switch off. */
+  /** Mark of an output that an earlier process left for this one to switch off. */
   leftMark({ name, ownSupply, limits: { maxOnMs } }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
     const { pulseMarks, keptPulses } = this.#deps;
     const left = pulseMarks.left.get(name);
@@ -53,7 +53,7 @@ export class ActuatorMemory {
     return maxOnMs !== undefined && pulseMarks.isFirstOfBoot ? { sinceMs: -maxOnMs, pulse: false } : undefined;
   }
 
-  /** What is on by now was found so, and is marked. */
+  /** Ends the doubt about earlier processes: all that is on was found so, and is marked. */
   lookedAtAll(): void {
     this.#deps.pulseMarks.lookedAtAll();
   }

@@ -25,7 +25,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   };
 }
 
-/** What is read back after a safe state is compared with it. */
+/** Rounds safe states as the hardware does: what is read back is compared with them. */
 function nearestStates({ noContact, ...states }: SafeStates, nearest: (value: ActuatorValue) => ActuatorValue): SafeStates {
   const each = Object.entries(states).map(([occasion, value]) => [occasion, value === undefined ? value : nearest(value)]);
   return { ...Object.fromEntries(each), ...(noContact && { noContact: { ...noContact, value: nearest(noContact.value) } }) };

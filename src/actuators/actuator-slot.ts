@@ -45,7 +45,7 @@ interface Turn {
 
 /** How soon hardware whose state is not known is asked again. */
 const LOOK_AGAIN_AFTER_MS = 10_000;
-/** What refuses to be written often does not answer either, and whoever has to switch off waits to hear of it. */
+/** Shortens the look after a failed write: such hardware often does not answer, and a caller that switches off waits for it. */
 const LOOK_AFTER_FAILURE_MS = 500;
 
 export class ActuatorSlot {
@@ -68,7 +68,7 @@ export class ActuatorSlot {
     this.#writes = new HardwareWrites({ ...deps, onLate: (taken) => this.#endedLate(taken) });
   }
 
-  /** Whether a movement has begun its turn and not ended it. */
+  /** True while a movement has begun its turn and not ended it. */
   get isMoving(): boolean {
     return this.#turns > 0;
   }
@@ -202,7 +202,7 @@ export class ActuatorSlot {
     this.#writes.stuckAt = shown;
   }
 
-  /** What the hardware shows after a write; undefined when it cannot be asked, or somebody goes first: nobody else ends it. */
+  /** Returns what the hardware shows after a write; undefined when it cannot be asked, or another movement goes first. */
   async #readBack({ claim, overridden }: Turn, fault: string | undefined): Promise<ActuatorValue | undefined> {
     if (!this.readable) return undefined;
     const { clock, record } = this.#deps;

@@ -1,4 +1,4 @@
-/** What an actuator is: something that takes a value and moves. Kinds differ in their driver only; every rule lies above it. */
+/** Types of an actuator: something that takes a value and moves. Kinds differ in their driver only; every rule lies above it. */
 import type { z } from 'zod';
 import type { actuatorFields } from '../config/fields/actuator-fields.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -7,14 +7,14 @@ import type { ValueShape } from '../host/value-shape.ts';
 /** `true` and `false` for what switches, a number for what is set, a text for what is told. */
 export type ActuatorValue = boolean | number | string;
 
-/** Who moves it. The first three come from afar or act by themselves, and are stopped by lockout; `local` is a person on site. */
+/** Writer of a value. The first three come from afar or act by themselves, and are stopped by lockout; `local` is a person on site. */
 export type Writer = 'rpc' | 'shared' | 'rule' | 'local' | 'restore' | 'safe-state';
 
 /** One kind's way to the hardware. */
 export interface ActuatorDriver {
   /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved. */
   write(value: ActuatorValue, signal: AbortSignal): Promise<void>;
-  /** What the hardware shows; absent when it cannot be asked. */
+  /** Reads what the hardware shows; absent when it cannot be asked. */
   readonly read?: (signal: AbortSignal) => Promise<ActuatorValue>;
   /** Leaves the hardware as it is. Idempotent. */
   close(): Promise<void>;
@@ -37,30 +37,30 @@ export interface ActuatorSettings {
   readonly name: string;
   readonly valueType: 'boolean' | 'number' | 'string';
   readonly limits: ActuatorLimits;
-  /** Whether the hardware has room for a number, whatever the limits say; default: for any. */
+  /** True for a number that the hardware has room for, whatever the limits say; default: for any. */
   readonly holds?: (value: number) => boolean;
   /** The number that the hardware makes of one: it is what is written, wanted and told; default: the same. */
   readonly nearest?: (value: number) => number;
   /** Actuators that must not be active while this one is; holds both ways. */
   readonly neverWith: readonly Interlock[];
   readonly safe: SafeStates;
-  /** Whether the last desired value is set again after a restart, instead of the safe state for start. */
+  /** True when an operator's last value is set again after a restart, instead of the safe state for start. */
   readonly restore: boolean;
   /** Until when an operator's command without a time holds against the rules. */
   readonly operatorUntil: 'ruleChange' | 'release';
   /** For one movement. */
   readonly deadlineMs: number;
-  /** Whether setting the same value twice is the same as once; false for programs and spoken commands. */
+  /** True when setting a value twice is the same as once; false for programs and spoken commands. */
   readonly idempotent: boolean;
-  /** Whether it stays as it is while this board has no power. */
+  /** True when it stays as it is while this board has no power. */
   readonly ownSupply?: boolean;
 }
 
 export interface ActuatorState {
   readonly name: string;
-  /** What the hardware shows, or took last; undefined when not known. */
+  /** Value that the hardware shows, or took last; undefined when not known. */
   readonly value: ActuatorValue | undefined;
-  /** What its last writer wanted. */
+  /** Value that its last writer wanted. */
   readonly desired: ActuatorValue | undefined;
   readonly by: Writer | undefined;
   readonly pulsing: boolean;
@@ -68,7 +68,7 @@ export interface ActuatorState {
   readonly fault: string | undefined;
 }
 
-/** What "off" is; undefined for what has no such state. */
+/** Returns the value that is off; undefined for a text. */
 export function offValue(settings: ActuatorSettings): ActuatorValue | undefined {
   return settings.valueType === 'boolean' ? false : settings.valueType === 'number' ? 0 : undefined;
 }
@@ -78,17 +78,17 @@ export function nearestValue({ valueType, nearest }: Pick<ActuatorSettings, 'val
   return valueType === 'number' && typeof value === 'number' && nearest !== undefined ? nearest(value) : value;
 }
 
-/** Whether a value only ever ends something. */
+/** Tells a value that only ever ends something. */
 export function isOff(value: JsonValue): boolean {
   return value === false || value === 0 || value === '';
 }
 
-/** Whether a value means that something runs, flows or holds. */
+/** Tells a value by which something runs, flows or holds. */
 export function isActive(value: ActuatorValue): boolean {
   return !isOff(value);
 }
 
-/** What somebody from afar may give it. */
+/** Returns the shape of a value that somebody from afar may give it. */
 export function shapeOfValue({ valueType, limits: { min, max } }: ActuatorSettings): ValueShape {
   return { type: valueType, ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) };
 }

@@ -110,9 +110,9 @@ export class Actuators {
     return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
-  /** What each actuator shows, with its kind. */
-  states(): readonly (ActuatorState & { readonly kind: string })[] {
-    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind }));
+  /** Returns what each actuator shows, with its kind and why it is so. */
+  states(): readonly (ActuatorState & { readonly kind: string; readonly why: string | undefined })[] {
+    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind, why: this.control.find(name)?.reason.why }));
   }
 
   /** Takes up changed rules; changed actuators wait for a restart, and rules on them do with them. */

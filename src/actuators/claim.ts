@@ -1,4 +1,4 @@
-/** What somebody asks of a pin, until it is done with: a value, and whether a pulse begins with it. */
+/** Claim on a pin, until it is done with: a value, and the pulse that begins with it. */
 import type { ActuatorValue } from './actuator.ts';
 
 /** One pulse; the end of another is none of its business. */

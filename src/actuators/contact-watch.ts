@@ -15,7 +15,7 @@ export interface ContactWatchDeps {
 
 /** The second in case the first is lost on the way. */
 const ASKED_AT = [0.5, 0.75] as const;
-/** What goes on waits no longer for what goes off and hangs. */
+/** Bounds the wait of outputs that go on for those that go off and hang. */
 const OFF_WITHIN_MS = 3_000;
 
 export class ContactWatch {
@@ -70,7 +70,7 @@ export class ContactWatch {
     });
   }
 
-  /** What goes off goes first: it may be what keeps another from going on. */
+  /** Switches off first: an output that is on may keep another from going on. */
   async #fill(afterMs: number): Promise<void> {
     const due = this.#deps.outputs.flatMap((output) => {
       const { noContact } = output.settings.safe;
@@ -90,7 +90,8 @@ export class ContactWatch {
   #armQuiet(step = 0): void {
     const share = ASKED_AT[step];
     const [shortest] = this.#times;
-    if (this.#cancelQuiet !== undefined || shortest === undefined || this.#listeners.size === 0 || share === undefined) return;
+    if (this.#isClosed || this.#cancelQuiet !== undefined || shortest === undefined || this.#listeners.size === 0 || share === undefined)
+      return;
     const quietMs = shortest * share;
     this.#cancelQuiet = this.#deps.clock.after(Math.max(0, this.#leftMs(quietMs)), () => {
       this.#cancelQuiet = undefined;

@@ -1,4 +1,4 @@
-/** What the outputs of an agent stand on. */
+/** Dependencies of the outputs of an agent. */
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { ActuatorDriver, ActuatorSettings } from './actuator.ts';
@@ -11,7 +11,7 @@ export interface ActuatorControlDeps {
   /** Those that the configuration has disabled: they exclude, and are never moved. */
   readonly disabled?: readonly ActuatorSettings[];
   readonly memory: ActuatorMemory;
-  /** Whether someone works on the machine. */
+  /** True while someone works on the machine. */
   readonly locked: () => boolean;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,5 +1,5 @@
 /**
- * What a kind of actuator says of itself: the fields of its section, what is special about its values, what is wrong with what is written.
+ * Declaration of a kind of actuator: the fields of its section, what is special about its values, what is wrong with what is written.
  * All kinds' definitions are loaded at every start, so that they hold no more than that; drivers are named here and loaded when a
  * configuration has one of the kind. Every rule about movements lies above the kinds.
  */
@@ -43,24 +43,24 @@ export interface ActuatorDefinition<S extends z.ZodType = z.ZodType, C = ConfigO
   valueType(config: C): ActuatorSettings['valueType'];
   /** The numbers that the hardware takes, whatever the limits say; default: any. */
   range?(config: C): readonly [number, number] | undefined;
-  /** Whether the hardware has room for a number, where the range alone does not say it. */
+  /** True for a number that the hardware has room for, where the range alone does not say it. */
   holds?(config: C, value: number): boolean;
   /** The number that the hardware makes of one, where it rounds. */
   nearest?(config: C, value: number): number;
   /** The longest pulse anyone may ask for; a kind without it has no pulses. */
   maxPulseMs?(config: C): number;
-  /** Whether the hardware can be asked what it does. */
+  /** True when the hardware can be asked what it does. */
   isReadable(config: C): boolean;
   /** For one movement, where the usual time may not be enough. */
   deadlineMs?(config: C, usualMs: number): number;
-  /** Whether setting the same value twice is the same as once. */
+  /** True when setting a value twice is the same as once. */
   readonly isIdempotent: boolean;
-  /** Whether it stays as it is while this board has no power. */
+  /** True when it stays as it is while this board has no power. */
   readonly hasOwnSupply: boolean;
 
   /** Options that contradict each other, by the path of the actuator's section. */
   faults?(config: C, path: ConfigPath): Finding[];
-  /** What several of the kind cannot have together. */
+  /** Finds what several of the kind cannot have together. */
   faultsAmong?(actuators: readonly Placed<C>[]): Finding[];
 }
 

@@ -31,7 +31,7 @@ export async function takenOver({ actuators, rules }: FormerFiles): Promise<Json
   return { bootId, outputs: Object.fromEntries(outputs), ...(lostAtMs !== undefined && { lostAtMs }), isClosed: true };
 }
 
-/** What somebody had overruled says nothing before its condition begins anew. */
+/** Returns a rule's slot; one that was overruled says nothing before its condition begins again. */
 function ruleOf(json: JsonValue): { readonly actuator: string; readonly rule: JsonObject }[] {
   if (!isJsonObject(json) || typeof json.actuator !== 'string') return [];
   const { rule: name = null, actuator, ended, overruled } = json;

@@ -1,5 +1,5 @@
 /**
- * What keeps a movement from being made: the agent's stop, lockout, value, times, interlocks. Off passes all but the value and the least time
+ * Gates that keep a movement from being made: the agent's stop, lockout, value, times, interlocks. Off passes all but the value and the least time
  * on that was asked for; a safe state passes all but the interlocks, which say "never both": an actuator is not activated while one that excludes
  * it is, may be, or is about to be active.
  */
@@ -17,7 +17,7 @@ export interface GatesDeps extends Pick<ActuatorControlDeps, 'locked' | 'clock'>
   readonly closing: AbortSignal;
 }
 
-/** Who is stopped by lockout; a person on site holds the key. */
+/** Writers that lockout stops; a person on site holds the key. */
 const REMOTE: ReadonlySet<Writer> = new Set(['rpc', 'shared', 'rule', 'restore']);
 
 export class Gates {

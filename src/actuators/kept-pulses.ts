@@ -17,7 +17,7 @@ export class KeptPulses {
   readonly #file: StateFile;
   readonly #clock: Clock;
   readonly #names: Set<string>;
-  /** Of an earlier process. */
+  /** Pulses of an earlier process. */
   readonly #left: ReadonlySet<string>;
 
   private constructor(file: StateFile, clock: Clock, names: readonly string[]) {
@@ -36,7 +36,7 @@ export class KeptPulses {
     return pulses;
   }
 
-  /** Whether an earlier process may have left it in a pulse. */
+  /** True when an earlier process may have left it in a pulse. */
   wasLeft(name: string): boolean {
     return this.#left.has(name);
   }

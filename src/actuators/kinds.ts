@@ -11,7 +11,7 @@ export const ACTUATOR_KINDS = [gpioOutput, pwm, serialWrite, modbusWrite, comman
 
 export type ActuatorKind = (typeof ACTUATOR_KINDS)[number]['kind'];
 type AnyConfig = ConfigOf<(typeof ACTUATOR_KINDS)[number]['schema']>;
-/** Of any kind: what it is asked about is a configuration of that kind. */
+/** Definition of any kind: it is asked about configurations of that kind only. */
 type AnyDefinition = ActuatorDefinition<z.ZodType, AnyConfig> & { readonly kind: ActuatorKind };
 
 const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(ACTUATOR_KINDS.map((definition) => [definition.kind, definition]));
@@ -20,7 +20,7 @@ export function actuatorDefinition(kind: ActuatorKind): AnyDefinition {
   return BY_KIND.get(kind) as AnyDefinition; // the list has every kind there is
 }
 
-/** What of the machine an actuator is on, and what its program is told: whoever asks needs no kind to be there. */
+/** Returns the places of the machine that an actuator is on, and what its program is told, without loading its kind. */
 export function placesOf(config: AnyConfig): Places {
   return config;
 }

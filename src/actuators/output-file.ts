@@ -15,9 +15,9 @@ import { EMPTY_SLOTS } from './priority-slots.ts';
 export const OUTPUTS_FORMAT = { format: 'turnstone/outputs', version: 1 } as const;
 
 export class OutputFile {
-  /** Whether the states are of this boot. */
+  /** True when the states are of this boot. */
   readonly isSameBoot: boolean;
-  /** Whether the process before has ended by itself: what it set for its stop is in the slots. */
+  /** True when the process before has ended by itself: what it set for its stop is in the slots. */
   readonly wasClosed: boolean;
   /** Until when something may have been switched that nobody knows of, ms since boot. */
   readonly lostAtMs: number | undefined;
@@ -34,7 +34,7 @@ export class OutputFile {
     this.wasClosed = json?.isClosed === true;
     // What is not the last of it may be the opposite of what was wished last.
     const outputs = !file.isLost && isJsonObject(json?.outputs) ? Object.entries(json.outputs) : [];
-    this.#states = new Map(outputs.flatMap(([name, one]) => (isJsonObject(one) ? [[name, stateOf(one, this.isSameBoot)]] : [])));
+    this.#states = new Map(outputs.flatMap(([name, one]) => (isJsonObject(one) ? [[name, stateOf(one, this.isSameBoot, clock)]] : [])));
     const keptLostAtMs = typeof json?.lostAtMs === 'number' ? (this.isSameBoot ? json.lostAtMs : 0) : undefined;
     this.lostAtMs = file.isLost ? clock.monotonicMs() : keptLostAtMs;
   }
@@ -73,13 +73,13 @@ export class OutputFile {
 
   #save(): void {
     const nowMs = this.#clock.monotonicMs();
-    const outputs = Object.fromEntries([...this.#states].map(([name, state]) => [name, stateAsJson(state, nowMs)]));
+    const outputs = Object.fromEntries([...this.#states].map(([name, state]) => [name, stateAsJson(state, this.#clock)]));
     const lostAtMs = this.lostAtMs !== undefined && nowMs - this.lostAtMs < SWITCHES_COUNT_MS ? this.lostAtMs : undefined;
     this.#file.save(given({ bootId: this.#clock.bootId, outputs, lostAtMs, isClosed: this.#isClosed || undefined }));
     this.#forgetLater(this.#told.filter((atMs) => nowMs - atMs < SWITCHES_COUNT_MS));
   }
 
-  /** What the file tells and counts for an hour, ms since boot. */
+  /** Times that the file tells and that count for an hour, ms since boot. */
   get #told(): number[] {
     const switchedOnAtMs = [...this.#states.values()].flatMap(({ history }) => history.switchedOnAtMs);
     return this.lostAtMs === undefined ? switchedOnAtMs : [...switchedOnAtMs, this.lostAtMs];

@@ -1,4 +1,5 @@
 /** The state of an output as its file has it: written whole, and read as far as it makes sense. */
+import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ActuatorValue } from './actuator.ts';
@@ -12,13 +13,16 @@ export interface OutputState {
 
 export const NO_HISTORY: SwitchHistory = { changedAtMs: undefined, switchedOnAtMs: [] };
 
-/** What of it is kept. */
-export function stateAsJson({ slots, history }: OutputState, nowMs: number): JsonObject {
+type Now = Pick<Clock, 'monotonicMs' | 'wallMs'>;
+
+/** Returns what of the state is kept. */
+export function stateAsJson({ slots, history }: OutputState, clock: Now): JsonObject {
+  const nowMs = clock.monotonicMs();
   const { limit, operator, noContact, base, left, ended, rules } = slots;
   return given({
     ...{
       limit,
-      operator: operator && given({ ...operator }),
+      operator: operator && given({ ...operator, savedAtMs: nowMs, savedAtWallMs: clock.wallMs() }),
       noContact,
       left,
       ended: ended && { ...ended },
@@ -29,16 +33,16 @@ export function stateAsJson({ slots, history }: OutputState, nowMs: number): Jso
   });
 }
 
-/** What is kept, as far as it makes sense and holds in this boot. */
-export function stateOf(json: JsonObject, isSameBoot: boolean): OutputState {
+/** Returns what is kept, as far as it makes sense and holds in this boot. */
+export function stateOf(json: JsonObject, isSameBoot: boolean, clock: Now): OutputState {
   const { changedAtMs, switchedOnAtMs } = json;
   const switchedOn = Array.isArray(switchedOnAtMs) ? switchedOnAtMs.filter((atMs) => typeof atMs === 'number') : [];
   const limit = typeof json.limit === 'number' ? json.limit : undefined;
   const left = valueIn(json.left);
-  // How long before this boot it was nobody knows: everything counts as switched at its start, as often as it was.
+  // Nobody knows how long before this boot it was: everything counts as switched at its start, as often as it was.
   if (!isSameBoot) {
     const history = { changedAtMs: 0, switchedOnAtMs: switchedOn.map(() => 0) };
-    return { slots: { ...EMPTY_SLOTS, left, limit: limit && 0 }, history };
+    return { slots: { ...EMPTY_SLOTS, left, limit: limit && 0, operator: operatorAfterBoot(json.operator, clock) }, history };
   }
   const slots = {
     ...{ ...EMPTY_SLOTS, limit, left },
@@ -62,6 +66,15 @@ function operatorIn(json: JsonValue | undefined): Operator | undefined {
   if (timed === undefined || !isJsonObject(json)) return undefined;
   const untilMs = typeof json.untilMs === 'number' ? json.untilMs : undefined;
   return { ...timed, ...{ by: json.by as Operator['by'], untilMs, until: json.until === 'release' ? 'release' : 'ruleChange' } };
+}
+
+/** Returns an operator's word whose time is not over by the wall clock; a clock that has gone back since tells nothing. */
+function operatorAfterBoot(json: JsonValue | undefined, clock: Now): Operator | undefined {
+  const operator = operatorIn(json);
+  if (operator?.untilMs === undefined || !isJsonObject(json)) return undefined;
+  const [nowMs, passedMs] = [clock.monotonicMs(), clock.wallMs() - Number(json.savedAtWallMs)];
+  const leftMs = operator.untilMs - Number(json.savedAtMs) - passedMs;
+  return passedMs >= 0 && leftMs > 0 ? { ...operator, sinceMs: nowMs, untilMs: nowMs + leftMs } : undefined;
 }
 
 function endedIn(json: JsonValue | undefined): Ended | undefined {

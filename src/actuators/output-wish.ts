@@ -1,5 +1,5 @@
 /**
- * What an output is to be, on its way through the gates. A wish that a gate or the hardware refuses waits, and is tried again for as long as its
+ * The value that an output is to have, on its way through the gates. A wish that a gate or the hardware refuses waits, and is tried again for as long as its
  * slot wins. Off that the hardware refuses is retried by safe-states.ts beside it.
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
@@ -125,7 +125,7 @@ export class OutputWish {
   }
 }
 
-/** Who moves an output for a slot. */
+/** Returns the writer that moves an output for a slot. */
 export function writerOf({ slot, by, rule }: Winner): Writer {
   if (slot !== 'base') return by ?? 'safe-state';
   return rule === undefined ? 'safe-state' : 'rule';

@@ -8,6 +8,7 @@ import { AgentError, retryable } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, offValue, type Writer } from './actuator.ts';
+import { type OutputReason, outputReason } from './output-reason.ts';
 import { OutputWish, type OutputWishDeps, writerOf } from './output-wish.ts';
 import { arbitrate, reduce } from './priority-array.ts';
 import { EMPTY_SLOTS, type Operator, type RuleSlot, type SlotEvent, type Slots } from './priority-slots.ts';
@@ -20,13 +21,19 @@ export interface OutputDeps extends Omit<OutputWishDeps, 'onRule'> {
   readonly onRule: (event: RuleEvent) => void;
 }
 
+export interface CommandSource {
+  readonly by: Writer;
+  /** Time that it holds against rules; default: as the output's `operatorUntil` says. */
+  readonly forMs?: number | undefined;
+}
+
 /** A command as it comes; its time is added when it is taken. */
 export type Command = Omit<Operator, 'sinceMs' | 'until'>;
 
 export interface PulseSteps {
   readonly move: () => Promise<void>;
   readonly ended: Promise<void>;
-  /** Whether it may have moved before it failed: a pulse that nobody ends is worse than one switching-off too many. */
+  /** True when it may have moved before it failed: a pulse that nobody ends is worse than one switching-off too many. */
   readonly hasBegun: () => boolean;
 }
 
@@ -61,9 +68,8 @@ export class Output {
     return this.#slots;
   }
 
-  /** Why what wins is not so yet. */
-  get waitsFor(): string | undefined {
-    return this.#wish.waitsFor;
+  get reason(): OutputReason {
+    return outputReason(this.#slots, { nowMs: this.#deps.clock.monotonicMs(), waitsFor: this.#wish.waitsFor });
   }
 
   get state(): ActuatorState {

@@ -1,5 +1,5 @@
 /**
- * What is known of one pin: what is wanted, what was written last, what it shows or that nobody knows, and until when it may be on. Whoever
+ * Knowledge of one pin: what is wanted, what was written last, what it shows or that nobody knows, and until when it may be on. Whoever
  * decides reads this one record: interlocks, limits, pulses, safe states, the mark that outlives the process.
  *
  *   claim ─ begin (given to the hardware) ─ took ─────────────→ known
@@ -14,7 +14,7 @@ import type { OnMark } from './pulse-marks.ts';
 
 export interface PinRecordDeps extends Pick<PinRecord, 'settings' | 'history' | 'lostAtMs'> {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** Of an earlier process; one of a former release may have had a clock ahead of this one. */
+  /** Mark of an earlier process; a former release may have had a clock ahead of this one. */
   readonly left?: OnMark | undefined;
 }
 
@@ -23,7 +23,7 @@ export class PinRecord {
   /** Until when it may have been switched without anybody knowing, ms since boot. */
   readonly lostAtMs?: number | undefined;
   readonly #clock: PinRecordDeps['clock'];
-  /** Of whoever wrote last, whether or not the hardware followed. */
+  /** Value of the last writer, also where the hardware did not follow. */
   #wanted: { readonly value: ActuatorValue; readonly by: Writer } | undefined;
   #value: ActuatorValue | undefined;
   #fault: string | undefined;
@@ -60,33 +60,32 @@ export class PinRecord {
     return this.#value;
   }
 
-  /** The value it will have when everything under way has succeeded. */
-  get expected(): ActuatorValue | undefined {
-    return [...this.#claims].at(-1)?.value ?? this.#value;
+  /** Value that was asked for last, while somebody waits for one. */
+  get claimed(): ActuatorValue | undefined {
+    return [...this.#claims].at(-1)?.value;
   }
 
-  /** How often somebody has written: whoever remembers it knows whether someone else has written since. */
+  /** Value that it will have when everything under way has succeeded. */
+  get expected(): ActuatorValue | undefined {
+    return this.claimed ?? this.#value;
+  }
+
+  /** Number of writes so far. */
   get writes(): number {
     return this.#writes;
-  }
-
-  /** Whether somebody has asked for a value and still waits for it. */
-  get isClaimed(): boolean {
-    return this.#claims.size > 0;
   }
 
   get history(): SwitchHistory {
     return this.#history;
   }
 
-  /** For the limits. What a failed write has done nobody knows: it may have switched just then. */
+  /** For the limits: nobody knows what a failed write has done, and it may have switched just then. */
   get changedAtMs(): number | undefined {
     const { changedAtMs = this.lostAtMs } = this.#history;
     if (this.#value !== undefined || this.#lastBegun === undefined) return changedAtMs;
     return Math.max(this.#lastBegunAtMs, changedAtMs ?? this.#lastBegunAtMs);
   }
 
-  /** What the hardware was given last. */
   get lastBegun(): Claim | undefined {
     return this.#lastBegun;
   }
@@ -95,12 +94,12 @@ export class PinRecord {
     return this.#pulse;
   }
 
-  /** Whether a pulse, of an earlier process as well, is not known to be over. */
+  /** True while a pulse, also of an earlier process, is not known to be over. */
   get isInPulse(): boolean {
     return this.#pulse !== undefined || this.#isLeftInPulse;
   }
 
-  /** Whether it is on, or is not known to be off. */
+  /** True while it is on, or is not known to be off. */
   get mayBeOn(): boolean {
     return this.#value === undefined || isActive(this.#value) || [...this.#begun].some(({ value }) => isActive(value));
   }
@@ -110,7 +109,7 @@ export class PinRecord {
     return this.#offSinceMs;
   }
 
-  /** Whether it may be on, or is about to be switched on. */
+  /** True while it may be on, or is about to be switched on. */
   get mayBeActive(): boolean {
     return this.mayBeOn || [...this.#claims].some(({ value }) => isActive(value));
   }
@@ -128,7 +127,7 @@ export class PinRecord {
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
-  /** What must be written down before it goes on, and for as long as it may be on. */
+  /** Mark that lies in the run folder before it goes on, and for as long as it may be on. */
   get mark(): OnMark | undefined {
     const pulse = this.#pulse !== undefined || [...this.#claims].some((claim) => claim.pulse !== undefined);
     const owesOff = this.#isLeftInPulse || (this.refusesOff && this.settings.valueType !== 'string');
@@ -212,7 +211,6 @@ export class PinRecord {
     this.#judge();
   }
 
-  /** Why it is not as it should be, although its value is known. */
   blame(fault: string): void {
     this.#fault = fault;
   }

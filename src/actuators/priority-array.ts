@@ -33,15 +33,15 @@ export function filledSlots({ off, limit, pulse, operator, rules, noContact, bas
   const isProtecting = ({ rule }: (typeof said)[number]): boolean => rule.protect && (isSet({ rule, value: rule.set }) || rule.isLost);
   const byRule =
     (slot: SlotName) =>
-    ({ rule, value }: (typeof said)[number]): Winner => ({ slot, value, rule: rule.name, by: 'rule' });
+    ({ rule, value }: (typeof said)[number]): Winner => ({ slot, value, rule: rule.name, by: 'rule', sinceMs: rule.sinceMs });
   const usual = said.filter((one) => !isProtecting(one));
   return [
-    ...(limit !== undefined && off !== undefined ? [{ slot: 'limit', value: off } as const] : []),
+    ...(limit !== undefined && off !== undefined ? [{ slot: 'limit', value: off, sinceMs: limit } as const] : []),
     ...said.filter(isProtecting).map(byRule('protect')),
-    ...(pulse === undefined ? [] : [{ slot: 'pulse', value: true, by: pulse.by } as const]),
-    ...(operator === undefined ? [] : [{ slot: 'operator', value: operator.value, by: operator.by } as const]),
+    ...(pulse === undefined ? [] : [{ slot: 'pulse', value: true, ...pulse } as const]),
+    ...(operator === undefined ? [] : [{ slot: 'operator', value: operator.value, by: operator.by, sinceMs: operator.sinceMs } as const]),
     ...[...usual.filter(isSet), ...usual.filter((one) => !isSet(one))].map(byRule('rule')),
-    ...(noContact === undefined ? [] : [{ slot: 'noContact', value: noContact.value } as const]),
+    ...(noContact === undefined ? [] : [{ slot: 'noContact', ...noContact } as const]),
     ...(base === undefined ? [] : [{ slot: 'base', value: base.value, rule: base.rule } as const]),
   ];
 }

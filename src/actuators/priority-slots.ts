@@ -80,6 +80,8 @@ export interface Winner {
   /** The rule that fills it, or has left it. */
   readonly rule?: string | undefined;
   readonly by?: Writer | undefined;
+  /** Time of its filling, ms since boot. */
+  readonly sinceMs?: number | undefined;
 }
 
 export const EMPTY_SLOTS: Slots = {
@@ -87,5 +89,5 @@ export const EMPTY_SLOTS: Slots = {
   ...{ base: undefined, goesOff: false, left: undefined, ended: undefined },
 };
 
-/** Of a rule that an earlier release has set: any configuration of it goes on. */
+/** Version of a rule that an earlier release has set: any configuration of it goes on. */
 export const ANY_VERSION = '';

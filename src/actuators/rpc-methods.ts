@@ -1,42 +1,50 @@
 /** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
-import type { RpcConfig, RpcMethodConfig } from '../config/agent-config.ts';
-import { AgentError, refusal, retryable } from '../errors.ts';
+import { parseDuration } from '../config/quantity.ts';
+import { AgentError, refusal } from '../errors.ts';
 import { given } from '../host/given.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
-import { READ_NAMES, SET_NAMES } from '../rpc/widget-names.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isOff, shapeOfValue } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorState, isOff } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
-import { takenBy, valueFor } from './actuator-value.ts';
+import { valueFor } from './actuator-value.ts';
 
 export type ActuatorCalls = Pick<
   ActuatorControl,
-  'set' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'read' | 'settings' | 'foundAtStart'
+  'set' | 'release' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'find' | 'read' | 'settings' | 'foundAtStart'
 >;
 
-type MethodBody = Omit<RpcMethod, 'name'>;
+export type MethodBody = Omit<RpcMethod, 'name'>;
 
 /** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
-const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
+export const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
 
 const NAME: ValueShape = { type: 'string', maxLength: 64, description: 'the actuator, as the configuration calls it' };
 const VALUE: ValueShape = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
-const PIN: ValueShape = { type: ['integer', 'string'], maxLength: 3, description: 'a pin of the panel' };
+const FOR: ValueShape = { type: 'string', maxLength: 16, description: 'for how long it holds against rules: 30m, 2h' };
 const DURATION: ValueShape = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
 
 export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
   setActuator: (actuators) =>
     setMethod(actuators, {
       description: 'Sets an actuator to a value and gives the state read back.',
-      params: objectOf({ name: NAME, value: VALUE }),
-      target: (params) => ({ name: textOf(params, 'name'), value: memberOf(params, 'value') }),
+      params: { ...objectOf({ name: NAME, value: VALUE, for: FOR }), required: ['name', 'value'] },
+      target: (params) => ({ name: textOf(params, 'name'), value: memberOf(params, 'value'), ...timeIn(params) }),
     }),
+  releaseActuator: (actuators) => ({
+    description: 'Takes back what an operator has set, and ends a pulse: rules, or the state for the start, apply again.',
+    params: objectOf({ name: NAME }),
+    effect: 'set',
+    // Taken under lockout, too: what would go on then waits for its end.
+    moves: false,
+    ...MOVEMENT,
+    run: (params) => stateAsJson(actuators.release(textOf(params, 'name'))),
+  }),
   getActuator: (actuators) => ({
     ...QUESTION,
-    description: 'The state of an actuator, read from the hardware where it can be asked.',
+    description: 'The state of an actuator, read from the hardware where it can be asked, and why it is so: its slots, the highest first.',
     params: objectOf({ name: NAME }),
-    run: async (params, { signal }) => stateAsJson(await actuators.read(textOf(params, 'name'), signal)),
+    run: (params, { signal }) => reasonedState(actuators, textOf(params, 'name'), signal),
   }),
   pulse: (actuators) =>
     pulseMethod(actuators, {
@@ -46,111 +54,6 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
     }),
   toggle: (actuators) => toggleMethod(actuators),
 };
-
-/**
- * Those entries of the configuration that are methods of their own for one actuator of `all`, which are those that are switched off as well: to
- * call for one of these is answered as for one that is not there.
- */
-export function declaredActuatorMethods(
-  configs: RpcConfig['methods'],
-  all: readonly ActuatorSettings[],
-  actuators: ActuatorCalls,
-): readonly RpcMethod[] {
-  return Object.entries(configs).flatMap(([name, config]) => {
-    if (config.pins !== undefined) return [{ name, ...panelMethod(config, new Map(Object.entries(config.pins)), actuators) }];
-    const settings = all.find((one) => one.name === config.actuator);
-    return settings === undefined ? [] : [{ name, ...declaredMethod(config, settings, actuators) }];
-  });
-}
-
-function declaredMethod(config: RpcMethodConfig, settings: ActuatorSettings, actuators: ActuatorCalls): MethodBody {
-  const { name } = settings;
-  const { pulseMs: durationMs, value } = config;
-  if (config.read) return stateMethod(config, name, actuators);
-  if (durationMs !== undefined) {
-    const { description = `Switches ${name} on for ${durationMs} ms, once.`, params = {} } = config;
-    return pulseMethod(actuators, { description, params, target: () => ({ name, durationMs }) });
-  }
-  const description = config.description ?? `Sets ${name}${value === undefined ? '' : ` to ${String(value)}`}.`;
-  const params = config.params ?? (value === undefined ? bareOrWrapped(settings) : {});
-  return setMethod(actuators, { description, params, target: (given) => ({ name, value: value ?? bareValue(given) }) });
-}
-
-type ReadConfig = Pick<RpcMethodConfig, 'description' | 'deadlineMs'>;
-
-/** Gives the value alone; a value that nobody knows is a fault. */
-function stateMethod({ description, deadlineMs }: ReadConfig, name: string, actuators: ActuatorCalls): MethodBody {
-  return {
-    ...QUESTION,
-    ...{ description: description ?? `The value of ${name} alone.`, params: {}, deadlineMs, bare: true },
-    run: (_params, { signal }) => presentValue(name, actuators, signal),
-  };
-}
-
-/** @throws AgentError `actuators/not-known` (retry). */
-async function presentValue(name: string, actuators: ActuatorCalls, signal: AbortSignal): Promise<JsonValue> {
-  const { value, fault = 'its hardware was not asked yet' } = await actuators.read(name, signal);
-  if (value === undefined) throw retryable('actuators/not-known', `the state of ${name} is not known: ${fault}`);
-  return value;
-}
-
-/** GPIO panel: the reply of both its calls is the map of all pins (WIDGETS.md). */
-function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>, actuators: ActuatorCalls): MethodBody {
-  const { read, description, deadlineMs } = config;
-  const statesOf = async (signal: AbortSignal): Promise<JsonObject> =>
-    Object.fromEntries(
-      await Promise.all(
-        [...pins].map(async ([pin, name]) => [pin, isActive((await presentValue(name, actuators, signal)) as ActuatorValue)] as const),
-      ),
-    );
-  if (read)
-    return {
-      ...QUESTION,
-      ...{ description: description ?? 'The outputs of the panel, by pin.', params: {}, deadlineMs, bare: true },
-      run: (_params, { signal }) => statesOf(signal),
-    };
-  const set = setMethod(actuators, {
-    description: description ?? 'Sets an output of the panel by its pin.',
-    params: objectOf({ pin: PIN, enabled: { type: ['boolean', 'number', 'string'] } }),
-    target: (params) => {
-      const pin = textOf(params, 'pin');
-      const name = pins.get(pin);
-      if (name === undefined)
-        throw refusal('rpc/unknown-pin', `the panel has no pin ${pin.slice(0, 20)}, only ${[...pins.keys()].join(', ')}`);
-      return { name, value: memberOf(params, 'enabled') };
-    },
-  });
-  return {
-    ...{ ...set, bare: true },
-    run: async (params, call) => {
-      await set.run(params, call);
-      return await statesOf(call.signal);
-    },
-  };
-}
-
-/**
- * The widgets' default names for the only output of a device, as far as nobody has declared a method of that name (WIDGETS.md).
- */
-export function widgetMethods(declared: RpcConfig['methods'], outputs: readonly ActuatorSettings[]): RpcConfig['methods'] {
-  const [only, ...others] = outputs.filter(({ valueType }) => valueType !== 'string');
-  if (only === undefined || others.length > 0) return declared;
-  const common = { enabled: true, actuator: only.name, deadlineMs: MOVEMENT.deadlineMs };
-  const reads = READ_NAMES.map((name) => [name, { ...common, read: true }]);
-  const sets = SET_NAMES.map((name) => [name, { ...common, read: false }]);
-  return { ...(Object.fromEntries([...reads, ...sets]) as RpcConfig['methods']), ...declared };
-}
-
-/** Shape of a value by itself or as `{value}`; the actuator itself says what it takes of them. */
-function bareOrWrapped(settings: ActuatorSettings): ValueShape {
-  const { type: _own, ...value } = shapeOfValue(settings);
-  return { description: takenBy(settings), type: ['boolean', 'number', 'string', 'object'], ...value, properties: { value } };
-}
-
-/** Dashboards send a bare value; scripts send `{value}`. Anything else is given to the actuator, which names it in its refusal. */
-function bareValue(params: JsonValue): JsonValue {
-  return isJsonObject(params) && Object.hasOwn(params, 'value') ? memberOf(params, 'value') : params;
-}
 
 /** Where the target is taken from differs between methods of one sort. */
 type MethodForm<Target> = Pick<RpcMethod, 'description' | 'params'> & { readonly target: (params: JsonValue) => Target };
@@ -175,10 +78,20 @@ function withValue(params: JsonValue, toValue: (value: JsonValue) => JsonValue):
   return member === undefined ? params : { ...params, [member]: toValue(params[member] ?? null) };
 }
 
-function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly value: JsonValue }>): MethodBody {
-  const target = (params: JsonValue): ReturnType<typeof form.target> => {
-    const { name, value } = form.target(params);
-    return { name, value: valueFor(actuators.settings(name), value) ?? value };
+/** @throws AgentError `actuators/bad-time` (drop). */
+function timeIn(params: JsonValue): { readonly forMs?: number } {
+  if (!isJsonObject(params) || params.for === undefined) return {};
+  const forMs = parseDuration(textOf(params, 'for'));
+  if (forMs === undefined || forMs === 0) throw refusal('actuators/bad-time', 'for is a time, as 30m or 2h');
+  return { forMs };
+}
+
+type SetTarget = { readonly name: string; readonly value: JsonValue; readonly forMs?: number };
+
+export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>): MethodBody {
+  const target = (params: JsonValue): SetTarget => {
+    const { name, value, ...time } = form.target(params);
+    return { name, value: valueFor(actuators.settings(name), value) ?? value, ...time };
   };
   const switchesOff = (params: JsonValue): boolean => isOff(target(params).value);
   return movement({
@@ -189,11 +102,14 @@ function setMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: s
     effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
     moves: (params) => !switchesOff(params),
     check: ({ name, value }) => actuators.check(name, value, 'rpc'),
-    move: ({ name, value }, signal) => actuators.set(name, value, { by: 'rpc' }, signal),
+    move: ({ name, value, ...time }, signal) => actuators.set(name, value, { by: 'rpc', ...time }, signal),
   });
 }
 
-function pulseMethod(actuators: ActuatorCalls, form: MethodForm<{ readonly name: string; readonly durationMs: number }>): MethodBody {
+export function pulseMethod(
+  actuators: ActuatorCalls,
+  form: MethodForm<{ readonly name: string; readonly durationMs: number }>,
+): MethodBody {
   return movement({
     ...{ ...form, effect: 'move', moves: true },
     check: ({ name, durationMs }) => actuators.checkPulse(name, durationMs, 'rpc'),
@@ -234,9 +150,19 @@ function toggleMethod(actuators: ActuatorCalls): MethodBody {
   };
 }
 
-/** What the stop hook sets after whatever end: what is declared, and off for what was left to be switched off. */
+/** Returns what the stop hook sets after any end: what is declared, and off for what was left to be switched off. */
 function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readonly unknown[] {
   return [safe.stop, safe.crash, ...(limits.maxOnMs !== undefined || note.marked === true ? [false] : [])];
+}
+
+/** Reads the state, and why it is so. @throws AgentError `actuators/unknown` (drop). */
+export async function reasonedState(
+  actuators: Pick<ActuatorControl, 'read' | 'find'>,
+  name: string,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const state = stateAsJson(await actuators.read(name, signal));
+  return { ...state, ...(jsonOf(actuators.find(name)?.reason ?? {}) as JsonObject) };
 }
 
 export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): JsonObject {

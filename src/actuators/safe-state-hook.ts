@@ -16,7 +16,7 @@ import type { PulseMarks } from './pulse-marks.ts';
 export type SafeStateEvent = 'stop' | 'crash';
 
 export interface SafeStateHookDeps extends DriverDeps {
-  /** What the agent left to be switched off; the mark of what is off is taken away. */
+  /** Marks of what the agent left to be switched off; the mark of an output that is off is removed. */
   readonly marks: Pick<PulseMarks, 'left' | 'remove'>;
 }
 

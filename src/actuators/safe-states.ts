@@ -43,12 +43,13 @@ const MAX_QUIET_MS = 3_600_000;
 export class SafeStates {
   readonly #deps: SafeStatesDeps;
   readonly #owed = new Map<ActuatorSlot, Owed>();
+  #isClosed = false;
 
   constructor(deps: SafeStatesDeps) {
     this.#deps = deps;
   }
 
-  /** Of a stop: each once, first what is switched off, then what is switched on, in their order. Never rejects. */
+  /** Sets the states of a stop, each once: first what is switched off, then what is switched on, in their order. Never rejects. */
   async setAll(states: readonly SafeState[]): Promise<void> {
     const isOff = ({ value }: SafeState): boolean => !isActive(value);
     await Promise.all(states.filter(isOff).map((one) => this.#setOnce(one)));
@@ -59,7 +60,7 @@ export class SafeStates {
   update(slot: ActuatorSlot): void {
     const { record } = slot;
     const { desired, by = 'safe-state', fault = 'its state is not known' } = record.state;
-    if (slot.isMoving) return;
+    if (slot.isMoving || this.#isClosed) return;
     if (!record.refusesOff || desired === undefined || this.#owed.get(slot)?.value !== desired) this.#end(slot);
     if (!record.refusesOff || desired === undefined) return;
     const owed = this.#owed.get(slot) ?? this.#owe(slot, desired, by);
@@ -68,6 +69,7 @@ export class SafeStates {
 
   /** Nothing is tried again from here on. Idempotent. */
   close(): void {
+    this.#isClosed = true;
     for (const slot of [...this.#owed.keys()]) this.#end(slot);
   }
 
@@ -100,7 +102,7 @@ export class SafeStates {
     const { clock, move } = this.#deps;
     const { record } = slot;
     owed.cancel = undefined;
-    const isOvertaken = record.isClaimed && record.expected !== undefined && isActive(record.expected);
+    const isOvertaken = isActive(record.claimed ?? false);
     if (!record.refusesOff) {
       this.#end(slot);
       return;
@@ -140,7 +142,7 @@ export class SafeStates {
   }
 }
 
-/** What is declared for a stop; off for what does not take it yet, and for what only this process would have switched off later. */
+/** Returns what is declared for a stop; off for what does not take it yet, and for what only this process would have switched off later. */
 export function stopValue(slot: ActuatorSlot): readonly SafeState[] {
   const { settings, record } = slot;
   const owed = record.refusesOff ? record.state.desired : record.mark === undefined ? undefined : offValue(settings);

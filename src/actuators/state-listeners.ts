@@ -1,4 +1,4 @@
-/** Who is told of the states of outputs. Whoever listens badly must not turn a movement into a failure. */
+/** Listeners to the states of outputs: one that throws must not turn a movement into a failure. */
 import { messageOf } from '../errors.ts';
 import type { Log } from '../host/log.ts';
 import type { ActuatorState } from './actuator.ts';

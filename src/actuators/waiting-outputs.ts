@@ -26,8 +26,9 @@ export class WaitingOutputs {
     for (const output of this.#outputs) output.retry(code);
   }
 
-  /** Idempotent. */
+  /** Nothing is retried later from here on. Idempotent. */
   close(): void {
     this.#cancel?.();
+    this.#cancel = () => {};
   }
 }

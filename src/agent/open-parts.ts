@@ -5,7 +5,7 @@
 
 import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { actuatorCalls } from '../actuators/control-calls.ts';
-import { declaredActuatorMethods, widgetMethods } from '../actuators/rpc-methods.ts';
+import { declaredActuatorMethods, widgetMethods } from '../actuators/declared-methods.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';

@@ -218,8 +218,7 @@ export class SharedAttributes {
     const { key } = target;
     const wasApplied = this.#deps.applied.applied(key) !== undefined;
     this.#renewed.delete(key);
-    const wasActing = this.#acting.delete(key);
-    if (!this.#deps.applied.has(key) && !this.#refused.has(key) && !wasActing) return false;
+    if (!this.#acting.delete(key) && !this.#deps.applied.has(key) && !this.#refused.has(key)) return false;
     this.#waiting.delete(key);
     this.#refused.delete(key);
     this.#deps.applied.delete(key);

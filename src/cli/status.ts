@@ -85,6 +85,6 @@ function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
   const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`);
-  const rows = actuators.map((actuator) => [actuator.name, actuator.kind, shown(actuator)]);
+  const rows = actuators.map((actuator) => [actuator.name, actuator.kind, shown(actuator), printable(actuator.why ?? '')]);
   return `\nactuators\n${print.table(rows, '  ')}`;
 }

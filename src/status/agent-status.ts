@@ -64,6 +64,8 @@ export interface ActuatorStatus {
   readonly name: string;
   readonly kind: string;
   readonly value: JsonValue;
+  /** The slot that it follows, in words. Absent in what an agent of an older release says. */
+  readonly why?: string;
   readonly fault?: string;
 }
 

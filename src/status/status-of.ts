@@ -17,7 +17,7 @@ export interface StatusSources {
   readonly outbox: OutboxStatus;
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
-  readonly actuators: readonly (ActuatorState & { readonly kind: string })[];
+  readonly actuators: readonly (ActuatorState & { readonly kind: string; readonly why?: string | undefined })[];
   readonly alerts: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     outbox,
     adapted,
     sensors: sensors.map(sensorStatus),
-    actuators: actuators.map(({ name, kind, value = null, fault }) => given({ name, kind, value, fault })),
+    actuators: actuators.map(({ name, kind, value = null, fault, why }) => given({ name, kind, value, why, fault })),
   };
   // The network comes first: much of what follows may be its consequence.
   const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];

@@ -2,7 +2,7 @@
 import type { DriverDeps, OpenDriver } from '../definition.ts';
 import type { GpioOutputConfig } from './definition.ts';
 
-/** What an output shows stays until the first write. @throws as GpioPort.openOutput. */
+/** Opens the line as it is: it changes with the first write. @throws as GpioPort.openOutput. */
 export function opener({ line, activeLow }: GpioOutputConfig, { ports }: DriverDeps): OpenDriver {
   return async (signal) => {
     const output = await ports.gpio.openOutput({ line, activeLow, initial: 'keep' }, signal);

@@ -5,7 +5,7 @@
 import type { Clock } from '../../host/clock.ts';
 import { type ActuatorValue, isActive } from '../actuator.ts';
 
-/** What has not answered by then never will. */
+/** Time after which an answer no longer comes. */
 const OWED_FOR_MS = 60_000;
 /** Off that is refused is told again every two seconds. */
 const MAX_OWED = 100;

@@ -23,7 +23,7 @@ describe('safe states for start', () => {
       ['b', 'b has not taken its safe state: b is never on together with a, and it is active'],
       ['c', 'c has not taken its safe state: c is never on together with a, and it is active'],
     ]);
-    expect(bench.control.find('b')?.waitsFor).toContain('never on together with a');
+    expect(bench.control.find('b')?.reason.why).toContain('never on together with a');
   });
 
   it('that are off go first, however they are ordered', async () => {

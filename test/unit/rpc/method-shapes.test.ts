@@ -1,7 +1,8 @@
 /** What methods take and do, exactly: what `listMethods` tells is what is checked, and programs and sensors do what is declared. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods, stateAsJson } from '../../../src/actuators/rpc-methods.ts';
+import { declaredActuatorMethods } from '../../../src/actuators/declared-methods.ts';
+import { ACTUATOR_METHODS, type ActuatorCalls, stateAsJson } from '../../../src/actuators/rpc-methods.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
 import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
 import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
@@ -91,6 +92,7 @@ describe('what is told of a method', () => {
     const value = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
     const shut = { type: 'object', additionalProperties: false };
     const nothing = { description: 'nothing' };
+    const time = { type: 'string', maxLength: 16, description: expect.any(String) };
     const durationMs = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
     const level = { type: 'string', enum: ['debug', 'info', 'warn', 'error'] };
     expect(await listed([...builtIn(), ...methodsOn(ACTUATOR_METHODS, actuators())])).toEqual([
@@ -103,10 +105,11 @@ describe('what is told of a method', () => {
       { name: 'reboot', params: nothing, deadlineMs: 8_000, moves: true },
       {
         name: 'setActuator',
-        params: { ...shut, properties: { name, value }, required: ['name', 'value'] },
+        params: { ...shut, properties: { name, value, for: time }, required: ['name', 'value'] },
         deadlineMs: 8_000,
         moves: true,
       },
+      { name: 'releaseActuator', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
       { name: 'getActuator', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
       {
         name: 'pulse',

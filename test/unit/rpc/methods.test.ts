@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
+import { declaredActuatorMethods, widgetMethods } from '../../../src/actuators/declared-methods.ts';
 import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
-import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods, widgetMethods } from '../../../src/actuators/rpc-methods.ts';
+import { ACTUATOR_METHODS, type ActuatorCalls } from '../../../src/actuators/rpc-methods.ts';
 import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
 import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
 import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
@@ -88,6 +89,26 @@ describe('methods of actuators', () => {
     expect(await pulsing).toMatchObject({ value: false });
     expect(await call(methods, 'toggle', { name: 'relay' })).toMatchObject({ value: true });
     expect(relay.told).toEqual([true, false, true]);
+  });
+
+  it('hold a value for a time, tell why, and take it back, also under lockout', async () => {
+    const methods = methodsOn(ACTUATOR_METHODS, control);
+    await call(methods, 'setActuator', { name: 'dimmer', value: 30, for: '2h' });
+    expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({
+      why: '30, because the operator (rpc) said so 0 s ago, for 2h more',
+      slots: [{ slot: 'operator', value: 30, by: 'rpc', sinceS: 0 }],
+    });
+    expect(method(methods, 'releaseActuator').moves).toBe(false);
+    await call(methods, 'releaseActuator', { name: 'dimmer' });
+    expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({
+      value: 30,
+      why: "as it was: nothing says what it should be; operator's 30 (rpc) ended by a release 0 s ago",
+    });
+  });
+
+  it.each(['soon', '0s', '-1h'])('take no time that is %s', (time) => {
+    const set = method(methodsOn(ACTUATOR_METHODS, control), 'setActuator');
+    expect(() => set.prepare?.({ name: 'dimmer', value: 30, for: time })).toThrow('for is a time');
   });
 
   it('refuse before anything is written down', () => {
