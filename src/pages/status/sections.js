@@ -37,7 +37,16 @@ function renderActuators({ actuators, lockedOut }) {
       el(
         'div',
         { class: 'actuator' },
-        el('span', {}, name, ' ', el('span', { class: 'quiet' }, kind), ' ', el('span', { class: 'fault bad' }), el('div', { class: 'why quiet' })),
+        el(
+          'span',
+          {},
+          name,
+          ' ',
+          el('span', { class: 'quiet' }, kind),
+          ' ',
+          el('span', { class: 'fault bad' }),
+          el('div', { class: 'why quiet' }),
+        ),
         el('span', { class: 'state' }),
       ),
     update: (row, { value, why, fault }) => {

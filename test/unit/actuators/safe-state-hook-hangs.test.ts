@@ -1,5 +1,5 @@
 /** What the stop hook sets while some of the hardware hangs. */
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { setSafeStates } from '../../../src/actuators/safe-state-hook.ts';
 import type { ActuatorConfigOf } from '../../../src/config/agent-config.ts';
 import type { GpioPort, OutputRequest } from '../../../src/hardware/gpio-port.ts';
@@ -19,6 +19,9 @@ const relay = (name: string, crash: boolean, interlocks: readonly string[] = [])
     maxPulseMs: 1_000,
   },
 });
+// A driver is loaded when it is first asked for, which takes real time.
+beforeAll(() => import('../../../src/actuators/gpio-output/driver.ts'));
+
 const hang = (): Promise<never> => new Promise(() => {});
 
 it('what is well is set, on too unless what hangs excludes it, and what hangs is named', async () => {
