@@ -25,7 +25,7 @@ interface PatientOutboxDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
   readonly watch: Pick<BootTimes, 'take'>;
 }
 
-/** What is said while nothing has answered. */
+/** Code that is reported while the disk has not answered. */
 const STUCK = 'ETIMEDOUT';
 /** As a commit that the disk does not take. */
 const OPEN_AGAIN = { firstMs: 1_000, maxMs: 30_000 };
@@ -87,7 +87,7 @@ export class PatientOutbox {
     return this.#outbox !== undefined;
   }
 
-  /** What the platform refuses by itself: known only of what was given out. */
+  /** Dead letters, and entries that may become some: known only of what was given out. */
   get aside(): Outbox['aside'] {
     return this.#expectOpen().aside;
   }

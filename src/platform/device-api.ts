@@ -17,7 +17,7 @@ export interface UnsendableRow {
   readonly reason: string;
 }
 
-/** What an upload's answer means (wire-facts.md, "Answers to an upload"); refusals are values, because the caller acts on each. */
+/** Meaning of an upload's answer (wire-facts.md, "Answers to an upload"); refusals are values, because the caller acts on each. */
 export type UploadAnswer =
   | { readonly kind: 'accepted' }
   /**

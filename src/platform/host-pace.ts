@@ -24,7 +24,7 @@ const URGENT: ReadonlySet<Way> = new Set(['replies', 'wishes', 'upload']);
 /** `unreached`: no answer of the platform came, be it that a proxy says so; `answered`: one that is a fault. */
 export type Fault = 'unreached' | 'answered';
 
-/** What proxies answer for a server that is not there. */
+/** Statuses that proxies answer for a server that is not there. */
 const GATEWAY_FAULTS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 interface Waiter {
@@ -33,7 +33,7 @@ interface Waiter {
 }
 
 export interface PacedRequest<T> {
-  /** What of its answers is a fault; whatever it throws is one. */
+  /** Returns the fault of an answer, if it is one; a thrown error always is. */
   readonly faultIn: (value: T) => Fault | undefined;
   readonly work: () => Promise<T>;
 }
@@ -147,7 +147,7 @@ export class HostPace {
   }
 }
 
-/** Of an answer that is no good, by its status; undefined: none came. */
+/** Returns the fault of a bad answer by its status; undefined: none came. */
 export function faultOfStatus(status: number | undefined): Fault {
   return status === undefined || GATEWAY_FAULTS.has(status) ? 'unreached' : 'answered';
 }

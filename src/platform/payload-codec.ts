@@ -22,7 +22,7 @@ export interface PayloadCodec {
 
 /** Deepest nesting that an answer may have. */
 export const DEEPEST_ANSWER = 32;
-/** Of an answer: a year of hours and more, in an attribute or in the params of a command. */
+/** Values in an answer: a year of hours and more, in an attribute or in the params of a command. */
 export const MAX_ANSWER_VALUES = 20_000;
 
 const ANSWER_LIMITS = { depth: DEEPEST_ANSWER, values: MAX_ANSWER_VALUES };

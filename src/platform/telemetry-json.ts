@@ -166,7 +166,7 @@ function fits(key: string, apart: string | undefined, keys: readonly string[], f
   return true;
 }
 
-/** Whether these are the fewest decimals with which a number is exactly itself, and few enough that nothing shorter spells it. */
+/** True when these are the fewest decimals with which a number is exactly itself, and few enough that nothing shorter spells it. */
 function hasPlaces(size: number, places: number): boolean {
   const power = POWERS_OF_TEN[places] as number;
   const digits = Math.round(size * power);

@@ -89,7 +89,7 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
     };
   }
 
-  /** Whether the outbox itself put this row in, to say that the time of the row before it is a guess. */
+  /** True when the outbox itself added this row, to mark the time of the row before it as a guess. */
   isMark(row: number): boolean {
     return row > 0 && row < this.length && this.sequences[row] === this.sequences[row - 1];
   }

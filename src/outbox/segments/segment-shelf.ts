@@ -34,7 +34,7 @@ export interface Segment extends ReadableSegment {
   last?: TakenMoment;
   /** The boots of its entries; undefined until it was read. */
   bootIds?: readonly string[];
-  /** Whether some of its entries bring their own time; undefined until it was read. */
+  /** True when some of its entries bring their own time; undefined until it was read. */
   ownTimes?: boolean;
 }
 
@@ -81,7 +81,7 @@ export class SegmentShelf {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
   }
 
-  /** What its blocks take, without the zeros ahead of the active one. */
+  /** Returns the bytes of its blocks, without the zeros ahead of the active one. */
   usedBytes(segment: Segment): number {
     const last = this.#active?.segment === segment ? this.#active.blocks.at(-1) : undefined;
     return last === undefined ? segment.bytes : last.offset + last.bytes;
@@ -118,7 +118,7 @@ export class SegmentShelf {
     this.#active = undefined;
   }
 
-  /** Whether a segment may be read now; one that could not be is left alone for a while. */
+  /** True when the segment may be read now; after a failure it waits for its backoff. */
   isReadable(segment: Segment): boolean {
     return this.#reader.isReadable(segment);
   }

@@ -13,7 +13,7 @@ export const SMALL_FILE = { limitBytes: 16 * 1024 * 1024 } as const;
 /** A sector may read well at the second try. */
 const TRIES = 3;
 
-/** What stands still meanwhile is all delivery, and memory takes what is measured. */
+/** Time of retries, in which all delivery stands still and memory takes the readings. */
 const GIVEN_UP_AFTER_MS = 10 * 60_000;
 
 export interface SmallFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
@@ -64,7 +64,7 @@ export class UnreadFiles {
 }
 
 export interface LineFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
-  /** Of each of its files. */
+  /** Size of each of its files. */
   readonly maxBytes: number;
 }
 

@@ -11,7 +11,7 @@ export interface WaitingAppend {
   readonly reject: (error: AgentError) => void;
 }
 
-/** What may wait while the disk takes nothing, however few entries it is. */
+/** Bytes that may wait while the disk takes nothing, however few entries they are. */
 export const MEMORY_RING_BYTES = 4 * 1024 * 1024;
 /** An entry in memory without its key and value: the object, its numbers, its place in arrays. */
 const ENTRY_BYTES = 64;

@@ -26,7 +26,7 @@ export interface Look {
   readonly sinceMs: number;
   /** Up to here no step moves anything. */
   readonly heldMs: number;
-  /** What was given out as a guess. */
+  /** Spans whose times were given out as a guess. */
   readonly guessed: readonly Span[];
 }
 

@@ -28,7 +28,7 @@ export interface BootRecord {
   readonly bootId: string;
   /** Latest entry seen of it, ms since boot. */
   readonly lastMs: number;
-  /** What its clock said before anyone could vouch for it. */
+  /** Wall time by its clock before anyone could vouch for it. */
   readonly guessMs: number;
   readonly offsets: readonly BootOffset[];
 }
@@ -63,7 +63,7 @@ interface TableFile {
 }
 
 /**
- * What is kept, and whether it lies where it belongs; a file that cannot be used is set aside once the other one was read, or it is given up.
+ * Reads the records, and tells whether both copies are good; an unusable file is quarantined once the other one was read, or its retries ended.
  * @throws AgentError `host/read-failed` when one may be read another time and the other is not there.
  */
 export async function readBoots(deps: SmallFileDeps): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {

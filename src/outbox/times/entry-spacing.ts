@@ -20,7 +20,7 @@ export class EntrySpacing {
     this.#boots = boots;
   }
 
-  /** What follows is of this boot, and of what is known of its times now. */
+  /** Begins a run of values of this boot, with what is known of its times now. */
   begin(bootId: string): void {
     const stretches: TimeStretch[] = [];
     let fromMs = Number.NEGATIVE_INFINITY;

@@ -1,5 +1,5 @@
 /**
- * What the newest segment says about times when the outbox is opened: how long each boot ran, and which instants are taken that new values may meet,
+ * Times that the newest segment holds when the outbox is opened: how long each boot ran, and which timestamps new values may meet,
  * because many values in one ms ran ahead of the clock, or the clock was set back since.
  */
 import type { Clock } from '../../host/clock.ts';
