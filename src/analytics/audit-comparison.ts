@@ -19,7 +19,7 @@ export interface AuditLine {
   readonly found: number;
   /** Fewer than were sent. */
   readonly missing: number;
-  /** What does not agree although it is there, in words; empty when all of it does. */
+  /** Differences of entries that are there, in words; empty when all agree. */
   readonly different: readonly string[];
 }
 
@@ -122,7 +122,7 @@ export class AuditComparison {
   }
 }
 
-/** Whether a line is a fault. */
+/** True when entries are missing or differ. */
 export function isFaulty(line: AuditLine): boolean {
   return line.missing > 0 || line.different.length > 0;
 }

@@ -37,7 +37,7 @@ interface Waiting {
 interface Refusal {
   readonly value: JsonValue;
   readonly reason: string;
-  /** What a reason says may count the seconds: it is told anew when this is another one. */
+  /** Code of the reason, whose text may count the seconds: it is reported again when the code changes. */
   readonly code: string;
 }
 
@@ -45,14 +45,14 @@ export class SharedAttributes {
   readonly #deps: SharedAttributesDeps;
   readonly #waiting = new Map<string, Waiting>();
   readonly #refused = new Map<string, Refusal>();
-  /** Of each key the value that is being made real, by whoever began last. */
+  /** Value that is being applied, by key; the newest where several are. */
   readonly #acting = new Map<string, { readonly value: JsonValue }>();
   /** Keys saved since the last answer; and those of this answer that are to be acted on, whatever was acted on before. */
   readonly #saved = new Set<string>();
   readonly #renewed = new Set<string>();
   #latest: JsonObject = {};
   readonly #offers: FirmwareOffers;
-  /** Whether what the platform says first may have been acted on by an earlier run whose memory is gone. */
+  /** True when the platform's first values may have been acted on by an earlier run whose memory is gone. */
   #isPastLost: boolean;
 
   private constructor(deps: SharedAttributesDeps) {
@@ -89,7 +89,7 @@ export class SharedAttributes {
     return Object.fromEntries(Object.entries(this.refusals).filter(([key]) => !this.#waiting.has(key) && this.keys.includes(key)));
   }
 
-  /** Whether a wish waits for a limit. */
+  /** True when a desired state waits for a limit. */
   get hasWaiting(): boolean {
     return this.#waiting.size > 0;
   }

@@ -93,7 +93,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
 }
 
-/** Whether a secret is written in the file itself. */
+/** True when a secret is written in the file itself. */
 function holdsSecret(tree: unknown, hidden: ReadonlyMap<string, unknown>): boolean {
   let found = false;
   visitFields(configSchema, tree, ({ meta, path, value }) => {

@@ -18,14 +18,14 @@ import { MAX_FAULTS } from './yaml-bounds.ts';
 const REFERENCE = /\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?/g;
 /** As variables are called; anything else may be the secret itself. */
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$|^[a-z_]{1,32}$/;
-/** What variables may add to a file: a value of 100 kB that is named in every line must not fill the memory. */
+/** Size that variables may add to a file: a value of 100 kB that is named in every line must not fill the memory. */
 const MAX_SUBSTITUTED = 1024 * 1024;
 /** In one text; somebody pasted a script. */
 const MAX_REFERENCES = 1_000;
 /** A token or a proxy address; nothing longer is a secret of ours. */
 const MAX_SECRET_BYTES = 16 * 1024;
 /**
- * What the unit's LoadCredential= reads: outside the service, where check-config and doctor run, the credential `turnstone_token` is
+ * Folder that the unit's LoadCredential= reads: outside the service, where check-config and doctor run, the credential `turnstone_token` is
  * the file `token` there.
  */
 const CREDENTIALS_SOURCE = '/etc/turnstone/credentials';

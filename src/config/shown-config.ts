@@ -14,7 +14,7 @@ import { readYaml } from './yaml-source.ts';
 export interface ShownConfig {
   /** Undefined when nobody can tell what in it is secret. */
   readonly text?: string;
-  /** What it holds or names, also when something else in it is wrong. */
+  /** Secrets that it holds or names, also when something else in it is wrong. */
   readonly secrets: readonly string[];
 }
 

@@ -74,7 +74,7 @@ const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
   ...{ object: 'a mapping of keys and values', record: 'a mapping of keys and values' },
 };
 
-/** What a schema takes, in words. */
+/** Returns what a schema accepts, in words. */
 export function expectedOf(schema: Schema, said?: string): string {
   if (said !== undefined) return said;
   const { def } = (schema as z.core.$ZodTypes)._zod;

@@ -29,7 +29,7 @@ export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise
  */
 export type ControlStream = (params: JsonObject, emit: (event: JsonValue) => Promise<void>, signal: AbortSignal) => Promise<void>;
 
-/** What a room answers: looking is for everyone on the machine, changing for the service's group. */
+/** Calls that a room answers: reading is for everyone on the machine, changing for the service's group. */
 export interface ControlCalls {
   readonly methods?: Readonly<Record<string, ControlMethod>>;
   readonly readMethods?: Readonly<Record<string, ControlMethod>>;
@@ -41,7 +41,7 @@ export interface ControlConnectionDeps {
   readonly access: ControlAccess;
   readonly methods: ReadonlyMap<string, ControlMethod>;
   readonly streams: ReadonlyMap<string, ControlStream>;
-  /** What others may and this caller may not. */
+  /** Methods that others may call and this caller may not. */
   readonly withheld: ReadonlySet<string>;
   readonly clock: Clock;
   /** Shared by all callers. */
@@ -78,7 +78,7 @@ export class ControlConnection {
     return this.#deps.access;
   }
 
-  /** What this caller has not taken yet. */
+  /** Bytes that this caller has not read yet. */
   get backlogBytes(): number {
     return this.#deps.socket.writableLength;
   }

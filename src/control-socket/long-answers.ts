@@ -6,7 +6,7 @@ import type { Clock } from '../host/clock.ts';
 
 export interface LongAnswer {
   readonly bytes: number;
-  /** What the caller has not taken yet, bytes. */
+  /** Returns the bytes that the caller has not read yet. */
   readonly left: () => number;
   /** Ends a caller that takes nothing. */
   readonly giveUp: () => void;
