@@ -1,6 +1,6 @@
 /**
- * What the simulated board has opened for us, by its handle: a line, a port, a channel. It survives the board's own restart, after which it is
- * opened anew at once: listeners would otherwise wait for events of a handle that no longer exists.
+ * Line, port or channel that the simulated board has opened for us, by its handle. It survives the board's own restart, after which it is
+ * opened again at once: listeners would otherwise wait for events of a handle that no longer exists.
  */
 import { AgentError } from '../errors.ts';
 import { withinMs } from '../host/bounded-wait.ts';

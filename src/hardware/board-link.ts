@@ -31,7 +31,7 @@ interface Waiting {
   readonly reject: (error: AgentError) => void;
 }
 
-/** What is needed of it; a line within one process is another. */
+/** Part of it that clients need; a line within one process is another. */
 export type BoardConnection = Pick<BoardLink, 'request' | 'onEvents' | 'onReconnect' | 'close'>;
 
 export class BoardLink {

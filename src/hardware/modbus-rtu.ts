@@ -10,7 +10,7 @@
  * owed and that it fits are one and the same question. What is owed for OWED_FOR_MS is owed no more, whatever was asked since: some units
  * never answer the loop-back.
  *
- * What switches off does not wait for any of this: it is asked at once, and again.
+ * A request that switches off does not wait for any of this: it is asked at once, and again.
  */
 import { type AgentError, hasCode, retryable } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -36,7 +36,7 @@ interface Owed {
   readonly askedAtMs: number;
 }
 
-/** Of a line, by unit, in the order in which they were asked. Whoever opens the line anew finds what its units owe. */
+/** Outstanding answers of a line, by unit, in the order of the requests. A line that is opened again finds those of its units. */
 export type UnitDebts = Map<number, readonly Owed[]>;
 
 export interface RtuDeps {

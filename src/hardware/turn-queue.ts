@@ -7,8 +7,8 @@ import { getOrInsert } from '../host/get-or-insert.ts';
 import { withinDeadline } from './deadline.ts';
 
 /**
- * Who goes before whom, whoever came first: what switches off, before all others; then what moves or shows a movement, then readings; at
- * last what was refused before and is told again and again. Beside the first, no two of a rank go before all that wait behind: a mute unit
+ * Rank of a request, whoever came first: those that switch off go before all others; then movements and their reading back, then readings; at
+ * last what was refused before and is sent again and again. Beside the first, no two of a rank go before all that wait behind: a mute unit
  * neither blinds its neighbours nor stops them, and hears "off" again although they are busy.
  */
 export type TurnRank = 'off' | 'movement' | 'reading' | 'again';

@@ -1,6 +1,6 @@
 /**
  * Small files that are whole or absent after any crash: written beside the target, synced, renamed over it, and the folder synced.
- * What a crash leaves is a `*.tmp` file, which the next write replaces.
+ * A crash may leave a `*.tmp` file, which the next write replaces.
  */
 import { dirname, join } from 'node:path';
 import { AgentError, retryable, systemCode } from '../errors.ts';
@@ -50,7 +50,7 @@ export async function replaceContent(files: Files, path: string, content: Uint8A
 }
 
 export interface ReadOptions {
-  /** What is larger is refused; default 1 MiB. */
+  /** Largest size that is read; default 1 MiB. */
   readonly limitBytes?: number;
   /** Goes through links: for a person's own files, never for what lies in the state folder. */
   readonly follow?: boolean;
@@ -92,7 +92,7 @@ export function readUserFile(path: string, limitBytes?: number): Promise<Buffer 
   return readWhole(systemFiles, path, { follow: true, ...(limitBytes === undefined ? {} : { limitBytes }) });
 }
 
-/** What a file says of its size is not believed: files of the kernel say 0, and some grow while they are read. */
+/** Reads until the end: files of the kernel say that their size is 0, and some grow while they are read. */
 async function readUpTo(file: OpenFile, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let at = 0; ; ) {
@@ -113,7 +113,7 @@ export async function setAside(files: Files, path: string): Promise<string> {
   return aside;
 }
 
-/** Whether content was moved out of the way. Unknown counts as yes. */
+/** Tells if content was quarantined. Unknown counts as yes. */
 export function mayBeSetAside(files: Files, path: string): Promise<boolean> {
   const isThere = files.facts(asidePath(path)).then((facts) => facts !== undefined);
   return isThere.catch(() => true);

@@ -1,7 +1,7 @@
 /** Cuts a stream of bytes into lines, and gives up on one that is too long before it fills the memory. */
 
 const LINE_FEED = 0x0a;
-/** What a line under way takes at first; it doubles as the line grows. */
+/** First size of the buffer of a line under way; it doubles as the line grows. */
 const FIRST_BYTES = 1024;
 
 export class LineReader {

@@ -16,7 +16,7 @@ export interface Program {
   readonly environment?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is closed after it. */
   readonly input?: string | Uint8Array;
-  /** What is kept of each output stream; the rest is thrown away. Default 64 KiB. */
+  /** Bytes kept of each output stream; the rest is thrown away. Default 64 KiB. */
   readonly maxOutputBytes?: number;
   /** Which part of it. Default `first`. */
   readonly keeps?: 'first' | 'last';
@@ -28,7 +28,7 @@ export interface ProgramOutcome {
   readonly endedBySignal?: string;
   readonly stdout: string;
   readonly stderr: string;
-  /** Whether output was thrown away. */
+  /** True when output was thrown away. */
   readonly cut: boolean;
 }
 

@@ -46,15 +46,15 @@ export class StateFile {
   #writing: Promise<void> | undefined;
   #cancelRetry: (() => void) | undefined;
   #cancelAlert: (() => void) | undefined;
-  /** What was read: where the disk does not take that anew the file lacks nothing. */
+  /** State that was read: while the disk refuses to take it again, the file lacks nothing. */
   #onDisk: JsonObject | undefined;
   #isLate = false;
   #closed = false;
   #isLost = false;
   #liesUnread = false;
-  /** Whether the mark is there; undefined while nobody has looked. */
+  /** True when the mark is there; undefined while nobody has looked. */
   #isMarked: boolean | undefined;
-  /** Whether the file has the name of one that is not believed. */
+  /** True when the file has the name of one that is not believed. */
   #isDisowned = false;
 
   constructor(deps: StateFileDeps) {
@@ -62,17 +62,17 @@ export class StateFile {
     this.#backoff = new Backoff(WRITE_AGAIN, deps.clock);
   }
 
-  /** Whether an earlier run left a state and `read` could not tell it, or not the last one: nothing may be concluded from what is missing. */
+  /** True when an earlier run left a state that `read` could not read, or not the last one: nothing may be concluded from missing values. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Whether what could not be read lies there still, until something is saved: the next process may tell it. */
+  /** True when an unreadable file still lies there, until something is saved: the next process may read it. */
   get liesUnread(): boolean {
     return this.#liesUnread;
   }
 
-  /** Whether what was saved last is durable. */
+  /** True when the state that was saved last is durable. */
   get isSaved(): boolean {
     return this.#next === undefined && this.#writing === undefined;
   }

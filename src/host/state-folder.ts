@@ -68,7 +68,7 @@ export class StateFolder {
     await this.#runLock?.close();
   }
 
-  /** What else is wrong with it, the control sockets say. */
+  /** Makes and locks the run folder; its other faults are found by the control sockets. */
   async #takeRunFolder(): Promise<void> {
     const { runFolder, machine } = this.#deps;
     await machine.files.makeFolder(runFolder, 0o755);
