@@ -126,7 +126,7 @@ export class SampledSensor {
     }
   }
 
-  /** What it is to be read for now, ms since boot; undefined when it was rescheduled or closed meanwhile. */
+  /** Waits for the next read and returns its time, ms since boot; undefined when it was rescheduled or closed meanwhile. */
   async #untilDue(): Promise<number | undefined> {
     const nowMs = this.#deps.clock.monotonicMs();
     const { align, periodMs } = this.entry;

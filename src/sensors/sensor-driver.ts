@@ -14,7 +14,7 @@ export interface SensorDriverDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly open: (signal: AbortSignal) => Promise<Sensor>;
-  /** What a driver says by itself. */
+  /** Called with readings that a driver gives by itself. */
   readonly onReadings: (readings: readonly Reading[]) => void;
   /** From when on nothing is kept open. */
   readonly closing: AbortSignal;
@@ -29,7 +29,7 @@ export interface DriverRead {
   readonly turn: AbortSignal;
 }
 
-/** What hangs in a driver that was opened anew: with the read under way, three of the eight threads of the pool. */
+/** Drivers that may hang after theirs was opened again: with the read under way, three of the eight threads of the pool. */
 const MAX_LEFT = 2;
 /** How long a driver that is to be opened anew may take to close, and to end what is under way: less than it takes to fail until it is again. */
 const END_WITHIN_MS = 2_000;

@@ -43,7 +43,7 @@ export class SensorWindow {
     this.#window.miss(atMs - (monotonicMs - sinceMs), atMs);
   }
 
-  /** What was gathered of a window that does not come to its end. */
+  /** Returns the readings of a window that does not come to its end. */
   cut(): readonly Reading[] {
     return stamped(this.#window.cut());
   }

@@ -1,4 +1,4 @@
-/** What every sensor is: a thing that gives readings when asked, or by itself when something happens. */
+/** Sensor: gives readings when asked, or by itself when something happens. */
 
 import type { AgentError } from '../errors.ts';
 import type { EpochMs } from '../host/clock.ts';
@@ -35,7 +35,7 @@ export interface Sensor {
   readonly speaksByItself?: boolean;
   /** Reads once. @throws AgentError `sensors/...` (retry) when the sensor does not answer or answers nonsense. */
   read(signal: AbortSignal): Promise<readonly Reading[]>;
-  /** What the last read could not give beside its readings. */
+  /** Returns the values that the last read could not give beside its readings. */
   refused?(): readonly Refusal[];
   /** Sensors with events of their own (edges, lines that arrive) call back as they happen; the returned function ends it. */
   subscribe?(listener: (readings: readonly Reading[]) => void): () => void;

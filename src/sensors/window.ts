@@ -28,7 +28,7 @@ export interface FinishedWindow {
   readonly endedMs: number;
 }
 
-/** Of a part of a window they are less than of a whole one, whatever was measured. */
+/** Statistics that are less for a part of a window than for a whole one, whatever was measured. */
 const GROWS_WITH_LENGTH: ReadonlySet<Statistic> = new Set(['count', 'sum']);
 
 interface Tally {
@@ -120,7 +120,7 @@ export class Window {
     return this.#tallies.size >= MAX_KEYS;
   }
 
-  /** What was gathered so far, which ended with the last reading: nothing more will come. */
+  /** Ends the window with the last reading and returns it: nothing more will come. */
   cut(): FinishedWindow {
     this.#beganMs = undefined;
     return this.#take(this.#lastMs, false);

@@ -67,9 +67,9 @@ export class SavedTotal {
   readonly #folder: string;
   readonly #name: string;
   readonly #deps: SavedTotalDeps;
-  /** What the file said; undefined until it has been read. */
+  /** Count that the file held; undefined until it has been read. */
   #before: number | undefined;
-  /** Of the one before it in this process. */
+  /** Remainder of the counter before it in this process. */
   readonly #left: Promise<LeftTotal | undefined> | undefined;
   #savedCount = 0;
   #savedForReadAtMs = Number.NEGATIVE_INFINITY;

@@ -13,7 +13,7 @@ import type { SensorDeps } from '../sensor-deps.ts';
 import { sensorFault } from '../sensor-fault.ts';
 import { type HostConfig, hostKeys } from './definition.ts';
 
-/** What is asked for by itself. */
+/** Part of the metrics that is read by itself. */
 interface Part {
   readonly group: MetricGroup;
   readonly disk?: string;

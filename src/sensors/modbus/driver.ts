@@ -9,7 +9,7 @@
  * When the time of a read is over, what has answered is given all the same. What others left too little time is late, not silent, and comes
  * first in the next.
  *
- * What a unit shows that has no value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
+ * The mark of a missing value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
  * a value is left out alone.
  */
 import { AgentError, hasCode, retryable } from '../../errors.ts';
@@ -34,7 +34,7 @@ interface Round {
   readonly silent: Set<string>;
 }
 
-/** What was read of a group, and what to ask for in its place next time. */
+/** Outcomes of a group, and the groups to ask for in its place next time. */
 interface Given {
   readonly outcomes: readonly Outcome[];
   readonly next: readonly PollingGroup[];
@@ -216,7 +216,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
   };
 }
 
-/** Whether what was asked has no answer, whatever its values would be. */
+/** True when the request itself failed, whatever the values would be. */
 function isOfRequest(fault: unknown): fault is AgentError {
   const codes = ['modbus-exception', 'modbus-no-answer', 'modbus-bad-answer', 'deadline'] as const;
   return codes.some((code) => hasCode(fault, `hardware/${code}`));
@@ -234,7 +234,7 @@ function failuresOf(outcomes: readonly Outcome[]): number {
   return outcomes.filter((outcome) => 'fault' in outcome && isOfRequest(outcome.fault)).length;
 }
 
-/** Whether no answer came that could be understood. */
+/** True when no answer came that could be understood. */
 function isSilence(given: readonly Outcome[] | AgentError): boolean {
   return given instanceof AgentError && given.code !== 'hardware/modbus-exception';
 }

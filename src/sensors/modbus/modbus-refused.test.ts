@@ -15,7 +15,7 @@ const registersOf = (registers: Readonly<Record<string, unknown>>, more: Readonl
   sensorConfig({ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter.local' }, registers, ...more });
 
 describe('a register that the unit cannot give', () => {
-  /** What each request for an address throws; the rest reads 230. */
+  /** Errors that requests throw, by address; the rest reads 230. */
   let faults: Map<number, () => unknown>;
   let asked: string[];
   /** Throws when an answer gets lost, whatever was asked. */

@@ -11,11 +11,11 @@ import { errorAsJson, errorOf } from './peer-errors.ts';
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** Of what one side keeps for the other. */
+/** Objects that one side keeps for the other. */
 const MAX_KEPT = 1_000;
 const MAX_CALLS = 256;
 const MAX_DEPTH = 16;
-/** What the other side has not read yet. */
+/** Bytes that the other side has not read yet. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 /** Methods that call back from then on, and give at once the function that ends it. */
 const SUBSCRIPTIONS: ReadonlySet<string> = new Set(['onBytes', 'onPlug', 'watch']);

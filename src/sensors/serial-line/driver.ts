@@ -54,7 +54,7 @@ class SerialLines {
   readonly #deps: SerialLinesDeps;
   /** Since the last good line. */
   garbage = 0;
-  /** What the last good line had no value for. */
+  /** Keys for which the last good line had no value. */
   refused: readonly Refusal[] = [];
 
   constructor(config: SerialLineConfig, port: SerialPort, deps: SerialLinesDeps) {
@@ -74,7 +74,7 @@ class SerialLines {
     void this.#hearSilence();
   }
 
-  /** Whether nothing was heard since the port was opened or plugged in. */
+  /** True when nothing was heard since the port was opened or plugged in. */
   get isSilent(): boolean {
     return this.#splitter.isSilent;
   }

@@ -18,7 +18,7 @@ const NO_JSON_NUMBER = /NaN|Infinity/;
 const STRING_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 const WHOLE_NUMBER = /^[-+]?\d+$/;
 
-/** What a format finds in a line: a value, or the text that says that there is none. */
+/** Key and value in a line, or the text that says that there is none. */
 type Pair = readonly [key: string, value: JsonValue | NoNumber];
 
 class NoNumber {

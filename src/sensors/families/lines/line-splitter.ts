@@ -26,7 +26,7 @@ export class LineSplitter {
     this.#onTooLong = options.onTooLong ?? (() => {});
   }
 
-  /** Whether nothing has come since the beginning, or since `reset`. */
+  /** True when nothing has come since the beginning, or since `reset`. */
   get isSilent(): boolean {
     return !this.#hasTaken;
   }
@@ -58,7 +58,7 @@ export class LineSplitter {
     this.#hasTaken = false;
   }
 
-  /** What comes next is the beginning of a line, as the sender speaks only when asked; unless it was heard speaking. */
+  /** Takes the next bytes for the beginning of a line, as the sender speaks only when asked; unless it was heard speaking. */
   expectLine(): void {
     if (!this.#hasTaken) this.#skipping = false;
   }
