@@ -12,7 +12,7 @@ export interface UploadedFile extends FilePart {
   readonly contentType: string;
 }
 
-/** Of each part's headers, of which there are two or three. */
+/** Size of each part's headers, of which there are two or three. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Writes the part named `file` of a request's body to `path`. @throws PayloadFault when there is none. */

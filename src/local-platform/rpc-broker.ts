@@ -42,7 +42,7 @@ export type RpcResult = JsonValue | RawReply | undefined;
 interface Pending {
   readonly message: RpcMessage;
   readonly oneway: boolean;
-  /** Of a persistent request, whose state is told. */
+  /** Record of a persistent request, whose state is told. */
   readonly record: PersistentRpc | undefined;
   readonly settle: (result: RpcResult) => void;
 }

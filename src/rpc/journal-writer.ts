@@ -13,7 +13,7 @@ export interface JournalWriterDeps {
   readonly content: () => Buffer;
   /** The file is written anew after this much was added. */
   readonly compactAboveBytes: number;
-  /** Whether what the file holds now is not to be added to. */
+  /** True when nothing may be added to the present file. */
   readonly beginAnew: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What waits for a storage that is slow or hangs; more is written with the whole file, which says what it says. */
+/** Bytes that may wait for a storage that is slow or hangs; past it the whole file is written, which holds them, too. */
 const MAX_WAITING_BYTES = 256 * 1024;
 
 export class JournalWriter {

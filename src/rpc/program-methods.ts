@@ -9,7 +9,7 @@ import type { RpcMethod } from './rpc-method.ts';
 
 export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 
-/** Of a program's output, in a reply. */
+/** Size of a program's output in a reply. */
 const MAX_OUTPUT_BYTES = 16 * 1024;
 
 /** Those entries of the configuration that are methods of their own for one fixed program. */

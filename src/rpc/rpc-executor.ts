@@ -5,7 +5,7 @@
  *   perhaps the same, and a movement → outcome-unknown
  *   else → the table's gates → (move: intent on disk) → run within the deadline → reply kept for repeats
  *
- * What takes longer than its deadline is answered all the same, so that those behind it get their turn; a movement that has begun goes on.
+ * A request that takes longer than its deadline is answered all the same, so that those behind it get their turn; a movement that has begun goes on.
  */
 import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -26,7 +26,7 @@ const INTERRUPTED = 'the agent was interrupted between starting this and replyin
 const MAY_BE_A_REPEAT =
   'the same command came before, and whether this repeats it cannot be told: nothing was moved now; see how things stand, and send it again';
 
-/** Of all that is under way, when something more is to be set in motion; what switches off, or only asks, comes on top. */
+/** Requests under way past which no new movement starts; those that switch off, or only ask, come on top. */
 const MAX_UNDER_WAY = 16;
 
 /** The moments at which a test may end the process. */

@@ -26,7 +26,7 @@ const STALLED_AFTER_MS = 1_000;
 const COMPACT_ABOVE_BYTES = 512 * 1024;
 /** Larger replies of reads are not kept: a repeat reads again. */
 const MAX_KEPT_READ_CHARACTERS = 4096;
-/** Of a method's name: it is for a person who reads the file. */
+/** Characters kept of a method's name: it is for a person who reads the file. */
 const KEPT_NAME_CHARACTERS = 100;
 /** A file that could not be read is tried again no sooner than this. */
 const READ_AGAIN_AFTER_MS = 5_000;
@@ -66,7 +66,7 @@ export class RpcJournal {
     return journal;
   }
 
-  /** What a request is to those before it. The time of the one that it may repeat begins anew. */
+  /** Returns how a request relates to those before it. The time of the one that it may repeat begins again. */
   recall(request: RpcRequest): Recollection {
     const key = requestKey(request);
     const nowMs = this.#deps.clock.monotonicMs();
@@ -76,7 +76,7 @@ export class RpcJournal {
     return recollection;
   }
 
-  /** Whether the platform asks once more for what is under way. Where that cannot be told, what is under way keeps its time. */
+  /** True when the platform asks once more for a request under way, whose time then begins again. Where that cannot be told it keeps its time. */
   comesAgain(request: RpcRequest): boolean {
     const key = requestKey(request);
     const nowMs = this.#deps.clock.monotonicMs();

@@ -14,7 +14,7 @@ export type Deed = 'act' | 'reply' | 'outcome-unknown';
 
 /** An earlier request with the same method and params, as it stands to the request that comes now. */
 export interface EarlierRequest {
-  /** What the id that comes now is, compared with the earlier one's. */
+  /** Id of the present request compared with the earlier one's. */
   readonly id: 'same' | 'higher' | 'lower';
   readonly reply: 'taken' | 'not taken';
   /**

@@ -1,5 +1,5 @@
 /**
- * Who may see the page on the LAN: whoever knows the PIN gets a session, and guessing is slow. Sessions live in memory, so that a restart ends
+ * Access to the page on the LAN: whoever knows the PIN gets a session, and guessing is slow. Sessions live in memory, so that a restart ends
  * them. The limit holds per client (an IPv4 address, or an IPv6 network of 64 bits), so that nobody who guesses keeps the right PIN of another out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -61,7 +61,7 @@ export class PinAccess {
     return untilMs !== undefined && untilMs > this.#clock.monotonicMs();
   }
 
-  /** Whether a program that sends the PIN with each request may pass; a wrong one counts like a person's. */
+  /** Tells if a program that sends the PIN with each request may pass; a wrong one counts like a person's. */
   proves(pin: string, address: string): boolean {
     return this.#judge(pin, address, this.#clock.monotonicMs()) === 'right';
   }
