@@ -3,7 +3,7 @@
 /**
  * Action for the caller.
  * `retry`: the same again, after backoff. `hold`: keep what is to be sent and wait for the world to change.
- * `drop`: this one thing can never succeed, set it aside and go on. `reprovision`: the credentials are no longer good.
+ * `drop`: this one thing can never succeed, give it up and go on. `reprovision`: the credentials are no longer good.
  * `rollback`: the running release is at fault. `stop`: the process cannot go on.
  */
 export type Recovery = 'retry' | 'hold' | 'drop' | 'reprovision' | 'rollback' | 'stop';

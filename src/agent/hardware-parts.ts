@@ -90,7 +90,7 @@ export class HardwareParts {
 
   #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
     const isWhole = state !== 'failing' && refused.length === 0;
-    // A rule's `for` is counted anew when its sensor is silent.
+    // A rule's `for` is counted again when its sensor is silent.
     if (state === 'failing') this.actuators.rules.sensorLost(name);
     const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
     const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;

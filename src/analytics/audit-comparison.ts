@@ -93,7 +93,7 @@ export class AuditComparison {
   #takeValue(key: string, ts: number, value: JsonValue | undefined): void {
     if (value === undefined || value === null) return;
     const cell = this.#cells.get(key)?.get(hourOf(ts));
-    // What came after the ledger was read is nobody's fault.
+    // Entries that came after the ledger was read are nobody's fault.
     if (cell === undefined || ts > cell.sent.last[0]) return;
     cell.count += 1;
     cell.digest = addToDigest(cell.digest, ts, value);

@@ -35,7 +35,7 @@ const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
-/** When the hour of an instant begins. */
+/** Returns the beginning of the hour around a time. */
 export function hourOf(ts: number): number {
   return Math.floor(ts / HOUR_MS) * HOUR_MS;
 }

@@ -89,7 +89,7 @@ export class AppliedValues {
 
   #save(): void {
     const values: JsonObject = Object.fromEntries([...this.#values].map(([key, { value, outcome }]) => [key, { value, outcome }]));
-    // What is saved before all was looked at is not all.
+    // A set that is saved before all was looked at is not complete.
     this.#file.save({ values, ...(this.#isLost ? { isLost: true } : {}) });
   }
 }

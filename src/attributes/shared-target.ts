@@ -44,7 +44,7 @@ export function actuatorTarget(
     switchesOff: (value) => isOff(valueFor(actuators.settings(name), value) ?? null),
     apply: async (value, signal) => void (await actuators.set(name, value, { by: 'shared' }, signal)),
     clear: () => {},
-    // What an actuator does after a restart is its own choice (`restore`), not the platform's last word.
+    // The actuator's own option (`restore`) decides on its state after a restart, not the platform's last value.
     restored: false,
     writes: () => actuators.movements(name),
   };

@@ -77,7 +77,7 @@ export async function tokenInUse(stateFolder: string, configured: string | undef
   return recordsOf(kept).find((record) => record.configuredToken === configuredToken)?.accessToken ?? configured;
 }
 
-/** Reads only: healing and setting aside is the agent's. @throws AgentError when files are there and none of them can be understood. */
+/** Reads only: healing and quarantine are the agent's. @throws AgentError when files are there and none of them can be understood. */
 async function keptCredentials(stateFolder: string): Promise<CredentialsState> {
   let fault: unknown;
   let unsealed: CredentialsState | undefined;

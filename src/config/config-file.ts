@@ -116,7 +116,7 @@ export class ConfigFile {
     const { config, missing } = await ConfigFile.read(place);
     await prepare(config);
     const awaited = this.#missingSections();
-    // What was there and is gone changes nothing, as any other fault.
+    // A file that was there and is gone changes nothing, as any other fault.
     if (sectionsOf(missing).some((section) => !awaited.includes(section))) throw new ConfigError(place.configFile, missing);
     this.#hideSecrets(config);
     const changed = changedSections(this.#read, config);

@@ -100,7 +100,7 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
     // Without its value, which may be a token that begins with *.
     const located = locate({ ...fault, value: '' });
     if (start !== undefined) return { ...located, ...at(start) };
-    // What is said of the whole file.
+    // A fault of the whole file has the path of its root.
     return fault.path.length === 0 ? { ...located, line: 1, column: 1 } : located;
   };
   return { tree: undefined, faults: found.map(placed), place, locate };

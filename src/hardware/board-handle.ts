@@ -16,7 +16,7 @@ export interface BoardHandleOptions {
   readonly onGone?: () => void;
 }
 
-/** How long opening it anew may take after the board's restart. */
+/** How long opening it again may take after the board's restart. */
 const REOPEN_WITHIN_MS = 5_000;
 /** A board that does not answer has let go of it anyway. */
 const CLOSE_WITHIN_MS = 1_000;

@@ -74,7 +74,7 @@ export class BoardLink {
     else this.#eventListeners.set(handle, listener);
   }
 
-  /** Calls back whenever a lost connection has been made again: handles are gone then, and must be opened anew. */
+  /** Calls back whenever a lost connection has been made again: handles are gone then, and must be opened again. */
   readonly onReconnect = this.#reconnects.add;
 
   /** Idempotent. */

@@ -63,7 +63,7 @@ export class TurnQueue {
     });
   }
 
-  /** The same for what has to be done whenever its turn comes: what was opened is closed, before it is opened anew. */
+  /** The same for what has to be done whenever its turn comes: what was opened is closed, before it is opened again. */
   async runAtLast(work: () => Promise<void>, what: string): Promise<void> {
     await this.run(work, { what, rank: 'movement' }, new AbortController().signal);
   }

@@ -132,7 +132,7 @@ export function behindPath(path: string): string {
   return `${path}.behind`;
 }
 
-/** Makes a file that cannot be written anew unbelievable, for which a full disk has room. Where there is none, the beginning of the new one says that it was to be. */
+/** Makes a file that cannot be rewritten unbelievable, for which a full disk has room. Where there is none, the beginning of the new one says that it was to be. */
 export async function disown(files: Files, path: string): Promise<void> {
   for (const from of [path, `${path}.tmp`]) {
     const isThere = await files.rename(from, behindPath(path)).then(() => true, undefinedWhenMissing);

@@ -82,7 +82,7 @@ export function parseJsonNumbers(text: string, number: (source: string) => unkno
 
 /**
  * Writes JSON; a bigint as a bare whole number, a whole double past 2^53 with its point, so that each comes back as what it was. NaN and
- * infinities become null, as JSON has no word for them.
+ * infinities become null, as JSON has no such numbers.
  */
 export function stringifyJson<T>(value: T & Jsonable<T>): string {
   try {

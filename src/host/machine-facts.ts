@@ -114,7 +114,7 @@ export class MachineFacts {
     return { device, type, readOnly: options.split(',').includes('ro'), ...(errors === undefined ? {} : { errors: Number(errors) }) };
   }
 
-  /** How much of their life eMMC chips have used, percent, by their own word (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST, steps of 10 %). */
+  /** How much of their life eMMC chips have used, percent, as they report it (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST, steps of 10 %). */
   async storageLifeUsedPercent(): Promise<number | undefined> {
     const disks = await readdir(join(this.#root, 'sys/block')).catch((): string[] => []);
     const said = await Promise.all(

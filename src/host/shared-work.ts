@@ -49,7 +49,7 @@ export class SharedWork<T> {
     return running;
   }
 
-  /** Whoever comes now begins anew. */
+  /** Whoever comes now begins again. */
   #leave(running: Running<T>): void {
     this.#running = undefined;
     running.stop.abort();

@@ -18,7 +18,7 @@ const DATE_STEP_MS = 2_000;
 const AGREES_WITHIN_MS = 2_000;
 /** Width of a date's bounds, as the exchanges were slow, past which it confirms nothing before others had their time. */
 const NARROW_MS = 5_000;
-/** So long the system has to set the clock itself, once the platform has told another date: its word is better by far. */
+/** So long the system has to set the clock itself, once the platform has told another date: its time is better by far. */
 const SYSTEM_HAS_MS = 60_000;
 /** Age past which a date says little of now: a crystal that is wrong by 200 ppm drifts by less than a second in it. */
 const TELLS_FOR_MS = 3_600_000;
@@ -28,7 +28,7 @@ const SET_BY_MS = 500;
 const EARLIEST_MS = Date.UTC(2025, 0, 1);
 const LATEST_MS = Date.UTC(2100, 0, 1);
 
-/** `system`: only the operating system's word counts. `platform`: the platform's Date header may confirm or correct the clock. `always`: the clock is believed. */
+/** `system`: only the operating system's clock service counts. `platform`: the platform's Date header may confirm or correct the clock. `always`: the clock is believed. */
 export type TimeSyncPolicy = 'system' | 'platform' | 'always';
 
 /** Since when the platform's dates were told, and the earliest and latest that it can be now by them, as UTC epoch ms minus ms since boot. */
@@ -45,7 +45,7 @@ export class TimeSync {
   readonly #policy: TimeSyncPolicy;
   readonly #ask: () => Promise<boolean>;
   readonly #changes = new Listeners<[]>();
-  /** By the system's word, or as the policy says: nothing more is asked or heard. */
+  /** As the system says, or as the policy says: nothing more is asked or heard. */
   #isSettled = false;
   /** The machine's clock agrees with the platform's dates. */
   #isConfirmed = false;

@@ -108,7 +108,7 @@ export class Housekeeping {
       .run(async () => {
         await this.keepTimes();
         const [oldest] = shelf.segments;
-        // What is in no segment any more is not sent again, asked or unasked.
+        // Entries that no segment holds any more are not sent again, asked or unasked.
         if (oldest !== undefined) delivery.state.undelivered.forgetBelow(oldest.firstSequence);
         await this.#save();
       })

@@ -16,7 +16,7 @@ export interface OutboxStatus extends OutboxCounters {
   readonly inMemoryEntries: number;
   /** Entries among these of boots whose wall time cannot be known, or not yet: they wait, or go as uncertain, by policy. */
   readonly undecidedEntries: number;
-  /** Present while so many of these are held although the clock is right now: of earlier boots, whose time nobody may ever know. */
+  /** Present while so many of these wait although the clock is right now: of earlier boots, whose time nobody may ever know. */
   readonly untimedEntries?: number;
   /** While the outbox has not been opened it is not known. */
   readonly lastLost?: LastLost;
@@ -24,7 +24,7 @@ export interface OutboxStatus extends OutboxCounters {
   readonly bytes: number;
   readonly heldBytes: number;
   readonly segments: number;
-  /** UTC epoch ms of the oldest and newest held entry; absent when nothing is held or its time is not known. */
+  /** UTC epoch ms of the oldest and newest waiting entry; absent when none waits or its time is not known. */
   readonly oldestMs?: number;
   readonly newestMs?: number;
   readonly lanes: { readonly alarm: number; readonly live: number; readonly backlog: number };

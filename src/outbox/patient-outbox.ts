@@ -52,7 +52,7 @@ export class PatientOutbox {
   #isOver = false;
   #commitAgeMs: number | undefined;
 
-  // What is known only of an open outbox. @throws AgentError `outbox/not-open` (retry).
+  // Calls that only an open outbox can answer. @throws AgentError `outbox/not-open` (retry).
   readonly acknowledge: Outbox['acknowledge'] = (batch) => this.#expectOpen().acknowledge(batch);
   readonly reject: Outbox['reject'] = (entry, answer) => this.#expectOpen().reject(entry, answer);
   readonly read: Outbox['read'] = (query, signal) => this.#expectOpen().read(query, signal);
@@ -60,7 +60,7 @@ export class PatientOutbox {
   readonly resend: Outbox['resend'] = async (query, signal) => this.#expectOpen().resend(query, signal);
   readonly rejected: Outbox['rejected'] = async () => this.#expectOpen().rejected();
   readonly resendRejected: Outbox['resendRejected'] = async (pick) => this.#expectOpen().resendRejected(pick);
-  // Of one that is not, that nothing is there.
+  // Calls that a closed outbox answers as an empty one.
   readonly peek: Outbox['peek'] = async (...look) => this.#outbox?.peek(...look);
   readonly isStillLooking: Outbox['isStillLooking'] = () => this.#outbox?.isStillLooking() ?? false;
   readonly waitsForTime: Outbox['waitsForTime'] = () => this.#outbox?.waitsForTime() ?? false;

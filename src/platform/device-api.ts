@@ -1,7 +1,7 @@
 /** The port to the platform's device HTTP API (wire-facts.md, "Endpoints"); http-device-api.ts is the one that speaks it. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 
-/** Values and their instants side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
+/** Values and their timestamps side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
 export interface TelemetryRows {
   readonly keys: readonly string[];
   readonly values: readonly JsonValue[];
@@ -9,7 +9,7 @@ export interface TelemetryRows {
   readonly ts?: readonly number[];
 }
 
-/** A row that the server would take with a 200 and then lose, with everything else of its instant. */
+/** A row that the server would take with a 200 and then lose, with everything else of its timestamp. */
 export interface UnsendableRow {
   /** Its place among the rows of the upload. */
   readonly row: number;

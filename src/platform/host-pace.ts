@@ -69,7 +69,7 @@ export class HostPace {
       throw error;
     } finally {
       if (fault === undefined && hasPaid) this.#giveBack();
-      // What the agent itself ended is nobody's fault.
+      // A request that the agent itself ended is nobody's fault.
       if (fault !== undefined && !signal.aborted) {
         this.#failedAtMs.set(way, this.#clock.monotonicMs());
         // Each loop notices an outage by itself; it is one.

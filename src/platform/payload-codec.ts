@@ -11,7 +11,7 @@ export interface PayloadCodec {
   readonly name: string;
   /** For `Content-Type` and `Accept`. */
   readonly contentType: string;
-  /** Rows without a time are one object, rows of one instant a timestamped object, others an array of those. There is at least one row. */
+  /** Rows without a time are one object, rows of one timestamp a timestamped object, others an array of those. There is at least one row. */
   encodeTelemetry(rows: TelemetryRows): string | Uint8Array;
   encodeAttributes(attributes: JsonObject): string | Uint8Array;
   /** RPC requests, replies and claims: plain documents, whose numbers nobody stores. */

@@ -37,7 +37,7 @@ export class TelemetryJson {
   readonly #names = new Map<string, Name>();
 
   /**
-   * Rows of one instant become one record where they are neighbours; a key that comes again there begins another, and the server keeps the
+   * Rows of one timestamp become one record where they are neighbours; a key that comes again there begins another, and the server keeps the
    * later value. So does `ts` beside `values`, which together the server takes for a record within the record. At least one row.
    */
   encode({ keys, values, ts }: TelemetryRows): Uint8Array {

@@ -1,6 +1,6 @@
 /**
  * Values that may go on the wire, and their spelling there (wire-facts.md, "Values"). The server accepts some keys, times and values with a 200
- * and loses them on saving, with everything of the same instant: keys get another name here, the rest is refused, where someone can still
+ * and loses them on saving, with everything of the same timestamp: keys get another name here, the rest is refused, where someone can still
  * be told. Numbers are spelled so that what is stored is the number it was; those for which there is no such spelling go as text.
  */
 import { crc32 } from 'node:zlib';
@@ -77,7 +77,7 @@ export class SendableKeys {
   }
 }
 
-/** Why the server would lose what was taken at this time (UTC epoch ms), with everything else of the same instant; undefined when it would not. */
+/** Why the server would lose what was taken at this time (UTC epoch ms), with everything else of the same timestamp; undefined when it would not. */
 export function timeFault(ts: number): string | undefined {
   if (!Number.isInteger(ts) || ts < 0) return `ts ${ts} is no UTC epoch in ms`;
   return ts > MAX_TIME_MS ? `ts ${ts} is in the year 10000 or later` : undefined;

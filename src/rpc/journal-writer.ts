@@ -1,6 +1,6 @@
 /**
  * Writes frames in order, one call to the storage at a time; what arrives meanwhile goes out together, under one sync. After a failed write, whose
- * half-written frame may have done anything to the end of the file, or when more is to be written than may wait, the whole file is written anew.
+ * half-written frame may have done anything to the end of the file, or when more is to be written than may wait, the whole file is rewritten.
  */
 import type { Clock } from '../host/clock.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';
@@ -9,9 +9,9 @@ import type { JournalStorage } from './journal-storage.ts';
 export interface JournalWriterDeps {
   readonly storage: JournalStorage;
   readonly clock: Clock;
-  /** The whole file as it would be written anew. */
+  /** The whole file as it would be rewritten. */
   readonly content: () => Buffer;
-  /** The file is written anew after this much was added. */
+  /** The file is rewritten after this much was added. */
   readonly compactAboveBytes: number;
   /** True when nothing may be added to the present file. */
   readonly beginAnew: boolean;
@@ -97,7 +97,7 @@ export class JournalWriter {
     if (this.#rewrite || this.#bytes > compactAboveBytes) {
       // The content holds what this batch says already: entries are put in memory before they are written.
       const whole = content();
-      // What comes while it is written may want it written once more.
+      // A frame that comes while the file is rewritten may ask for another rewrite.
       this.#rewrite = false;
       await this.#timed(() => storage.replace(whole));
       this.#bytes = 0;

@@ -115,7 +115,7 @@ export class RpcExecutor {
       if (method.moves === true && this.#running.size >= MAX_UNDER_WAY)
         throw new AgentError('rpc/too-many', `${MAX_UNDER_WAY} others are under way`, { recovery: 'drop' });
       const own = typeof method.effect === 'function' ? method.effect(request.params) : method.effect;
-      // What its gates refuse has moved nothing.
+      // A request that its gates refuse has moved nothing.
       const note = method.prepare?.(request.params);
       effect = own;
       const result = await this.#run(method, { request, effect }, { note, signal });
@@ -147,7 +147,7 @@ export class RpcExecutor {
       reject(new AgentError(code, `${method.name} did not end within ${method.deadlineMs} ms${how}`, { recovery: 'drop' }));
     const overdueAndGoesOn = (): void => overdue('rpc/under-way', ' and goes on: the actuator shows what comes of it');
     let cancel = clock.after(method.deadlineMs, () => {
-      // What has not begun ends with the signal, and says so itself.
+      // A run that has not begun ends with the signal, and says so itself.
       if (method.goesOn === true) cancel = clock.after(0, overdueAndGoesOn);
       else overdue('rpc/deadline-passed');
       ended.abort();

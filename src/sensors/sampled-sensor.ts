@@ -15,7 +15,7 @@ import { ToldReason } from './told-reason.ts';
 
 /** A failing sensor is tried again this soon, and at least this often, whatever its period; on its grid, where that is finer. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
-/** After so many failures in a row the driver is opened anew: whatever it believes about its hardware may be wrong. */
+/** After so many failures in a row the driver is opened again: whatever it believes about its hardware may be wrong. */
 const REOPEN_AFTER = 3;
 /** How long after its deadline a driver may take to say itself what went wrong: it knows more than "no answer". */
 const LAST_WORDS_MS = 100;
@@ -70,7 +70,7 @@ export class SampledSensor {
    */
   reschedule(entry: SamplerEntry): void {
     const sameGrid = entry.periodMs === this.entry.periodMs && entry.align === this.entry.align;
-    // Of readings at two rates no sum is one.
+    // Readings at two rates have no common sum.
     if (!sameGrid || !isDeepStrictEqual(entry.window, this.entry.window)) {
       this.#handOverWindow();
       this.#window = SensorWindow.of(entry, this.#deps.clock);

@@ -1,5 +1,5 @@
 /**
- * One sensor's driver: opened at the first read, never asked twice at once, and opened anew when it keeps failing. A read that has not ended
+ * One sensor's driver: opened at the first read, never asked twice at once, and opened again when it keeps failing. A read that has not ended
  * when its driver was closed is left to itself, and so is an opening; only a few, as each may hold a thread of the pool for ever.
  */
 import { messageOf } from '../errors.ts';
@@ -31,7 +31,7 @@ export interface DriverRead {
 
 /** Drivers that may hang after theirs was opened again: with the read under way, three of the eight threads of the pool. */
 const MAX_LEFT = 2;
-/** How long a driver that is to be opened anew may take to close, and to end what is under way: less than it takes to fail until it is again. */
+/** How long a driver that is to be opened again may take to close, and to end what is under way: less than it takes to fail until it is again. */
 const END_WITHIN_MS = 2_000;
 
 interface Opening {
@@ -68,7 +68,7 @@ export class SensorDriver {
     return await withinDeadline(reading, `sensor ${this.#deps.name}`, letGo);
   }
 
-  /** The next read opens it anew, once what is under way has ended or is left. Never rejects. */
+  /** The next read opens it again, once what is under way has ended or is left. Never rejects. */
   async openAnew(): Promise<void> {
     const opening = this.#now;
     const { underWay } = opening;

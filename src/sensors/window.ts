@@ -14,7 +14,7 @@ export interface WindowDeps extends WindowSettings {
   readonly periodMs: number;
 }
 
-/** One instant on both clocks. */
+/** One time on both clocks. */
 export interface WindowInstant {
   /** On the clock whose whole multiples of the length are the windows' ends; it may step. */
   readonly atMs: number;
@@ -64,7 +64,7 @@ export class Window {
     this.#settings = settings;
   }
 
-  /** Takes readings of this instant. @param refused keys that the same read did not give. */
+  /** Takes readings of this time. @param refused keys that the same read did not give. */
   add(readings: readonly Reading[], { atMs, monotonicMs }: WindowInstant, refused: readonly string[] = []): void {
     this.#endsAtMs ??= (Math.floor(atMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
     this.#lastMs = monotonicMs;

@@ -37,7 +37,7 @@ export const signalSchema = z.discriminatedUnion('kind', [
 export type SignalConfig = z.infer<typeof signalSchema>;
 export type SignalConfigInput = z.input<typeof signalSchema>;
 
-/** An instant on both clocks. */
+/** One time on both clocks. */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;

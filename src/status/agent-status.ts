@@ -6,7 +6,7 @@ import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { UploadState } from '../telemetry/uploader.ts';
 import type { PlatformStatus } from './platform-status.ts';
 
-/** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the instant of the status itself. */
+/** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the time of the status itself. */
 export interface AgentStatus {
   readonly version: string;
   readonly nowMs: number;

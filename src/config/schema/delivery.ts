@@ -30,7 +30,7 @@ export const outboxSchema = section({
   backlogRate: rate({ min: '1/s', max: '1000000/s' }).meta(LIVE).prefault(DEFAULT_BACKLOG_RATE),
   /** Treatment of readings whose wall time cannot be known. */
   timeUncertain: z.enum(['hold', 'send']).default('hold'),
-  /** Entries held in memory while the disk cannot be written. */
+  /** Entries kept in memory while the disk cannot be written. */
   memoryEntries: whole(100, 1_000_000).default(10_000),
 });
 

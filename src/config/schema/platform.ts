@@ -58,7 +58,7 @@ export const provisioningSchema = section({
   onOtherBoard: z.enum(['continue', 'hold', 'reprovision']).default('continue'),
 });
 
-/** Whose word makes the clock right: `platform` takes the system's, and the platform's date where the system says nothing. */
+/** Source that makes the clock right: `platform` takes the system's, and the platform's date where the system says nothing. */
 export const timeSchema = section({ trust: z.enum(['system', 'platform', 'always']).default('platform') });
 
 export const attributesSchema = section({

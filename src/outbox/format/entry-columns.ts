@@ -12,7 +12,7 @@ export interface ResolvedEntry {
   readonly class: EntryClass;
 }
 
-/** `{"ts":1780000000000,"values":{}},`: once for each instant. */
+/** `{"ts":1780000000000,"values":{}},`: once for each timestamp. */
 const RECORD_BYTES = 34;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -1,4 +1,4 @@
-/** The seam between sampling and delivery: one value of one key at one instant. */
+/** The seam between sampling and delivery: one value of one key at one time. */
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
 
@@ -19,7 +19,7 @@ export interface TelemetryEntry {
   readonly monotonicMs: number;
   /** Only when the source itself knows the time (a GPS, a logger with its own clock). */
   readonly takenAtMs?: EpochMs;
-  /** It was given out with `takenAtMs` before, and goes out with it again, even though the instant is taken: by itself. */
+  /** It was given out with `takenAtMs` before, and goes out with it again, even though the timestamp is in use: by itself. */
   readonly isAgain?: boolean;
   readonly class: EntryClass;
 }

@@ -1,5 +1,5 @@
 /**
- * Opens the outbox's folder whatever is in it: takes the segments on the shelf, clears what a crash left, and moves to `set-aside` what
+ * Opens the outbox's folder whatever is in it: takes the segments on the shelf, clears what a crash left, and quarantines in `set-aside` what
  * is not ours to read. Only the newest segment is read through; the rest waits until it is needed. When the disk does not give the newest, it
  * waits like the others, and so many sequences are left to it that no new entry gets one of them.
  */

@@ -105,7 +105,7 @@ export class SegmentShelf {
       known.push(block);
       segment.lastSequence = Math.max(segment.lastSequence, block.lastSequence);
       segment.count += block.count;
-      // What an earlier run left of the segment says nothing of what comes.
+      // Marks that an earlier run left on the segment say nothing of new blocks.
       if (block.ownTime) segment.ownTimes = true;
       else if (segment.bootIds?.includes(block.bootId) === false) segment.bootIds = [...segment.bootIds, block.bootId];
     }
@@ -150,10 +150,10 @@ export class SegmentShelf {
   /** Reads a segment through, and corrects what is known of it. */
   async scan(segment: Segment): Promise<SegmentScan> {
     const scan = await inSteps(scanSteps(await this.#reader.read(segment, 0, segment.bytes)));
-    // What a failed commit left behind was written again at the beginning of the next segment.
+    // Blocks of a failed commit were written again at the beginning of the next segment.
     const blocks = scan.blocks.filter((block) => block.firstSequence <= segment.lastSequence);
     const damagedBytes = scan.damaged.reduce((sum, [from, to]) => sum + to - from, 0);
-    // What was given up may be zeros in place of anything.
+    // A range that was given up may be zeros in place of anything.
     segment.damagedBytes = segment.unreadable === undefined ? damagedBytes : Math.max(1, damagedBytes);
     segment.bootIds = [...new Set(blocks.map((block) => block.bootId))];
     segment.ownTimes = blocks.some((block) => block.ownTime);

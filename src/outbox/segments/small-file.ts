@@ -1,5 +1,5 @@
 /**
- * Small files, which are read whole. The outbox can live without each of them: one that is no file is set aside, and so is one that the disk has
+ * Small files, which are read whole. The outbox can live without each of them: one that is no file is quarantined, and so is one that the disk has
  * not given for a while, over all tries to open the outbox; not before, because minutes later a disk may give what it refuses now.
  */
 import type { AgentError } from '../../errors.ts';
@@ -77,7 +77,7 @@ interface LinesToWrite {
 }
 
 /**
- * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins anew,
+ * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins again,
  * with its header; elsewhere with a line feed, because a line that a crash cut off must not swallow the first of these.
  */
 export async function writeLines({ files, folder }: LineFileDeps, { name, header, lines, at, cut }: LinesToWrite): Promise<void> {

@@ -1,4 +1,4 @@
-/** Turns appended entries into framed blocks: gives sequences, spaces instants, and keeps apart what a lane or a clock must tell apart. */
+/** Turns appended entries into framed blocks: gives sequences, spaces timestamps, and keeps apart what a lane or a clock must tell apart. */
 import type { FramedBlock } from '../format/block-frame.ts';
 import { frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';

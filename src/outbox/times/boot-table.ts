@@ -1,6 +1,6 @@
 /**
  * The boots that are known, as they lie in `boots.json` and its twin: what was taken in earlier boots has its times from nowhere else, and would
- * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which sets it aside.
+ * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which quarantines it.
  */
 import { AgentError } from '../../errors.ts';
 import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';

@@ -189,7 +189,7 @@ export class BootTimes {
   /** Takes up a look at the clock. Returns true when it says anything new. */
   #follow(look: Omit<Look, 'guessed'>): boolean {
     const boot = this.#current();
-    // What lies on the disk from before this process may all have been given out.
+    // Entries on the disk from before this process may all have been given out.
     const guessed = this.#guessed[0]?.[0] === 0 ? withSpan(this.#guessed, [0, boot.lastMs]) : this.#guessed;
     const offsets = offsetsAfter(boot, { ...look, guessed });
     if (offsets !== undefined) this.#replace({ ...boot, offsets });

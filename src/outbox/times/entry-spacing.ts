@@ -1,6 +1,6 @@
 /**
- * Gives every value of a key an instant of its own: the later one is moved on, by 1 ms at a time, before it is written, so that a retry carries
- * the same time. What counts is the wall time that the platform will see, as far as it is known: after the clock was set back, the same instants
+ * Gives every value of a key a timestamp of its own: the later one is moved on, by 1 ms at a time, before it is written, so that a retry carries
+ * the same time. What counts is the wall time that the platform will see, as far as it is known: after the clock was set back, the same timestamps
  * come again. It cannot tell apart: values whose time is not known yet, from those of other boots and those that bring their own time; values
  * whose time is corrected before they are given out; and what TakenInstants has forgotten.
  */

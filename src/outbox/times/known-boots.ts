@@ -7,14 +7,14 @@ import type { BootOffset, BootRecord } from './boot-table.ts';
 
 /** So many stay whether anything waits for them or not: more than a boot a day for as long as entries are kept. */
 const FEW_BOOTS = 256;
-/** All the others may be needed: some 200 bytes each, in a file that is written anew whenever a time is given out for the first time. */
+/** All the others may be needed: some 200 bytes each, in a file that is rewritten whenever a time is given out for the first time. */
 const MAX_BOOTS = 2_048;
 /** A reboot takes seconds; after a real power cut the time off is unknown, and no guess is better than another. */
 const DECIDABLE_SLACK_MS = 120_000;
 
 export class KnownBoots {
   list: readonly BootRecord[];
-  /** By their ids, and what their neighbours say of them; made anew when something changed. */
+  /** By their ids, and what their neighbours say of them; made again when something changed. */
   #byId: ReadonlyMap<string, BootRecord> | undefined;
   readonly #decided = new Map<BootRecord, BootOffset | undefined>();
 

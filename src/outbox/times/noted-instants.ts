@@ -31,7 +31,7 @@ export async function noteTaken(spacing: EntrySpacing, { segment, scan, shelf, b
     count += (ahead[from - 1] as BlockInfo).count;
     if (count > MAX_ENTRIES) break;
   }
-  // In their order: each instant then comes behind those of its key.
+  // In their order: each timestamp then comes behind those of its key.
   for (const info of ahead.slice(from)) {
     const [entries] = await shelf.read([{ segment, info }]).catch(() => []);
     if (entries === undefined) continue;

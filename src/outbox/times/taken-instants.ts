@@ -1,9 +1,9 @@
 /**
- * Which instants of each key are taken. The platform keeps one value per key and ms: a second one in the same ms would overwrite the
- * first. Bounded over all keys: of the farthest instants it is forgotten that they are taken, the earliest first.
+ * Timestamps of each key that are in use. The platform keeps one value per key and ms: a second one in the same ms would overwrite the
+ * first. Bounded over all keys: the timestamps farthest from the newest are evicted, the earliest first.
  */
 
-/** Stretches of instants that are taken without a gap, `[firsts[i], lasts[i]]`, ascending. */
+/** Stretches of timestamps in use without a gap, `[firsts[i], lasts[i]]`, ascending. */
 interface Taken {
   readonly firsts: number[];
   readonly lasts: number[];

@@ -81,7 +81,7 @@ describe('a counter whose disk does not answer', () => {
     const deps = { ...OF_THIS_MACHINE, ports, clock, files, log: silentLog, stateFolder: '/state' };
     const sensor = await openGpioCounter(config, deps, signal);
     expect(await sensor.read(signal)).toEqual([]);
-    // Of no time there is no rate.
+    // No time has passed, so there is no rate.
     expect(await sensor.read(signal)).toEqual([]);
     for (let n = 0; n < 3; n += 1) edge({ level: 1, monotonicMs: clock.monotonicMs(), missed: 0 });
     await clock.advance(1_000);

@@ -76,7 +76,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       round.silence ??= fault;
       if (!round.answered) round.patience -= 1;
       const spentMs = askedMs - round.begunMs;
-      // What others left too little time is not silent: it is the first of the next read.
+      // A group that others left too little time is not silent: it is the first of the next read.
       if (round.signal.aborted && clock.monotonicMs() - askedMs < spentMs) return tooLate;
       for (const key of group.keys) round.silent.add(key);
       plan.asked(group);
@@ -95,7 +95,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
     const given = await askTwice(group, round);
     if (!(given instanceof AgentError)) return { outcomes: given, next: [group] };
     if (!isSilence(given)) return await readRefused(group, round, given);
-    // Of a unit that gives nothing else the halves are asked only where the whole may be what it does not give.
+    // Halves of a unit that gives nothing else are asked for only where the unit may refuse the group as a whole.
     if (given === tooLate || (!round.answered && !plan.isUnproven(group))) return notGiven(group, given);
     plan.silent(group, given);
     if (isAlone(group)) return notGiven(group, given);
@@ -196,11 +196,11 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       const round: Round = { signal: readSignal, begunMs: clock.monotonicMs(), answered: false, patience, silent: new Set() };
       const outcomes = await readAll(round, begun);
       plan.end();
-      // What the turn of another took all the time of is read again in the next: it is not missing, and the unit not silent.
+      // A read whose time another group's turn took is repeated in the next: nothing is missing, and the unit is not silent.
       if (begun.turn !== undefined && !round.answered) return [];
       const given = sorted(outcomes);
       for (const [key, left] of late) left > 0 ? late.set(key, left - 1) : late.delete(key);
-      // What the turn of another left no time for is neither given nor missing anew.
+      // A group that another's turn left no time for is neither given nor missing again.
       const missing = given.refused.flatMap((one) => {
         if (one.fault !== tooLate) return [one];
         if (begun.turn === undefined) late.set(one.key, IN_TIME_READS);

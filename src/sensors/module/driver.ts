@@ -40,7 +40,7 @@ export type OpenModuleSensor = (context: ModuleContext, signal: AbortSignal) => 
 
 const MAX_SHOWN_KEY_LENGTH = 80;
 const MAX_SAID_LENGTH = 500;
-/** A driver that makes nonsense up anew with every read must not fill the log. */
+/** A driver that makes nonsense up again with every read must not fill the log. */
 const MAX_TOLD = 20;
 
 /** So long after its deadline a driver may take to say that it is there; then it stands still. */

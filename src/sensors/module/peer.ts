@@ -135,7 +135,7 @@ export class Peer {
     if (depth > MAX_DEPTH) throw new Error(`nested more than ${MAX_DEPTH} deep`);
     if (value === undefined) return { $: 'undefined' };
     if (typeof value === 'number' && !Number.isFinite(value)) return { $: 'number', v: String(value) };
-    // What lies within data is data: a driver's readings hand nothing over.
+    // Functions within data are data: a driver's readings hand nothing over.
     if (typeof value === 'function') return depth === 0 ? { $: 'function', id: this.#keep(value) } : null;
     if (typeof value !== 'object' || value === null) return typeof value === 'symbol' ? null : (value as JsonValue);
     if (value instanceof AbortSignal) return { $: 'signal' };

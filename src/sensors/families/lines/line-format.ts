@@ -1,6 +1,6 @@
 /**
  * How one line of text becomes keys and values: JSON, CSV columns, a regular expression with named groups, or one number. Shared by serial
- * lines and commands. `nan` and `inf`, as programs print them, are the source's own word for none: such a value is left out alone.
+ * lines and commands. `nan` and `inf`, as programs print them, are the source's own mark of none: such a value is left out alone.
  */
 import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
 import { type CompilePattern, loadLinearPatterns } from '../../../host/linear-pattern.ts';
