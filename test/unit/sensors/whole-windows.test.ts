@@ -16,7 +16,7 @@ let sampler: Sampler;
 let entry: SamplerEntry;
 /** How many readings each window has; those of a part as a text. */
 let counts: unknown[];
-/** What a read does before it gives. */
+/** Runs in a read before it gives. */
 let before: () => unknown;
 let refused: readonly Refusal[];
 let speak: (readings: readonly Reading[]) => void;
