@@ -20,7 +20,7 @@ export class LineReader {
   }
 
   /** The lines that these bytes complete; undefined when the line under way has grown past the limit. */
-  take(bytes: Buffer): readonly string[] | undefined {
+  readLines(bytes: Buffer): readonly string[] | undefined {
     const lines: string[] = [];
     let from = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, from)) {
