@@ -38,7 +38,7 @@ export class Peer {
     for (const [name, target] of Object.entries(offered)) this.#kept.set(name, target);
     this.ended = new Promise((resolve) =>
       link.listen({
-        message: (message) => this.#take(message),
+        message: (message) => this.#receiveMessage(message),
         end: () => {
           void howEnded()
             .then((how) => this.end(new Error(how)))
@@ -88,7 +88,7 @@ export class Peer {
     else this.#link.send(message);
   }
 
-  #take({ call, abort, answer, target, method, args, result, error }: JsonObject): void {
+  #receiveMessage({ call, abort, answer, target, method, args, result, error }: JsonObject): void {
     if (typeof abort === 'string') this.#answering.get(abort)?.abort();
     else if (typeof answer === 'string' && error !== undefined) this.#calls.get(answer)?.reject(errorOf(error));
     else if (typeof answer === 'string') this.#calls.get(answer)?.resolve(this.#decode(result ?? null));
