@@ -158,7 +158,7 @@ export class StatusRoutes {
     // Whoever comes between two ticks gets every line up to the last one; the rest comes with the next.
     if (this.#streams.count === 0) this.#nextLine = logLines.next;
     const before = logEvent(logLines.between(0, this.#nextLine));
-    if (!this.#streams.add(response, this.#statusEvent() + before, mayLook)) {
+    if (!this.#streams.openStream(response, this.#statusEvent() + before, mayLook)) {
       response.setHeader('retry-after', 5);
       sendText(response, 503, 'too many pages are open\n');
     }
