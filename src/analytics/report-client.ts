@@ -84,7 +84,7 @@ export class ReportClient {
     const reader = new ReportReader();
     try {
       for await (const piece of answer.body) {
-        const parts = reader.take(piece);
+        const parts = reader.readPiece(piece);
         if (parts.length === 0) continue;
         // Whoever takes the rows has all the time they need.
         deadline.end();

@@ -67,7 +67,7 @@ export class ReportReader {
   #sawLabels = false;
 
   /** Returns the parts that a piece of the body completes. @throws AnalyticsError `analytics/bad-answer` (drop). */
-  take(piece: Uint8Array): readonly ReportPart[] {
+  readPiece(piece: Uint8Array): readonly ReportPart[] {
     const parts: ReportPart[] = [];
     const rows: JsonObject[] = [];
     let at = 0;
