@@ -66,7 +66,7 @@ export class AuditComparison {
   }
 
   /** @throws AnalyticsError `analytics/settings` (stop) when rows of several devices come and none was named. */
-  take(rows: readonly JsonObject[]): void {
+  compareRows(rows: readonly JsonObject[]): void {
     const { values } = this.#settings.columns;
     for (const row of rows) {
       const ts = timeOf(row[this.#settings.columns.time]);
