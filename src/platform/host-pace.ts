@@ -55,7 +55,7 @@ export class HostPace {
   }
 
   /** Does the work when it is its turn: at once, unless this way has failed lately. */
-  async take<T>(way: Way, { faultIn, work }: PacedRequest<T>, signal: AbortSignal): Promise<T> {
+  async paceRequest<T>(way: Way, { faultIn, work }: PacedRequest<T>, signal: AbortSignal): Promise<T> {
     const pays = this.#clock.monotonicMs() - (this.#failedAtMs.get(way) ?? Number.NEGATIVE_INFINITY) < WELL_AFTER_MS;
     const hasPaid = pays && (await this.#turn(URGENT.has(way), signal));
     const outages = this.#outages;

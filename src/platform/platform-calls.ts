@@ -101,13 +101,13 @@ export class PlatformCalls {
   call(method: 'GET' | 'POST', what: string, signal: AbortSignal, options: CallOptions = {}): Promise<Verdict> {
     const { lane = 'calls', way = lane } = options;
     const work = (): Promise<Verdict> => this.#exchange(method, what, signal, options);
-    return this.#pace.take(way, { faultIn, work }, signal);
+    return this.#pace.paceRequest(way, { faultIn, work }, signal);
   }
 
   /** Returns what `read` makes of an answer; a throw in it is a fault of the host like any other. @throws PlatformError */
   ask<T>(what: string, read: (verdict: Verdict) => T, signal: AbortSignal): Promise<T> {
     const work = async (): Promise<T> => read(await this.#exchange('GET', what, signal, {}));
-    return this.#pace.take('wishes', { faultIn: () => undefined, work }, signal);
+    return this.#pace.paceRequest('wishes', { faultIn: () => undefined, work }, signal);
   }
 
   /** Returns what `read` makes of a long poll's message; undefined when nothing happened. @throws PlatformError */
@@ -130,7 +130,7 @@ export class PlatformCalls {
     const faultInPoll = (brought: T | undefined): Fault | undefined =>
       brought === undefined && stoodMs < timeoutMs * STOOD_SHARE ? nothing : undefined;
     try {
-      return await this.#pace.take(lane, { faultIn: faultInPoll, work }, signal);
+      return await this.#pace.paceRequest(lane, { faultIn: faultInPoll, work }, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       if (error instanceof PlatformError) error.stoodMs = stoodMs;
@@ -148,7 +148,7 @@ export class PlatformCalls {
         if (error instanceof PlatformError && error.status === undefined) this.#deps.contact?.failed(error, this.#connections);
         throw error;
       });
-    return this.#pace.take('download', { faultIn: () => undefined, work: open }, signal);
+    return this.#pace.paceRequest('download', { faultIn: () => undefined, work: open }, signal);
   }
 
   /** Ends every connection; calls under way fail with `platform/busy`. Idempotent. */

@@ -13,7 +13,7 @@ function given(answer: (lane: Way, request: number) => boolean | Error) {
   const stop = new AbortController();
   const asked: { readonly lane: Way; readonly atMs: number; readonly good: boolean }[] = [];
   const ask = (lane: Way, signal = stop.signal): Promise<boolean> =>
-    pace.take(
+    pace.paceRequest(
       lane,
       {
         faultIn: (value) => (value ? undefined : 'answered'),
