@@ -31,7 +31,7 @@ export async function open(config: GpioCounterConfig, deps: SensorDeps, signal: 
   const { clock, log, ports, stateFolder, files, leftTotals = new Map() } = deps;
   const input = await ports.gpio.openInput({ line, activeLow, bias, debounceMs, edges: edge }, signal);
   const total = new SavedTotal(join(stateFolder, 'counters'), name, { files, clock, log, saveEveryMs, leftTotals });
-  input.watch(({ missed }: LineEdge) => total.add(1 + missed));
+  input.watch(({ missed }: LineEdge) => total.countPulses(1 + missed));
   await total.load();
   let before: { readonly added: number; readonly atMs: number } | undefined;
   return {
@@ -103,7 +103,7 @@ export class SavedTotal {
     await endedWithin(this.#deps.clock, DISK_HAS_MS, this.#loading());
   }
 
-  add(pulses: number): void {
+  countPulses(pulses: number): void {
     this.added += pulses;
     this.#cancelSave ??= this.#deps.clock.after(this.#deps.saveEveryMs, () => {
       this.#cancelSave = undefined;
