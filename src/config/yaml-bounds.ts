@@ -51,7 +51,7 @@ function* parseBounded(text: string, lines: LineCounter): ReturnType<Parser['par
   const meter = new Meter();
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
-    meter.take(lexeme);
+    meter.countLexeme(lexeme);
     for (const token of parser.next(lexeme)) {
       if (token.type === 'error') meter.fault();
       yield token;
@@ -74,7 +74,7 @@ class Meter {
   #column: number | undefined = 0;
 
   /** @throws YamlLimit. */
-  take(lexeme: string): void {
+  countLexeme(lexeme: string): void {
     if (NO_TEXT.has(lexeme)) return;
     this.#tokens += lexeme === ',' ? COMMA_COUNTS : 1;
     if (this.#tokens > MAX_TOKENS) throw new YamlLimit('too much in one file:', `at most ${MAX_TOKENS} words and signs`, this.#offset);
