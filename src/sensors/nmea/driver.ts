@@ -51,8 +51,8 @@ export async function open(config: NmeaConfig, { ports, clock }: SensorDeps, sig
   const parse = await loadParser();
   const port = await ports.serial.open(config, signal);
   const fix = new NmeaFix({ parse, clock, useReceiverTime: config.useReceiverTime });
-  const splitter = new LineSplitter({ delimiter: '\n', maxBytes: MAX_SENTENCE_LENGTH, onLine: (line) => fix.take(line) });
-  port.onBytes((bytes) => splitter.take(bytes));
+  const splitter = new LineSplitter({ delimiter: '\n', maxBytes: MAX_SENTENCE_LENGTH, onLine: (line) => fix.readSentence(line) });
+  port.onBytes((bytes) => splitter.splitBytes(bytes));
   port.onPlug(() => splitter.reset());
   return {
     name: config.name,
@@ -101,7 +101,7 @@ export class NmeaFix {
   }
 
   /** Takes a line; one that is no valid sentence is passed over. */
-  take(line: string): void {
+  readSentence(line: string): void {
     // Without its check sum a sentence may be any noise.
     if (!/\*[0-9A-F]{2}\s*$/i.test(line)) return;
     let sentence: false | Sentence;

@@ -63,10 +63,10 @@ class SerialLines {
     this.#splitter = new LineSplitter({
       delimiter: config.delimiter,
       maxBytes: config.maxLineBytes,
-      onLine: (line) => this.#take(line),
+      onLine: (line) => this.#readLine(line),
       onTooLong: () => this.#count('longer than maxLine'),
     });
-    port.onBytes((bytes) => this.#splitter.take(bytes));
+    port.onBytes((bytes) => this.#splitter.splitBytes(bytes));
     port.onPlug(() => {
       this.#splitter.reset();
       void this.#hearSilence();
@@ -106,7 +106,7 @@ class SerialLines {
     if (!signal.aborted && this.port.plugged) this.#splitter.expectLine();
   }
 
-  #take(line: string): void {
+  #readLine(line: string): void {
     if (line.trim() === '') return;
     let readings: readonly Reading[];
     try {

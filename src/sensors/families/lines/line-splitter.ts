@@ -32,7 +32,7 @@ export class LineSplitter {
   }
 
   /** Takes a piece of any size; lines are decoded as UTF-8, bytes that are none become U+FFFD. */
-  take(bytes: Uint8Array): void {
+  splitBytes(bytes: Uint8Array): void {
     this.#hasTaken = true;
     let buffer = this.#rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#rest, bytes]);
     for (let end = buffer.indexOf(this.#delimiter); end >= 0; end = buffer.indexOf(this.#delimiter)) {
