@@ -203,7 +203,7 @@ export class SampledSensor {
       this.#latest.delete(oldest);
     }
     const missing = refused.map(({ key }) => key);
-    const due = this.#window === undefined ? samples : this.#stamp(this.#window.add(readings, missing));
+    const due = this.#window === undefined ? samples : this.#stamp(this.#window.addReadings(readings, missing));
     if (due.length > 0) this.#deps.onSamples(due);
   }
 
@@ -227,7 +227,7 @@ export class SampledSensor {
     this.#error = undefined;
     this.#told = undefined;
     if (worksAgain) this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
-    const givesOther = this.#refusals.note(refused);
+    const givesOther = this.#refusals.recordRefusals(refused);
     // The first read too: what an earlier run said of this sensor may still stand.
     if (worksAgain || givesOther || this.#reads === 1) this.#deps.onStateChange?.(this.state());
   }

@@ -65,7 +65,7 @@ export class Window {
   }
 
   /** Takes readings of this time. @param refused keys that the same read did not give. */
-  add(readings: readonly Reading[], { atMs, monotonicMs }: WindowInstant, refused: readonly string[] = []): void {
+  addReadings(readings: readonly Reading[], { atMs, monotonicMs }: WindowInstant, refused: readonly string[] = []): void {
     this.#endsAtMs ??= (Math.floor(atMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
     this.#lastMs = monotonicMs;
     for (const key of refused) this.#refused.add(key);
