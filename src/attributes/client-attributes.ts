@@ -40,7 +40,7 @@ export class ClientAttributes {
   readonly #held = new Map<string, JsonValue>();
   /** Values as the platform stored them although another was sent twice: it will not change its mind. */
   readonly #stubborn = new Map<string, JsonValue>();
-  /** Values that were refused, until they change or are taken. */
+  /** Values that were refused, until they change or are accepted. */
   readonly #refused = new Map<string, Refusal>();
   readonly #keys = new SendableKeys();
   #maxTogether = Number.POSITIVE_INFINITY;
@@ -128,7 +128,7 @@ export class ClientAttributes {
     return failure;
   }
 
-  /** Where some are at fault, halves go by themselves, down to one: few posts for a platform that refuses only now and then, whatever it is. */
+  /** Bisects a refused post, down to one value: few posts for a platform that refuses only now and then, whatever it is. */
   async #sendSome(attributes: readonly Attribute[], signal: AbortSignal): Promise<unknown> {
     const [first, ...more] = attributes;
     if (first === undefined) return undefined;

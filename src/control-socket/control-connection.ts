@@ -62,7 +62,7 @@ const LONG_BYTES = 256 * 1024;
 export class ControlConnection {
   readonly #deps: ControlConnectionDeps;
   readonly #running = new Map<number, AbortController>();
-  /** Resolves when the caller has taken what it was sent, or is gone; undefined while nobody waits for it. */
+  /** Resolves when the caller has read what it was sent, or is gone; undefined while nobody waits for it. */
   #room: Promise<void> | undefined;
 
   constructor(deps: ControlConnectionDeps) {
@@ -98,7 +98,7 @@ export class ControlConnection {
     if (typeof message.cancel === 'number') this.#running.get(message.cancel)?.abort();
     else void this.#serve(parseRequest(message));
     const { socket } = this.#deps;
-    // Whoever asks faster than it takes answers is not heard until it has taken them.
+    // A caller that asks faster than it reads answers is not heard until it has read them.
     if (!socket.writableNeedDrain || socket.isPaused()) return;
     socket.pause();
     socket.once('drain', () => socket.resume());

@@ -27,7 +27,7 @@ export class LongAnswers {
     this.#limitBytes = deps.limitBytes;
   }
 
-  /** Resolves when there is room for it; `over` must be called once it was taken, or its caller is gone. */
+  /** Resolves when there is room for it; `over` must be called once it was read, or its caller is gone. */
   async turn(answer: LongAnswer): Promise<void> {
     if (this.#waiting.length === 0 && this.#fits(answer)) this.#held.add(answer);
     else {

@@ -18,7 +18,7 @@ export interface BoardHandleOptions {
 
 /** How long opening it again may take after the board's restart. */
 const REOPEN_WITHIN_MS = 5_000;
-/** A board that does not answer has let go of it anyway. */
+/** A board that does not answer has released it anyway. */
 const CLOSE_WITHIN_MS = 1_000;
 
 export class BoardHandle {

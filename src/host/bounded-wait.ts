@@ -75,7 +75,7 @@ const waiting = new WeakMap<Promise<unknown>, Set<() => void>>();
 
 /**
  * The work's outcome, or a rejection with `fault` as soon as the signal aborts; the work's own late failure is then nobody's. However many wait
- * for the same work, one after the other, nothing of those who were let go stays with it.
+ * for the same work, one after the other, nothing of those who gave up stays with it.
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, fault = (): unknown => signal.reason): Promise<T> {
   return new Promise<T>((resolve, reject) => {

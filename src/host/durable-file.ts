@@ -126,7 +126,7 @@ function asidePath(path: string): string {
 /**
  * Where lies what holds less than was known: it is found there, and not believed. A release that does not know the name, taken up again while a
  * disk is full, finds nothing, as at its first start: what is wished from afar is new to it and moves what was moved otherwise since, within all
- * limits, and how long outputs were on is forgotten. With the old content it would have believed that, which is no less.
+ * limits, and how long outputs were on is lost. With the old content it would have believed that, which is no less.
  */
 export function behindPath(path: string): string {
   return `${path}.behind`;

@@ -91,7 +91,7 @@ function follow(child: ChildProcess, program: Program) {
   // A program that does not read its input is no fault of ours.
   child.stdin?.on('error', () => {});
   child.stdin?.end(program.input ?? '');
-  // It and its output have ended, or it was let go; rejects with AgentError `host/program-not-started`.
+  // It and its output have ended, or it was given up; rejects with AgentError `host/program-not-started`.
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   child.once('error', (cause) => {
     const why = systemCode(cause) ?? 'unknown fault';

@@ -126,7 +126,7 @@ export class RpcBroker {
     this.#persistent.remove(rpcId);
   }
 
-  /** As a server that stops: pending requests forgotten, polls cut. */
+  /** As a server that stops: pending requests dropped, polls cut. */
   stop(): void {
     for (const deviceId of [...this.#pending.keys()]) this.#settleAll(deviceId);
     this.#polls.close();

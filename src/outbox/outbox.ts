@@ -47,7 +47,7 @@ const CLOSE_DEADLINE_MS = 5_000;
 export class Outbox {
   /** Dead letters, and entries that may become some. */
   readonly aside: Pick<AsideEntries, keyof AsideEntries>;
-  /** For what is taken now and appended later. */
+  /** Times of entries that are measured now and appended later. */
   readonly times: Pick<BootTimes, 'take'>;
   readonly #parts: OutboxParts;
   readonly #commit: GroupCommit;

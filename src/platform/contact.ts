@@ -31,7 +31,7 @@ export interface ContactStatus extends Partial<ContactFault> {
 export interface ContactObserver {
   answered(verdict: Verdict, answer: Answer, place: ContactPlace): void;
   failed(error: PlatformError, place: ContactPlace): void;
-  /** The platform has taken telemetry or attributes. */
+  /** The platform has accepted telemetry or attributes. */
   acknowledged(): void;
 }
 

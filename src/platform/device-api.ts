@@ -21,11 +21,11 @@ export interface UnsendableRow {
 export type UploadAnswer =
   | { readonly kind: 'accepted' }
   /**
-   * 400, or 500 with text: an entry in it is at fault; halve. `status` 0: the client itself refused it and sent nothing, and `unsendable`
+   * 400, or 500 with text: an entry in it is at fault; bisect. `status` 0: the client itself refused it and sent nothing, and `unsendable`
    * are the rows at fault, the first in `text`: the others can be sent without them.
    */
   | { readonly kind: 'refused'; readonly status: number; readonly text: string; readonly unsendable?: readonly UnsendableRow[] }
-  /** 413: halve. */
+  /** 413: the batch is too large; send a half. */
   | { readonly kind: 'too-large'; readonly status: number }
   /** 500 empty, 408, 429, 502, 503, 504 and every network fault: back off. `cut`: it had begun and took too long, or the connection broke. */
   | { readonly kind: 'busy'; readonly status?: number; readonly text: string; readonly retryAfterMs?: number; readonly cut?: boolean }

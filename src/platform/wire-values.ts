@@ -77,7 +77,7 @@ export class SendableKeys {
   }
 }
 
-/** Why the server would lose what was taken at this time (UTC epoch ms), with everything else of the same timestamp; undefined when it would not. */
+/** Why the server would lose a value of this time (UTC epoch ms), with everything else of the same timestamp; undefined when it would not. */
 export function timeFault(ts: number): string | undefined {
   if (!Number.isInteger(ts) || ts < 0) return `ts ${ts} is no UTC epoch in ms`;
   return ts > MAX_TIME_MS ? `ts ${ts} is in the year 10000 or later` : undefined;

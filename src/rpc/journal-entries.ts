@@ -1,6 +1,6 @@
 /**
  * Which requests are remembered, and what each of them makes of one that comes now. In memory; rpc-journal.ts keeps it on disk. Bounded by
- * age (same-command.ts), count and bytes: a movement that a repeat may still find within seconds is never forgotten.
+ * age (same-command.ts), count and bytes: a movement that a repeat may still find within seconds is never evicted.
  */
 import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
 import { contentOf } from './request-key.ts';
@@ -117,7 +117,7 @@ export class JournalEntries {
     this.#mark(nowMs);
   }
 
-  /** All of the same content whose reply was not taken. */
+  /** All of the same content whose reply was not accepted. */
   untakenLike(key: string): readonly JournalEntry[] {
     return this.#ofContent(key).flatMap(({ entry }) => (entry.answeredAtMs === undefined ? [entry] : []));
   }
@@ -138,7 +138,7 @@ export class JournalEntries {
     };
   }
 
-  /** Marks entries whose reply was not taken; a doubt only while the request could still be the same. */
+  /** Marks entries whose reply was not accepted; a doubt only while the request could still be the same. */
   #mark(nowMs: number): void {
     for (const [key, one] of this.#remembered) {
       const { entry, turn } = one;

@@ -45,7 +45,7 @@ export interface RpcAnswer {
   readonly reply: JsonObject | undefined;
   /** It came before, or may have. */
   readonly repeat: boolean;
-  /** To be called when the reply has been taken, or given up. */
+  /** To be called when the reply has been accepted, or given up. */
   readonly afterReply?: () => void;
 }
 

@@ -46,7 +46,7 @@ const CLOSE_DEADLINE_MS = 2_000;
 export class Sampler {
   readonly #deps: SamplerDeps;
   #sensors: ReadonlyMap<string, SampledSensor>;
-  /** Resolves when everything that was taken out has given its hardware back, or takes too long to. */
+  /** Resolves when everything that was removed has given its hardware back, or takes too long to. */
   #givenBack: Promise<unknown> = Promise.resolve();
   #started = false;
   #closed = false;

@@ -37,7 +37,7 @@ const END_WITHIN_MS = 2_000;
 interface Opening {
   sensor: Sensor | undefined;
   unsubscribe: () => void;
-  /** A read that has not ended yet, be it let go at its deadline long ago. */
+  /** A read that has not ended yet, also when its deadline passed long ago. */
   underWay: Promise<void> | undefined;
 }
 
@@ -92,7 +92,7 @@ export class SensorDriver {
   async #open(opening: Opening, signal: AbortSignal): Promise<Sensor> {
     const { name, open, onReadings, closing, log } = this.#deps;
     const sensor = await open(signal);
-    // An opening that was let go may end late, when the sampler has closed, or another took its place.
+    // An opening that was given up may end late, when the sampler has closed, or another took its place.
     if (closing.aborted || opening !== this.#now) {
       void giveBack(sensor, () => {}, log);
       throw deadlineError(`opening ${name}`, signal);

@@ -15,7 +15,7 @@ export interface Reading {
   readonly takenAtMs?: EpochMs;
   /** A sum or count of less than a whole window, or of one that lacks a reading: no limit is for it. */
   readonly isPart?: boolean;
-  /** When it was taken, ms since boot, when the source stamps its events itself. */
+  /** Time of its measurement, ms since boot, when the source stamps its events itself. */
   readonly monotonicMs?: number;
 }
 
@@ -47,6 +47,6 @@ export interface Sensor {
 export interface Sample extends Reading {
   readonly sensor: string;
   readonly bootId: string;
-  /** When it was taken, ms since boot. */
+  /** Time of its measurement, ms since boot. */
   readonly monotonicMs: number;
 }

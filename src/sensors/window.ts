@@ -115,7 +115,7 @@ export class Window {
     return finished;
   }
 
-  /** Nothing more is to be added before what it holds is taken. */
+  /** Nothing more is to be added before its readings are removed. */
   get isFull(): boolean {
     return this.#tallies.size >= MAX_KEYS;
   }

@@ -27,7 +27,7 @@ const FIRST_WAIT_MS = 10_000;
  * then 254 an hour: on average it finds 4 digits after seven hours, 6 digits after twelve weeks.
  */
 const MAX_WAIT_MS = 3_600_000;
-/** The clients of a large LAN, in about 1 MB: past it the one that has not guessed for longest is forgotten. */
+/** The clients of a large LAN, in about 1 MB: past it the one that has not guessed for longest is evicted. */
 const MAX_CLIENTS = 4_096;
 
 export class PinAccess {

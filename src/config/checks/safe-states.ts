@@ -1,4 +1,4 @@
-/** Safe states that are on although their interlocks cannot let them be: they would never be taken, and nobody would expect it. */
+/** Safe states that are on although their interlocks cannot let them be: they would never be set, and nobody would expect it. */
 import { type ActuatorValue, isActive } from '../../actuators/actuator.ts';
 import { actuatorDefinition } from '../../actuators/kinds.ts';
 import type { ActuatorConfig } from '../agent-config.ts';

@@ -13,7 +13,7 @@ const DEFAULT_MIN_FREE = '100MB';
 const DEFAULT_BACKLOG_RATE = '200/s';
 
 export const outboxSchema = section({
-  /** An entry is durable at most this long after it was taken. */
+  /** An entry is durable at most this long after it was measured. */
   commitAge: duration({ min: '10ms', max: '10m' }).meta(LIVE).prefault(DEFAULT_COMMIT_AGE),
   /** A block closes at this many entries, whatever its age. */
   commitEntries: whole(1, 100_000).default(1_000),

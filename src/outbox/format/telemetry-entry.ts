@@ -13,9 +13,9 @@ export interface TelemetryEntry {
   readonly device: string;
   readonly key: string;
   readonly value: TelemetryValue;
-  /** The boot in which it was taken. */
+  /** The boot in which it was measured. */
   readonly bootId: string;
-  /** When it was taken, in ms since that boot. */
+  /** Time of its measurement, in ms since that boot. */
   readonly monotonicMs: number;
   /** Only when the source itself knows the time (a GPS, a logger with its own clock). */
   readonly takenAtMs?: EpochMs;

@@ -9,7 +9,7 @@ import type { BlockEntries } from '../format/block-payload.ts';
 import { isOpenEnded, type SegmentScan, scanSteps } from '../format/segment-file.ts';
 import { type ReadableSegment, SegmentReader, type SegmentReaderDeps } from './segment-reader.ts';
 
-/** When an entry was taken: ms since its boot, or UTC epoch ms with a time of its own, which says nothing about its age. */
+/** Time of an entry: ms since its boot, or UTC epoch ms with a time of its own, which says nothing about its age. */
 export interface TakenMoment {
   readonly bootId: string;
   readonly ms: number;
@@ -28,9 +28,9 @@ export interface Segment extends ReadableSegment {
   count: number;
   /** Bytes found in it that are no block. */
   damagedBytes: number;
-  /** When its first entry was taken; undefined when its head is damaged. */
+  /** Time of its first entry; undefined when its head is damaged. */
   first?: TakenMoment;
-  /** No entry in it was taken after this; undefined until it was read or written. */
+  /** No entry in it is later than this; undefined until it was read or written. */
   last?: TakenMoment;
   /** The boots of its entries; undefined until it was read. */
   bootIds?: readonly string[];

@@ -91,7 +91,7 @@ export function closedError(): AgentError {
   return new AgentError('outbox/closed', 'the outbox is closed', { recovery: 'stop' });
 }
 
-/** Ends an append whose entries were taken; when the outbox is full and drops the newest, only its alarms were. */
+/** Ends an append whose entries were accepted; when the outbox is full and drops the newest, only its alarms were. */
 export function settle({ entries, resolve, reject }: WaitingAppend, { isFull }: { readonly isFull: boolean }): void {
   if (!isFull || entries.every((entry) => entry.class === 'alarm')) resolve();
   else reject(new AgentError('outbox/full', 'the outbox is full, and set to drop the newest', { recovery: 'drop' }));

@@ -22,7 +22,7 @@ type Times = Pick<BootTimes, 'refresh' | 'stretchAt' | 'hold'>;
 export class BlockBuilder {
   readonly #encoder = new PayloadEncoder();
   readonly #boots: Times | undefined;
-  /** Instants of keys that are taken; what an earlier process wrote is to be told. */
+  /** Timestamps of keys that are in use; those of an earlier process are to be told. */
   readonly spacing: EntrySpacing;
   #nextSequence: number;
 

@@ -1,5 +1,5 @@
 /**
- * The boots that are known, as they lie in `boots.json` and its twin: what was taken in earlier boots has its times from nowhere else, and would
+ * The boots that are known, as they lie in `boots.json` and its twin: entries of earlier boots have their times from nowhere else, and would
  * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which quarantines it.
  */
 import { AgentError } from '../../errors.ts';

@@ -4,7 +4,7 @@
  * step another one follows it.
  *
  *   boot-1  never synchronised     ?────────?        decided between its neighbours when they leave little room
- *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries taken before 12:03
+ *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries of before 12:03
  */
 import type { OutboxConfig } from '../../config/agent-config.ts';
 import { wallOffsetMs } from '../../host/clock.ts';
@@ -28,7 +28,7 @@ export class BootTimes {
   readonly #boots: KnownBoots;
   /** Something in the table is not durable yet. */
   dirty = false;
-  /** Up to here no step of the clock moves what was taken in this boot. */
+  /** Up to here no step of the clock moves entries of this boot. */
   #heldMs = 0;
   /** When the clock was last seen to agree with what is known of it. */
   #agreedMs = 0;
@@ -70,7 +70,7 @@ export class BootTimes {
   }
 
   /**
-   * An entry of a boot was taken at this ms: the boot ran for that long at least, and no step of the clock moves what was taken before. A boot that is
+   * An entry of a boot has this ms: the boot ran for that long at least, and no step of the clock moves entries of before. A boot that is
    * not in the table (it was lost, or had no room) comes right after the one whose entries lie before.
    */
   observe(bootId: string, lastMs: number, afterId?: string): void {

@@ -2,7 +2,7 @@
  * A Modbus unit by a map of its registers. Neighbours are read in one request, because a turn-around costs more than a few unused registers.
  * In which order, and what is asked for apart, is the plan's (polling-plan.ts):
  *
- *   refused            asked again by halves, so that a register that the unit does not have, or cannot give, costs only itself
+ *   refused            bisected, so that a register that the unit does not have, or cannot give, costs only itself
  *   silent, or garbled asked once more: most often an answer got lost. Silent again, it is asked by its halves, as every silence costs a
  *                      time-out, which others on the line wait for: of what is dead one a read
  *
@@ -121,7 +121,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
     }
     return joinedOf(halves);
   };
-  /** Asked for by its halves, and so on. */
+  /** Bisects a refused group. */
   const readRefused = async (group: PollingGroup, round: Round, fault: AgentError): Promise<Given> => {
     if (isAlone(group) || round.signal.aborted) return notGiven(group, round.signal.aborted ? tooLate : fault);
     const halves: Given[] = [];
