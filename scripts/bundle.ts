@@ -21,7 +21,7 @@ export type Arch = 'x64' | 'arm64';
 /** Where each native module of one architecture lies; the file name in the bundle is the key plus `.node`. */
 export type NativeModules = Readonly<Record<'turnstone' | 'epoll' | 'i2c' | 'serialport', string>>;
 
-/** What CommonJS packages expect to find around them, given to the ES module that holds them; esbuild does not look into nativeRequire. */
+/** Names that CommonJS packages expect around them, given to the ES module that holds them; esbuild does not look into nativeRequire. */
 const COMMONJS_WORDS = [
   "import{createRequire as $require}from'node:module'",
   'const require=$require(import.meta.url),nativeRequire=require,__dirname=import.meta.dirname,__filename=import.meta.filename;',
@@ -73,7 +73,7 @@ export async function bundleFile(entry: string, outfile: string, version: string
     entryPoints: [{ in: entry, out: basename(outfile, '.mjs') }],
     outdir: dirname(outfile),
     outExtension: { '.js': '.mjs' },
-    // What is imported when it is needed stays in a file of its own: a start reads, compiles and keeps no more than the agent.
+    // Lazy imports stay in files of their own: a start reads, compiles and keeps no more than the agent.
     splitting: true,
     chunkNames: '[name]-[hash]',
     bundle: true,

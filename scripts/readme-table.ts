@@ -9,7 +9,7 @@ function marksOf(name: string): readonly [begin: string, end: string] {
   return [`<!-- ${name} table: made by scripts/${name}-table.ts -->`, `<!-- end of ${name} table -->`];
 }
 
-/** What the README has between the marks; undefined without marks. */
+/** Returns the table between the README's marks; undefined without marks. */
 export function tableInReadme(readme: string, name: string): string | undefined {
   const [beginMark, endMark] = marksOf(name);
   const [begin, end] = [readme.indexOf(beginMark), readme.indexOf(endMark)];

@@ -26,7 +26,7 @@ const run = promisify(execFile);
 const SERVICE_USER = 'turnstone';
 /** A small board unpacks its code cache for the first time. */
 const SELF_TEST_MS = Number(process.env.TURNSTONE_SELF_TEST_MS ?? 120_000);
-/** What is kept of what a self-test says: with the words before it, no more than fits in a line of the guard's. */
+/** Characters kept of a self-test's output: with the words before it, no more than fits in a line of the guard's. */
 const LAST_WORDS = 240;
 /** When not even the request can be renamed away, the path unit starts this again at once. */
 const PAUSE_AFTER_FAULT_MS = Number(process.env.TURNSTONE_HELPER_PAUSE_MS ?? 5_000);
@@ -113,7 +113,7 @@ async function selfTest(release: string, { withConfig }: { readonly withConfig: 
   if (outcome !== undefined) throw new Error(`the release's self-test ${outcome}`);
 }
 
-/** Who the agent runs as; a test, which is not root or has no such user, stays who it is. */
+/** Returns the agent's user; a test, which is not root or has no such user, stays who it is. */
 function serviceUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const line = readFileSync(join(root, 'etc/passwd'), 'utf8')

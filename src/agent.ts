@@ -33,13 +33,13 @@ export interface AgentDeps extends ConfigPlace, Pick<OpenPartsDeps, 'onDurable'>
 
 type Loops = Readonly<Record<string, (signal: AbortSignal) => Promise<void>>>;
 
-/** What closing may take beyond the drain itself. */
+/** Time that closing may take beyond the drain itself. */
 const CLOSE_WITHIN_MS = 5_000;
 
 export class Agent {
   /** Resolves when everything is closed. */
   readonly stopped: Promise<void>;
-  /** What the parts are opened with. */
+  /** Dependencies that every part is opened with. */
   readonly #common: OpenPartsDeps;
   readonly #notifier: SystemdNotifier;
   readonly #startedAtMs: number;
@@ -175,7 +175,7 @@ export class Agent {
     await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ clock: machine.clock, log, name, run }, signal)));
   }
 
-  /** What a live setting or a reload changes in parts that do not ask each time. */
+  /** Applies a live setting or a reload to the parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
     const { hardware, telemetry, attributes } = this.#parts;
     const { log, file, alerts } = this.#common;

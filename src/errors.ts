@@ -1,9 +1,9 @@
 /** The one root of every error the agent throws on purpose: a code that names the room, and what to do about it. */
 
 /**
- * What the caller should do.
+ * Action for the caller.
  * `retry`: the same again, after backoff. `hold`: keep what is to be sent and wait for the world to change.
- * `drop`: this one thing can never succeed, set it aside and go on. `reprovision`: the credentials are no longer good.
+ * `drop`: this one thing can never succeed, give it up and go on. `reprovision`: the credentials are no longer good.
  * `rollback`: the running release is at fault. `stop`: the process cannot go on.
  */
 export type Recovery = 'retry' | 'hold' | 'drop' | 'reprovision' | 'rollback' | 'stop';
@@ -34,7 +34,7 @@ export function refusal(code: ErrorCode, message: string, cause?: unknown): Agen
   return new AgentError(code, message, { recovery: 'drop', cause });
 }
 
-/** Whether a caught value is an AgentError with this code. */
+/** True when a caught value is an AgentError with this code. */
 export function hasCode(error: unknown, code: ErrorCode): error is AgentError {
   return error instanceof AgentError && error.code === code;
 }

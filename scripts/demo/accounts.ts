@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../src/host/json.ts';
 import type { AppendedValue, ShownValue } from './delivery-verdict.ts';
 
-/** What the board showed when it was read, and the edges by which its inputs told of themselves. */
+/** Reads what the board showed, and the edges by which its inputs told of themselves. */
 export async function readShown(path: string): Promise<ShownValue[]> {
   return (await lines(path)).flatMap(({ kind, key, value, atMs }) => {
     const shown = { key: String(key), monotonicMs: Number(atMs) };

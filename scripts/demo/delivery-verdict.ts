@@ -95,7 +95,7 @@ export function judgeDelivery(accounts: {
 
   for (const value of withinLives(shown, appended)) {
     const isAppended = appended.some((entry) => entry.key === value.key && isSame(entry, value));
-    // What was appended has been judged above.
+    // Appended entries have been judged above.
     if (
       isAppended ||
       (stored.get(value.key) ?? []).some(({ ts, value: one }) => isSame({ value: one, monotonicMs: ts - wallOffsetMs }, value))
@@ -125,7 +125,7 @@ export function judgeDelivery(accounts: {
   return { appended: appended.length, stored: storedCount, missing, different, faults: faults.slice(0, FAULTS_SHOWN) };
 }
 
-/** Whether two accounts speak of one reading, given the time it takes from the board to the agent. */
+/** True when two accounts speak of one reading, given the time it takes from the board to the agent. */
 function isSame(a: Pick<ShownValue, 'value' | 'monotonicMs'>, b: Pick<ShownValue, 'value' | 'monotonicMs'>): boolean {
   return Math.abs(a.monotonicMs - b.monotonicMs) <= SHOWN_TOLERANCE_MS && jsonEqual(a.value, b.value);
 }

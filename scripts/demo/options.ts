@@ -1,4 +1,4 @@
-/** What can be asked of the demo. */
+/** Options of the demo. */
 import { parseArgs } from 'node:util';
 import { parseDuration } from '../../src/config/quantity.ts';
 

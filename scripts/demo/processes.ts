@@ -21,7 +21,7 @@ export class DemoProcess {
   readonly name: string;
   #stopping = false;
   #tail = '';
-  /** What it printed first; undefined when it ended without a word. */
+  /** First line that it printed; undefined when it ended without one. */
   readonly firstLine: Promise<string | undefined>;
 
   private constructor(name: string, child: ChildProcess, { onUnexpectedExit, mayEndFirst = false }: DemoProcessOptions) {

@@ -1,4 +1,4 @@
-/** What the demo runs: a board with a room around it, and an agent's configuration that reads all of it and this machine. */
+/** Setting of the demo: a board with a room around it, and an agent's configuration that reads all of it and this machine. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
@@ -75,7 +75,7 @@ export async function writeSetting(folder: string, addresses: SettingAddresses):
   return paths;
 }
 
-/** What the board is; where all other files lie. */
+/** Writes the board's configuration, and returns where all other files lie. */
 export async function writeBoard(folder: string): Promise<SettingPaths> {
   const paths: SettingPaths = {
     boardConfig: join(folder, 'board.json'),

@@ -1,4 +1,4 @@
-/** What a run says: for programs one JSON line, for people a line for each mutant that was not killed, and a table of the rooms. */
+/** Report of a run: for programs one JSON line, for people a line for each mutant that was not killed, and a table of the rooms. */
 import type { Controls, Trial } from './try-mutants.ts';
 
 export interface Survivor {

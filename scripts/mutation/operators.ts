@@ -1,4 +1,4 @@
-/** What the operators write in the place of an expression. */
+/** Operators: the texts that they write in the place of an expression. */
 import { nodeIn, type SourceNode } from './source-tree.ts';
 
 export const OPPOSITE: Readonly<Record<string, string>> = { '<': '>=', '>=': '<', '>': '<=', '<=': '>', '===': '!==', '!==': '===' };
@@ -20,7 +20,7 @@ export function returnedInstead(node: SourceNode, text: string): string[] {
   return ['undefined', 'null'].includes(own) || node.operator === 'void' ? [] : ['undefined'];
 }
 
-/** Whether an expression can only be true or false. */
+/** True when an expression can only be true or false. */
 export function isTruth(node: SourceNode | undefined): boolean {
   if (node === undefined) return false;
   if (node.type === 'LogicalExpression' && node.operator !== '??') return isTruth(nodeIn(node, 'left')) && isTruth(nodeIn(node, 'right'));
@@ -28,7 +28,7 @@ export function isTruth(node: SourceNode | undefined): boolean {
   return typeof node.value === 'boolean' || (node.type === 'UnaryExpression' && node.operator === '!');
 }
 
-/** What is left of `a && b` or `a || b` without the one side, without the other, and with the other operator. */
+/** Returns `a && b` or `a || b` without the one side, without the other, and with the other operator. */
 export function withoutOneSide(node: SourceNode, text: string): string[] {
   const [left, right, operator] = [nodeIn(node, 'left'), nodeIn(node, 'right'), String(node.operator)];
   if (operator === '??') return [];

@@ -1,5 +1,5 @@
 /**
- * What the runner tells a test host, and the host everything below it: the test files' own processes, and processes that tests start.
+ * Order of the runner to a test host, and of the host to everything below it: the test files' own processes, and processes that tests start.
  * The order lies in a file whose path they inherit.
  */
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface Order {
   /** Absolute paths, in the order in which they are to be run. */
   readonly tests: readonly string[];
   readonly testTimeoutMs: number;
-  /** Whether the first failed test ends it. */
+  /** True when the first failed test ends it. */
   readonly stopAtFailure: boolean;
 }
 

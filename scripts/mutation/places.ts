@@ -35,7 +35,7 @@ export interface Place {
 
 export interface Change {
   readonly operator: Operator;
-  /** What the range from `start` to `end` becomes: the place's own, or for a left-out call its whole statement. */
+  /** Range that is replaced: the place's own, or for a left-out call its whole statement. */
   readonly start: number;
   readonly end: number;
   readonly text: string;

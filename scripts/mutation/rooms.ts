@@ -27,7 +27,7 @@ export interface Mutant {
   readonly place: number;
 }
 
-/** What runs as root, apart from the agent's own side of an update. */
+/** Files that run as root, apart from the agent's own side of an update. */
 const ROOT_HELPER = ['scripts/root-helper.ts', 'src/firmware/release-swap.ts', 'src/firmware/release-folder.ts'];
 const SOURCE_ROOMS = ['outbox', 'rpc', 'actuators', 'firmware', 'provisioning', 'telemetry'];
 

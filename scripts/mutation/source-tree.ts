@@ -26,7 +26,7 @@ export function childrenOf(node: SourceNode): { readonly field: string; readonly
   return found;
 }
 
-/** What lies in a field, when it is a node. */
+/** Returns the content of a field, when it is a node. */
 export function nodeIn(node: SourceNode | undefined, field: string): SourceNode | undefined {
   const value = node?.[field];
   return isNode(value) ? value : undefined;

@@ -62,7 +62,7 @@ const vitest = await createVitest(
     server: { watch: null },
     plugins: [{ name: 'turnstone-mutants', enforce: 'pre', transform: (_text, id) => order.changed[id] }],
   },
-  // What tests print with a mutant in them is of no interest.
+  // Output of tests with a mutant in them is of no interest.
   { stdout: nowhere(), stderr: nowhere() },
 );
 await vitest.standalone();

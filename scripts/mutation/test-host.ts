@@ -36,7 +36,7 @@ export class TestHost {
 
   async #start(): Promise<ChildProcess> {
     this.#folder ??= await mkdtemp(join(tmpdir(), 'turnstone-mutate-'));
-    // What tests start as another user has to find its files below.
+    // Processes that tests start as another user have to find their files below.
     await chmod(this.#folder, 0o711);
     const child = fork(join(import.meta.dirname, 'test-host-child.ts'), [], {
       cwd: this.#root,

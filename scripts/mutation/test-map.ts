@@ -23,7 +23,7 @@ interface KnownTest extends TestFileResult {
 }
 
 interface KeptMap {
-  /** Of all that is not a test file. */
+  /** Hash of all files that are no tests. */
   readonly hash: string;
   readonly tests: readonly KnownTest[];
 }

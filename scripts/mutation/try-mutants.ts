@@ -11,13 +11,13 @@ import type { Mutant, Room } from './rooms.ts';
 import type { TestHost } from './test-host.ts';
 import { type TestMap, testsFor } from './test-map.ts';
 
-/** What a test set may take, against its own time without a mutant. */
+/** Time that a test set may take, against its own time without a mutant. */
 const PATIENCE = 3;
-/** What others on this machine may slow it, at most: an endless mutant is waited for as long. */
+/** Largest slowing by others on this machine: an endless mutant is waited for as long. */
 const MAX_SLOWING = 4;
 const STARTING_MS = 10_000;
 const MIN_TEST_LIMIT_MS = 3_000;
-/** Of so many kills one is tried once more without its mutant. */
+/** Kills of which one is tried once more without its mutant. */
 const CONTROL_EVERY = 10;
 const CONTROL_WITHIN_MS = 10 * 60_000;
 
@@ -44,7 +44,7 @@ export interface TrialDeps {
   readonly onTrial: (trial: Trial) => void;
 }
 
-/** What came out when tests that had killed a mutant were run once more without it. */
+/** Results of tests that had killed a mutant, run once more without it. */
 export interface Controls {
   readonly made: number;
   /** Tests that failed all the same, and what they said: such a kill proves nothing. */

@@ -25,7 +25,7 @@ export interface HardwarePartsDeps {
   readonly clientRpc: ClientRpc;
   /** Under which name the platform keeps a sensor's key. */
   readonly keyOf: (key: string) => string;
-  /** What a sensor does, in words, and whether it fails. */
+  /** Reports a sensor's state in words, and whether it fails. */
   readonly reportSensor: (sensor: string, state: string, isFailing: boolean) => void;
   /** Entries about what moved. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
@@ -90,7 +90,7 @@ export class HardwareParts {
 
   #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
     const isWhole = state !== 'failing' && refused.length === 0;
-    // A rule's `for` is counted anew when its sensor is silent.
+    // A rule's `for` is counted again when its sensor is silent.
     if (state === 'failing') this.actuators.rules.sensorFailed(name);
     const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
     const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;
@@ -102,7 +102,7 @@ function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {
   return !sensors.some((other) => other.name === sensor.name && isDeepStrictEqual(other, sensor));
 }
 
-/** What a local rule did is telemetry: `rule_<name>`. */
+/** Returns the telemetry of a local rule's event: `rule_<name>`. */
 function ruleEntry(event: RuleEvent, clock: Clock): TelemetryEntry {
   return {
     device: 'self',

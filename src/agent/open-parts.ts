@@ -105,7 +105,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const platform = await PlatformConnection.open({
     ...{ config: current, machine, log, alerts },
     onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
-    // When the outbox is not open yet, the queue is set aside before it opens.
+    // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
   const expectQueueOwner = queueOwnerWithin({ store: platform.store, clock, log });

@@ -1,4 +1,4 @@
-/** What a call to the analytics service fails with: each status that the contract names has a fault of its own. */
+/** Failures of calls to the analytics service: each status that the contract names has a fault of its own. */
 import { AgentError, type Recovery } from '../errors.ts';
 
 const RECOVERIES = {

@@ -84,7 +84,7 @@ export async function textOf(answer: AnalyticsAnswer, secrets: readonly string[]
   }
 }
 
-/** What a service said about a fault, fit for people: cut, without addresses and secrets. */
+/** Returns what a service said about a fault, fit for people: cut, without addresses and secrets. */
 export function faultText(text: string, secrets: readonly string[]): string {
   const safe = safeText(text, secrets);
   return safe === '' ? '' : `: ${safe}`;

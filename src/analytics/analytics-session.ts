@@ -59,7 +59,7 @@ export class AnalyticsSession {
     }
   }
 
-  /** The service refused this token: the next one is made anew, by password. */
+  /** The service refused this token: the next one is made again, by password. */
   forget(token: string): void {
     if (this.#tokens?.token === token) this.#tokens = undefined;
   }

@@ -19,7 +19,7 @@ export interface AuditLine {
   readonly found: number;
   /** Fewer than were sent. */
   readonly missing: number;
-  /** What does not agree although it is there, in words; empty when all of it does. */
+  /** Differences of entries that are there, in words; empty when all agree. */
   readonly different: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export class AuditComparison {
   }
 
   /** @throws AnalyticsError `analytics/settings` (stop) when rows of several devices come and none was named. */
-  take(rows: readonly JsonObject[]): void {
+  compareRows(rows: readonly JsonObject[]): void {
     const { values } = this.#settings.columns;
     for (const row of rows) {
       const ts = timeOf(row[this.#settings.columns.time]);
@@ -93,7 +93,7 @@ export class AuditComparison {
   #takeValue(key: string, ts: number, value: JsonValue | undefined): void {
     if (value === undefined || value === null) return;
     const cell = this.#cells.get(key)?.get(hourOf(ts));
-    // What came after the ledger was read is nobody's fault.
+    // Entries that came after the ledger was read are nobody's fault.
     if (cell === undefined || ts > cell.sent.last[0]) return;
     cell.count += 1;
     cell.digest = addToDigest(cell.digest, ts, value);
@@ -122,7 +122,7 @@ export class AuditComparison {
   }
 }
 
-/** Whether a line is a fault. */
+/** True when entries are missing or differ. */
 export function isFaulty(line: AuditLine): boolean {
   return line.missing > 0 || line.different.length > 0;
 }

@@ -48,7 +48,7 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
       const columns = findColumns(part.columnLabels, keys, request);
       notShown = [...keys].filter((key) => !shows(columns, key)).sort();
       audit = new AuditComparison(sent, { columns, ...given({ deviceName: request.deviceName }) });
-    } else audit?.take(part.rows);
+    } else audit?.compareRows(part.rows);
   }
   if (audit === undefined) throw new AnalyticsError('bad-answer', 'the report cannot be read: it has no columnLabels');
   const lines = audit.lines();

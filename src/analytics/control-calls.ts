@@ -1,4 +1,4 @@
-/** What was delivered, for the audit, and what is still kept of it put back. */
+/** Calls of the audit: they tell what was delivered, and put entries that are still kept back for delivery. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { numberIn, textIn } from '../host/request-params.ts';

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { LedgerCell } from '../outbox/outbox.ts';
 import { isSentAsText, wireValue } from '../platform/wire-values.ts';
 
-/** What was acknowledged, with a digest of its entries where all of them are still kept. */
+/** Acknowledged entries, with a digest where all of them are still kept. */
 export interface SentCell extends LedgerCell {
   readonly digest?: number;
   /** Entries of it that had not arrived; absent for none. */
@@ -35,7 +35,7 @@ const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
-/** When the hour of an instant begins. */
+/** Returns the beginning of the hour around a time. */
 export function hourOf(ts: number): number {
   return Math.floor(ts / HOUR_MS) * HOUR_MS;
 }
@@ -109,7 +109,7 @@ function storedText(text: string): string {
   return text.replaceAll('\0', '').replace(/\p{Cs}/gu, '?');
 }
 
-/** What a text stands for, if it is a number, a boolean, an object or a list. */
+/** Returns the number, boolean, object or list that a text spells, else the text. */
 function parsedCell(text: string): JsonValue {
   if (!/^\s*[-.\d{[tf]/.test(text) || hasManyParts(text)) return text;
   try {

@@ -1,5 +1,5 @@
 /**
- * How long one exchange with a service may take: a time that starts anew when something came of use, and an end that nothing puts off. Bytes
+ * How long one exchange with a service may take: a time that starts again when something came of use, and an end that nothing puts off. Bytes
  * alone put nothing off: a service that drips would hold whoever waits for as long as it likes.
  */
 import type { Clock } from '../host/clock.ts';

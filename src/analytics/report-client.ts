@@ -45,7 +45,7 @@ export interface ReportClientDeps {
 
 /** A report takes a second or so to execute: the first wait lets one finish, later ones give the queue room. */
 const BUSY_BACKOFF = { firstMs: 500, maxMs: 15_000 };
-/** What an answer of this status is, in words. */
+/** Faults by HTTP status, each with its words. */
 const FAULTS: Readonly<Record<number, readonly [AnalyticsFault, string]>> = {
   403: ['forbidden', 'this user may not run the view, or its token is not taken (403)'],
   404: ['refused', 'there is no such view, or analytics.basePath is another (404)'],
@@ -84,7 +84,7 @@ export class ReportClient {
     const reader = new ReportReader();
     try {
       for await (const piece of answer.body) {
-        const parts = reader.take(piece);
+        const parts = reader.readPiece(piece);
         if (parts.length === 0) continue;
         // Whoever takes the rows has all the time they need.
         deadline.end();
@@ -142,7 +142,7 @@ export class ReportClient {
     }
   }
 
-  /** What the service said of it, and the end of the exchange. */
+  /** Reads what the service said of the fault, and ends the exchange. */
   async #faultOf({ answer, deadline }: Exchange): Promise<string> {
     try {
       return faultText(await textOf(answer, this.#session.secrets), this.#session.secrets);

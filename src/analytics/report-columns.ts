@@ -1,4 +1,4 @@
-/** What the columns of a report are to an audit: which one is the time, which the device, and which belong to which key. */
+/** Columns of a report as an audit reads them: which one is the time, which the device, and which belong to which key. */
 import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
@@ -53,7 +53,7 @@ export function findColumns(columnLabels: readonly string[], keys: ReadonlySet<s
   return { time, values, ...given({ device }) };
 }
 
-/** Whether a view of these columns can show a key. */
+/** True when a view of these columns can show the key. */
 export function shows({ values }: ReportColumns, key: string): boolean {
   return values.form !== 'column-per-key' || values.labels.has(key);
 }

@@ -66,8 +66,8 @@ export class ReportReader {
   /** Rows that come before the labels are labelled by the first of them. */
   #sawLabels = false;
 
-  /** What a piece of the body completes. @throws AnalyticsError `analytics/bad-answer` (drop). */
-  take(piece: Uint8Array): readonly ReportPart[] {
+  /** Returns the parts that a piece of the body completes. @throws AnalyticsError `analytics/bad-answer` (drop). */
+  readPiece(piece: Uint8Array): readonly ReportPart[] {
     const parts: ReportPart[] = [];
     const rows: JsonObject[] = [];
     let at = 0;

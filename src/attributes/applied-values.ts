@@ -40,7 +40,7 @@ export class AppliedValues {
     return applied;
   }
 
-  /** Whether this very value was acted on already. */
+  /** True when this very value was acted on already. */
   isKnown(key: string, value: JsonValue): boolean {
     const known = this.#values.get(key);
     return known !== undefined && jsonEqual(known.value, value);
@@ -66,12 +66,12 @@ export class AppliedValues {
     if (this.#values.delete(key)) this.#save();
   }
 
-  /** Whether there were values of an earlier run that cannot be told: what is not known here may have been acted on. */
+  /** True when values of an earlier run cannot be read: a value that is unknown here may have been acted on. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** What is known now is all that is to be known: nothing is lost for whoever reads it next. */
+  /** Takes the known values for all that there are: the next reader finds nothing lost. */
   believe(): void {
     this.#isLost = false;
     this.#save();
@@ -89,7 +89,7 @@ export class AppliedValues {
 
   #save(): void {
     const values: JsonObject = Object.fromEntries([...this.#values].map(([key, { value, outcome }]) => [key, { value, outcome }]));
-    // What is saved before all was looked at is not all.
+    // A set that is saved before all was looked at is not complete.
     this.#file.save({ values, ...(this.#isLost ? { isLost: true } : {}) });
   }
 }

@@ -47,7 +47,7 @@ const RETRY_SHARE = 0.4;
 /** A partner that goes off, or a least time that ends, is noticed this soon. */
 const RETRY_WAITING_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
-/** Wake-ups that no news is owed for, after which the platform is believed to have none and is polled ever more seldom. */
+/** Wake-ups that no news has paid for, after which the platform is believed to have none and is polled ever more seldom. */
 const MAX_EMPTY_WAKES = 10;
 /** Wake-ups that a read with news pays for; at four reads a second that is eight polls, whatever the platform changes with each. */
 const WAKES_PER_NEWS = 2;
@@ -184,7 +184,7 @@ class AttributeLoop {
     const { clock, shared } = this.#deps;
     this.#interrupt = new AbortController();
     const untilDueMs = this.#nextReadMs() - clock.monotonicMs();
-    // What is under way may come to wait, and is not told: it is looked after as often, whatever hangs beside it.
+    // A value under way may come to wait without notice: it is looked after as often, whatever hangs beside it.
     const ms = shared.hasWaiting || this.#acting.size > 0 ? Math.min(untilDueMs, RETRY_WAITING_MS) : untilDueMs;
     await clock.sleep(ms, AbortSignal.any([signal, this.#interrupt.signal]));
   }

@@ -1,6 +1,6 @@
 /**
- * What the device says of itself: the platform holds a copy, sent when something changes, read back at times, and healed where it differs.
- * Changes that come faster than once a second go together; the newest value wins. What the platform refuses is sent again, ever more seldom.
+ * Client attributes: the platform holds a copy, sent on a change, read back at times, and healed where it differs. Changes that come faster
+ * than once a second go together; the newest value wins. Refused values are sent again with growing backoff.
  */
 import { hasCode, messageOf } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
@@ -18,7 +18,7 @@ export interface ClientAttributesDeps {
   readonly log: Log;
 }
 
-/** What changes together is reported within a few ms of each other. */
+/** Time in which changes are gathered for one report. */
 const GATHER_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
@@ -36,15 +36,15 @@ interface Refusal {
 export class ClientAttributes {
   readonly #deps: ClientAttributesDeps;
   readonly #wanted = new Map<string, JsonValue>();
-  /** What the platform is known to hold. */
+  /** Values that the platform is known to hold. */
   readonly #held = new Map<string, JsonValue>();
-  /** What the platform made of a value that was sent twice: it will not change its mind. */
+  /** Values as the platform stored them although another was sent twice: it will not change its mind. */
   readonly #stubborn = new Map<string, JsonValue>();
-  /** Values that were refused, until they change or are taken. */
+  /** Values that were refused, until they change or are accepted. */
   readonly #refused = new Map<string, Refusal>();
   readonly #keys = new SendableKeys();
   #maxTogether = Number.POSITIVE_INFINITY;
-  /** What was refused was due the last time, and let the others go first. */
+  /** True when refused values were due the last time and let the others go first. */
   #refusedWaited = false;
   #wake = (): void => {};
 
@@ -105,9 +105,9 @@ export class ClientAttributes {
   }
 
   /**
-   * What stood in the way, if anything did; of what was refused before nothing goes with the others, and neither holds up the other for long.
-   * What a platform that limits data points does not take at once it takes in pieces, and of a fault that passes it says the same; what fails
-   * by itself lets all others go first.
+   * Sends pending values and returns the failure, if there is one. Refused values never share a post with the others, and neither holds up the
+   * other for long. A failure that may mean too many values halves the next piece: a platform that limits data points answers like one with a
+   * passing fault. A value that fails alone goes behind all others.
    */
   async #send(signal: AbortSignal): Promise<unknown> {
     const unsent = this.#unsent();
@@ -128,7 +128,7 @@ export class ClientAttributes {
     return failure;
   }
 
-  /** Where some are at fault, halves go by themselves, down to one: few posts for a platform that refuses only now and then, whatever it is. */
+  /** Bisects a refused post, down to one value: few posts for a platform that refuses only now and then, whatever it is. */
   async #sendSome(attributes: readonly Attribute[], signal: AbortSignal): Promise<unknown> {
     const [first, ...more] = attributes;
     if (first === undefined) return undefined;
@@ -185,7 +185,7 @@ export class ClientAttributes {
   }
 }
 
-/** What is said of what was sent, and not of the moment: too large is so at each try (wire-facts.md, "Answers to an upload"). */
+/** True when the failure is due to the content and not to the time: too large is so at each try (wire-facts.md, "Answers to an upload"). */
 function isOfContent(error: unknown): boolean {
   return hasCode(error, 'platform/refused') || (error instanceof PlatformError && error.status === 413);
 }

@@ -23,7 +23,7 @@ import { UnknownSettings } from './unknown-settings.ts';
 export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly config: () => AgentConfig;
   readonly deviceApi: DeviceApi;
-  /** What is moved. */
+  /** Actuators that shared attributes move. */
   readonly actuators: Pick<Actuators, 'control' | 'configs'>;
   readonly log: Log;
   readonly alerts: Alerts;
@@ -31,9 +31,9 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly live: Pick<LiveConfig, 'settings' | 'overrides'>;
   /** Offers of updates are shared attributes. */
   readonly firmware: Pick<FirmwareUpdates, 'keys' | 'consider'>;
-  /** Who the device is: model, serial, version, boot id, addresses, the configuration's hash. */
+  /** Identity of the device: model, serial, version, boot id, addresses, the configuration's hash. */
   readonly identity: JsonObject;
-  /** What of that changes by itself: addresses. Looked at now and then. */
+  /** Returns the part of it that changes by itself: addresses. Called now and then. */
   readonly changing: () => JsonObject;
 }
 
@@ -90,7 +90,7 @@ export class DeviceAttributes {
     return new DeviceAttributes(deps, { client, shared }, { applied, unknown });
   }
 
-  /** What speaks with the platform until the signal aborts: no kind of poll may ever stand twice. */
+  /** Returns the loops that speak with the platform until the signal aborts: no kind of poll may ever stand twice. */
   loops(): readonly ((signal: AbortSignal) => Promise<void>)[] {
     const { config, deviceApi, clock, log, actuators } = this.#deps;
     const { platform, attributes } = config();
@@ -143,7 +143,7 @@ function targetsOf({ config, actuators, live }: DeviceAttributesDeps, unknown: U
   ];
 }
 
-/** What the hardware shows, and why it does not show what was wished. An attribute cannot be taken back, so what is not known is said in a word. */
+/** Returns each actuator's state and why it differs from the desired one. An attribute cannot be deleted, so an unknown state is named in a word. */
 function actuatorValues({ actuators, config }: DeviceAttributesDeps): JsonObject {
   const states = actuators.configs.map(({ name, stateKey }) => ({ stateKey, ...actuators.control.state(name) }));
   // The platform still has what an earlier run told of one that is disabled now.
@@ -155,7 +155,6 @@ function actuatorValues({ actuators, config }: DeviceAttributesDeps): JsonObject
   };
 }
 
-/** Who the device is. */
 export async function identityAttributes(
   { hostname, serial, mac }: BoardIdentity,
   { clock, boardModel, networkAddresses }: Pick<HostMachine, 'clock' | 'boardModel' | 'networkAddresses'>,

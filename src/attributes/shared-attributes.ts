@@ -6,7 +6,7 @@
  * A setting may fit only once another has changed: what was refused of them is looked at again with each answer, so that no order counts.
  * A wish that a limit forbids for now waits, until it is allowed or someone else writes. One that comes under lockout is dropped: when the lock
  * is taken off, nothing may begin to move by itself. So is one that somebody else's switching off overtook, and what stands at the platform
- * when the memory of the values acted on is lost. The next answer may come while hardware hangs: what is under way is not begun anew, what
+ * when the memory of the values acted on is lost. The next answer may come while hardware hangs: what is under way is not begun again, what
  * switches off goes beside it, and the newest answer is the one that counts.
  */
 import { AgentError, hasCode, messageOf } from '../errors.ts';
@@ -37,7 +37,7 @@ interface Waiting {
 interface Refusal {
   readonly value: JsonValue;
   readonly reason: string;
-  /** What a reason says may count the seconds: it is told anew when this is another one. */
+  /** Code of the reason, whose text may count the seconds: it is reported again when the code changes. */
   readonly code: string;
 }
 
@@ -45,14 +45,14 @@ export class SharedAttributes {
   readonly #deps: SharedAttributesDeps;
   readonly #waiting = new Map<string, Waiting>();
   readonly #refused = new Map<string, Refusal>();
-  /** Of each key the value that is being made real, by whoever began last. */
+  /** Value that is being applied, by key; the newest where several are. */
   readonly #acting = new Map<string, { readonly value: JsonValue }>();
   /** Keys saved since the last answer; and those of this answer that are to be acted on, whatever was acted on before. */
   readonly #saved = new Set<string>();
   readonly #renewed = new Set<string>();
   #latest: JsonObject = {};
   readonly #offers: FirmwareOffers;
-  /** Whether what the platform says first may have been acted on by an earlier run whose memory is gone. */
+  /** True when the platform's first values may have been acted on by an earlier run whose memory is gone. */
   #isPastLost: boolean;
 
   private constructor(deps: SharedAttributesDeps) {
@@ -89,7 +89,7 @@ export class SharedAttributes {
     return Object.fromEntries(Object.entries(this.refusals).filter(([key]) => !this.#waiting.has(key) && this.keys.includes(key)));
   }
 
-  /** Whether a wish waits for a limit. */
+  /** True when a desired state waits for a limit. */
   get hasWaiting(): boolean {
     return this.#waiting.size > 0;
   }
@@ -108,7 +108,7 @@ export class SharedAttributes {
     let acted = this.#offers.take(shared);
     const targets = this.#deps.targets();
     const isOff = ({ key, switchesOff }: SharedTarget): boolean => switchesOff(sharedValue(shared, key) ?? null);
-    // What is switched off waits for nobody, least of all for hardware that hangs.
+    // Values that switch off wait for nobody, least of all for hardware that hangs.
     const off = await Promise.all(targets.filter(isOff).map((target) => this.#follow(target, signal)));
     for (const target of targets) {
       // A newer answer sees to the rest.
@@ -167,7 +167,7 @@ export class SharedAttributes {
     if (isRefused && !this.#waiting.has(key)) return !restored;
     const isKnown = this.#deps.applied.isKnown(key, value);
     if (!isKnown || isRefused) return isKnown;
-    // What was wished meanwhile no longer is: it waits no more, and what is under way is to be followed by this.
+    // The value that waited is replaced: it waits no more, and the one under way is followed by this.
     this.#waiting.delete(key);
     if (this.#refused.delete(key)) this.#deps.onChange();
     return !this.#acting.has(key);
@@ -184,10 +184,10 @@ export class SharedAttributes {
     this.#acting.set(key, mine);
     const [outcome] = await Promise.allSettled([(async () => await target.apply(value, signal))()]);
     const hasFailed = outcome.status === 'rejected';
-    // What another wish has overtaken, or what was deleted meanwhile, has no outcome.
+    // A value that another one has replaced, or that was deleted meanwhile, has no outcome.
     if (this.#acting.get(key) !== mine) return false;
     this.#acting.delete(key);
-    // What was tried may have moved it half-way: what was applied last is to be written again when it is wished again.
+    // A failed try may have moved it half-way: the last applied value is written again when it is desired again.
     if (hasFailed && target.writes() !== writes) this.#deps.applied.delete(key);
     if (hasFailed && signal.aborted) return false;
     const acted = hasFailed ? this.#failed(target, value, outcome.reason) : this.#keep(key, value);

@@ -1,4 +1,4 @@
-/** What a shared attribute can be: the desired state of an actuator, or a live setting. One target for one key. */
+/** Targets of shared attributes: the desired state of an actuator, or a live setting. One target for one key. */
 import { isOff } from '../actuators/actuator.ts';
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { valueFor } from '../actuators/actuator-value.ts';
@@ -8,15 +8,15 @@ import type { ValueShape } from '../host/value-shape.ts';
 
 export interface SharedTarget {
   readonly key: string;
-  /** What does not fit is refused before `apply` sees it. */
+  /** Shape of a value; one that does not fit is refused before `apply` sees it. */
   readonly shape: ValueShape;
-  /** Whether a value only ever ends something. */
+  /** True when the value only ever ends something. */
   readonly switchesOff: (value: JsonValue) => boolean;
   /** @throws AgentError; with recovery `retry` it is tried again soon, otherwise the value is refused. */
   readonly apply: (value: JsonValue, signal: AbortSignal) => Promise<void> | void;
   /** The attribute was deleted at the platform, or set to null; its last value may never have been applied. */
   readonly clear: (wasApplied: boolean) => Promise<void> | void;
-  /** Whether the last applied value is applied again when the agent starts, before there is any contact. */
+  /** True when the last applied value is applied again at the agent's start, before there is any contact. */
   readonly restored: boolean;
   /** Counts every writer's writes: a value that had to wait is dropped when someone else has written since. */
   readonly writes: () => number;
@@ -46,7 +46,7 @@ export function actuatorTarget(
     clear: (wasApplied) => {
       if (wasApplied) actuators.release(name);
     },
-    // What an actuator does after a restart is its own choice (`restore`), not the platform's last word.
+    // The actuator's own option (`restore`) decides on its state after a restart, not the platform's last value.
     restored: false,
     writes: () => actuators.movements(name),
   };

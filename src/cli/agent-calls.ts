@@ -17,7 +17,7 @@ export interface AgentFlags {
 
 /** `T` of an answer or event is what this release's agent sends: connecting refuses one whose calls mean something else. */
 export interface AgentCalls {
-  /** Whether an agent answers: only that sends anything, and takes changes up by itself. */
+  /** True when an agent answers: only a running one sends anything, and takes changes up by itself. */
   readonly isRunning: boolean;
   ask<T>(method: string, params?: JsonObject, options?: AskOptions): Promise<T>;
   /** Calls back with one event after the other until the stream ends, or the signal aborts. */
@@ -30,7 +30,7 @@ interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What serves the calls where no agent runs, and keeps one from starting while it is open. */
+/** Calls that are served from the files where no agent runs, and keep one from starting while they are open. */
 export interface AgentFiles extends ControlCalls {
   close(): Promise<void>;
 }

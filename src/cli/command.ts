@@ -32,7 +32,7 @@ export const AGENT_OPTIONS = {
   config: valued('<file>', 'configuration of the agent, to find its run folder'),
 };
 
-/** Of a command that reads the configuration itself. */
+/** Option of a command that reads the configuration itself. */
 export const CONFIG = valued('<file>', 'the configuration', { byDefault: DEFAULT_CONFIG_FILE });
 
 /** By name: `tlsPort` is `--tls-port`. */
@@ -68,7 +68,7 @@ export interface Command<O extends Parameters = Parameters, A extends Parameters
   /** `needed`, or what opens the files that serve an agent's calls where none runs. Subcommands that say nothing take their group's. */
   readonly agent?: 'none' | 'needed' | ((configFile: string, edge: Edge) => Promise<AgentFiles>);
   readonly subcommands?: readonly Command[];
-  /** What is called when none of the subcommands is named. */
+  /** Subcommand that runs when none is named. */
   readonly defaultSubcommand?: string;
   run?(call: Call<O, A>): Promise<void>;
 }

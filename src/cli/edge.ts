@@ -17,7 +17,7 @@ export interface Edge {
   readonly environment: Environment;
   /** Aborts at Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Whether somebody is there to answer questions. */
+  /** True when somebody is there to answer questions. */
   readonly isInteractive: boolean;
   /** Asks on the terminal; the answer without its line end. `hidden` does not show what is typed. */
   ask(question: string, options?: { readonly hidden?: boolean }): Promise<string>;

@@ -1,4 +1,4 @@
-/** What the doctor looks at when it is called from the command line: this machine, and the agent when one runs. */
+/** Examination by the doctor from the command line: this machine, and the agent when one runs. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/agent-config.ts';
 import { peekFolders } from '../config/peek-config.ts';
@@ -26,7 +26,7 @@ import { type DoctorReport, runDoctor } from '../status/doctor/doctor.ts';
 import { askAgent } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
 
-/** What a running agent says is taken; none may run, or none that answers this user. */
+/** Runs the doctor, with a running agent's own status; none may run, or none that answers this user. */
 export async function examine(configFile: string, { environment, signal }: Pick<Edge, 'environment' | 'signal'>): Promise<DoctorReport> {
   const { runFolder } = await peekFolders(configFile, environment);
   const asked = askAgent<AgentStatus>(runFolder, 'getStatus').then((agent) => ({ agent }));
@@ -65,7 +65,7 @@ async function askPlatform(config: AgentConfig, signal: AbortSignal): Promise<As
   return { hasToken: true, contact: contact.status };
 }
 
-/** What the agent uses: the configured token or what it was rotated to since, else the board's own. @throws as `keptCredentials`. */
+/** Returns the token in use: the configured one or what it was rotated to since, else the board's own. @throws as `keptCredentials`. */
 export async function tokenInUse(stateFolder: string, configured: string | undefined): Promise<string | undefined> {
   if (configured === undefined) {
     const { own } = await keptCredentials(stateFolder);
@@ -77,7 +77,7 @@ export async function tokenInUse(stateFolder: string, configured: string | undef
   return recordsOf(kept).find((record) => record.configuredToken === configuredToken)?.accessToken ?? configured;
 }
 
-/** Reads only: healing and setting aside is the agent's. @throws AgentError when files are there and none of them can be understood. */
+/** Reads only: healing and quarantine are the agent's. @throws AgentError when files are there and none of them can be understood. */
 async function keptCredentials(stateFolder: string): Promise<CredentialsState> {
   let fault: unknown;
   let unsealed: CredentialsState | undefined;

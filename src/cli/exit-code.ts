@@ -40,7 +40,7 @@ export class CommandError extends Error {
   }
 }
 
-/** What was typed, or what it names, cannot be used. */
+/** Makes an error of input that cannot be used, as it was typed or for what it names. */
 export function usageError(message: string, more: Omit<CommandErrorOptions, 'exitCode'> = {}): CommandError {
   return new CommandError(message, { ...more, exitCode: EXIT.usage });
 }

@@ -1,6 +1,6 @@
 /**
- * What a release has to show before root lets it run: it loads, its native modules load, and it accepts this machine's configuration. It
- * runs without the service's secrets, so what only they could mend is no fault of the release.
+ * Self-test that a release passes before root lets it run: it loads, its native modules load, and it accepts this machine's configuration. It
+ * runs without the service's secrets, so faults that only they could mend are none of the release.
  */
 import { type ConfigFault, faultLine, sectionOf } from '../config/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';

@@ -1,4 +1,4 @@
-/** What runs, what is offered, and how an update goes on. */
+/** Shows the running release, the offer, and how an update goes on. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { namedFolders } from '../config/peek-config.ts';

@@ -56,7 +56,7 @@ export function chipSnippet(chip: FoundChip): string {
   return chipLine(chip, new Names()).trim();
 }
 
-/** What may hang on a serial port, in words of a configuration. */
+/** Returns proposals for a serial port, in words of a configuration. */
 export function serialProposals(name: string, port: string): readonly string[] {
   return SENSOR_KINDS.flatMap(({ onSerialPort }) => onSerialPort?.(name, port) ?? []);
 }

@@ -1,4 +1,4 @@
-/** What serves the calls about this device's identity where no agent runs: the kept credentials themselves. */
+/** Calls about this device's identity where no agent runs, served from the kept credentials themselves. */
 import { loadConfig } from '../config/read-config.ts';
 import { AgentError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';

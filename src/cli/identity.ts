@@ -1,4 +1,4 @@
-/** Who this device is, moving it to another board, and replacing its secrets without a gap. */
+/** Shows this device's identity, moves it to another board, and replaces its secrets without a gap. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { messageOf, systemCode } from '../errors.ts';
@@ -23,7 +23,7 @@ const DEADLINE_MS = 60_000;
 const MOVED_SINCE =
   'should turnstone status say that the device was moved to another board since the file was written: turnstone identity adopt, here\n';
 
-/** What changes who the agent is while it runs. */
+/** Methods that change the identity, which the agent takes up at its next start. */
 const TAKEN_UP_BY_RESTART: ReadonlySet<string> = new Set(['importIdentity', 'adoptIdentity', 'forgetIdentity']);
 
 export async function showIdentity(call: AnyCall): Promise<void> {
@@ -135,7 +135,7 @@ async function openTarget(path: string, edge: Pick<Edge, 'stderr'>): Promise<Exp
   return { write, discard };
 }
 
-/** What somebody else made, or has by another name, is none of root's. */
+/** Opens a file of root's own: refuses one that somebody else made, or that has another name. */
 async function openOwn(path: string): Promise<FileHandle> {
   const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, PRIVATE_MODE);

@@ -33,7 +33,7 @@ export async function initialise({ flags, edge, print, settings }: InitCall): Pr
   print.result({ file: out, found }, () => summary(out, found, print.style));
 }
 
-/** What is written passes check-config, or is not written. */
+/** Writes the configuration only when it passes check-config. */
 async function writeChecked(out: string, text: string, environment: Environment): Promise<void> {
   await actAsOwnerOfWay(out);
   await makeFolder(dirname(out));

@@ -1,4 +1,4 @@
-/** What serves the outbox's calls where no agent runs: its files, opened for one command. Nothing is sent. */
+/** Calls of the outbox where no agent runs, served from its files, which are opened for one command. Nothing is sent. */
 import { loadConfig } from '../config/read-config.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';

@@ -22,7 +22,7 @@ export class OutputFile {
     this.#file = file;
   }
 
-  /** What the group may read is for the folder's group, also when root writes it. @throws CommandError when it cannot be written there. */
+  /** Opens a draft. Where `mode` has group rights, the group is the folder’s, also for root. @throws CommandError when it cannot be written there. */
   static async open(name: string, mode: number): Promise<OutputFile> {
     const path = resolve(name);
     return orCannotWrite(path, async () => {

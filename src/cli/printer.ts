@@ -72,7 +72,7 @@ function columns(rows: readonly (readonly string[])[], width: number, indent: st
 
 const plain = stripVTControlCharacters;
 
-/** What a text from elsewhere may do to a terminal: nothing. */
+/** Removes from a text from elsewhere all that could control a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' || character === '\t' ? ' ' : '�'));
 }

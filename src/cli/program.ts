@@ -37,7 +37,7 @@ const EXIT_CODES = `\
 Exit codes: 0 done · 1 failed, or something must be mended · 2 wrong command line · 66 configuration not readable now
             69 no agent runs · 70 fault of the program · 77 no permission · 78 wrong configuration · 130 interrupted`;
 
-/** What can be typed after `turnstone`. */
+/** Returns the commands that can be typed after `turnstone`. */
 export function commandNames(): readonly string[] {
   return Object.keys(COMMANDS);
 }

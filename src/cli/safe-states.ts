@@ -44,7 +44,7 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
   }
 }
 
-/** What the agent had in force, whatever the file says by now; the file's where it left nothing in this boot, or nothing that can be told. */
+/** Returns the sections that the agent had in force; the file's where it left none in this boot, or none that can be read. */
 async function sectionsOf(config: string, environment: Environment): Promise<ActuatorSections & { readonly inForce: string }> {
   // Before root's rights are given up, as the file may be for root alone: what somebody else has left is not for root to run.
   const said = await peekActuators(config, environment).catch((error: unknown) => ({ error, folders: foldersOf({}) }));

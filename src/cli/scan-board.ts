@@ -1,5 +1,5 @@
 /**
- * What hangs on this machine's buses and ports. No output is moved on purpose and no port opened. A chip is told from others by its registers,
+ * Scan of this machine's buses and ports. No output is moved on purpose and no port opened. A chip is told from others by its registers,
  * and to read one its number is written first: a converter or expander without registers (PCF8591, TCA9548A) takes that byte for a setting.
  */
 import { messageOf } from '../errors.ts';

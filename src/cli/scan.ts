@@ -1,4 +1,4 @@
-/** What hangs on a bus or port, and the lines of configuration that switch it on. */
+/** Shows the parts on a bus or port, and the lines of configuration that switch them on. */
 import { peekHardware } from '../config/peek-config.ts';
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { openPorts } from '../hardware/open-ports.ts';
@@ -15,7 +15,7 @@ import { type FoundChip, scanI2cBus } from './scan-board.ts';
 
 type ScanFlags = ScanCall['flags'];
 type Row = readonly string[];
-/** What was found: as it is, and as rows for people below their headings. */
+/** Findings as they are, and as rows for people below their headings. */
 interface Found {
   readonly found: readonly object[];
   readonly rows: readonly Row[];

@@ -37,7 +37,7 @@ export async function settingsAsDefaults(environment: Environment): Promise<Sett
   });
 }
 
-/** Keeps one value, or with undefined forgets it; resolves to the file. @throws CommandError when it cannot be written. */
+/** Keeps one value, or with undefined removes it; resolves to the file. @throws CommandError when it cannot be written. */
 export async function changeSetting(key: SettingKey, value: string | undefined, environment: Environment): Promise<string> {
   const file = settingsFile(environment);
   if (file === undefined) throw new CommandError('there is no folder for settings', { nextStep: 'set HOME or XDG_CONFIG_HOME' });

@@ -32,7 +32,7 @@ export type Settings = { readonly [key in SettingKey]?: z.infer<(typeof SCHEMAS)
 export const SETTING_KEYS = Object.keys(SCHEMAS) as readonly SettingKey[];
 
 const MAX_VALUE_LENGTH = 1_024;
-/** What the configuration calls its secrets. */
+/** Names that the configuration has for its secrets. */
 const SECRET_KEY = /(password|token|secret|pin|key)$/i;
 /** `token=…`, `password: …`. */
 const NAMED_SECRET = /\b(token|password|passwd|secret|pin)\s*[=:]/i;

@@ -57,14 +57,14 @@ const TOKEN_IN_PATH = /(\/api\/v1\/)(?!provision\b)[^/\s"'?]+/g;
 const USER_IN_URL = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/)(?!\/)[^\s"'\\]{1,256}@/gi;
 const MASK = '[secret]';
 
-/** What follows a JSON text. */
+/** Text that may follow a JSON text. */
 const MAY_END = /^"\s*(?:[,}\]]|$)/;
-/** What stands between two JSON texts, with their quotes. */
+/** Text between two JSON texts, with their quotes. */
 const BETWEEN = /^"(?:[\s,:{}[\]\d.+-]|true|false|null|e)*"$/i;
 /** A value in quotes, and what comes behind one. */
 const ENDED_VALUE = /^".*"[\s,;.)}\]]?$/s;
 
-/** What is replaced: all, the name and what follows it, the quote that ends the name, the value; where, and in what. */
+/** Match to replace: all, the name and what follows it, the quote that ends the name, the value; its offset, and the whole text. */
 type Match = [all: string, name: string, quoteOfName: string | undefined, value: string, offset: number, text: string];
 
 export class Redactor {

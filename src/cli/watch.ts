@@ -1,4 +1,4 @@
-/** What the sensors show, live: a table with sparklines on a terminal, one line for each change elsewhere. */
+/** Shows the sensors live: a table with sparklines on a terminal, one line for each change elsewhere. */
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';

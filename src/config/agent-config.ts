@@ -14,7 +14,7 @@ import { sensorSchema } from './schema/sensors.ts';
 /** The only version of the file's format there is. */
 const CONFIG_VERSION = 1;
 
-/** What one board has pins, buses and time for, many times over. */
+/** Largest numbers of items, far above what one board has pins, buses and time for. */
 export const MAX_ITEMS = { sensors: 1_000, actuators: 500, rules: 500 } as const;
 
 export const configShape = {

@@ -1,4 +1,4 @@
-/** What differs between two configurations, so that a reload changes only that; and a hash that tells whether two gateways have the same. */
+/** Differences between two configurations, so that a reload changes only those; and a hash that tells whether two gateways have the same. */
 import { createHash } from 'node:crypto';
 import type { AgentConfig } from './agent-config.ts';
 import { Secret } from './secret.ts';

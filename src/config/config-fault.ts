@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, in the words of the person who has to mend it. */
+/** Faults of a configuration, in the words of the person who has to mend them. */
 import { AgentError } from '../errors.ts';
 
 /** Keys and list indexes from the root: `['sensors', 0, 'period']`. */
@@ -11,10 +11,10 @@ export interface PathFault {
   readonly atKey?: boolean;
   /** The last key is not to be shown: nobody knows it, and it may be a secret. */
   readonly hidesKey?: boolean;
-  /** What is wrong when it is not the value: "duplicate name", "unknown key". */
+  /** Fault that does not lie in the value: "duplicate name", "unknown key". */
   readonly problem?: string;
   readonly expected: string;
-  /** What to write instead; looked for only when the fault is told. */
+  /** Suggestion of what to write instead; looked for only when the fault is told. */
   readonly hint?: string | (() => string | undefined);
   /** The value as it may be shown; taken from the file when it is not given, nothing when it is empty. */
   readonly value?: string;

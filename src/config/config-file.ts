@@ -41,7 +41,7 @@ export interface ConfigFileDeps {
   readonly clock: Clock;
   readonly log: AgentLog;
   readonly alerts: Alerts;
-  /** What a configuration needs of the program before it is in force; never rejects. */
+  /** Loads what a configuration needs of the program before it is in force; never rejects. */
   readonly prepare: (config: AgentConfig) => Promise<void>;
 }
 
@@ -52,14 +52,14 @@ export interface ReadAgain {
 
 type Section = keyof AgentConfig;
 
-/** What is taken up while the agent runs, but for rules whose actuators are not; the rest needs a restart, and a reload says so. */
+/** Sections that a running agent takes up, except rules of actuators that are not in force; the rest needs a restart, and a reload says so. */
 const RELOADABLE: ReadonlySet<Section> = new Set(['log', 'sensors', 'rules', 'upload', 'shutdown']);
 const ALERT = 'missing-files';
 /** A mount or a credential comes soon after the boot, or when somebody brings it. */
 const LOOK_AGAIN = { firstMs: 2_000, maxMs: 60_000 };
 
 export class ConfigFile {
-  /** What is in force, with what shared attributes changed. */
+  /** Configuration in force, with the changes of shared attributes. */
   readonly live: LiveConfig;
   /** The actuators that it began with, as the file named them: others are for the next start. */
   readonly startedAsWritten: unknown;
@@ -69,7 +69,7 @@ export class ConfigFile {
   /** Those that go until a restart. */
   #rules: AgentConfig['rules'];
   #missing: readonly ConfigFault[] = [];
-  /** Of those who wait for what is missing. */
+  /** Resolves when the missing files have been found. */
   #found = Promise.withResolvers<void>();
   /** One after the other, so that the file read last is the one in force. */
   readonly readAgain = oneAtATime(() => this.#readAgain());
@@ -116,7 +116,7 @@ export class ConfigFile {
     const { config, missing } = await ConfigFile.read(place);
     await prepare(config);
     const awaited = this.#missingSections();
-    // What was there and is gone changes nothing, as any other fault.
+    // A file that was there and is gone changes nothing, as any other fault.
     if (sectionsOf(missing).some((section) => !awaited.includes(section))) throw new ConfigError(place.configFile, missing);
     this.#hideSecrets(config);
     const changed = changedSections(this.#read, config);

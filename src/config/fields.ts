@@ -105,7 +105,7 @@ export function text(pattern: RegExp, expected: string) {
     .meta({ expected, ...(pattern.unicode ? {} : { pattern: pattern.source }) });
 }
 
-/** What a sensor, actuator, rule or key is called: also part of attribute names and command lines. */
+/** Name of a sensor, actuator, rule or key: also a part of attribute names and command lines. */
 export const name = () => text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
 /** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup. */
 export const platformKey = () => z.string().refine(isPlatformKey, PLATFORM_KEY).meta({ expected: PLATFORM_KEY });
@@ -127,13 +127,13 @@ export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?
     .readonly();
 export const table = <K extends z.core.$ZodRecordKey, V extends z.core.SomeType>(key: K, value: V) => z.record(key, value).readonly();
 
-/** What a secret has to be, in words that do not tell it. */
+/** Requirements of a secret, in words that do not tell it. */
 export interface SecretRule {
   readonly isGood: (value: string) => boolean;
   readonly expected: string;
 }
 
-/** What somebody types or pastes: blanks around it and line ends within it came along by mistake, and never fit what they are compared with. */
+/** Secret that a person types or pastes: blanks around it and line ends within it came along by mistake, and never fit what they are compared with. */
 export const PLAIN_SECRET: SecretRule = {
   isGood: (value) => /^(?!\s)[^\p{Cc}]{1,1024}$/u.test(value) && !/\s$/.test(value),
   expected: 'one line without blanks before or behind it',
@@ -169,7 +169,7 @@ export function secretFields<N extends string>(field: N, rule = PLAIN_SECRET) {
     Record<`${N}Credential`, z.ZodOptional<ReturnType<typeof text>>>;
 }
 
-/** What is handed on as it is, and may hold a password: no message shows it. */
+/** Value that is handed on as it is, and may hold a password: no message shows it. */
 export const handedOn = () => z.string().meta({ private: true });
 /** For programs, whose words end at a NUL. */
 export const programWord = () => text(/^[^\0]*$/, 'text without NUL').meta({ private: true });

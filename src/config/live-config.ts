@@ -22,7 +22,7 @@ export interface ChangeableSetting {
 export class LiveConfig {
   #beneath: AgentConfig;
   #current: AgentConfig;
-  /** Of the file's configuration: finding them walks all of it, and they are asked for at each look at the shared attributes. */
+  /** Changeable settings of the file's configuration: finding them walks all of it, and each look at the shared attributes asks for them. */
   #settings: readonly ChangeableSetting[];
   readonly #laidOver = new Map<string, JsonValue>();
   readonly #changes = new Listeners<[AgentConfig]>();

@@ -19,13 +19,13 @@ type Schema = z.core.$ZodType;
 export interface LiveSetting {
   /** The shared attribute: `log.level`, `sensors.roof.period`, `sensors.roof.keys.temperature.deadband`. */
   readonly key: string;
-  /** What it takes, in words: "a duration such as …, at least 10ms". */
+  /** Expected value in words: "a duration such as …, at least 10ms". */
   readonly expected: string;
   /** The value that holds now, in the unit of the configuration object (ms, bytes); undefined when it is not set. */
   readonly value: JsonValue | undefined;
 }
 
-/** What became of a wish. */
+/** Outcome of a requested change. */
 export type LiveSettingResult = { readonly config: AgentConfig } | { readonly fault: string };
 
 interface Place extends LiveSetting {
@@ -66,7 +66,7 @@ export function withLiveSettings(config: AgentConfig, settings: Iterable<readonl
   return changed;
 }
 
-/** What a reload cannot change at once: the configuration without its live settings. */
+/** Returns the configuration without its live settings: a reload cannot change the rest at once. */
 export function withoutLiveSettings(config: AgentConfig): AgentConfig {
   return placesOf(config).reduce((rest, { path }) => replaced(rest, path, undefined) as AgentConfig, config);
 }
@@ -123,7 +123,7 @@ function withDeadlines(config: AgentConfig, [section, index]: ConfigPath): Agent
   return { ...config, sensors };
 }
 
-/** What check-config would say of it. */
+/** Returns the first fault that check-config would find, if any. */
 function contradictionIn(config: AgentConfig): string | undefined {
   const draft = draftOf(config);
   for (const check of CHECKS) {

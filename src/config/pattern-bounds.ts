@@ -5,7 +5,7 @@ import { configSchema } from './agent-config.ts';
 import type { PathFault } from './config-fault.ts';
 import { visitFields } from './schema-walk.ts';
 
-/** Of all that differ; less than a second of work. A thousand sensors that write their values alike have one between them. */
+/** Sum over all distinct patterns; less than a second of work. A thousand sensors that write their values alike have one between them. */
 const MAX_CHARACTERS = 32_000;
 
 /** Asked before any of them is made. */
@@ -23,7 +23,7 @@ export function tooManyPatterns(tree: unknown): PathFault | undefined {
   return fault;
 }
 
-/** What is wrong with each; the engine is loaded where there is one to look at. */
+/** Returns the faults of all patterns; the engine is loaded only where there is one to check. */
 export async function patternFaults(tree: unknown): Promise<readonly PathFault[]> {
   const patterns: { readonly path: PathFault['path']; readonly source: string }[] = [];
   visitFields(configSchema, tree, ({ meta, path, value }) => {

@@ -1,4 +1,4 @@
-/** What is said of hardware and actuators, also when something else is wrong: a stop hook must not depend on the rest. */
+/** Reads hardware and actuators although something else is wrong in the configuration: a stop hook must not depend on the rest. */
 import { z } from 'zod';
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
@@ -19,11 +19,11 @@ export interface ActuatorSections {
   /** Those that are whole; one that is wrong does not hide the others. */
   readonly actuators: readonly ActuatorConfig[];
   readonly folders: AgentFolders;
-  /** What could not be understood, in lines for people. */
+  /** Lines for people on what could not be understood. */
   readonly faults: readonly string[];
 }
 
-/** What the file says; that there is none is a fault of it. @throws AgentError `host/read-failed` when it cannot be read. */
+/** Reads the file's sections; a missing file is a fault among them. @throws AgentError `host/read-failed` when it cannot be read. */
 export async function peekActuators(file: string, environment: Environment): Promise<ActuatorSections> {
   const content = await readUserFile(file);
   const source = readYaml(content ?? '');
@@ -34,7 +34,7 @@ export async function peekActuators(file: string, environment: Environment): Pro
   return { ...sections, folders: foldersIn(content ?? '', environment), faults: lines };
 }
 
-/** What the agent left of itself in a file, which may be of another release. */
+/** Reads the sections that the agent left in a file, which may be of another release. */
 export function actuatorsLeft(left: Unchecked, path: string, environment: Environment): ActuatorSections {
   const { faults, ...sections } = sectionsIn(withEnvironment(left, environment));
   return { ...sections, folders: foldersOf(left), faults: faults.map((fault) => `${path}: ${pathText(fault.path)}: not understood`) };

@@ -1,4 +1,4 @@
-/** What a configuration says of folders and hardware, also when something else in it is wrong. */
+/** Reads folders and hardware from a configuration although something else in it is wrong. */
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { readConfigBytes } from './config-bytes.ts';

@@ -14,7 +14,7 @@ export interface FaultySource extends Pick<ResolvedSecrets, 'tree' | 'hidden'> {
 
 /** In their order in the file, and no more than anybody mends at once. */
 export function inPlace(faults: readonly PathFault[], { schema, source, tree, hidden }: FaultySource): readonly ConfigFault[] {
-  // What came from a file stands where the file is named.
+  // A fault in a file's content stands where the file is named.
   const standing = faults.map((fault) => ({ fault, path: hidden.get(pathText(fault.path)) ?? fault.path }));
   const sorted = standing
     .map((one) => ({ ...one, at: source.place({ ...one.fault, path: one.path }) }))

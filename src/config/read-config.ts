@@ -81,7 +81,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     ...(await checkCertificates(draft)),
     ...(await checkReadable(path, holdsSecret(tree, hidden))),
   ];
-  // What an unset variable or a broken pattern leaves behind is no fault of its own.
+  // Remains of an unset variable or a broken pattern are no fault of their own.
   const unresolved = new Set(faults.map(({ path: at }) => pathText(at)));
   const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
   const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));
@@ -93,7 +93,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
 }
 
-/** Whether a secret is written in the file itself. */
+/** True when a secret is written in the file itself. */
 function holdsSecret(tree: unknown, hidden: ReadonlyMap<string, unknown>): boolean {
   let found = false;
   visitFields(configSchema, tree, ({ meta, path, value }) => {

@@ -4,7 +4,7 @@ import type { ConfigPath } from './config-fault.ts';
 
 type Schema = z.core.$ZodType;
 
-/** What fields say about themselves through `.meta()`. */
+/** Facts that fields state about themselves through `.meta()`. */
 export interface FieldMeta {
   readonly live?: boolean;
   readonly secret?: boolean;
@@ -12,7 +12,7 @@ export interface FieldMeta {
   readonly private?: boolean;
   /** It names where a secret is. */
   readonly names?: 'secret-file' | 'secret-credential';
-  /** What must be there when the configuration is checked. */
+  /** File or program that must exist when the configuration is checked. */
   readonly exists?: 'file' | 'program';
   readonly amount?: { readonly unit: string; readonly min?: number; readonly max?: number };
   readonly expected?: string;

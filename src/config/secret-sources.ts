@@ -18,14 +18,14 @@ import { MAX_FAULTS } from './yaml-bounds.ts';
 const REFERENCE = /\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?/g;
 /** As variables are called; anything else may be the secret itself. */
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$|^[a-z_]{1,32}$/;
-/** What variables may add to a file: a value of 100 kB that is named in every line must not fill the memory. */
+/** Size that variables may add to a file: a value of 100 kB that is named in every line must not fill the memory. */
 const MAX_SUBSTITUTED = 1024 * 1024;
 /** In one text; somebody pasted a script. */
 const MAX_REFERENCES = 1_000;
 /** A token or a proxy address; nothing longer is a secret of ours. */
 const MAX_SECRET_BYTES = 16 * 1024;
 /**
- * What the unit's LoadCredential= reads: outside the service, where check-config and doctor run, the credential `turnstone_token` is
+ * Folder that the unit's LoadCredential= reads: outside the service, where check-config and doctor run, the credential `turnstone_token` is
  * the file `token` there.
  */
 const CREDENTIALS_SOURCE = '/etc/turnstone/credentials';
@@ -136,7 +136,8 @@ function substitute(value: unknown, path: ConfigPath, context: Substitution): un
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => {
         const at = [...path, key];
-        if (key.includes('${')) note(context, { path: at, atKey: true, problem: 'a reference in a key:', value: key, expected: 'a word' });
+        if (key.includes('${'))
+          noteFault(context, { path: at, atKey: true, problem: 'a reference in a key:', value: key, expected: 'a word' });
         return [key, substitute(member, at, context)];
       }),
     );
@@ -146,13 +147,13 @@ function substitute(value: unknown, path: ConfigPath, context: Substitution): un
 
 function substituteText(text: string, path: ConfigPath, context: Substitution): string {
   if (text.split('${', MAX_REFERENCES + 2).length > MAX_REFERENCES + 1) {
-    note(context, { path, problem: 'too many references', value: '', expected: `at most ${MAX_REFERENCES} in one text` });
+    noteFault(context, { path, problem: 'too many references', value: '', expected: `at most ${MAX_REFERENCES} in one text` });
     return text;
   }
   return text.replace(REFERENCE, (written, name: string | undefined) => {
     if (written.startsWith('$$')) return written.slice(1);
     if (name === undefined) {
-      note(context, { path, problem: 'a reference without name or end in', expected: `\${NAME}`, hint: '$${ stands for a plain ${' });
+      noteFault(context, { path, problem: 'a reference without name or end in', expected: `\${NAME}`, hint: '$${ stands for a plain ${' });
       return written;
     }
     context.hidden.set(pathText(path), undefined);
@@ -161,17 +162,17 @@ function substituteText(text: string, path: ConfigPath, context: Substitution): 
       const known = Object.keys(context.environment);
       const hint = didYouMeanWhenTold(name, known, 'set it in the unit (Environment=, EnvironmentFile=) or use a file');
       const value = VARIABLE.test(name) ? name : '';
-      note(context, { path, problem: 'environment variable not set:', value, expected: 'its value', ...hint });
+      noteFault(context, { path, problem: 'environment variable not set:', value, expected: 'its value', ...hint });
       return written;
     }
     context.substituted += found.length;
     if (context.substituted <= MAX_SUBSTITUTED) return found;
-    note(context, { path, problem: 'too much from the environment', value: '', expected: `at most ${MAX_SUBSTITUTED} characters` });
+    noteFault(context, { path, problem: 'too much from the environment', value: '', expected: `at most ${MAX_SUBSTITUTED} characters` });
     return written;
   });
 }
 
 /** One text may hold as many faults as it has letters. */
-function note({ faults }: Substitution, fault: PathFault): void {
+function noteFault({ faults }: Substitution, fault: PathFault): void {
   if (faults.length < MAX_FAULTS) faults.push(fault);
 }

@@ -9,7 +9,7 @@ export function sensorKeys(sensor: SensorConfig): readonly string[] | undefined 
   return units === undefined ? keys?.(sensor) : Object.keys(units);
 }
 
-/** What one of the driver's keys gives; undefined when only the sensor knows. */
+/** Returns the type of one of the driver's keys; undefined when only the sensor knows. */
 export function valueTypeOf(sensor: SensorConfig, key: string): ValueType | undefined {
   const { valueType } = definitionOf(sensor.kind);
   return valueType === undefined ? 'number' : valueType(sensor, key);
@@ -20,7 +20,7 @@ export function keysForRules(sensor: SensorConfig): readonly string[] | undefine
   return sensorKeys(sensor)?.flatMap((key) => namesOf(sensor, key));
 }
 
-/** What one of the driver's keys becomes at the platform: nothing, one key, or one for each statistic. */
+/** Returns the platform's keys for one of the driver's: none, one, or one for each statistic. */
 export function platformKeysOf(sensor: SensorConfig, key: string): readonly string[] {
   return keyRulesOf(sensor, key)?.report === false ? [] : namesOf(sensor, key);
 }
@@ -38,7 +38,7 @@ export function readingsOf(sensor: SensorConfig, keyOf: (key: string) => string)
   return sensorKeys(sensor)?.flatMap((key) => withStatistics(sensor, keyOf(key)));
 }
 
-/** What each of these keys gives, where it is known; of a window's statistics only the last value is no number. */
+/** Returns the types of these keys where they are known; of a window's statistics only the last value is no number. */
 export function typesForRules(sensor: SensorConfig): ReadonlyMap<string, ValueType> {
   return new Map(
     (sensorKeys(sensor) ?? []).flatMap((key) => {
@@ -71,7 +71,7 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
   return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
 }
 
-/** Whether a reading that a sensor gave as it was configured before is one of its readings still, as far as the configuration says it. */
+/** True when a reading that a sensor gave before a change of its configuration is still one of its readings, as far as the configuration says it. */
 export function givesStill(
   sensor: SensorConfig,
   { before, reading, keyOf }: { readonly before: SensorConfig; readonly reading: string; readonly keyOf: (key: string) => string },

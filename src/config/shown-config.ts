@@ -1,5 +1,5 @@
 /**
- * A configuration as it may leave the house: written anew from what was understood of it, without comments. What is a secret, may hold one,
+ * A configuration as it may leave the house: rewritten from what was understood of it, without comments. What is a secret, may hold one,
  * or stands where the schema knows nothing, is masked; a text that is no YAML says nothing at all.
  */
 import { stringify } from 'yaml';
@@ -14,7 +14,7 @@ import { readYaml } from './yaml-source.ts';
 export interface ShownConfig {
   /** Undefined when nobody can tell what in it is secret. */
   readonly text?: string;
-  /** What it holds or names, also when something else in it is wrong. */
+  /** Secrets that it holds or names, also when something else in it is wrong. */
   readonly secrets: readonly string[];
 }
 

@@ -5,21 +5,21 @@ import type { Bare } from './schema-walk.ts';
 /** User and password, whatever signs are in them, and what a query may hold. */
 const USER_IN_URL = /(\bhttps?:\/*|:\/\/)\S*@/gi;
 const QUERY_IN_URL = /(:\/\/[^\s?#]*[?#])[^\s"]+/g;
-/** Of what stands where a whole section belongs: `none`, `true`, `5`. A token is longer. */
+/** Text in the place of a whole section: `none`, `true`, `5`. A token is longer. */
 const SHORT_WORD = /^(?:[A-Za-z]{0,12}|\d{1,3})$/;
 
-/** What people call things: `accesToken`, `sensors`, `turnstone_token`. A token has digits, or changes its case more often. */
+/** Names that people give: `accesToken`, `sensors`, `turnstone_token`. A token has digits, or changes its case more often. */
 const WORD = /^[A-Za-z]?[a-z]{0,15}(?:[A-Z_.-][a-z]{1,15}){0,4}\d{0,3}$/;
 const MIN_TOKEN_LENGTH = 12;
 /** Without an address before it, and so with a password for one. */
 const USER_ALONE = /^"?[^\s"/:]{1,255}:(?!\/\/)[^\s"]*@(?=[\w-]+\.)/;
 
-/** Whether somebody may have made it up, as a name. */
+/** True when a person may have chosen the text as a name. */
 export function isWord(text: string): boolean {
   return WORD.test(text);
 }
 
-/** Of a key that nobody knows; a token is longer. */
+/** True when an unknown key can be no token, which is longer. */
 export function isLikeKey(key: string): boolean {
   return key.length < MIN_TOKEN_LENGTH || isWord(key);
 }
@@ -29,7 +29,7 @@ export function withoutUser(text: string): string {
   return text.replace(USER_IN_URL, '$1[secret]@').replace(USER_ALONE, '[secret]@').replace(QUERY_IN_URL, '$1[secret]');
 }
 
-/** Whether a value can be no secret, by what the schema says of its place. */
+/** True when a value can be no secret, by what the schema says of its place. */
 export function isHarmless(value: unknown, { schema, meta }: Pick<Bare, 'schema' | 'meta'>): boolean {
   if (meta.secret === true || meta.private === true) return false;
   if (typeof value === 'string' && !isInPlace(value, meta)) return false;

@@ -1,12 +1,12 @@
 /**
- * What a configuration may cost before it is believed. The YAML library has no limits of its own: a small file can hold a million tokens,
+ * Bounds of a configuration before it is parsed. The YAML library has no limits of its own: a small file can hold a million tokens,
  * as many faults, or more levels than its stack. Everything here is counted while the text streams into the parser.
  */
 import { Composer, type Document, Lexer, type LineCounter, Parser } from 'yaml';
 
 /** 1,000 sensors with an address, a period and three renamed keys each; twice as many would take a second longer and 100 MB more. */
 const MAX_TOKENS = 100_000;
-/** What the parser keeps for each item between brackets is as much again. */
+/** Weight of a comma: the parser keeps as much again for each item between brackets. */
 const COMMA_COUNTS = 2;
 /** Levels by indentation, by dashes on one line, or by brackets; the tree itself may have fewer. */
 const DEEPEST_TEXT = 100;
@@ -51,7 +51,7 @@ function* parseBounded(text: string, lines: LineCounter): ReturnType<Parser['par
   const meter = new Meter();
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
-    meter.take(lexeme);
+    meter.countLexeme(lexeme);
     for (const token of parser.next(lexeme)) {
       if (token.type === 'error') meter.fault();
       yield token;
@@ -74,7 +74,7 @@ class Meter {
   #column: number | undefined = 0;
 
   /** @throws YamlLimit. */
-  take(lexeme: string): void {
+  countLexeme(lexeme: string): void {
     if (NO_TEXT.has(lexeme)) return;
     this.#tokens += lexeme === ',' ? COMMA_COUNTS : 1;
     if (this.#tokens > MAX_TOKENS) throw new YamlLimit('too much in one file:', `at most ${MAX_TOKENS} words and signs`, this.#offset);

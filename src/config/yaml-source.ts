@@ -13,7 +13,7 @@ import { type TreeFault, treeOf } from './yaml-tree.ts';
 /** Longest value that a message shows. */
 const SHOWN_LENGTH = 60;
 
-/** What the parser's codes mean to somebody who does not know YAML's grammar. */
+/** Explanations of the parser's codes for somebody who does not know YAML's grammar. */
 const EXPLAINED: Readonly<Record<string, { readonly expected: string; readonly hint?: string }>> = {
   TAB_AS_INDENT: { expected: 'spaces', hint: 'YAML does not allow tabs for indentation: use two spaces' },
   DUPLICATE_KEY: { expected: 'each key once', hint: 'remove one of the two' },
@@ -100,7 +100,7 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
     // Without its value, which may be a token that begins with *.
     const located = locate({ ...fault, value: '' });
     if (start !== undefined) return { ...located, ...at(start) };
-    // What is said of the whole file.
+    // A fault of the whole file has the path of its root.
     return fault.path.length === 0 ? { ...located, line: 1, column: 1 } : located;
   };
   return { tree: undefined, faults: found.map(placed), place, locate };
@@ -132,7 +132,7 @@ function firstLine(message: string): string {
 /** Where a fault stands: at its value, at its key, or at what is nearest above when it is not there. */
 class NodeFinder {
   readonly #document: Document.Parsed;
-  /** Of mappings that were looked into: a file may have as many faults as it has keys. */
+  /** Pairs of mappings that were looked into: a file may have as many faults as it has keys. */
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
 
   constructor(document: Document.Parsed) {

@@ -6,7 +6,7 @@ const MAX_FILE_LENGTH = 1024 * 1024;
 /** Control characters but tab and line ends (YAML 1.2.2, section 5.1), and those that turn the direction of text, so that it reads as it does not stand. */
 const HIDDEN = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufffe\uffff]/u;
 
-/** What is wrong with a text, and where. */
+/** Fault of a text, and its place. */
 export interface TextFault {
   readonly text: string;
   readonly offset: number;

@@ -11,7 +11,7 @@ import { MAX_FAULTS } from './yaml-bounds.ts';
 const DEEPEST = 32;
 /** Anchors are for sharing a few key rules: so often one may be used, those within it counted too. */
 const MAX_ALIASES = 200;
-/** What anchors may add to a tree, in values. */
+/** Values that anchors may add to a tree. */
 const MAX_SHARED_VALUES = 100_000;
 
 /** A fault at a node, or, where its place is known by its path, at the value there. */
@@ -115,7 +115,7 @@ class TreeBuilder {
     return leaf(null);
   }
 
-  /** What is said of the whole file. */
+  /** Reports a fault of the whole file, once. */
   #faultOnce(fault: TreeFault): void {
     if (!this.faults.some(({ problem }) => problem === fault.problem)) this.#fault(fault);
   }

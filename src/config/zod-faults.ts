@@ -47,7 +47,7 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
   const suggestion = key === MERGE_KEY ? { hint: 'YAML 1.2 has no merge keys: write the keys of the anchor here' } : didYouMean(key, known);
-  // What is like no key may be a secret that slipped in front of a colon.
+  // A text unlike any key may be a secret that slipped in front of a colon.
   const isShown = Object.keys(suggestion).length > 0 || isLikeKey(key);
   return {
     path,
@@ -74,7 +74,7 @@ const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
   ...{ object: 'a mapping of keys and values', record: 'a mapping of keys and values' },
 };
 
-/** What a schema takes, in words. */
+/** Returns what a schema accepts, in words. */
 export function expectedOf(schema: Schema, said?: string): string {
   if (said !== undefined) return said;
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -111,7 +111,7 @@ function meantInstead(written: string, { schema, meta }: NonNullable<ReturnType<
 }
 
 function hintFor(value: unknown, expected: string, field: ReturnType<typeof fieldAt>): { readonly hint?: string } {
-  // What is none, negative or too long to be written out is not meant in any unit.
+  // A number that is not finite, negative or too long to be written out is not meant in any unit.
   const isPlain = typeof value === 'number' && /^\d+(\.\d+)?$/.test(String(value));
   if (isPlain && expected.startsWith('a duration')) return { hint: `did you mean "${value}s"?` };
   if (isPlain && expected.startsWith('a size')) return { hint: `did you mean "${value}B"?` };

@@ -29,7 +29,7 @@ export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise
  */
 export type ControlStream = (params: JsonObject, emit: (event: JsonValue) => Promise<void>, signal: AbortSignal) => Promise<void>;
 
-/** What a room answers: looking is for everyone on the machine, changing for the service's group. */
+/** Calls that a room answers: reading is for everyone on the machine, changing for the service's group. */
 export interface ControlCalls {
   readonly methods?: Readonly<Record<string, ControlMethod>>;
   readonly readMethods?: Readonly<Record<string, ControlMethod>>;
@@ -41,7 +41,7 @@ export interface ControlConnectionDeps {
   readonly access: ControlAccess;
   readonly methods: ReadonlyMap<string, ControlMethod>;
   readonly streams: ReadonlyMap<string, ControlStream>;
-  /** What others may and this caller may not. */
+  /** Methods that others may call and this caller may not. */
   readonly withheld: ReadonlySet<string>;
   readonly clock: Clock;
   /** Shared by all callers. */
@@ -62,7 +62,7 @@ const LONG_BYTES = 256 * 1024;
 export class ControlConnection {
   readonly #deps: ControlConnectionDeps;
   readonly #running = new Map<number, AbortController>();
-  /** Resolves when the caller has taken what it was sent, or is gone; undefined while nobody waits for it. */
+  /** Resolves when the caller has read what it was sent, or is gone; undefined while nobody waits for it. */
   #room: Promise<void> | undefined;
 
   constructor(deps: ControlConnectionDeps) {
@@ -78,7 +78,7 @@ export class ControlConnection {
     return this.#deps.access;
   }
 
-  /** What this caller has not taken yet. */
+  /** Bytes that this caller has not read yet. */
   get backlogBytes(): number {
     return this.#deps.socket.writableLength;
   }
@@ -98,7 +98,7 @@ export class ControlConnection {
     if (typeof message.cancel === 'number') this.#running.get(message.cancel)?.abort();
     else void this.#serve(parseRequest(message));
     const { socket } = this.#deps;
-    // Whoever asks faster than it takes answers is not heard until it has taken them.
+    // A caller that asks faster than it reads answers is not heard until it has read them.
     if (!socket.writableNeedDrain || socket.isPaused()) return;
     socket.pause();
     socket.once('drain', () => socket.resume());

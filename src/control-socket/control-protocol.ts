@@ -18,7 +18,7 @@ export const PROTOCOL_VERSION = 1;
 /** `control` may change things; `read` may only look. */
 export type ControlAccess = 'control' | 'read';
 
-/** What a user does who may not. */
+/** Remedy for a user without the right. */
 export const JOIN_GROUP = 'join it (usermod -aG turnstone USER), or use sudo';
 
 /** Requests are small; the longest is a list of entries to re-send. */
@@ -33,7 +33,7 @@ export interface ControlRequest {
   readonly deadlineMs: number;
 }
 
-/** What a request gets when it names no deadline, and the most it may ask for. */
+/** Deadline of a request that names none, and the longest it may ask for. */
 export const DEFAULT_DEADLINE_MS = 30_000;
 const MAX_DEADLINE_MS = 60 * 60 * 1000;
 
@@ -50,12 +50,12 @@ export function parseRequest(message: JsonObject): ControlRequest {
   return { id, method, params: isJsonObject(params) ? params : {}, deadlineMs: Math.min(asked, MAX_DEADLINE_MS) };
 }
 
-/** What never succeeds. */
+/** Makes an error of a request that can never succeed. */
 export function refusal(code: ErrorCode, message: string, cause?: unknown): AgentError {
   return new AgentError(code, message, { recovery: 'drop', cause });
 }
 
-/** What may succeed later. */
+/** Makes an error of a request that may succeed later. */
 export function retry(code: ErrorCode, message: string, cause?: unknown): AgentError {
   return new AgentError(code, message, { recovery: 'retry', cause });
 }

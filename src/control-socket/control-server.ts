@@ -22,7 +22,7 @@ export interface ControlServerDeps extends ControlCalls, Pick<HostMachine, 'cloc
 const MODE_OF: Readonly<Record<ControlAccess, number>> = { control: 0o660, read: 0o666 };
 /** On each socket: terminals and monitors; more is somebody's loop. */
 const MAX_CONNECTIONS = 64;
-/** What waits for callers to take it, beside the long answers. */
+/** Bytes that may wait for callers to read them, beside the long answers. */
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
 
 export class ControlServer {
@@ -30,7 +30,7 @@ export class ControlServer {
   readonly #servers: Server[] = [];
   readonly #connections = new Set<ControlConnection>();
   readonly #longAnswers: LongAnswers;
-  /** What others look at keeps nothing from those who may change things. */
+  /** Requests under way by access: those who only read take nothing from those who may change things. */
   readonly #underWay: Readonly<Record<ControlAccess, UnderWay>> = { control: new UnderWay(), read: new UnderWay() };
 
   private constructor(deps: ControlServerDeps) {
@@ -79,7 +79,7 @@ export class ControlServer {
     await this.#deps.files.chmod(path, MODE_OF[access]);
   }
 
-  /** What waits for callers who do not take it is bounded over all of them; who only looks, and takes least, is cut off first. */
+  /** Bounds the backlog over all callers: readers are cut off first, and among them who is furthest behind. */
   #relieve(): void {
     const waiting = [...this.#connections].sort(
       (a, b) => Number(b.access === 'read') - Number(a.access === 'read') || b.backlogBytes - a.backlogBytes,
@@ -119,7 +119,7 @@ export class ControlServer {
   }
 }
 
-/** Whether somebody listens there: a file alone may be what a crash left. */
+/** True when a server listens there: a file alone may be left by a crash. */
 async function answers(path: string): Promise<boolean> {
   const link = await JsonLink.connect(path, MAX_ANSWER_LENGTH).catch(() => undefined);
   link?.close();

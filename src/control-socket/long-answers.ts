@@ -6,7 +6,7 @@ import type { Clock } from '../host/clock.ts';
 
 export interface LongAnswer {
   readonly bytes: number;
-  /** What the caller has not taken yet, bytes. */
+  /** Returns the bytes that the caller has not read yet. */
   readonly left: () => number;
   /** Ends a caller that takes nothing. */
   readonly giveUp: () => void;
@@ -27,7 +27,7 @@ export class LongAnswers {
     this.#limitBytes = deps.limitBytes;
   }
 
-  /** Resolves when there is room for it; `over` must be called once it was taken, or its caller is gone. */
+  /** Resolves when there is room for it; `over` must be called once it was read, or its caller is gone. */
   async turn(answer: LongAnswer): Promise<void> {
     if (this.#waiting.length === 0 && this.#fits(answer)) this.#held.add(answer);
     else {

@@ -1,7 +1,7 @@
 /**
- * What all callers of one socket have under way together. A stream holds a part of the outbox in memory for as long as its caller reads: when
- * there are as many as the agent can hold, the one that began first gives way, with its connection, so that its caller does not take what it
- * got for the whole.
+ * Requests that all callers of one socket have under way together. A stream holds a part of the outbox in memory for as long as its caller
+ * reads: when there are as many as the agent can hold, the one that began first gives way, with its connection, so that its caller does not
+ * take a part for the whole.
  */
 
 export interface Begun {
@@ -16,7 +16,7 @@ const MAX_REQUESTS = 128;
 export const MAX_STREAMS = 8;
 
 export class UnderWay {
-  /** What gave way counts until it has ended. */
+  /** Requests under way; one that gave way counts until it has ended. */
   #requests = 0;
   readonly #streams = new Set<Begun>();
 

@@ -1,4 +1,4 @@
-/** GPIO lines of a simulated board. One that is opened anew is asked for as it was, outputs at the level they last had. */
+/** GPIO lines of a simulated board. One that is opened again is asked for as it was, outputs at the level they last had. */
 import type { Clock } from '../host/clock.ts';
 import { Listeners } from '../host/listeners.ts';
 import { BoardHandle, type BoardHandleOptions } from './board-handle.ts';

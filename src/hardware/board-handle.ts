@@ -1,6 +1,6 @@
 /**
- * What the simulated board has opened for us, by its handle: a line, a port, a channel. It survives the board's own restart, after which it is
- * opened anew at once: listeners would otherwise wait for events of a handle that no longer exists.
+ * Line, port or channel that the simulated board has opened for us, by its handle. It survives the board's own restart, after which it is
+ * opened again at once: listeners would otherwise wait for events of a handle that no longer exists.
  */
 import { AgentError } from '../errors.ts';
 import { withinMs } from '../host/bounded-wait.ts';
@@ -16,9 +16,9 @@ export interface BoardHandleOptions {
   readonly onGone?: () => void;
 }
 
-/** How long opening it anew may take after the board's restart. */
+/** How long opening it again may take after the board's restart. */
 const REOPEN_WITHIN_MS = 5_000;
-/** A board that does not answer has let go of it anyway. */
+/** A board that does not answer has released it anyway. */
 const CLOSE_WITHIN_MS = 1_000;
 
 export class BoardHandle {

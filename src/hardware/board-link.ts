@@ -31,7 +31,7 @@ interface Waiting {
   readonly reject: (error: AgentError) => void;
 }
 
-/** What is needed of it; a line within one process is another. */
+/** Part of it that clients need; a line within one process is another. */
 export type BoardConnection = Pick<BoardLink, 'request' | 'onEvents' | 'onReconnect' | 'close'>;
 
 export class BoardLink {
@@ -74,7 +74,7 @@ export class BoardLink {
     else this.#eventListeners.set(handle, listener);
   }
 
-  /** Calls back whenever a lost connection has been made again: handles are gone then, and must be opened anew. */
+  /** Calls back whenever a lost connection has been made again: handles are gone then, and must be opened again. */
   readonly onReconnect = this.#reconnects.add;
 
   /** Idempotent. */

@@ -1,12 +1,12 @@
 /**
- * What agent and simulated board say to each other over the board's Unix socket: JSON lines, one message each.
+ * Protocol of agent and simulated board over the board's Unix socket: JSON lines, one message each.
  *
  *   board → client  {"turnstoneBoard":1}                                          on connect
  *   client → board  {"id":1,"op":"i2c.transfer","params":{…}}
  *   board → client  {"id":1,"result":…}  or  {"id":1,"error":{code,message,recovery}}
  *   board → client  {"event":"edge","handle":3,…}                                 for handles this connection opened
  *
- * Bytes are hexadecimal text. What a connection opened is released when it ends, as the kernel does for a process.
+ * Bytes are hexadecimal text. Everything that a connection opened is released when it ends, as the kernel does for a process.
  */
 import type { Recovery } from '../errors.ts';
 import type { JsonValue } from '../host/json.ts';

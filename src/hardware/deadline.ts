@@ -1,4 +1,4 @@
-/** Deadlines over calls that cannot be cancelled: the caller is let go, the call itself runs out on its own. */
+/** Deadlines over calls that cannot be cancelled: the caller gives up, the call itself runs out on its own. */
 import { type AgentError, retryable } from '../errors.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 

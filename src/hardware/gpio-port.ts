@@ -51,7 +51,7 @@ export interface GpioInput {
 export interface GpioOutput {
   /** @throws AgentError `hardware/gpio-failed` (retry): the line may or may not have moved. */
   write(level: Level, signal: AbortSignal): Promise<void>;
-  /** What the line shows, read back from the hardware. @throws AgentError `hardware/gpio-failed` (retry). */
+  /** Returns the line's level, read back from the hardware. @throws AgentError `hardware/gpio-failed` (retry). */
   read(signal: AbortSignal): Promise<Level>;
   /** Releases the line; it keeps its level as long as the kernel's driver lets it. Idempotent. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export interface LineDescription {
   readonly label: string;
   readonly offset: number;
   readonly name?: string;
-  /** Who holds it now. */
+  /** Consumer that holds the line now. */
   readonly holder?: string;
   readonly direction?: 'in' | 'out';
 }

@@ -19,7 +19,7 @@ export interface I2cBus {
   read(address: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
   /** A plain write. */
   write(address: number, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
-  /** Whether a chip acknowledges the address; changes nothing on chips that only read can be asked of. */
+  /** Tells if a chip acknowledges the address; changes nothing on chips that only read can be asked of. */
   probe(address: number, signal: AbortSignal): Promise<boolean>;
   /** Gives this user's share of the bus back; the last one closes it. Idempotent. */
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export interface I2cPort {
   close(): Promise<void>;
 }
 
-/** Whether a chip acknowledged its address in this transfer. @throws what else went wrong. */
+/** Tells if a chip acknowledged its address in this transfer. @throws any other failure. */
 export async function isAnswered(transfer: Promise<unknown>): Promise<boolean> {
   try {
     await transfer;

@@ -20,7 +20,7 @@ export const FLAG = {
   biasDisabled: 1024,
 } as const;
 
-/** What a line is to be: GPIO_V2_LINE_FLAG_*, kernel debounce, and the first level of an output. */
+/** Configuration of a line: GPIO_V2_LINE_FLAG_*, kernel debounce, and the first level of an output. */
 export interface LineConfig {
   readonly flags: number;
   readonly debounceUs: number;
@@ -74,7 +74,7 @@ export function describeLines(deviceFolder: string, chip: GpioChip): readonly Li
   );
 }
 
-/** Who holds a line, or undefined when nobody does or the chip cannot be asked. */
+/** Returns the consumer of a line; undefined when there is none or the chip cannot be asked. */
 export function holderOf(deviceFolder: string, line: FoundLine): string | undefined {
   try {
     return withChip(deviceFolder, line.chip.name, (fd) => {

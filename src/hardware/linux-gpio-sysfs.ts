@@ -15,7 +15,7 @@ import type { TurnQueues, TurnRank } from './turn-queue.ts';
 
 export interface SysfsGpioDeps {
   readonly clock: Clock;
-  /** Who holds a line, when something better than debugfs knows. */
+  /** Returns the consumer of a line, when something better than debugfs knows it. */
   readonly holderOf: (line: FoundLine) => Promise<string | undefined>;
   /** By the chip's name: the lines of an expander hang together. */
   readonly queues: TurnQueues;
@@ -67,7 +67,7 @@ export async function openSysfsOutput(
   };
 }
 
-/** What sysfs knows a line as. */
+/** Returns the number by which sysfs knows a line. */
 export function sysfsNumber({ chip, offset }: FoundLine): number {
   return (chip.base ?? 0) + offset;
 }

@@ -19,7 +19,7 @@ export interface LinuxI2cDeps {
   readonly openNumber?: (bus: number) => Promise<PromisifiedBus>;
 }
 
-/** What an adapter answers when nobody acknowledged: most say ENXIO, Raspberry Pi and i2c-stub EREMOTEIO or ENODEV. */
+/** Errors of an adapter when no chip acknowledged: most say ENXIO, Raspberry Pi and i2c-stub EREMOTEIO or ENODEV. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['ENXIO', 'EREMOTEIO', 'ENODEV']);
 /** The most one SMBus block carries. */
 const BLOCK = 32;

@@ -36,7 +36,7 @@ export class LinuxPwm implements PwmPort {
   readonly #classFolder: string;
   readonly #put: Put;
   readonly #held = new Set<string>();
-  /** Of a chip: its channels hang together. */
+  /** Queues by chip: its channels hang together. */
   readonly #queues = new TurnQueues();
 
   constructor(deps: LinuxPwmDeps) {

@@ -130,7 +130,7 @@ class LinuxSerialPort implements SerialPort {
     const native = new Native({ path, baudRate, dataBits, stopBits, parity, ...flow, autoOpen: false });
     await new Promise<void>((resolve, reject) => native.open((error) => (error ? reject(openFault(path, error)) : resolve())));
     if (this.#closing.signal.aborted) return native.close();
-    // What came before anyone listened is not of now; a reading is stamped when it arrives.
+    // Bytes from before anyone listened are not current; a reading is stamped when it arrives.
     await new Promise<void>((resolve) => native.flush(() => resolve()));
     this.#native = native;
     this.#backoff.reset();

@@ -8,7 +8,7 @@
 import { AgentError, retryable } from '../errors.ts';
 import type { RegisterRange } from './modbus-port.ts';
 
-/** What a unit answers when it refuses (V1.1b3, section 7). */
+/** Exceptions that a unit answers when it refuses (V1.1b3, section 7). */
 const EXCEPTIONS: Readonly<Record<number, string>> = {
   1: 'illegal function',
   2: 'illegal data address',
@@ -126,7 +126,7 @@ export function loopBackRequest(number: number): Uint8Array {
   return Uint8Array.of(FUNCTION.diagnostics, 0, 0, number >> 8, number & 0xff);
 }
 
-/** Whether a PDU can be the answer to a request: its function, or its refusal, with the length or the echo that the request calls for. */
+/** True when a PDU can be the answer to a request: its function, or its refusal, with the length or the echo that the request calls for. */
 export function answers(pdu: Uint8Array, request: Uint8Array): boolean {
   const code = request[0] ?? 0;
   if (pdu[0] === (code | EXCEPTION_FLAG)) return true;

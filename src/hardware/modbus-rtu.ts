@@ -3,14 +3,14 @@
  * question, so an answer that comes after its question was given up fits the next question as well, and would be taken for its value.
  *
  *   asked ─► answered
- *     └────► given up: the unit owes an answer. Before it is asked anything of the same function again, it has to answer a loop-back
+ *     └────► given up: an answer is outstanding. Before it is asked anything of the same function again, it has to answer a loop-back
  *            (function 8, with a number of its own): units answer in order, so nothing older follows.
  *
  * For the same reason an answer tells that all before the oldest question it fits will have none. An answer is believed when all that are
- * owed and that it fits are one and the same question. What is owed for OWED_FOR_MS is owed no more, whatever was asked since: some units
- * never answer the loop-back.
+ * outstanding and that it fits are one and the same question. An outstanding answer expires after OWED_FOR_MS, whatever was asked since: some
+ * units never answer the loop-back.
  *
- * What switches off does not wait for any of this: it is asked at once, and again.
+ * A request that switches off does not wait for any of this: it is asked at once, and again.
  */
 import { type AgentError, hasCode, retryable } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -36,7 +36,7 @@ interface Owed {
   readonly askedAtMs: number;
 }
 
-/** Of a line, by unit, in the order in which they were asked. Whoever opens the line anew finds what its units owe. */
+/** Outstanding answers of a line, by unit, in the order of the requests. A line that is opened again finds those of its units. */
 export type UnitDebts = Map<number, readonly Owed[]>;
 
 export interface RtuDeps {
@@ -98,7 +98,7 @@ export class RtuTransport implements ModbusTransport {
     let stray: AgentError | undefined;
     const answer = this.#listen<Uint8Array>((frame, resolve, reject) => {
       if (frame === undefined) return reject(badAnswer('bytes that are no frame'));
-      // A unit that owes an answer gives a late one.
+      // A unit with an outstanding answer gives a late one.
       if (frame.unitId !== unitId && frame.fits.length === 0)
         stray = badAnswer(`an answer with another unit number (${frame.unitId}) than ${unitId}`);
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;
@@ -127,7 +127,7 @@ export class RtuTransport implements ModbusTransport {
     return heard;
   }
 
-  /** Sends into silence; from then on the unit owes an answer. */
+  /** Sends into silence; from then on an answer is outstanding. */
   async #send(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void> {
     for (let quietMs = this.#quietMs(); quietMs < this.#silenceMs && !signal.aborted; quietMs = this.#quietMs())
       await this.#clock.sleep(Math.max(1, this.#silenceMs - quietMs), signal);
@@ -165,11 +165,11 @@ export class RtuTransport implements ModbusTransport {
     }
   }
 
-  /** The questions that this can be the answer to; those before the oldest of them are owed no more, nor is that one. */
+  /** The questions that this can be the answer to; those before the oldest of them are outstanding no more, nor is that one. */
   #fitting({ unitId, pdu }: Frame): readonly Uint8Array[] {
     const owed = this.#owed.get(unitId) ?? [];
     const oldest = owed.findIndex(({ question }) => answers(pdu, question));
-    // What fits none is the answer to one of them all the same.
+    // An answer that fits none is the answer to one of them all the same.
     this.#owed.set(unitId, owed.slice(Math.max(oldest, 0) + 1));
     return owed.map(({ question }) => question).filter((question) => answers(pdu, question));
   }

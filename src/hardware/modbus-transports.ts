@@ -6,7 +6,7 @@ import { badAnswer, parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-fra
 
 export interface ModbusTransport {
   /**
-   * Resolves when the unit owes no answer that could be taken for the one to this request; what switches off does not wait for it.
+   * Resolves when no answer is outstanding that could be taken for the one to this request; what switches off does not wait for it.
    * @throws AgentError `hardware/modbus-no-answer` (retry).
    */
   settle(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void>;

@@ -38,7 +38,7 @@ interface Shared {
 export class Modbus implements ModbusPort {
   readonly #deps: ModbusDeps;
   readonly #shared = new Map<string, Promise<Shared>>();
-  /** By port: what fails is opened anew, and what its units owe still comes. */
+  /** By port: what fails is opened again, and outstanding answers still come. */
   readonly #debts = new Map<string, UnitDebts>();
 
   constructor(deps: ModbusDeps) {

@@ -19,7 +19,7 @@ export interface PwmState {
 export interface PwmChannel {
   /** @throws AgentError `hardware/pwm-failed` (retry). */
   set(state: PwmState, signal: AbortSignal): Promise<void>;
-  /** What the hardware holds now. @throws AgentError `hardware/pwm-failed` (retry). */
+  /** Returns the state of the hardware. @throws AgentError `hardware/pwm-failed` (retry). */
   read(signal: AbortSignal): Promise<PwmState>;
   /** Leaves the channel as it is and gives it back. Idempotent. */
   close(): Promise<void>;

@@ -1,14 +1,14 @@
 /**
- * One transfer at a time. A caller whose deadline passes is let go, waiting or not, but the next transfer starts only when the one
- * before it has really ended: a bus that hangs blocks one thread of the pool, never all of them, and holds nothing of those who were let go.
+ * One transfer at a time. A caller whose deadline passes gives up, waiting or not, but the next transfer starts only when the one
+ * before it has really ended: a bus that hangs blocks one thread of the pool, never all of them, and holds nothing of callers that gave up.
  */
 import { retryable } from '../errors.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import { withinDeadline } from './deadline.ts';
 
 /**
- * Who goes before whom, whoever came first: what switches off, before all others; then what moves or shows a movement, then readings; at
- * last what was refused before and is told again and again. Beside the first, no two of a rank go before all that wait behind: a mute unit
+ * Rank of a request, whoever came first: those that switch off go before all others; then movements and their reading back, then readings; at
+ * last what was refused before and is sent again and again. Beside the first, no two of a rank go before all that wait behind: a mute unit
  * neither blinds its neighbours nor stops them, and hears "off" again although they are busy.
  */
 export type TurnRank = 'off' | 'movement' | 'reading' | 'again';
@@ -63,7 +63,7 @@ export class TurnQueue {
     });
   }
 
-  /** The same for what has to be done whenever its turn comes: what was opened is closed, before it is opened anew. */
+  /** The same for what has to be done whenever its turn comes: what was opened is closed, before it is opened again. */
   async runAtLast(work: () => Promise<void>, what: string): Promise<void> {
     await this.run(work, { what, rank: 'movement' }, new AbortController().signal);
   }

@@ -1,4 +1,4 @@
-/** What a person must know of, by name, for the log, the status and `doctor`. Lives as long as the process; what still holds is raised again at the next start. */
+/** Alerts by name, for the log, the status and `doctor`. They live as long as the process; one that still holds is raised again at the next start. */
 import type { Log } from './log.ts';
 
 /** For who raises them: each by name, standing until it is cleared. */

@@ -2,7 +2,6 @@
 import { AgentError } from '../errors.ts';
 import type { JsonValue } from './json.ts';
 
-/** What is replaced. */
 export const PLACEHOLDER = /\{(\w+)\}/g;
 
 /** A value as a word: `true` and `false` as 1 and 0, because that is what devices speak. */

@@ -1,4 +1,4 @@
-/** What kind of board this is, and the addresses under which it is reached. */
+/** Model of this board, and the addresses under which it is reached. */
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 

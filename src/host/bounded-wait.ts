@@ -59,7 +59,7 @@ export async function outcomeWithin<T, L>(
   );
 }
 
-/** Whether the work has ended, in whatever way, after `ms` at the latest, or when `signal` aborts: it goes on by itself. Never rejects. */
+/** Tells if the work has ended, in whatever way, after `ms` at the latest, or when `signal` aborts: it goes on by itself. Never rejects. */
 export function endedWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>, signal?: AbortSignal): Promise<boolean> {
   let isEnded = true;
   const letGo = (): void => {
@@ -70,12 +70,12 @@ export function endedWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promi
     .then(() => isEnded);
 }
 
-/** Who still waits for which work. A promise cannot be let go of: each has one reaction of ours, whoever comes and goes. */
+/** Waiters by the work. A reaction to a promise cannot be removed: each has one of ours, whoever comes and goes. */
 const waiting = new WeakMap<Promise<unknown>, Set<() => void>>();
 
 /**
  * The work's outcome, or a rejection with `fault` as soon as the signal aborts; the work's own late failure is then nobody's. However many wait
- * for the same work, one after the other, nothing of those who were let go stays with it.
+ * for the same work, one after the other, nothing of those who gave up stays with it.
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, fault = (): unknown => signal.reason): Promise<T> {
   return new Promise<T>((resolve, reject) => {

@@ -22,7 +22,7 @@ export interface DriverProcess {
   kill(): void;
 }
 
-/** Of one message: a port's largest piece, or readings of hundreds of keys. */
+/** Largest message: a port's largest piece, or readings of hundreds of keys. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const LINK = 3;
 /** A driver that prints without end waits itself, and leaves the agent its time. */

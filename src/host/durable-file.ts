@@ -1,6 +1,6 @@
 /**
  * Small files that are whole or absent after any crash: written beside the target, synced, renamed over it, and the folder synced.
- * What a crash leaves is a `*.tmp` file, which the next write replaces.
+ * A crash may leave a `*.tmp` file, which the next write replaces.
  */
 import { dirname, join } from 'node:path';
 import { AgentError, retryable, systemCode } from '../errors.ts';
@@ -50,7 +50,7 @@ export async function replaceContent(files: Files, path: string, content: Uint8A
 }
 
 export interface ReadOptions {
-  /** What is larger is refused; default 1 MiB. */
+  /** Largest size that is read; default 1 MiB. */
   readonly limitBytes?: number;
   /** Goes through links: for a person's own files, never for what lies in the state folder. */
   readonly follow?: boolean;
@@ -92,7 +92,7 @@ export function readUserFile(path: string, limitBytes?: number): Promise<Buffer 
   return readWhole(systemFiles, path, { follow: true, ...(limitBytes === undefined ? {} : { limitBytes }) });
 }
 
-/** What a file says of its size is not believed: files of the kernel say 0, and some grow while they are read. */
+/** Reads until the end: files of the kernel say that their size is 0, and some grow while they are read. */
 async function readUpTo(file: OpenFile, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let at = 0; ; ) {
@@ -113,7 +113,7 @@ export async function setAside(files: Files, path: string): Promise<string> {
   return aside;
 }
 
-/** Whether content was moved out of the way. Unknown counts as yes. */
+/** Tells if content was quarantined. Unknown counts as yes. */
 export function mayBeSetAside(files: Files, path: string): Promise<boolean> {
   const isThere = files.facts(asidePath(path)).then((facts) => facts !== undefined);
   return isThere.catch(() => true);
@@ -126,13 +126,13 @@ function asidePath(path: string): string {
 /**
  * Where lies what holds less than was known: it is found there, and not believed. A release that does not know the name, taken up again while a
  * disk is full, finds nothing, as at its first start: what is wished from afar is new to it and moves what was moved otherwise since, within all
- * limits, and how long outputs were on is forgotten. With the old content it would have believed that, which is no less.
+ * limits, and how long outputs were on is lost. With the old content it would have believed that, which is no less.
  */
 export function behindPath(path: string): string {
   return `${path}.behind`;
 }
 
-/** Makes a file that cannot be written anew unbelievable, for which a full disk has room. Where there is none, the beginning of the new one says that it was to be. */
+/** Makes a file that cannot be rewritten unbelievable, for which a full disk has room. Where there is none, the beginning of the new one says that it was to be. */
 export async function disown(files: Files, path: string): Promise<void> {
   for (const from of [path, `${path}.tmp`]) {
     const isThere = await files.rename(from, behindPath(path)).then(() => true, undefinedWhenMissing);

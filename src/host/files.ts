@@ -49,7 +49,7 @@ export interface Files {
   open(path: string, mode: OpenMode, options?: OpenOptions): Promise<OpenFile>;
   /** Names in a folder, in no particular order. */
   list(folder: string): Promise<readonly string[]>;
-  /** Of the path itself, not of what a link names; undefined when there is nothing. */
+  /** Returns the facts of the path itself, not of a link's target; undefined when there is nothing. */
   facts(path: string): Promise<FileFacts | undefined>;
   chmod(path: string, mode: number): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -61,13 +61,13 @@ export interface Files {
   makeFolder(path: string, mode?: number): Promise<void>;
   /** A symbolic link, which must not exist. */
   link(target: string, path: string): Promise<void>;
-  /** What a link names; undefined when there is no link. */
+  /** Returns the target of a link; undefined when there is no link. */
   readLink(path: string): Promise<string | undefined>;
   /** Makes creations, renames and unlinks in a folder survive a power cut. */
   syncFolder(path: string): Promise<void>;
-  /** What an unprivileged process may still use of the file system. */
+  /** Returns the bytes that an unprivileged process may still use of the file system. */
   freeBytes(folder: string): Promise<number>;
-  /** Whether a path leads to anything, links followed. @throws what keeps it from being told. */
+  /** Tells if a path leads to anything, links followed. @throws the fault when that cannot be told. */
   isThereNow(path: string): boolean;
   /** Replaces a few bytes before it returns, and makes the folder they lie in: they survive this process, not a power cut. */
   writeNow(path: string, content: string): void;
@@ -196,7 +196,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** Whether a path leads to anything; what cannot be told counts as there. */
+/** Tells if a path may lead to anything; a fault counts as yes. */
 export function mayBeThereNow(files: Pick<Files, 'isThereNow'>, path: string): boolean {
   try {
     return files.isThereNow(path);
@@ -210,7 +210,7 @@ export function undefinedWhenMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }
 
-/** Whether a fault means that what was written may be gone; too many open files, memory or permissions are faults of the moment. */
+/** True when a fault means that the data may be lost; too many open files, memory or permissions are passing faults. */
 export function isLost(error: unknown): boolean {
   const code = systemCode(error);
   return code === 'EIO' || code === 'EUCLEAN' || code === 'EBADMSG';

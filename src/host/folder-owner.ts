@@ -1,4 +1,4 @@
-/** Whom a command of root's acts as: what lies in a folder of the service's is for the service's own rights, never for root's. */
+/** Drops root's rights where a folder is the service's: its files are for the service's own rights, never for root's. */
 import { lchown, lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { systemCode } from '../errors.ts';
@@ -6,8 +6,8 @@ import { systemCode } from '../errors.ts';
 /**
  * When this process is root's and the folder is another user's, becomes that user, for good: a link that was left there then leads root
  * nowhere, and what is written there can be read by the service. Does nothing for a folder that is not there, or is root's own.
- * What only root may read is to be open before. Folders of `own`, below root's own folders, are made and given to that user first; one that
- * is there already is somebody's, and stays theirs.
+ * Files that only root may read are to be open before. Folders of `own`, below root's own folders, are made and given to that user first; one
+ * that is there already keeps its owner.
  */
 export async function actAsOwnerOf(folder: string, own: readonly string[] = []): Promise<void> {
   if (process.geteuid?.() !== 0) return;

@@ -1,5 +1,5 @@
 /**
- * What the machine says about itself: /proc, /sys and statfs. Each group is read by itself, because a hardened service may not see all of
+ * Metrics of the machine: /proc, /sys and statfs. Each group is read by itself, because a hardened service may not see all of
  * them (systemd's ProcSubset=pid hides /proc/stat and /proc/meminfo, for which the kernel's calls behind node:os stand in where they can).
  */
 import { readdir, readFile, statfs } from 'node:fs/promises';
@@ -26,8 +26,8 @@ export interface Metric {
 
 export interface HostMetricsSource {
   /**
-   * What can be read of a group: a disk or an interface that is gone costs no other. It lasts for ever when a disk hangs.
-   * @param disk of all disks this one alone. @throws AgentError `host/no-metrics` (retry) when it is nothing.
+   * Reads a group: a disk or an interface that is gone costs no other. It never returns while a disk hangs.
+   * @param disk the only disk to read. @throws AgentError `host/no-metrics` (retry) when there is none.
    */
   read(group: MetricGroup, disk?: string): Promise<readonly Metric[]>;
 }

@@ -1,5 +1,5 @@
 /**
- * What this board is: serial number, MAC address, machine id, host name. Some of it only root can read; systemd/leave-identity, which runs
+ * Identity of this board: serial number, MAC address, machine id, host name. Some of it only root can read; systemd/leave-identity, which runs
  * before the service, leaves it in `<run folder>/identity`, one file each. Values that makers print on every board alike do not count.
  */
 
@@ -12,9 +12,9 @@ import { given } from './given.ts';
 export interface BoardIdentity {
   /** From the device tree, else from DMI. */
   readonly serial?: string;
-  /** Of the first wired interface that is soldered on, else the first wireless one; lower case, without separators. */
+  /** MAC address of the first wired interface that is soldered on, else the first wireless one; lower case, without separators. */
   readonly mac?: string;
-  /** Of its other interfaces that are soldered on: one that is late at a start is no other board. */
+  /** MAC addresses of its other interfaces that are soldered on: one that is late at a start is no other board. */
   readonly otherMacs?: readonly string[];
   /** Derived from /etc/machine-id for this program alone, as systemd's sd_id128_get_machine_app_specific does; 32 hex digits. */
   readonly machineId?: string;
@@ -38,7 +38,7 @@ const SERIAL_FILES: readonly string[] = [
 ];
 const DEFAULT_RUN_FOLDER = '/run/turnstone';
 
-/** What boards say that were never given a number. */
+/** Serial numbers of boards that were never given one. */
 const NO_SERIAL =
   /^(0+|1+|f+|none|null|n\/?a|unknown|default( string)?|not (specified|applicable|available)|to be filled.*|(system|chassis|base ?board) serial( number)?|serial( number)?|0?123456789.*|empty|oem|invalid|x+|\.+|-+)$/i;
 const NO_UUID = /^(0{8}-0{4}-0{4}-0{4}-0{12}|f{8}-f{4}-f{4}-f{4}-f{12}|03000200-0400-0500-0006-000700080009)$/i;
@@ -70,7 +70,7 @@ export async function readIdentity(sources: IdentitySources = {}): Promise<Board
 }
 
 /**
- * Whether two readings are of different boards: by serial number, or by MAC address where one of them has no serial. Machine id and host
+ * True when two readings are of different boards: by serial number, or by MAC address where one of them has no serial. Machine id and host
  * name travel with the card and say nothing about the board.
  */
 export function isOtherBoard(one: Partial<BoardIdentity>, other: Partial<BoardIdentity>): boolean {
@@ -79,7 +79,7 @@ export function isOtherBoard(one: Partial<BoardIdentity>, other: Partial<BoardId
   return these.length > 0 && those.length > 0 && !these.some((mac) => those.includes(mac));
 }
 
-/** What is kept of a board, with the marks that were learned since; the same one when there are none. */
+/** Returns the kept identity with the marks that were learned since; the same one when there are none. */
 export function withNewMarks(kept: Partial<BoardIdentity>, board: BoardIdentity): Partial<BoardIdentity> {
   const macs = [...new Set([...allMacs(kept), ...allMacs(board)])].slice(0, MAX_MACS);
   if (macs.length === allMacs(kept).length && (kept.serial !== undefined || board.serial === undefined)) return kept;

@@ -60,7 +60,7 @@ export class JsonLink {
   }
 
   *#messages(bytes: Buffer): Iterable<JsonObject> {
-    const lines = this.#reader.take(bytes);
+    const lines = this.#reader.readLines(bytes);
     if (lines === undefined) throw noMessage(`a line of more than ${this.#maxLineBytes} bytes`);
     for (const line of lines) {
       const message = parsed(line, this.#maxLineBytes);

@@ -11,7 +11,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** What is written as JSON without a loss: interfaces of such values too, though they have no index signature. */
+/** Type that is written as JSON without a loss: interfaces of such values too, though they have no index signature. */
 export type Jsonable<T> = T extends JsonValue | undefined
   ? T
   : T extends (...parameters: never[]) => unknown
@@ -54,10 +54,10 @@ const DEFAULT_LENGTH = 16 * 1024 * 1024;
 const DEFAULT_DEPTH = 32;
 const DEFAULT_VALUES = 100_000;
 const DEFAULT_DIGITS = 400;
-/** What the plain parser would not do as is done here: long whole numbers, and a key that is no data, however it is spelt. */
+/** Texts that the plain parser would get wrong: long whole numbers, and a key that is no data, however it is spelt. */
 const NEEDS_CARE = /\d{16}|__proto__|\\u/;
 const WHOLE_NUMBER = /^-?\d+$/;
-/** What a whole number past 2^53 looks like, wherever in a text. */
+/** Whole number past 2^53, wherever in a text. */
 const LONG_NUMBER = /\d{16}/;
 
 /**
@@ -82,7 +82,7 @@ export function parseJsonNumbers(text: string, number: (source: string) => unkno
 
 /**
  * Writes JSON; a bigint as a bare whole number, a whole double past 2^53 with its point, so that each comes back as what it was. NaN and
- * infinities become null, as JSON has no word for them.
+ * infinities become null, as JSON has no such numbers.
  */
 export function stringifyJson<T>(value: T & Jsonable<T>): string {
   try {
@@ -98,12 +98,12 @@ export function stringifyJson<T>(value: T & Jsonable<T>): string {
   });
 }
 
-/** Whether a parsed value is an object, and not an array or null. */
+/** True when a parsed value is an object, and not an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether two values are the same; the order of an object's keys does not count, and 5n equals 5. */
+/** True when two values are the same; the order of an object's keys does not count, and 5n equals 5. */
 export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (typeof a === 'bigint' || typeof b === 'bigint') return isNumeric(a) && isNumeric(b) && a <= b && a >= b;

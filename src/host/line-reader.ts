@@ -1,7 +1,7 @@
 /** Cuts a stream of bytes into lines, and gives up on one that is too long before it fills the memory. */
 
 const LINE_FEED = 0x0a;
-/** What a line under way takes at first; it doubles as the line grows. */
+/** First size of the buffer of a line under way; it doubles as the line grows. */
 const FIRST_BYTES = 1024;
 
 export class LineReader {
@@ -20,7 +20,7 @@ export class LineReader {
   }
 
   /** The lines that these bytes complete; undefined when the line under way has grown past the limit. */
-  take(bytes: Buffer): readonly string[] | undefined {
+  readLines(bytes: Buffer): readonly string[] | undefined {
     const lines: string[] = [];
     let from = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, from)) {

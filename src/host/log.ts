@@ -89,7 +89,7 @@ export class AgentLog implements Log {
 
   #at(level: LogLevel): (fields: object, message: string) => void {
     return (fields, message) => {
-      if (this.#pino.isLevelEnabled(level)) this.#summed.tell(level, fields, message);
+      if (this.#pino.isLevelEnabled(level)) this.#summed.logMessage(level, fields, message);
     };
   }
 }

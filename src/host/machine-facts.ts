@@ -1,4 +1,4 @@
-/** What the kernel and systemd say about this machine: for people who ask why it does not work. What is not known is left out. */
+/** Facts that the kernel and systemd give about this machine, for people who ask why it does not work. Unknown ones are left out. */
 import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ export interface MountFacts {
   readonly device: string;
   readonly type: string;
   readonly readOnly: boolean;
-  /** What ext4 has counted on it since it was made or checked. */
+  /** Errors that ext4 has counted since it was made or checked. */
   readonly errors?: number;
 }
 
@@ -76,7 +76,7 @@ export class MachineFacts {
     return { uid: found.uid, gid: found.gid, mode: found.mode & 0o7777, group: group?.[0] ?? String(found.gid) };
   }
 
-  /** What lies in a folder and in its folders, a part of it where it is more than anybody looks through. */
+  /** Lists a folder and its folders, and only a part where there is more than anybody looks through. */
   async under(folder: string): Promise<readonly string[]> {
     const found: string[] = [];
     const folders = [folder];
@@ -91,7 +91,7 @@ export class MachineFacts {
     return found;
   }
 
-  /** What an unprivileged process may still use, and all there is; undefined when there is no such folder. */
+  /** Returns the space that an unprivileged process may still use, and all there is; undefined when there is no such folder. */
   async disk(folder: string) {
     const found = await statfs(join(this.#root, folder)).catch(() => undefined);
     if (found === undefined) return undefined;
@@ -114,7 +114,7 @@ export class MachineFacts {
     return { device, type, readOnly: options.split(',').includes('ro'), ...(errors === undefined ? {} : { errors: Number(errors) }) };
   }
 
-  /** How much of their life eMMC chips have used, percent, by their own word (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST, steps of 10 %). */
+  /** How much of their life eMMC chips have used, percent, as they report it (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST, steps of 10 %). */
   async storageLifeUsedPercent(): Promise<number | undefined> {
     const disks = await readdir(join(this.#root, 'sys/block')).catch((): string[] => []);
     const said = await Promise.all(
@@ -135,7 +135,7 @@ export class MachineFacts {
       : undefined;
   }
 
-  /** Whether packets to anywhere have a way out, by IPv4 or IPv6. */
+  /** Tells if there is a route to anywhere, by IPv4 or IPv6. */
   async hasDefaultRoute(): Promise<boolean> {
     const four = (await this.#lines('proc/net/route')).some((line) => /^\S+\s+00000000\s+[0-9A-F]{8}\s+0003\s.*\s00000000\s/.test(line));
     const six = (await this.#lines('proc/net/ipv6_route')).some(

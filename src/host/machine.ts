@@ -1,4 +1,4 @@
-/** What the operating system gives, each thing through one port, so that a world made for a test can be all of it. */
+/** Operating system behind one port for each of its things, so that a world made for a test can be all of it. */
 import { boardModel, networkAddresses } from './board-model.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Files, systemFiles } from './files.ts';
@@ -10,7 +10,7 @@ import { type RunProgram, runProgram } from './run-program.ts';
 import { type Held, takeLock } from './state-lock.ts';
 import { askSystemTime } from './time-sync.ts';
 
-/** What this process takes of the machine. */
+/** Resources that this process uses. */
 export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapUsedBytes: number;
@@ -26,11 +26,10 @@ export interface HostMachine {
   readonly readIdentity: (sources: IdentitySources) => Promise<BoardIdentity>;
   readonly boardModel: typeof boardModel;
   readonly networkAddresses: typeof networkAddresses;
-  /** What the operating system shows of the machine's load. */
+  /** Opens the metrics of the machine's load. */
   readonly openHostMetrics: (options: HostMetricsOptions) => HostMetricsSource;
-  /** What this process takes of it. */
   readonly usage: () => ProcessUsage;
-  /** Whether the operating system calls its clock synchronised. */
+  /** Tells if the operating system calls its clock synchronised. */
   readonly askSystemTime: () => Promise<boolean>;
   /** One agent at a time in a state folder. @throws AgentError (stop). */
   readonly takeLock: (folder: string) => Promise<Held>;

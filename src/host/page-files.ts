@@ -17,7 +17,7 @@ export interface PageFile {
 }
 
 interface Packed {
-  /** Of the file when it was read. */
+  /** State of the file when it was read. */
   readonly state: string;
   readonly content: Promise<{ readonly etag: string; readonly packed: Buffer }>;
 }
@@ -37,7 +37,7 @@ const CONTENT_TYPE: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the pages' server says of each answer: no other origin is spoken to, nothing inline runs, nobody frames the page.
+ * Headers of every answer of the pages' server: no other origin is spoken to, nothing inline runs, nobody frames the page.
  * Styles that scripts set on an element are no inline styles in its sense.
  */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {

@@ -23,7 +23,7 @@ export async function readPatiently(
   return await readWhole(files, path, { limitBytes });
 }
 
-/** Whether it is a fault of the machine, not of the content. */
+/** True when it is a fault of the machine, not of the content. */
 export function isPassing(error: unknown): boolean {
   return error instanceof AgentError && error.recovery === 'retry';
 }

@@ -1,4 +1,4 @@
-/** What nobody may guess: the bytes of tokens, keys and ids. How waits are spread is the clock's matter (`Clock.jitter`). */
+/** Random bytes that nobody may guess, for tokens, keys and ids. How waits are spread is the clock's matter (`Clock.jitter`). */
 import { randomBytes } from 'node:crypto';
 
 /** That many bytes that nobody can foretell. */

@@ -23,7 +23,7 @@ export function serveOneAtATime(server: Server, listener: RequestListener): void
   };
   const admit = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    // What is left of the piece in which they came is still parsed.
+    // The rest of the piece in which they came is still parsed.
     if (socket.destroyed) return;
     if (!busy.has(socket)) serve(request, response);
     else if (waiting.has(socket)) socket.destroy();

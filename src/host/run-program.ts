@@ -16,7 +16,7 @@ export interface Program {
   readonly environment?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is closed after it. */
   readonly input?: string | Uint8Array;
-  /** What is kept of each output stream; the rest is thrown away. Default 64 KiB. */
+  /** Bytes kept of each output stream; the rest is thrown away. Default 64 KiB. */
   readonly maxOutputBytes?: number;
   /** Which part of it. Default `first`. */
   readonly keeps?: 'first' | 'last';
@@ -28,7 +28,7 @@ export interface ProgramOutcome {
   readonly endedBySignal?: string;
   readonly stdout: string;
   readonly stderr: string;
-  /** Whether output was thrown away. */
+  /** True when output was thrown away. */
   readonly cut: boolean;
 }
 
@@ -91,7 +91,7 @@ function follow(child: ChildProcess, program: Program) {
   // A program that does not read its input is no fault of ours.
   child.stdin?.on('error', () => {});
   child.stdin?.end(program.input ?? '');
-  // It and its output have ended, or it was let go; rejects with AgentError `host/program-not-started`.
+  // It and its output have ended, or it was given up; rejects with AgentError `host/program-not-started`.
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   child.once('error', (cause) => {
     const why = systemCode(cause) ?? 'unknown fault';

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { isJsonObject, type Jsonable, type JsonLimits, type JsonObject, type JsonValue, parseJson, stringifyJson } from './json.ts';
 
 export interface StateFormat {
-  /** What the file says it is, for example `turnstone/actuators`. */
+  /** Name of the format, for example `turnstone/actuators`. */
   readonly format: string;
   /** Versions up to this one are understood. */
   readonly version: number;
@@ -22,12 +22,12 @@ export function sealJson<T extends object>(value: T & Jsonable<T>): string {
   return members + sealOf(members);
 }
 
-/** Whether the text has a check value, and it agrees with it: nothing was changed since it was written. */
+/** True when the text has a check value that agrees with it: nothing was changed since it was written. */
 export function isSealed(text: string): boolean {
   return sealed(text) === true;
 }
 
-/** Whether the text has a check value that does not agree with it: it was damaged, or changed by hand. */
+/** True when the text has a check value that does not agree with it: it was damaged, or changed by hand. */
 export function isChanged(text: string): boolean {
   return sealed(text) === false;
 }

@@ -41,7 +41,7 @@ function formsOf(secret: string): readonly string[] {
   return [secret, encodeURIComponent(well), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64')];
 }
 
-/** What is secret within an address: its password, or the user where there is none, and both together as a header has them. */
+/** Returns the secret parts of an address: its password, or the user where there is none, and both together as a header has them. */
 function partsOf(secret: string): readonly string[] {
   const url = secret.includes('@') ? URL.parse(secret) : null;
   if (url === null || (url.username === '' && url.password === '')) return [];

@@ -14,7 +14,7 @@ interface Running<T> {
 export class SharedWork<T> {
   readonly #work: (signal: AbortSignal) => Promise<T>;
   #running: Running<T> | undefined;
-  /** What was given up may take a while to end; it is not done twice at once. */
+  /** End of the last work: after everybody gave up it may take a while, and it is not done twice at once. */
   #ended: Promise<unknown> = Promise.resolve();
 
   constructor(work: (signal: AbortSignal) => Promise<T>) {
@@ -49,7 +49,7 @@ export class SharedWork<T> {
     return running;
   }
 
-  /** Whoever comes now begins anew. */
+  /** Whoever comes now begins again. */
   #leave(running: Running<T>): void {
     this.#running = undefined;
     running.stop.abort();

@@ -1,6 +1,6 @@
 /**
  * A small JSON file that follows a value in memory: the latest state is written soon, whole, and never in the caller's way. A write that fails
- * is tried again until it is on disk. Content that is no state is set aside as `*.corrupt`, and so is, before anything is written in its place,
+ * is tried again until it is on disk. Content that is no state is quarantined as `*.corrupt`, and so is, before anything is written in its place,
  * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
 import { messageOf, retryable } from '../errors.ts';
@@ -46,15 +46,15 @@ export class StateFile {
   #writing: Promise<void> | undefined;
   #cancelRetry: (() => void) | undefined;
   #cancelAlert: (() => void) | undefined;
-  /** What was read: where the disk does not take that anew the file lacks nothing. */
+  /** State that was read: while the disk refuses to take it again, the file lacks nothing. */
   #onDisk: JsonObject | undefined;
   #isLate = false;
   #closed = false;
   #isLost = false;
   #liesUnread = false;
-  /** Whether the mark is there; undefined while nobody has looked. */
+  /** True when the mark is there; undefined while nobody has looked. */
   #isMarked: boolean | undefined;
-  /** Whether the file has the name of one that is not believed. */
+  /** True when the file has the name of one that is not believed. */
   #isDisowned = false;
 
   constructor(deps: StateFileDeps) {
@@ -62,17 +62,17 @@ export class StateFile {
     this.#backoff = new Backoff(WRITE_AGAIN, deps.clock);
   }
 
-  /** Whether an earlier run left a state and `read` could not tell it, or not the last one: nothing may be concluded from what is missing. */
+  /** True when an earlier run left a state that `read` could not read, or not the last one: nothing may be concluded from missing values. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Whether what could not be read lies there still, until something is saved: the next process may tell it. */
+  /** True when an unreadable file still lies there, until something is saved: the next process may read it. */
   get liesUnread(): boolean {
     return this.#liesUnread;
   }
 
-  /** Whether what was saved last is durable. */
+  /** True when the state that was saved last is durable. */
   get isSaved(): boolean {
     return this.#next === undefined && this.#writing === undefined;
   }
@@ -141,7 +141,7 @@ export class StateFile {
     const { path, behindMark } = this.#deps;
     const believed = await readPatiently(this.#deps, path, MAX_BYTES);
     if (believed !== undefined) return believed;
-    // Whoever set it aside may have ended before anything was written in its place.
+    // The process that quarantined it may have ended before anything was written in its place.
     this.#isLost ||= await mayBeSetAside(this.#deps.files, path);
     if (behindMark === undefined) return undefined;
     // Also one that cannot be read shows that there was more.
@@ -156,7 +156,7 @@ export class StateFile {
     const text = bytes.toString('utf8');
     const { state } = fieldsOf(text, this.#deps, OWN_JSON);
     this.#onDisk = isJsonObject(state) ? state : {};
-    // Of an earlier release: nobody could tell damage in it.
+    // A file of an earlier release has no check value: damage in it goes unseen.
     if (!this.#isLost && !isSealed(text)) this.save(this.#onDisk);
     return this.#onDisk;
   }
@@ -191,7 +191,7 @@ export class StateFile {
       } catch (error) {
         if (!lacks()) break;
         await this.#fallBehind();
-        // What came meanwhile is newer.
+        // A state that came meanwhile is newer.
         this.#next ??= state;
         this.#writeLater(error);
         break;

@@ -26,7 +26,7 @@ const TAKE_WITHIN_MS = 2_000;
 export class StateFolder {
   readonly #deps: StateFolderDeps;
   #lock: Held | undefined;
-  readonly #take = joinedWhileUnderWay(() => this.#takeNow());
+  readonly #takeLock = joinedWhileUnderWay(() => this.#takeNow());
   #isClosed = false;
   #runLock: Held | undefined;
 
@@ -41,7 +41,7 @@ export class StateFolder {
       if (hasCode(error, 'host/already-running')) throw error;
     };
     try {
-      const taken = folder.#take().catch(unlessTaken);
+      const taken = folder.#takeLock().catch(unlessTaken);
       if (await endedWithin(deps.machine.clock, TAKE_WITHIN_MS, taken)) await taken;
       else folder.#waitFor(taken);
       await folder.#takeRunFolder().catch(unlessTaken);
@@ -55,7 +55,7 @@ export class StateFolder {
   /** Resolves when it is this agent's. @throws what the disk says, or as `open`. */
   async expectTaken(): Promise<void> {
     if (this.#lock !== undefined) return;
-    await this.#take().catch((error: unknown) => {
+    await this.#takeLock().catch((error: unknown) => {
       if (hasCode(error, 'host/already-running')) this.#deps.onTaken();
       throw error;
     });
@@ -68,7 +68,7 @@ export class StateFolder {
     await this.#runLock?.close();
   }
 
-  /** What else is wrong with it, the control sockets say. */
+  /** Makes and locks the run folder; its other faults are found by the control sockets. */
   async #takeRunFolder(): Promise<void> {
     const { runFolder, machine } = this.#deps;
     await machine.files.makeFolder(runFolder, 0o755);

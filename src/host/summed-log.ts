@@ -42,7 +42,7 @@ export class SummedLog {
     for (const stream of this.#streams.values()) this.#sum(stream);
   }
 
-  tell(level: LogLevel, fields: object, message: string): void {
+  logMessage(level: LogLevel, fields: object, message: string): void {
     const { clock, tell } = this.#deps;
     const nowMs = clock.monotonicMs();
     if (level === 'debug') {

@@ -45,7 +45,7 @@ export class TimeSinceBoot {
     return awakeMs + this.#sleptMs;
   }
 
-  /** What the monotonic clock showed a moment ago, as this one shows it: the kernel stamps with that one. */
+  /** Converts a recent time of the monotonic clock, with which the kernel stamps, to this one. */
   of(awakeMs: number): number {
     return this.ms() - (this.#clocks.awakeMs() - awakeMs);
   }

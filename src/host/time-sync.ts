@@ -1,5 +1,5 @@
 /**
- * Whether the wall clock can be believed. systemd-timesyncd leaves a marker when it has synchronised since boot; chrony and ntpd are
+ * Trust in the wall clock. systemd-timesyncd leaves a marker when it has synchronised since boot; chrony and ntpd are
  * asked through the kernel's own flag by `timedatectl`. By policy the platform's date can stand in: it confirms a clock that agrees, and of one
  * that does not it says by how much, when nobody else does within a minute. A clock that nobody else sets drifts: it goes on being compared.
  */
@@ -16,11 +16,11 @@ const LOOK_EVERY_MS = 5_000;
 const DATE_STEP_MS = 2_000;
 /** A clock this close to what the platform's dates allow agrees with them. */
 const AGREES_WITHIN_MS = 2_000;
-/** What leaves more room than this, as the exchanges were slow, confirms nothing before others had their time. */
+/** Width of a date's bounds, as the exchanges were slow, past which it confirms nothing before others had their time. */
 const NARROW_MS = 5_000;
-/** So long the system has to set the clock itself, once the platform has told another date: its word is better by far. */
+/** So long the system has to set the clock itself, once the platform has told another date: its time is better by far. */
 const SYSTEM_HAS_MS = 60_000;
-/** What was told longer ago says little of now: a crystal that is wrong by 200 ppm drifts by less than a second in it. */
+/** Age past which a date says little of now: a crystal that is wrong by 200 ppm drifts by less than a second in it. */
 const TELLS_FOR_MS = 3_600_000;
 /** Two looks at a clock that nobody has set differ by less. */
 const SET_BY_MS = 500;
@@ -28,7 +28,7 @@ const SET_BY_MS = 500;
 const EARLIEST_MS = Date.UTC(2025, 0, 1);
 const LATEST_MS = Date.UTC(2100, 0, 1);
 
-/** `system`: only the operating system's word counts. `platform`: the platform's Date header may confirm or correct the clock. `always`: the clock is believed. */
+/** `system`: only the operating system's clock service counts. `platform`: the platform's Date header may confirm or correct the clock. `always`: the clock is believed. */
 export type TimeSyncPolicy = 'system' | 'platform' | 'always';
 
 /** Since when the platform's dates were told, and the earliest and latest that it can be now by them, as UTC epoch ms minus ms since boot. */
@@ -45,7 +45,7 @@ export class TimeSync {
   readonly #policy: TimeSyncPolicy;
   readonly #ask: () => Promise<boolean>;
   readonly #changes = new Listeners<[]>();
-  /** By the system's word, or as the policy says: nothing more is asked or heard. */
+  /** As the system says, or as the policy says: nothing more is asked or heard. */
   #isSettled = false;
   /** The machine's clock agrees with the platform's dates. */
   #isConfirmed = false;
@@ -75,7 +75,7 @@ export class TimeSync {
     return this.#isSettled || this.#isConfirmed || this.#borrowed !== undefined;
   }
 
-  /** What is to be added to the wall clock: not 0 while the platform's date stands in. */
+  /** Returns the ms to add to the wall clock: not 0 while the platform's date stands in. */
   correctionMs(): number {
     if (this.#borrowed === undefined) return 0;
     return Math.round(this.#borrowed.offsetMs + this.#clock.monotonicMs() - this.#clock.wallMs());
@@ -178,8 +178,8 @@ function agrees(offsetMs: number, { earliestMs, latestMs }: Told): boolean {
 }
 
 /**
- * What was told and what is heard now, when both are right; of two servers that are a little apart, either may be. What contradicts, as after a
- * step of the platform's clock, begins anew.
+ * Returns the bounds that agree with both dates; of two servers that are a little apart, either may be right. A date that contradicts, as after a
+ * step of the platform's clock, begins new ones.
  */
 function withHeard(before: Told | undefined, heard: Told): Told {
   if (before === undefined) return heard;
@@ -190,7 +190,7 @@ function withHeard(before: Told | undefined, heard: Told): Told {
   return { ...before, earliestMs: Math.min(earliestMs, latestMs), latestMs: Math.max(earliestMs, latestMs) };
 }
 
-/** What the operating system says of its clock. */
+/** Asks the operating system if its clock is synchronised. */
 export async function askSystemTime(): Promise<boolean> {
   if (existsSync(SYNCHRONISED_MARKER)) return true;
   return new Promise((resolve) => {

@@ -32,7 +32,7 @@ export type MatchesPattern = (pattern: string, text: string) => boolean;
 
 const matchesOwn: MatchesPattern = (pattern, text) => new RegExp(pattern, 'u').test(text);
 
-/** What is wrong with `value`, in words for people, or undefined when it fits. `path` names the value. */
+/** Returns the mismatch of `value` in words for people, or undefined when it fits. `path` names the value. */
 export function mismatchOf(
   shape: ValueShape,
   value: JsonValue | undefined,

@@ -105,7 +105,7 @@ function summary(points: readonly Point[], aggregation: ReportAggregation): Json
   }
 }
 
-/** Whether the filters let a device's name or a key through. */
+/** Returns a test for whether the filters let a device's name or a key through. */
 function allowed(view: SavedView, filters: ViewFilters): (source: 'device' | 'key', name: string) => boolean {
   const lists = (source: 'device' | 'key'): readonly (readonly JsonValue[])[] => {
     const names = [source, ...view.fields.flatMap((field) => (field.source === source ? [field.label] : []))];

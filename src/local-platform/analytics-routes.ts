@@ -55,7 +55,7 @@ async function buildReport({ people, reportPool, settings, state }: LocalPlatfor
   return { status: 200, contentType: 'application/json', body: reportText(view, rows), whenDone: release };
 }
 
-/** What to run; undefined when there is no such view. A blank end of the range is the view's, and filters replace the view's name by name. */
+/** Returns the report to run; undefined when there is no such view. A blank end of the range is the view's, and filters replace its own by name. */
 function readRequest(body: JsonObject, views: KeptTable<SavedView>): ReportRequest | undefined {
   if (!isJsonObject(body) || typeof body.viewConfigId !== 'string') throw new PayloadFault('viewConfigId is required');
   const view = views.byId(body.viewConfigId.toLowerCase());

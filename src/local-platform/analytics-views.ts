@@ -15,7 +15,7 @@ export type ViewField =
   | { readonly label: string; readonly source: 'key' }
   /** UTC ms, as a string; of the hour or the day when grouped. */
   | { readonly label: string; readonly source: 'time'; readonly groupBy?: 'hour' | 'day' }
-  /** Of `key`, or of the row's own key when there is a field of source `key`. */
+  /** Value of `key`, or of the row's own key when there is a field of source `key`. */
   | { readonly label: string; readonly source: 'value'; readonly key?: string; readonly aggregation: ReportAggregation };
 
 export type ViewFilters = Readonly<Record<string, readonly JsonValue[]>>;

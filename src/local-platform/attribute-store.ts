@@ -12,7 +12,7 @@ export interface Attribute {
   readonly lastUpdateTs: number;
 }
 
-/** What a subscriber is sent: changed keys with values, or `{"deleted": [...]}`. */
+/** Called with the message to a subscriber: changed keys with values, or `{"deleted": [...]}`. */
 export type SharedListener = (deviceId: string, message: JsonObject) => void;
 
 export function isScope(text: string | undefined): text is Scope {

@@ -11,14 +11,14 @@ import type { PlatformState } from './platform-state.ts';
 import { PayloadFault, payloadFaultsAs, wholeNumberOf } from './request-faults.ts';
 import { deviceForm, type StoredValue } from './stored-value.ts';
 
-/** What the rule chain answers to a client-side RPC; undefined: nothing within its time. */
+/** Answers a client-side RPC as the rule chain; undefined: nothing within its time. */
 export type ClientRpcHandler = (device: PlatformDevice, method: string, params: JsonValue) => Promise<JsonValue | undefined>;
 
 export type DeviceHandler = (device: PlatformDevice, call: Call) => ReturnType<Handler>;
 
 const RPC_BODY = { bodyLimit: 64 * 1024, needsBody: true };
 const OVER_LIMIT: Reply = { status: 500 };
-/** What the demo's rule chain answers. */
+/** Methods that the demo's rule chain answers. */
 const TIME_METHODS: ReadonlySet<string> = new Set(['getTime', 'getCurrentTime']);
 
 export function deviceRoutes(platform: LocalPlatform): Routes {

@@ -1,4 +1,4 @@
-/** What a test, or a person at a bench, can make go wrong between a client and the platform's routes. */
+/** Faults that a test, or a person at a bench, can plant between a client and the platform's routes. */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../host/clock.ts';
 import type { Reply } from './http-reply.ts';

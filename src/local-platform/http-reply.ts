@@ -1,4 +1,4 @@
-/** What a route answers, and how it is written: a text or bytes at once, or pieces as fast as the client takes them. */
+/** Replies of a route, and how they are written: a text or bytes at once, or pieces as fast as the client takes them. */
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../host/clock.ts';

@@ -49,7 +49,7 @@ export interface Endpoint {
 /** By method and path, as `GET /api/device/:id`; `:name` takes one segment. */
 export type Routes = Readonly<Record<string, Handler | Endpoint>>;
 
-/** What happens to a request before its route sees it; undefined lets it pass. */
+/** Acts on a request before its route sees it; undefined lets it pass. */
 export type Interference = (method: string, path: string, response: ServerResponse) => Promise<Answer | 'taken' | undefined>;
 
 export interface HttpServiceOptions {

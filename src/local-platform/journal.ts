@@ -69,7 +69,7 @@ async function readLines(path: string, onLine: (line: string) => void): Promise<
   let bytes = 0;
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    for (const line of reader.take(chunk) ?? []) onLine(line);
+    for (const line of reader.readLines(chunk) ?? []) onLine(line);
   }
   return bytes - reader.heldBytes;
 }

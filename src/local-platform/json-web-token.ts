@@ -36,7 +36,7 @@ export class TokenIssuer {
     return `${signed}.${this.#signature(signed)}`;
   }
 
-  /** Who holds a token; undefined when it is forged, broken, or past its end. */
+  /** Returns the holder of a token; undefined when it is forged, broken, or past its end. */
   holder(token: string): TokenHolder | undefined {
     const at = token.lastIndexOf('.');
     const signed = token.slice(0, Math.max(0, at));

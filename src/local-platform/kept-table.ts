@@ -29,7 +29,7 @@ export class KeptTable<T extends object> {
     this.#record({ t: this.#name, [this.#name]: item as unknown as JsonObject });
   }
 
-  /** Whether it was there. */
+  /** Removes an item. Returns true when it was there. */
   remove(id: string): boolean {
     this.#record({ t: `${this.#name}-gone`, id });
     return this.#items.delete(id);

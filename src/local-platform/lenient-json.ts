@@ -10,7 +10,7 @@ const SPACE = /(?:[ \t\r\n]|\/\/[^\n]*|#[^\n]*|\/\*.*?\*\/)*/sy;
 const ESCAPES: Readonly<Record<string, string>> = { t: '\t', b: '\b', n: '\n', r: '\r', f: '\f' };
 const WORDS: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
 
-/** What a text means; numbers are made with `number`, which is given their spelling. @throws Error for what even this reader refuses. */
+/** Returns the value of a text; `number` makes numbers from their spelling. @throws Error for texts that even this reader refuses. */
 export function parseLenient(text: string, number: (source: string) => unknown): unknown {
   return new LenientReader(text, number).document();
 }

@@ -1,4 +1,4 @@
-/** What a local platform can be told: what has a default is as on a stock server. */
+/** Options of a local platform: defaults are those of a stock server. */
 import type { Clock } from '../host/clock.ts';
 import type { ClientRpcHandler } from './device-routes.ts';
 import type { User } from './people.ts';
@@ -34,7 +34,7 @@ export interface PlatformSettings {
   /** HTTPS on this port (0: any free one), with a certificate made at start. */
   readonly tlsPort?: number;
   readonly tokenLifetimeMs: number;
-  /** What the rule chain answers; by default only the time. */
+  /** Answers of the rule chain; by default only the time. */
   readonly clientRpc?: ClientRpcHandler;
   readonly analytics: {
     /** SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE. */

@@ -1,5 +1,5 @@
 /**
- * Who waits for a device's next message, as the real server does it: each poll gets one message, all that are open get the same one, a
+ * Clients that wait for a device's next message, as on the real server: each poll gets one message, all that are open get the same one, a
  * client that is gone is noticed late, and no request waits longer than the server's own limit.
  */
 import type { Clock } from '../host/clock.ts';
@@ -20,7 +20,7 @@ export interface LongPollsOptions {
   readonly stalePollMs: number;
 }
 
-/** What `timeout=0`, or none, stands for. */
+/** Wait of `timeout=0`, or of none. */
 const DEFAULT_POLL_MS = 60_000;
 
 export class LongPolls<Message> {

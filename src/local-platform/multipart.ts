@@ -1,4 +1,4 @@
-/** One file out of a multipart/form-data request (RFC 7578), written to disk as it comes: a firmware image is never held in memory. */
+/** One file out of a multipart/form-data request (RFC 7578), written to disk as it comes: a firmware image is never kept whole in memory. */
 import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,7 +12,7 @@ export interface UploadedFile extends FilePart {
   readonly contentType: string;
 }
 
-/** Of each part's headers, of which there are two or three. */
+/** Size of each part's headers, of which there are two or three. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Writes the part named `file` of a request's body to `path`. @throws PayloadFault when there is none. */
@@ -37,7 +37,7 @@ export async function receiveFile(request: Readable, contentType: string | undef
   } catch (cause) {
     ended.abort(cause);
     await received?.catch(() => {});
-    // Of the disk or the connection; a fault of the body has no code.
+    // Faults of the disk or the connection have a code; a fault of the body has none.
     if (systemCode(cause) !== undefined) throw cause;
     throw new PayloadFault('The multipart request does not end with its boundary');
   }

@@ -69,14 +69,14 @@ export class OtaPackages {
     return join(this.#folder, id);
   }
 
-  /** What a device is to have now: its own package, or its profile's. */
+  /** Returns the package that a device is to have now: its own, or its profile's. */
   assigned(device: PlatformDevice, kind: OtaKind): OtaPackage | undefined {
     const { field } = OTA_KINDS[kind];
     const id = device[field] ?? this.#state.registry.profiles.byId(device.profileId)?.[field];
     return id === undefined ? undefined : this.#state.packages.byId(id);
   }
 
-  /** Who is to have a package, so that it must stay; undefined when nobody is. */
+  /** Returns the kind of user that keeps a package in place; undefined when there is none. */
   holderOf(id: string): 'devices' | 'device profile' | undefined {
     const { devices, profiles } = this.#state.registry;
     const holds = ({ firmwareId, softwareId }: AssignedPackages): boolean => firmwareId === id || softwareId === id;

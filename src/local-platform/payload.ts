@@ -46,7 +46,7 @@ export function readDocument(body: Buffer, contentType: string | undefined): Jso
   return unspelled(readWire(body, contentType) as JsonValue);
 }
 
-/** What a device replies to an RPC: any text is taken, and only who asked finds out that it is no JSON. */
+/** Reads a device's reply to an RPC: any text is accepted, and only the caller finds out that it is no JSON. */
 export function readReply(body: Buffer, contentType: string | undefined): JsonValue | RawReply {
   const text = body.toString('utf8');
   try {

@@ -43,7 +43,7 @@ export class RateLimit {
     this.limits = messages === undefined ? {} : { messages: `${messages}:1`, dataMessages: `${messages}:1` };
   }
 
-  /** Whether a message of so many data points may pass. One that may not has still used up its place as a message, as on the real server. */
+  /** True when a message of so many data points may pass. A refused one has still used up its place as a message, as on the real server. */
   admits(deviceId: string, dataPoints = 0): boolean {
     if (dataPoints === 0) return this.#take(deviceId, 'messages', 1);
     return this.#take(deviceId, 'dataMessages', 1) && this.#take(deviceId, 'dataPoints', dataPoints);

@@ -1,4 +1,4 @@
-/** What the real server finds wrong with a request, and how it says so. */
+/** Faults that the real server finds with a request, and how it says so. */
 import type { Clock } from '../host/clock.ts';
 import { errorReply, jsonReply, type Reply } from './http-reply.ts';
 

@@ -42,7 +42,7 @@ export type RpcResult = JsonValue | RawReply | undefined;
 interface Pending {
   readonly message: RpcMessage;
   readonly oneway: boolean;
-  /** Of a persistent request, whose state is told. */
+  /** Record of a persistent request, whose state is told. */
   readonly record: PersistentRpc | undefined;
   readonly settle: (result: RpcResult) => void;
 }
@@ -126,7 +126,7 @@ export class RpcBroker {
     this.#persistent.remove(rpcId);
   }
 
-  /** As a server that stops: pending requests forgotten, polls cut. */
+  /** As a server that stops: pending requests dropped, polls cut. */
   stop(): void {
     for (const deviceId of [...this.#pending.keys()]) this.#settleAll(deviceId);
     this.#polls.close();

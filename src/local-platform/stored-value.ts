@@ -31,7 +31,7 @@ export class SpelledNumber {
 
 const MAX_DECIMALS = 16;
 const WHOLE = /^-?\d+$/;
-/** What `NumberUtils.isParsable` takes for a number: no exponent, no plus. */
+/** Texts that `NumberUtils.isParsable` takes for a number: no exponent, no plus. */
 const CASTABLE = /^-?(\d+(\.\d+)?|\.\d+)$/;
 const ASTRAL = /[\u{10000}-\u{10ffff}]/gu;
 
@@ -59,12 +59,12 @@ export function receivedValue(wire: unknown, rules: ValueRules): StoredValue | u
   return mapTexts(wire) as StoredValue;
 }
 
-/** What a device is told: doubles in Java's spelling, JSON as it was sent. */
+/** Returns the form for devices: doubles in Java's spelling, JSON as it was sent. */
 export function deviceForm(value: StoredValue): JsonValue {
   return isDouble(value) ? asStored(javaDouble(value)) : value;
 }
 
-/** What people are told who ask for strict types: JSON has passed through another parser, which spells its doubles anew. */
+/** Returns the form for people who ask for strict types: JSON has passed through another parser, which spells its doubles in its own way. */
 export function strictForm(value: JsonValue): JsonValue {
   return mapLeaves(value, (leaf) => {
     if (isDouble(leaf)) return asStored(javaDouble(leaf));
@@ -72,7 +72,7 @@ export function strictForm(value: JsonValue): JsonValue {
   }) as JsonValue;
 }
 
-/** What people are told by default: text. */
+/** Returns the form for people by default: text. */
 export function plainForm(value: StoredValue): string {
   if (typeof value === 'string') return value;
   return stringifyJson(deviceForm(value));

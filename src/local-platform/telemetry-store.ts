@@ -1,5 +1,5 @@
 /**
- * Time series by device and key. A second value of one instant replaces the first, as in the real database, which is what makes a
+ * Time series by device and key. A second value of one timestamp replaces the first, as in the real database, which is what makes a
  * retried upload harmless. Bounded: past the maximum of points a key loses its oldest.
  */
 import { getOrInsert } from '../host/get-or-insert.ts';
@@ -53,7 +53,7 @@ export class TelemetryStore {
   }
 }
 
-/** Points by instant; the order is only made when someone reads, because backlog arrives in any order. */
+/** Points by timestamp; the order is only made when someone reads, because backlog arrives in any order. */
 class Series {
   readonly #points = new Map<number, StoredValue>();
   #sorted: Float64Array | undefined;

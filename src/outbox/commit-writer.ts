@@ -55,7 +55,7 @@ export class CommitWriter {
     });
   }
 
-  /** What is durable has its time on the disk, too; and a boot is in the table before the next one begins, so that boots stay in their order. */
+  /** Saves boot times before the entries that need them, and each boot before the next one begins, so that boots stay in their order. */
   async #keepTimes(): Promise<void> {
     const { boots, clock, log } = this.#deps;
     try {

@@ -1,4 +1,4 @@
-/** What the command line can ask of the outbox: how it is, the entries that are kept, and those that the platform refused. */
+/** Calls of the command line to the outbox: its state, the entries that are kept, and the dead letters. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';

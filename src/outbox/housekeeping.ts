@@ -1,4 +1,4 @@
-/** What happens in the background: the delivery state is written soon after it changed, the ledger each hour, and old segments go. */
+/** Work in the background: the delivery state is written soon after a change, the ledger each hour, and old segments are evicted. */
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { OutboxParts } from './outbox-parts.ts';
@@ -14,7 +14,7 @@ const SAVE_AFTER_MS = 30_000;
 const SAVE_MANY_AFTER_MS = 1_000;
 const MANY_ENTRIES = 2_000;
 const MAINTAIN_EVERY_MS = 60_000;
-/** What is being let go is counted before the last write, unless the disk hangs. */
+/** Time for counting the entries of evicted segments before the last write; a disk that hangs is not waited for. */
 const LAST_READS_WITHIN_MS = 1_000;
 
 interface HousekeepingDeps extends Pick<OutboxParts, 'clock' | 'log' | 'boots' | 'reading' | 'shelf' | 'writer'> {
@@ -108,7 +108,7 @@ export class Housekeeping {
       .run(async () => {
         await this.keepTimes();
         const [oldest] = shelf.segments;
-        // What is in no segment any more is not sent again, asked or unasked.
+        // Entries that no segment holds any more are not sent again, asked or unasked.
         if (oldest !== undefined) delivery.state.undelivered.forgetBelow(oldest.firstSequence);
         await this.#save();
       })

@@ -33,7 +33,7 @@ export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'aside'> {
   readonly ledger: LedgerFile;
 }
 
-/** Share of `maxBytes` for what was set aside. */
+/** Share of `maxBytes` for the quarantine. */
 const SET_ASIDE_SHARE = 1 / 64;
 /** A segment is the unit of unlinking: small enough that space returns soon, large enough that hundreds of them hold everything. */
 const MAX_SEGMENT_BYTES = 1024 * 1024;
@@ -52,7 +52,7 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
     unread,
     setAsideBytes: settings.maxBytes * SET_ASIDE_SHARE,
     onSetAside: () => {
-      // The delivery state itself may be what is set aside.
+      // The quarantined file may be the delivery state itself.
       if (opened === undefined) counted += 1;
       else opened.count('setAside', 1);
     },
@@ -72,10 +72,10 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
   const newest = await outboxFolder.load(shelf);
   if (newest !== undefined) observeBoots(boots, newest.scan.blocks);
   else waiting = shelf.segments.at(-1);
-  // What was taken in this boot may lie in what cannot be read yet: no step of the clock from now on moves it.
+  // Entries of this boot may lie in a part that cannot be read yet: no step of the clock from now on moves them.
   if (waiting !== undefined) boots.hold(clock.bootId, clock.monotonicMs());
   for (const segment of shelf.segments.filter(isOpenEnded)) {
-    // Of its entries only those up to one that was delivered are known.
+    // Its entries are known only up to one that was delivered.
     const lastKnown = state.acknowledged.lastUpTo(segment.lastSequence) ?? 0;
     if (segment.thinned === 0) segment.count = Math.max(1, lastKnown - segment.firstSequence + 1);
   }

@@ -1,4 +1,4 @@
-/** What people and dashboards want to know: how much is held, from when to when, how long it can go on, and what was lost. */
+/** State of the outbox for people and dashboards: how much waits, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { Delivery } from './delivery/delivery.ts';
@@ -12,11 +12,11 @@ import type { BootTimes } from './times/boot-times.ts';
 export interface OutboxStatus extends OutboxCounters {
   /** Entries that wait for delivery, on disk and in memory. An upper bound after thinning, a lower one while the end of a segment is unread. */
   readonly heldEntries: number;
-  /** Of these, entries not yet durable. */
+  /** Entries among these that are not yet durable. */
   readonly inMemoryEntries: number;
-  /** Of these, entries of boots whose wall time cannot be known, or not yet: held back, or sent as uncertain, by policy. */
+  /** Entries among these of boots whose wall time cannot be known, or not yet: they wait, or go as uncertain, by policy. */
   readonly undecidedEntries: number;
-  /** Present while so many of these are held although the clock is right now: of earlier boots, whose time nobody may ever know. */
+  /** Present while so many of these wait although the clock is right now: of earlier boots, whose time nobody may ever know. */
   readonly untimedEntries?: number;
   /** While the outbox has not been opened it is not known. */
   readonly lastLost?: LastLost;
@@ -24,7 +24,7 @@ export interface OutboxStatus extends OutboxCounters {
   readonly bytes: number;
   readonly heldBytes: number;
   readonly segments: number;
-  /** UTC epoch ms of the oldest and newest held entry; absent when nothing is held or its time is not known. */
+  /** UTC epoch ms of the oldest and newest waiting entry; absent when none waits or its time is not known. */
   readonly oldestMs?: number;
   readonly newestMs?: number;
   readonly lanes: { readonly alarm: number; readonly live: number; readonly backlog: number };
@@ -165,7 +165,7 @@ function startOf(segment: Segment, { shelf, state, boots }: StatusDeps): number 
   return first.ownTime ? first.ms : boots.look(first.bootId, first.ms);
 }
 
-/** What an entry takes on disk, by the newest segment that has some. */
+/** Returns the mean bytes of an entry on disk, by the newest segment that has some. */
 function entryBytes(shelf: SegmentShelf): number {
   const segment = shelf.segments.findLast((one) => one.count > 0 && shelf.usedBytes(one) > SAMPLE_BYTES);
   return segment === undefined ? USUAL_ENTRY_BYTES : shelf.usedBytes(segment) / segment.count;

@@ -28,7 +28,7 @@ import { GroupCommit } from './segments/group-commit.ts';
 import { SerialQueue } from './segments/serial-queue.ts';
 import type { BootTimes } from './times/boot-times.ts';
 
-/** What other rooms use of the outbox: all of it comes through this file. */
+/** Types that other rooms use of the outbox: all of them come through this file. */
 export type { AsideEntries } from './delivery/aside-entries.ts';
 export type { LedgerCell } from './delivery/delivery-ledger.ts';
 export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
@@ -45,9 +45,9 @@ export { type OutboxVerdict, verifyOutbox } from './segments/verify-outbox.ts';
 const CLOSE_DEADLINE_MS = 5_000;
 
 export class Outbox {
-  /** What the platform refuses by itself, and what may be like it. */
+  /** Dead letters, and entries that may become some. */
   readonly aside: Pick<AsideEntries, keyof AsideEntries>;
-  /** For what is taken now and appended later. */
+  /** Times of entries that are measured now and appended later. */
   readonly times: Pick<BootTimes, 'take'>;
   readonly #parts: OutboxParts;
   readonly #commit: GroupCommit;
@@ -133,15 +133,15 @@ export class Outbox {
   readonly onAppended = this.#appended.add;
 
   /**
-   * What a lane has to send: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
-   * It is durable, but for alarms that the disk does not take: they leave without it. Nothing waits for a disk that hangs.
-   * `beyond` is a batch on its way, which is passed over.
+   * Returns the next batch of a lane: whole blocks within the limits, at least one; undefined when there is none. Its times are final from now
+   * on. It is durable, except alarms that the disk does not take, which leave without it. Nothing waits for a disk that hangs. `beyond` is a
+   * batch under way, which is passed over.
    */
   peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
     return this.#delivery.reading.peek(lane, limits, beyond);
   }
 
-  /** Whether a look that nobody waited for any more is under way: listeners are called when it has ended, and what it found is given out then. */
+  /** True while a look that timed out is still under way: listeners are called when it has ended, and what it found is given out then. */
   isStillLooking(): boolean {
     return this.#delivery.reading.isStillLooking;
   }
@@ -164,7 +164,7 @@ export class Outbox {
     return readStatus({ ...this.#parts, commit: this.#commit, rate: this.#rate, opened: this.#opened, lanes, retention });
   }
 
-  /** Whether entries are held because their time is not known yet, and nothing else would be sent before it is. */
+  /** True when entries wait because their time is not known yet, and nothing else would be sent before it is. */
   waitsForTime(): boolean {
     const { boots, clock } = this.#parts;
     return !boots.canResolve(clock.bootId) && this.status().undecidedEntries > 0;
@@ -175,7 +175,7 @@ export class Outbox {
     return readEntries(this.#parts, query, signal);
   }
 
-  /** What was delivered, per key and hour. */
+  /** Returns the delivered counts, per key and hour. */
   async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
     const { ledger, state } = this.#parts;
     return (await ledger.read(query, state.cells)).list();
@@ -189,7 +189,7 @@ export class Outbox {
     return count;
   }
 
-  /** What the platform refused, with its answers, oldest first. */
+  /** Returns the dead letters with the platform's answers, oldest first. */
   rejected(): Promise<RejectedEntry[]> {
     return this.#delivery.rejected.list();
   }

@@ -25,7 +25,7 @@ interface PatientOutboxDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
   readonly watch: Pick<BootTimes, 'take'>;
 }
 
-/** What is said while nothing has answered. */
+/** Code that is reported while the disk has not answered. */
 const STUCK = 'ETIMEDOUT';
 /** As a commit that the disk does not take. */
 const OPEN_AGAIN = { firstMs: 1_000, maxMs: 30_000 };
@@ -52,7 +52,7 @@ export class PatientOutbox {
   #isOver = false;
   #commitAgeMs: number | undefined;
 
-  // What is known only of an open outbox. @throws AgentError `outbox/not-open` (retry).
+  // Calls that only an open outbox can answer. @throws AgentError `outbox/not-open` (retry).
   readonly acknowledge: Outbox['acknowledge'] = (batch) => this.#expectOpen().acknowledge(batch);
   readonly reject: Outbox['reject'] = (entry, answer) => this.#expectOpen().reject(entry, answer);
   readonly read: Outbox['read'] = (query, signal) => this.#expectOpen().read(query, signal);
@@ -60,7 +60,7 @@ export class PatientOutbox {
   readonly resend: Outbox['resend'] = async (query, signal) => this.#expectOpen().resend(query, signal);
   readonly rejected: Outbox['rejected'] = async () => this.#expectOpen().rejected();
   readonly resendRejected: Outbox['resendRejected'] = async (pick) => this.#expectOpen().resendRejected(pick);
-  // Of one that is not, that nothing is there.
+  // Calls that a closed outbox answers as an empty one.
   readonly peek: Outbox['peek'] = async (...look) => this.#outbox?.peek(...look);
   readonly isStillLooking: Outbox['isStillLooking'] = () => this.#outbox?.isStillLooking() ?? false;
   readonly waitsForTime: Outbox['waitsForTime'] = () => this.#outbox?.waitsForTime() ?? false;
@@ -87,7 +87,7 @@ export class PatientOutbox {
     return this.#outbox !== undefined;
   }
 
-  /** What the platform refuses by itself: known only of what was given out. */
+  /** Dead letters, and entries that may become some: known only of what was given out. */
   get aside(): Outbox['aside'] {
     return this.#expectOpen().aside;
   }

@@ -1,4 +1,4 @@
-/** What can be asked from afar of what waits for delivery. */
+/** RPC methods that ask for the entries that wait for delivery. */
 import { jsonOf } from '../host/json.ts';
 import { type MethodsOn, QUESTION } from '../rpc/rpc-method.ts';
 import type { Outbox } from './outbox.ts';

@@ -1,4 +1,4 @@
-/** What an answer of the platform means: the table of wire-facts.md ("Answers to an upload"), for uploads and for every other call. */
+/** Meaning of the platform's answers: the table of wire-facts.md ("Answers to an upload"), for uploads and for every other call. */
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { UploadAnswer } from './device-api.ts';
@@ -27,7 +27,7 @@ export type Verdict =
 
 export interface JudgeDeps {
   readonly codec: PayloadCodec;
-  /** What no text may show. */
+  /** Secrets that no text may show. */
   readonly secrets: readonly string[];
   readonly wallMs: number;
 }

@@ -13,7 +13,7 @@ export interface BodyReading {
   /** Told when somebody begins to read, and when nobody reads any more. */
   readonly begun?: () => void;
   readonly ended?: () => unknown;
-  /** What to throw in place of a fault. */
+  /** Returns the error to throw in place of a fault. */
   readonly faultOf?: (error: unknown) => unknown;
 }
 

@@ -38,7 +38,7 @@ export function cborCodec(): PayloadCodec {
     encodeAttributes: encode,
     encode,
     decode: (bytes) => {
-      // What is counted are heads: a key of a map is one too.
+      // The bound counts heads: a key of a map is one too.
       checkCborBounds(bytes, MAX_MEMBERS);
       let decoded: unknown;
       try {
@@ -65,7 +65,7 @@ function checkCborBounds(bytes: Uint8Array, maxValues: number): void {
     at += size;
     values += 1;
     if (values > maxValues) throw tooLarge(`CBOR of more than ${maxValues} values`);
-    // Byte strings are bignums or nothing that JSON has a word for.
+    // Byte strings are bignums or nothing that JSON can hold.
     if (major === BYTES && argument > MAX_BIGNUM_BYTES) throw tooLarge(`CBOR with a byte string of ${argument} bytes`);
     if (major === BYTES || major === TEXT) at += argument;
   }

@@ -33,10 +33,10 @@ export interface PlatformConnections {
   readonly prefix: string;
   /** Host of the proxy before the platform, without its login. */
   readonly proxyHost?: string;
-  /** Who carries a lane's requests; made on first use. */
+  /** Returns the dispatcher of a lane's requests; made on first use. */
   lane(lane: Lane): Pick<Dispatcher, 'request'>;
   readonly traffic: Traffic;
-  /** What no text for people may hold, nor any part of it that is secret. */
+  /** Secrets that no text for people may hold, nor any part of them. */
   readonly secrets: readonly string[];
   /** Ends every connection at once; calls under way fail. Idempotent. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ const KEEP_ALIVE_MS = 50_000;
 const CALL_SOCKETS = 3;
 
 /**
- * Of everything that comes between two requests of a socket: the largest answer that is read (4 MiB), in small pieces. What is no body
+ * Bytes between two requests of a socket: the largest answer that is read (4 MiB), in small pieces. Anything but a body
  * (extensions of chunks, 1xx answers without end) passes the parser without being counted there, and costs a core.
  */
 const MAX_RECEIVED = 16 * 1024 * 1024;
@@ -183,7 +183,7 @@ function boundAnswer(socket: Socket, limitBytes: number): void {
   });
 }
 
-/** Whether a socket is counted already, or is TLS inside of one that is. */
+/** True when a socket is counted already, or is TLS inside of one that is. */
 function isInside(socket: Socket, counted: ReadonlySet<Socket>): boolean {
   if (counted.has(socket)) return true;
   const parent: unknown = (socket as { readonly _parent?: unknown })._parent;

@@ -31,7 +31,7 @@ export interface ContactStatus extends Partial<ContactFault> {
 export interface ContactObserver {
   answered(verdict: Verdict, answer: Answer, place: ContactPlace): void;
   failed(error: PlatformError, place: ContactPlace): void;
-  /** The platform has taken telemetry or attributes. */
+  /** The platform has accepted telemetry or attributes. */
   acknowledged(): void;
 }
 
@@ -107,11 +107,11 @@ export class Contact implements ContactObserver {
   #fail(what: ContactFault): void {
     const { clock } = this.#deps;
     this.#fault = { what, sinceMs: this.#fault?.sinceMs ?? clock.monotonicMs() };
-    if (this.#counts()) this.#tell();
-    else this.#cancelCount ??= clock.after(COUNTS_AFTER_MS, () => this.#tell());
+    if (this.#counts()) this.#logFault();
+    else this.#cancelCount ??= clock.after(COUNTS_AFTER_MS, () => this.#logFault());
   }
 
-  #tell(): void {
+  #logFault(): void {
     const { what } = this.#fault ?? {};
     if (what === undefined || this.#logged.has(what.problem)) return;
     this.#logged.add(what.problem);

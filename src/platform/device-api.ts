@@ -1,7 +1,7 @@
 /** The port to the platform's device HTTP API (wire-facts.md, "Endpoints"); http-device-api.ts is the one that speaks it. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
 
-/** Values and their instants side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
+/** Values and their timestamps side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
 export interface TelemetryRows {
   readonly keys: readonly string[];
   readonly values: readonly JsonValue[];
@@ -9,7 +9,7 @@ export interface TelemetryRows {
   readonly ts?: readonly number[];
 }
 
-/** A row that the server would take with a 200 and then lose, with everything else of its instant. */
+/** A row that the server would take with a 200 and then lose, with everything else of its timestamp. */
 export interface UnsendableRow {
   /** Its place among the rows of the upload. */
   readonly row: number;
@@ -17,15 +17,15 @@ export interface UnsendableRow {
   readonly reason: string;
 }
 
-/** What an upload's answer means (wire-facts.md, "Answers to an upload"); refusals are values, because the caller acts on each. */
+/** Meaning of an upload's answer (wire-facts.md, "Answers to an upload"); refusals are values, because the caller acts on each. */
 export type UploadAnswer =
   | { readonly kind: 'accepted' }
   /**
-   * 400, or 500 with text: an entry in it is at fault; halve. `status` 0: the client itself refused it and sent nothing, and `unsendable`
+   * 400, or 500 with text: an entry in it is at fault; bisect. `status` 0: the client itself refused it and sent nothing, and `unsendable`
    * are the rows at fault, the first in `text`: the others can be sent without them.
    */
   | { readonly kind: 'refused'; readonly status: number; readonly text: string; readonly unsendable?: readonly UnsendableRow[] }
-  /** 413: halve. */
+  /** 413: the batch is too large; send a half. */
   | { readonly kind: 'too-large'; readonly status: number }
   /** 500 empty, 408, 429, 502, 503, 504 and every network fault: back off. `cut`: it had begun and took too long, or the connection broke. */
   | { readonly kind: 'busy'; readonly status?: number; readonly text: string; readonly retryAfterMs?: number; readonly cut?: boolean }

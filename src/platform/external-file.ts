@@ -18,7 +18,7 @@ export interface ExternalFileSettings {
   readonly proxy?: string;
   /** The file begins within this time, and then nothing stays away for longer; the whole has no time of its own. Default 1 min. */
   readonly silenceMs?: number;
-  /** What is here already: only the rest is asked for, and taken where the host says that it is the rest of the same file. */
+  /** Beginning of the file that is here already: only the rest is asked for, and taken where the host says that it is the rest of the same file. */
   readonly beginning?: FileBeginning;
 }
 

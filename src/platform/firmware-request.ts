@@ -18,7 +18,7 @@ export interface FirmwareRequestDeps extends ExchangeDeps {
   readonly judge: (answer: Answer) => Verdict;
 }
 
-/** Of an answer that is no file. */
+/** Bytes read of an answer that is no file. */
 const MAX_FAULT = 64 * 1024;
 
 /**

@@ -24,7 +24,7 @@ const URGENT: ReadonlySet<Way> = new Set(['replies', 'wishes', 'upload']);
 /** `unreached`: no answer of the platform came, be it that a proxy says so; `answered`: one that is a fault. */
 export type Fault = 'unreached' | 'answered';
 
-/** What proxies answer for a server that is not there. */
+/** Statuses that proxies answer for a server that is not there. */
 const GATEWAY_FAULTS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 interface Waiter {
@@ -33,7 +33,7 @@ interface Waiter {
 }
 
 export interface PacedRequest<T> {
-  /** What of its answers is a fault; whatever it throws is one. */
+  /** Returns the fault of an answer, if it is one; a thrown error always is. */
   readonly faultIn: (value: T) => Fault | undefined;
   readonly work: () => Promise<T>;
 }
@@ -55,7 +55,7 @@ export class HostPace {
   }
 
   /** Does the work when it is its turn: at once, unless this way has failed lately. */
-  async take<T>(way: Way, { faultIn, work }: PacedRequest<T>, signal: AbortSignal): Promise<T> {
+  async paceRequest<T>(way: Way, { faultIn, work }: PacedRequest<T>, signal: AbortSignal): Promise<T> {
     const pays = this.#clock.monotonicMs() - (this.#failedAtMs.get(way) ?? Number.NEGATIVE_INFINITY) < WELL_AFTER_MS;
     const hasPaid = pays && (await this.#turn(URGENT.has(way), signal));
     const outages = this.#outages;
@@ -69,7 +69,7 @@ export class HostPace {
       throw error;
     } finally {
       if (fault === undefined && hasPaid) this.#giveBack();
-      // What the agent itself ended is nobody's fault.
+      // A request that the agent itself ended is nobody's fault.
       if (fault !== undefined && !signal.aborted) {
         this.#failedAtMs.set(way, this.#clock.monotonicMs());
         // Each loop notices an outage by itself; it is one.
@@ -147,7 +147,7 @@ export class HostPace {
   }
 }
 
-/** Of an answer that is no good, by its status; undefined: none came. */
+/** Returns the fault of a bad answer by its status; undefined: none came. */
 export function faultOfStatus(status: number | undefined): Fault {
   return status === undefined || GATEWAY_FAULTS.has(status) ? 'unreached' : 'answered';
 }

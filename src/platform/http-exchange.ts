@@ -13,7 +13,7 @@ import { networkError, PlatformError } from './platform-error.ts';
 export interface ExchangeDeps {
   readonly connections: PlatformConnections;
   readonly clock: Clock;
-  /** What no error may show; asked for at each fault, because the token can change. */
+  /** Returns the secrets that no error may show; called at each fault, because the token can change. */
   readonly secrets: () => readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface Exchange {
   /** Below the platform's address, with the query. */
   readonly path: string;
   readonly body?: string | Uint8Array;
-  /** Of the body, and asked for in the answer. */
+  /** Content type of the body, which the answer is asked to have, too. */
   readonly contentType: string;
   /** For everything, from the connection to the last byte of the answer; a long answer earns itself more, up to five minutes. */
   readonly deadlineMs: number;
@@ -156,7 +156,7 @@ export function header(response: Dispatcher.ResponseData, name: string): string 
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** What a server says of a body's length; undefined when it does not, or not in digits. */
+/** Returns the length of a body as the server states it; undefined when it does not, or not in digits. */
 export function lengthIn(contentLength: string | readonly string[] | undefined): number | undefined {
   return typeof contentLength === 'string' && /^\d+$/.test(contentLength) ? Number(contentLength) : undefined;
 }

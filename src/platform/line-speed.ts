@@ -3,7 +3,7 @@
  * server to answer. What is known of the line is learned from what passed it, so that on a quick line one that hangs is noticed soon.
  */
 
-/** What every line is believed to do; half of the slowest that is promised to work, as several lanes may share it. */
+/** Speed that every line is believed to have; half of the slowest that is promised to work, as several lanes may share it. */
 const SLOWEST_BYTES_PER_S = 500;
 /** A line that did so much is believed to do this share of it. */
 const BELIEVED_SHARE = 0.25;
@@ -17,7 +17,7 @@ const MAX_EXTRA_MS = 30 * 60 * 1000;
 export class LineSpeed {
   #bytesPerS = SLOWEST_BYTES_PER_S;
 
-  /** What a body of this size may take beyond the time for an answer, ms. */
+  /** Returns the time that a body of this size may take beyond the time for an answer. */
   extraMs(bytes: number): number {
     return Math.min(MAX_EXTRA_MS, (Math.max(0, bytes - FREE_BYTES) * 1000) / this.#bytesPerS);
   }

@@ -9,7 +9,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { askedDelayMs, PlatformError } from './platform-error.ts';
 
-/** What the handler made of a message; `worthless` ones (repeats, nonsense) slow the loop down. */
+/** Worth of a message to its handler; `worthless` ones (repeats, nonsense) slow the loop down. */
 export type MessageWorth = 'worthy' | 'worthless';
 
 export interface LongPollDeps<Message> {

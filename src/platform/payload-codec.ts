@@ -11,7 +11,7 @@ export interface PayloadCodec {
   readonly name: string;
   /** For `Content-Type` and `Accept`. */
   readonly contentType: string;
-  /** Rows without a time are one object, rows of one instant a timestamped object, others an array of those. There is at least one row. */
+  /** Rows without a time are one object, rows of one timestamp a timestamped object, others an array of those. There is at least one row. */
   encodeTelemetry(rows: TelemetryRows): string | Uint8Array;
   encodeAttributes(attributes: JsonObject): string | Uint8Array;
   /** RPC requests, replies and claims: plain documents, whose numbers nobody stores. */
@@ -22,7 +22,7 @@ export interface PayloadCodec {
 
 /** Deepest nesting that an answer may have. */
 export const DEEPEST_ANSWER = 32;
-/** Of an answer: a year of hours and more, in an attribute or in the params of a command. */
+/** Values in an answer: a year of hours and more, in an attribute or in the params of a command. */
 export const MAX_ANSWER_VALUES = 20_000;
 
 const ANSWER_LIMITS = { depth: DEEPEST_ANSWER, values: MAX_ANSWER_VALUES };

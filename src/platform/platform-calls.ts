@@ -25,7 +25,7 @@ import { PlatformError } from './platform-error.ts';
 export interface HttpDeviceApiSettings extends ConnectionSettings {
   /** For one call as a whole, beside what its body takes on a slow line; polls have their own time. Default 15 s. */
   readonly requestTimeoutMs?: number;
-  /** Of a firmware file nothing may stay away for longer, however long the whole takes. Default 1 min. */
+  /** Longest silence within a firmware file, however long the whole takes. Default 1 min. */
   readonly downloadSilenceMs?: number;
 }
 
@@ -46,7 +46,7 @@ export interface PlatformCallsDeps {
 
 export interface CallOptions {
   readonly body?: string | Uint8Array;
-  /** Of the answer's body. */
+  /** Largest size of the answer's body. */
   readonly limitBytes?: number;
   readonly lane?: Lane;
   /** How it is paced where the host fails; default by its lane. */
@@ -75,7 +75,7 @@ const MAX_ANSWER = 4 * 1024 * 1024;
 const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
 /** Uploads, whose answer says that the platform has them. */
 const ACKNOWLEDGED: ReadonlySet<string> = new Set(['telemetry', 'attributes']);
-/** Of the time it was asked for: what brings nothing sooner takes its turn among the faults, which costs a poll no more than seconds. */
+/** Share of its timeout that an empty poll has to stand; a shorter one backs off as a fault does, which costs a poll no more than seconds. */
 const STOOD_SHARE = 0.5;
 
 export class PlatformCalls {
@@ -101,16 +101,16 @@ export class PlatformCalls {
   call(method: 'GET' | 'POST', what: string, signal: AbortSignal, options: CallOptions = {}): Promise<Verdict> {
     const { lane = 'calls', way = lane } = options;
     const work = (): Promise<Verdict> => this.#exchange(method, what, signal, options);
-    return this.#pace.take(way, { faultIn, work }, signal);
+    return this.#pace.paceRequest(way, { faultIn, work }, signal);
   }
 
-  /** What `read` makes of an answer; where it throws, that is a fault of the host like any other. @throws PlatformError */
+  /** Returns what `read` makes of an answer; a throw in it is a fault of the host like any other. @throws PlatformError */
   ask<T>(what: string, read: (verdict: Verdict) => T, signal: AbortSignal): Promise<T> {
     const work = async (): Promise<T> => read(await this.#exchange('GET', what, signal, {}));
-    return this.#pace.take('wishes', { faultIn: () => undefined, work }, signal);
+    return this.#pace.paceRequest('wishes', { faultIn: () => undefined, work }, signal);
   }
 
-  /** What `read` makes of what a long poll brings; undefined when nothing happened. @throws PlatformError */
+  /** Returns what `read` makes of a long poll's message; undefined when nothing happened. @throws PlatformError */
   async poll<T>(lane: 'rpc-poll' | 'attribute-poll', poll: Poll<T>, signal: AbortSignal): Promise<T | undefined> {
     const { what, timeoutMs, read } = poll;
     const { clock } = this.#deps;
@@ -130,7 +130,7 @@ export class PlatformCalls {
     const faultInPoll = (brought: T | undefined): Fault | undefined =>
       brought === undefined && stoodMs < timeoutMs * STOOD_SHARE ? nothing : undefined;
     try {
-      return await this.#pace.take(lane, { faultIn: faultInPoll, work }, signal);
+      return await this.#pace.paceRequest(lane, { faultIn: faultInPoll, work }, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       if (error instanceof PlatformError) error.stoodMs = stoodMs;
@@ -148,7 +148,7 @@ export class PlatformCalls {
         if (error instanceof PlatformError && error.status === undefined) this.#deps.contact?.failed(error, this.#connections);
         throw error;
       });
-    return this.#pace.take('download', { faultIn: () => undefined, work: open }, signal);
+    return this.#pace.paceRequest('download', { faultIn: () => undefined, work: open }, signal);
   }
 
   /** Ends every connection; calls under way fail with `platform/busy`. Idempotent. */

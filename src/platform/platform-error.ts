@@ -1,4 +1,4 @@
-/** What a call to the platform fails with, and how a fault of the network is told without its address: the token is in every path. */
+/** Failures of calls to the platform, and faults of the network told without the address: the token is in every path. */
 import { AgentError, type ErrorCode, type Recovery, systemCode } from '../errors.ts';
 import { beginningWithoutSecrets, secretForms } from '../host/secret-forms.ts';
 
@@ -73,7 +73,7 @@ interface PlatformErrorDetails {
 
 export class PlatformError extends AgentError {
   readonly status: number | undefined;
-  /** What the server asked for with Retry-After. */
+  /** Wait that the server asked for with Retry-After. */
   readonly retryAfterMs: number | undefined;
   /** The exchange had begun, and was ended by time or by the network: a smaller one might have passed. */
   readonly cut: boolean;
@@ -81,7 +81,7 @@ export class PlatformError extends AgentError {
   readonly networkCode: string | undefined;
   /** Status with which a proxy has refused the way to the platform. */
   readonly proxyStatus: number | undefined;
-  /** Of a poll that failed: how long it had stood, without its wait for a turn. */
+  /** Time for which a failed poll had stood, without its wait for a turn. */
   stoodMs: number | undefined;
 
   constructor(fault: PlatformFault, message: string, details: PlatformErrorDetails = {}) {

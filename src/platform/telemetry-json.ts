@@ -37,7 +37,7 @@ export class TelemetryJson {
   readonly #names = new Map<string, Name>();
 
   /**
-   * Rows of one instant become one record where they are neighbours; a key that comes again there begins another, and the server keeps the
+   * Rows of one timestamp become one record where they are neighbours; a key that comes again there begins another, and the server keeps the
    * later value. So does `ts` beside `values`, which together the server takes for a record within the record. At least one row.
    */
   encode({ keys, values, ts }: TelemetryRows): Uint8Array {
@@ -166,7 +166,7 @@ function fits(key: string, apart: string | undefined, keys: readonly string[], f
   return true;
 }
 
-/** Whether these are the fewest decimals with which a number is exactly itself, and few enough that nothing shorter spells it. */
+/** True when these are the fewest decimals with which a number is exactly itself, and few enough that nothing shorter spells it. */
 function hasPlaces(size: number, places: number): boolean {
   const power = POWERS_OF_TEN[places] as number;
   const digits = Math.round(size * power);

@@ -1,6 +1,6 @@
 /**
- * What may go on the wire and how it is spelled there (wire-facts.md, "Values"). The server accepts some keys, times and values with a 200
- * and loses them on saving, with everything of the same instant: keys get another name here, the rest is refused, where someone can still
+ * Values that may go on the wire, and their spelling there (wire-facts.md, "Values"). The server accepts some keys, times and values with a 200
+ * and loses them on saving, with everything of the same timestamp: keys get another name here, the rest is refused, where someone can still
  * be told. Numbers are spelled so that what is stored is the number it was; those for which there is no such spelling go as text.
  */
 import { crc32 } from 'node:zlib';
@@ -14,7 +14,7 @@ const TEMPLATE = /\{\{.*\}\}/s;
 const CONTROL = /\p{Cc}/u;
 /** Java counts some control characters among blanks, JavaScript the no-break space: neither makes a key. */
 const BLANK = /^[\p{Cc}\p{Cf}\p{Z}\s]*$/u;
-/** What cannot stay in a renamed key. */
+/** Characters that cannot stay in a renamed key. */
 const UNSENDABLE = /[<\p{Cc}\ufffd]|\{\{|\}\}/gu;
 const SPLIT_PAIR = /[\ud800-\udbff]$/;
 
@@ -30,7 +30,7 @@ const MAX_VALUE_DEPTH = 240;
 const MAX_DECIMALS = 16;
 /** A single digit in the last of these places becomes a string too: the server writes it `2.0E-16` to itself, which has one place more. */
 const MIN_SIZE = 1e-15;
-/** What rounding to so many decimals may take from a number: half the last place of single precision, more than any sensor has. */
+/** Largest part that rounding to so many decimals may take from a number: half the last place of single precision, more than any sensor has. */
 const MAX_RELATIVE_ERROR = 2 ** -24;
 
 /** A device has some hundred keys; whoever makes keys up as they go must not fill the memory. */
@@ -77,7 +77,7 @@ export class SendableKeys {
   }
 }
 
-/** Why the server would lose what was taken at this time (UTC epoch ms), with everything else of the same instant; undefined when it would not. */
+/** Why the server would lose a value of this time (UTC epoch ms), with everything else of the same timestamp; undefined when it would not. */
 export function timeFault(ts: number): string | undefined {
   if (!Number.isInteger(ts) || ts < 0) return `ts ${ts} is no UTC epoch in ms`;
   return ts > MAX_TIME_MS ? `ts ${ts} is in the year 10000 or later` : undefined;
@@ -106,7 +106,7 @@ export function wireValue(value: JsonValue): string {
 }
 
 /**
- * Whether the server has no room for this number: whole ones outside int64, and fractions of which 16 decimals would leave less than single
+ * True when the server has no room for this number: whole ones outside int64, and fractions of which 16 decimals would leave less than single
  * precision. They arrive as text that reads back as the very number. Within JSON objects and arrays every number stays one.
  */
 export function isSentAsText(value: JsonValue): boolean {

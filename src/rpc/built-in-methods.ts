@@ -18,7 +18,7 @@ const ROOMS = {
   credentials: CREDENTIAL_METHODS,
 };
 
-/** What each room's methods work on. */
+/** Parts that each room's methods work on. */
 export type MethodParts = { readonly [Room in keyof typeof ROOMS]: (typeof ROOMS)[Room] extends MethodsOn<infer Part> ? Part : never };
 
 /** Their names; the method table adds its own. */

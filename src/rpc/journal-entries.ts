@@ -1,6 +1,6 @@
 /**
  * Which requests are remembered, and what each of them makes of one that comes now. In memory; rpc-journal.ts keeps it on disk. Bounded by
- * age (same-command.ts), count and bytes: a movement that a repeat may still find within seconds is never forgotten.
+ * age (same-command.ts), count and bytes: a movement that a repeat may still find within seconds is never evicted.
  */
 import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
 import { contentOf } from './request-key.ts';
@@ -11,7 +11,7 @@ export interface JournalEntry {
   readonly id: number;
   readonly method: string;
   readonly effect: Effect;
-  /** What the method noted before it moved, for the case that the reply is lost. */
+  /** Notes of the method before it moved, for the case that the reply is lost. */
   readonly note?: JsonObject;
   readonly reply?: JsonObject;
   /** When it was handed out last, ms since the boot `bootId`; below 0: before that boot. */
@@ -19,7 +19,7 @@ export interface JournalEntry {
   /** When the platform took the reply, likewise. */
   readonly answeredAtMs?: number;
   readonly bootId: string;
-  /** What became of the platform since the last hand-out, as far as it still matters; absent: nothing that was seen. */
+  /** State of the platform since the last hand-out, as far as it still matters; absent: nothing was seen. */
   readonly platform?: Exclude<EarlierRequest['platform'], 'steady'>;
 }
 
@@ -29,13 +29,13 @@ export interface HandOut {
   readonly turn: number;
 }
 
-/** What a request is, with the earlier one that makes it so. */
+/** Verdict on a request, with the earlier one that it rests on. */
 export type Recollection = { readonly verdict: 'new' } | { readonly verdict: 'same' | 'undecidable'; readonly earlier: JournalEntry };
 
 /** More than a platform can hand out within `SAME_WITHIN_MS` at the loop's own rate limit. */
 const MAX_ENTRIES = 4096;
 const MAX_BYTES = 3 * 1024 * 1024;
-/** Of an entry, beside its texts: objects, numbers, its place in the map. */
+/** Bytes of an entry beside its texts: objects, numbers, its place in the map. */
 const BYTES_BESIDE = 400;
 const SWEEP_EVERY_MS = 1_000;
 /** The turn of what was handed out in an earlier boot, or before this process knew of it. */
@@ -45,7 +45,7 @@ interface Remembered {
   readonly entry: JournalEntry;
   readonly content: string;
   readonly bytes: number;
-  /** Of its hand-out. */
+  /** Turn of its hand-out. */
   readonly turn: number;
 }
 
@@ -64,7 +64,7 @@ export class JournalEntries {
     this.#onMarked = onMarked;
   }
 
-  /** What a request is to those before it. */
+  /** Returns how a request relates to those before it. */
   recall(id: number, key: string, nowMs: number): Recollection {
     if (this.#hasOtherContent(id, key)) {
       this.#restartTurn = this.#nextTurn();
@@ -89,7 +89,7 @@ export class JournalEntries {
     return { atMs: nowMs, turn: this.#nextTurn() };
   }
 
-  /** Whether what is under way since then is what the platform asks for now. */
+  /** True when the platform's request now is the one that has been under way since `handOut`. */
   isSame({ atMs, turn }: HandOut, nowMs: number): boolean {
     return verdictOn({ id: 'same', reply: 'not taken', platform: this.#platformSince(turn), quietMs: nowMs - atMs }) === 'same';
   }
@@ -117,7 +117,7 @@ export class JournalEntries {
     this.#mark(nowMs);
   }
 
-  /** All of the same content whose reply was not taken. */
+  /** All of the same content whose reply was not accepted. */
   untakenLike(key: string): readonly JournalEntry[] {
     return this.#ofContent(key).flatMap(({ entry }) => (entry.answeredAtMs === undefined ? [entry] : []));
   }
@@ -138,7 +138,7 @@ export class JournalEntries {
     };
   }
 
-  /** Of an entry whose reply was not taken this decides; a doubt does so only as long as it could still be the same. */
+  /** Marks entries whose reply was not accepted; a doubt only while the request could still be the same. */
   #mark(nowMs: number): void {
     for (const [key, one] of this.#remembered) {
       const { entry, turn } = one;

@@ -8,7 +8,7 @@
 import { crc32 } from 'node:zlib';
 import { isJsonObject, type JsonObject, OWN_JSON, parseJson, stringifyJson } from '../host/json.ts';
 
-/** What a frame says. `head` names format and version; `entry` is a whole request as compaction leaves it. */
+/** Content of a frame. `head` names format and version; `entry` is a whole request as compaction leaves it. */
 export type FrameKind = 'head' | 'intent' | 'reply' | 'answered' | 'entry';
 
 export interface Frame {

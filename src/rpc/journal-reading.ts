@@ -1,4 +1,4 @@
-/** What an earlier run left in the journal's file, as entries of this boot. */
+/** Reads the journal's file of an earlier run, as entries of this boot. */
 import { AgentError, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
@@ -40,7 +40,7 @@ export async function readEntries({ storage, clock, log }: JournalDeps): Promise
   return [...entries.values()].map((entry) => inThisBoot(entry, clock.bootId, lasted.get(entry.bootId) ?? 0));
 }
 
-/** What is no journal, or far too large for one, does not become one by waiting. */
+/** Reads the file; quarantines one that is no journal, or far too large for one: waiting makes it no better. */
 async function readOrSetAside(storage: JournalStorage, log: Log): Promise<Buffer | undefined> {
   try {
     return await storage.read();

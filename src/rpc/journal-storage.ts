@@ -2,7 +2,7 @@
 import { PRIVATE_MODE, readWhole, replaceContent, setAside } from '../host/durable-file.ts';
 import type { Files, OpenFile } from '../host/files.ts';
 
-/** What the journal needs of a file; calls are made one after the other. */
+/** File operations that the journal needs; calls are made one after the other. */
 export type JournalStorage = Pick<JournalFile, keyof JournalFile>;
 
 /** A journal larger than this is not ours: compaction keeps it far below. */
@@ -35,7 +35,7 @@ export class JournalFile {
     await this.#file.write(bytes, await this.#file.size());
   }
 
-  /** What was appended survives a power cut once this resolves. */
+  /** Makes appended bytes survive a power cut. */
   async sync(): Promise<void> {
     await this.#file?.datasync();
   }

@@ -1,6 +1,6 @@
 /**
  * Writes frames in order, one call to the storage at a time; what arrives meanwhile goes out together, under one sync. After a failed write, whose
- * half-written frame may have done anything to the end of the file, or when more is to be written than may wait, the whole file is written anew.
+ * half-written frame may have done anything to the end of the file, or when more is to be written than may wait, the whole file is rewritten.
  */
 import type { Clock } from '../host/clock.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';
@@ -9,11 +9,11 @@ import type { JournalStorage } from './journal-storage.ts';
 export interface JournalWriterDeps {
   readonly storage: JournalStorage;
   readonly clock: Clock;
-  /** The whole file as it would be written anew. */
+  /** The whole file as it would be rewritten. */
   readonly content: () => Buffer;
-  /** The file is written anew after this much was added. */
+  /** The file is rewritten after this much was added. */
   readonly compactAboveBytes: number;
-  /** Whether what the file holds now is not to be added to. */
+  /** True when nothing may be added to the present file. */
   readonly beginAnew: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What waits for a storage that is slow or hangs; more is written with the whole file, which says what it says. */
+/** Bytes that may wait for a storage that is slow or hangs; past it the whole file is written, which holds them, too. */
 const MAX_WAITING_BYTES = 256 * 1024;
 
 export class JournalWriter {
@@ -97,7 +97,7 @@ export class JournalWriter {
     if (this.#rewrite || this.#bytes > compactAboveBytes) {
       // The content holds what this batch says already: entries are put in memory before they are written.
       const whole = content();
-      // What comes while it is written may want it written once more.
+      // A frame that comes while the file is rewritten may ask for another rewrite.
       this.#rewrite = false;
       await this.#timed(() => storage.replace(whole));
       this.#bytes = 0;

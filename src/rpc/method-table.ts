@@ -7,14 +7,14 @@ import type { JsonObject, JsonValue } from '../host/json.ts';
 import { type MatchesPattern, mismatchOf, shapeAsJson } from '../host/value-shape.ts';
 import { methodsOn, type RpcMethod, TABLE_METHODS } from './rpc-method.ts';
 
-/** What the configuration allows of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
+/** Permissions of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
 export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowed' | 'mostPerMinute' | 'deadlineMs'>>;
 
 export interface MethodTableDeps {
   readonly clock: Clock;
   readonly methods: readonly RpcMethod[];
   readonly permissions: Readonly<Record<string, MethodPermission>>;
-  /** Whether someone works on the machine: nothing that moves may be started from afar. */
+  /** True while someone works on the machine: nothing that moves may be started from afar. */
   readonly locked: () => boolean;
   /** Matches patterns of the configuration's shapes. */
   readonly matches?: MatchesPattern;

@@ -9,7 +9,7 @@ import type { RpcMethod } from './rpc-method.ts';
 
 export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 
-/** Of a program's output, in a reply. */
+/** Size of a program's output in a reply. */
 const MAX_OUTPUT_BYTES = 16 * 1024;
 
 /** Those entries of the configuration that are methods of their own for one fixed program. */
@@ -27,7 +27,7 @@ export function programMethods(configs: RpcConfig['methods'], { clock, runProgra
     };
     return {
       ...{ name, description: description ?? `Runs ${command.program}.`, params: shape, deadlineMs, run },
-      // What a program does nobody knows: it counts as a movement unless the configuration says that twice does no harm.
+      // A program's action is unknown: it counts as a movement unless the configuration says that twice does no harm.
       ...{ effect: command.idempotent ? 'set' : 'move', moves: true, bare: command.json },
       prepare: (params) => void argumentsOf(params),
     };

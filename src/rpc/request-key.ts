@@ -1,4 +1,4 @@
-/** What a request is known by: its id and what it asks for. What that tells of another request says same-command.ts. */
+/** Key of a request: its id and its content. same-command.ts tells what that says of another request. */
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';

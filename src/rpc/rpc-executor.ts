@@ -5,7 +5,7 @@
  *   perhaps the same, and a movement → outcome-unknown
  *   else → the table's gates → (move: intent on disk) → run within the deadline → reply kept for repeats
  *
- * What takes longer than its deadline is answered all the same, so that those behind it get their turn; a movement that has begun goes on.
+ * A request that takes longer than its deadline is answered all the same, so that those behind it get their turn; a movement that has begun goes on.
  */
 import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -26,7 +26,7 @@ const INTERRUPTED = 'the agent was interrupted between starting this and replyin
 const MAY_BE_A_REPEAT =
   'the same command came before, and whether this repeats it cannot be told: nothing was moved now; see how things stand, and send it again';
 
-/** Of all that is under way, when something more is to be set in motion; what switches off, or only asks, comes on top. */
+/** Requests under way past which no new movement starts; those that switch off, or only ask, come on top. */
 const MAX_UNDER_WAY = 16;
 
 /** The moments at which a test may end the process. */
@@ -45,7 +45,7 @@ export interface RpcAnswer {
   readonly reply: JsonObject | undefined;
   /** It came before, or may have. */
   readonly repeat: boolean;
-  /** To be called when the reply has been taken, or given up. */
+  /** To be called when the reply has been accepted, or given up. */
   readonly afterReply?: () => void;
 }
 
@@ -115,7 +115,7 @@ export class RpcExecutor {
       if (method.moves === true && this.#running.size >= MAX_UNDER_WAY)
         throw new AgentError('rpc/too-many', `${MAX_UNDER_WAY} others are under way`, { recovery: 'drop' });
       const own = typeof method.effect === 'function' ? method.effect(request.params) : method.effect;
-      // What its gates refuse has moved nothing.
+      // A request that its gates refuse has moved nothing.
       const note = method.prepare?.(request.params);
       effect = own;
       const result = await this.#run(method, { request, effect }, { note, signal });
@@ -147,7 +147,7 @@ export class RpcExecutor {
       reject(new AgentError(code, `${method.name} did not end within ${method.deadlineMs} ms${how}`, { recovery: 'drop' }));
     const overdueAndGoesOn = (): void => overdue('rpc/under-way', ' and goes on: the actuator shows what comes of it');
     let cancel = clock.after(method.deadlineMs, () => {
-      // What has not begun ends with the signal, and says so itself.
+      // A run that has not begun ends with the signal, and says so itself.
       if (method.goesOn === true) cancel = clock.after(0, overdueAndGoesOn);
       else overdue('rpc/deadline-passed');
       ended.abort();

@@ -5,7 +5,7 @@
  *   set:   movement → complete (written after, awaited by nobody) → answered
  *   read:  kept in memory only; reading again after a crash harms nothing and spares the card
  *
- * Survives kills and power cuts: a torn tail is cut off, damage in between is skipped, a damaged file is set aside.
+ * Survives kills and power cuts: a torn tail is cut off, damage in between is skipped, a damaged file is quarantined.
  */
 import { AgentError, messageOf } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -22,11 +22,11 @@ import type { Effect } from './same-command.ts';
 
 /** A movement is refused when its intent is not on disk after this long. */
 const STALLED_AFTER_MS = 1_000;
-/** The file is written anew, with what is not past, after this much was added. */
+/** The file is rewritten, with what is not past, after this much was added. */
 const COMPACT_ABOVE_BYTES = 512 * 1024;
 /** Larger replies of reads are not kept: a repeat reads again. */
 const MAX_KEPT_READ_CHARACTERS = 4096;
-/** Of a method's name: it is for a person who reads the file. */
+/** Characters kept of a method's name: it is for a person who reads the file. */
 const KEPT_NAME_CHARACTERS = 100;
 /** A file that could not be read is tried again no sooner than this. */
 const READ_AGAIN_AFTER_MS = 5_000;
@@ -66,7 +66,7 @@ export class RpcJournal {
     return journal;
   }
 
-  /** What a request is to those before it. The time of the one that it may repeat begins anew. */
+  /** Returns how a request relates to those before it. The time of the one that it may repeat begins again. */
   recall(request: RpcRequest): Recollection {
     const key = requestKey(request);
     const nowMs = this.#deps.clock.monotonicMs();
@@ -76,7 +76,7 @@ export class RpcJournal {
     return recollection;
   }
 
-  /** Whether the platform asks once more for what is under way. Where that cannot be told, what is under way keeps its time. */
+  /** True when the platform asks once more for a request under way, whose time then begins again. Where that cannot be told it keeps its time. */
   comesAgain(request: RpcRequest): boolean {
     const key = requestKey(request);
     const nowMs = this.#deps.clock.monotonicMs();
@@ -167,14 +167,14 @@ export class RpcJournal {
     this.#readAtMs = clock.monotonicMs();
     try {
       const left = await readEntries(this.#deps);
-      // Who spoke meanwhile is not known, and one who has restarted since has done so.
+      // Entries that are read late get the oldest turn: the platform may have restarted since then.
       const turn = this.#isOpen ? BEFORE_ALL : undefined;
       for (const entry of left) if (this.#entries.get(entry.key) === undefined) this.#entries.put(entry, clock.monotonicMs(), turn);
       this.#blindBecause = undefined;
     } catch (error) {
       this.#blindBecause = messageOf(error);
     }
-    // What could not be read stays as it is, for a better moment. The rest is written anew; nobody waits for it.
+    // An unreadable file stays as it is, for a later read. The rest is rewritten; nobody waits for it.
     this.flush().catch((error: unknown) => log.error({ error: messageOf(error) }, 'the RPC journal cannot be written'));
   }
 

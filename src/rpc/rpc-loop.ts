@@ -33,7 +33,7 @@ const STEADY_WITHIN_MS = 5_000;
 /** For another try of that reply: so that there is time for that hand-out. */
 const REPLY_AGAIN_WITHIN_MS = 3_000;
 const REPLY_BACKOFF = { firstMs: 200, maxMs: REPLY_AGAIN_WITHIN_MS };
-/** What comes after a reply that failed, such as a restart, comes so much later: the next hand-out may bring the reply home. */
+/** Delay of an action after a failed reply, such as a restart: the next hand-out may bring the reply home. */
 const REPLY_GIVEN_UP_AFTER_MS = 20_000;
 /** A poll without a message that ended before this share of its time was cut. */
 const HELD_SHARE = 0.9;

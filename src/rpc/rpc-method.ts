@@ -1,4 +1,4 @@
-/** What a method is: a row of the method table. Built-in and declared methods are both made of these. */
+/** Row of the method table. Built-in and declared methods are both made of these. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import type { Effect } from './same-command.ts';
@@ -11,19 +11,19 @@ export interface RpcMethod {
   readonly understood?: (params: JsonValue) => JsonValue;
   /** Decides between acting at once and writing the intent first. */
   readonly effect: Effect | ((params: JsonValue) => Effect);
-  /** Whether it can set something in motion, and is therefore refused under lockout; switching off is not. */
+  /** True when it can set something in motion, and is therefore refused under lockout; switching off is not. */
   readonly moves: boolean | ((params: JsonValue) => boolean);
   readonly deadlineMs: number;
   /** The result alone is the whole reply, as dashboards expect a state; a fault is a text that is no JSON, so that the caller's own call fails. */
   readonly bare?: boolean;
-  /** What has begun by the deadline goes on, is answered as under way, and ends by itself; what has not begun ends with the signal. */
+  /** True when a run that has begun by the deadline goes on, is answered as under way, and ends by itself; others end with the signal. */
   readonly goesOn?: boolean;
   /** Before anything is written: refuses by throwing, or notes what `recover` will need. */
   readonly prepare?: (params: JsonValue) => JsonObject | undefined;
   readonly run: (params: JsonValue, call: MethodCall) => Promise<JsonValue> | JsonValue;
   /** After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot. Moves nothing. */
   readonly recover?: (note: JsonObject, params: JsonValue) => Promise<JsonValue | undefined> | JsonValue | undefined;
-  /** What ends the process is done once the reply is on its way. */
+  /** Runs once the reply is on its way, for methods that end the process. */
   readonly afterReply?: () => void;
 }
 
@@ -43,7 +43,7 @@ export function methodsOn<Part>(methods: MethodsOn<Part>, part: Part): readonly 
 /** A question without parameters; moves nothing. */
 export const QUESTION = { params: { description: 'nothing' }, effect: 'read', moves: false, deadlineMs: 8_000 } as const;
 
-/** What can be asked of the method table itself. */
+/** Methods on the method table itself. */
 export const TABLE_METHODS: MethodsOn<{ readonly list: () => JsonValue }> = {
   listMethods: ({ list }) => ({
     ...QUESTION,

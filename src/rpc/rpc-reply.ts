@@ -7,7 +7,7 @@ export const MAX_REPLY_BYTES = 64 * 1024;
 const MAX_MESSAGE_LENGTH = 500;
 const OUTCOME_UNKNOWN = 'outcome-unknown';
 
-/** What the first part of a cut reply may take, leaving room for the notice around it. */
+/** Bytes of a cut reply's first part, which leave room for the notice around it. */
 const KEPT_BYTES = MAX_REPLY_BYTES - 256;
 
 export function resultReply(result: JsonValue): JsonObject {

@@ -19,7 +19,7 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc' | 'failRpc'>;
   readonly log: Log;
   readonly methods: readonly RpcMethod[];
-  /** Whether someone works on the machine. */
+  /** True while someone works on the machine. */
   readonly locked: () => boolean;
   /** The platform has sent a request. */
   readonly onContact: () => void;

@@ -14,7 +14,7 @@ export type Deed = 'act' | 'reply' | 'outcome-unknown';
 
 /** An earlier request with the same method and params, as it stands to the request that comes now. */
 export interface EarlierRequest {
-  /** What the id that comes now is, compared with the earlier one's. */
+  /** Id of the present request compared with the earlier one's. */
   readonly id: 'same' | 'higher' | 'lower';
   readonly reply: 'taken' | 'not taken';
   /**
@@ -22,7 +22,7 @@ export interface EarlierRequest {
    * gave an id to other content.
    */
   readonly platform: 'steady' | 'doubtful' | 'restarted';
-  /** Since it was handed out last, or its reply taken. */
+  /** Since it was handed out last, or its reply accepted. */
   readonly quietMs: number;
 }
 
@@ -39,7 +39,7 @@ export interface SameCommandRow {
 
 /** No platform is known to restart in this time unseen; one that waits for a reply hands out the request again within it. */
 export const SAME_WITHIN_MS = 30_000;
-/** A platform that has taken the reply has no reason to ask again; but the first command of a day may be that of the day before, with its id. */
+/** A platform that has accepted the reply has no reason to ask again; but the first command of a day may be that of the day before, with its id. */
 const TAKEN_WITHIN_MS = 10 * 60_000;
 /** Persistent requests live for hours; older ones are rarer than ids that begin again. */
 const NOT_TAKEN_WITHIN_MS = 24 * 3_600_000;

@@ -1,4 +1,4 @@
-/** What the command line can have read through the running agent. */
+/** Calls of the command line that read sensors through the running agent. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { textIn } from '../host/request-params.ts';

@@ -1,5 +1,5 @@
 /**
- * What a kind of sensor says of itself: the fields of its section, the keys it gives, how a scan recognises it, what a first configuration
+ * Definition of a kind of sensor: the fields of its section, the keys it gives, how a scan recognises it, what a first configuration
  * proposes. All kinds' definitions are loaded at every start, so that they hold no more than that; driver and twin are named here and loaded
  * when a configuration, or a simulated board, has one of the kind.
  */
@@ -24,7 +24,7 @@ export interface ChipScan {
   readonly addresses: readonly number[];
   /** An identity register says so; otherwise defaults or the address alone do. */
   readonly isCertain: boolean;
-  /** Of several kinds that an address may be, the one with the lowest is asked for first: 1 for an identity register, 9 for the address alone. */
+  /** Rank among several kinds that an address may be, the lowest is asked for first: 1 for an identity register, 9 for the address alone. */
   readonly turn: number;
   /** It does not acknowledge being read while it has nothing to give: `looksLike` tells whether it is there. */
   readonly isSilent?: boolean;
@@ -37,7 +37,7 @@ export interface ChipScan {
 /** How to get what a sensor is read through, where the machine does not have it. */
 export interface NeededDevice {
   readonly path: string;
-  /** What to do when it is not there. */
+  /** Remedy when it is not there. */
   readonly enable: string;
 }
 
@@ -54,7 +54,7 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
   readonly units?: Readonly<Record<string, string | null>>;
   /** The driver's own keys where they hang on the configuration; undefined when only the sensor knows them. */
   keys?(config: C): readonly string[] | undefined;
-  /** What one of the keys gives, when it is not always a number; undefined when only the sensor knows. */
+  /** Type of one of the keys, when it is not always a number; undefined when only the sensor knows. */
   valueType?(config: C, key: string): ValueType | undefined;
   /** Which of its keys it gives differs from machine to machine, so that another sensor may give them too. */
   readonly keysVary?: boolean;
@@ -68,7 +68,7 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
 
   /** Options that contradict each other, by the path of the sensor's section. */
   faults?(config: C, path: ConfigPath): Finding[];
-  /** What several of the kind cannot have together. */
+  /** Finds options that several of the kind cannot have together. */
   faultsAmong?(sensors: readonly Placed<C>[]): Finding[];
   /** A file of a user's own that it runs. */
   userCode?(config: C): string;
@@ -76,12 +76,12 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
   readonly scan?: ChipScan;
   /** The family code of its one-wire ids: `28`. */
   readonly oneWireFamily?: string;
-  /** What a first configuration says of it where there is one in every machine. */
+  /** Section for a first configuration of a kind that every machine has. */
   readonly everywhere?: string;
-  /** What a first configuration proposes, as a comment, for a serial port. @param name in the configuration. */
+  /** Proposal for a first configuration, as a comment, for a serial port. @param name in the configuration. */
   onSerialPort?(name: string, port: string): string;
 
-  /** What to do when it does not answer, where its bus, line or port does not say enough. */
+  /** Remedy when it does not answer, where its bus, line or port does not say enough. */
   remedy?(config: C): string;
   readonly device?: NeededDevice;
 }

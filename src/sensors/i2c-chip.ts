@@ -1,4 +1,4 @@
-/** What the drivers of small I2C chips share: the bus they open and give back, and numbers rounded to what the chip resolves. */
+/** Parts that drivers of small I2C chips share: the bus they open and give back, and numbers rounded to what the chip resolves. */
 import { addressInWords, type I2cBus } from '../hardware/i2c-port.ts';
 import { type Outcome, sorted } from './outcome.ts';
 import type { Refusal, Sensor } from './sensor.ts';

@@ -1,5 +1,5 @@
 /**
- * Who is there at an I2C address: by its identity register where it has one, else by registers that stand at their defaults after power-on.
+ * Identification of the chip at an I2C address: by its identity register where it has one, else by registers at their defaults after power-on.
  * Only reads, and only registers that the candidates for that address have; but to read one its number is written, and a chip of another kind
  * may take that for something else.
  */
@@ -13,7 +13,7 @@ export interface ChipGuess {
   readonly isCertain: boolean;
 }
 
-/** Whether anybody is there. Nearly every chip acknowledges being read; those that do not are asked in their own way. @throws as I2cBus.probe. */
+/** Tells if a chip is there. Nearly all acknowledge being read; those that do not are asked in their own way. @throws as I2cBus.probe. */
 export async function answersAt(bus: I2cBus, address: number, signal: AbortSignal): Promise<boolean> {
   if (await bus.probe(address, signal)) return true;
   for (const { scan } of candidatesAt(address))
@@ -21,7 +21,7 @@ export async function answersAt(bus: I2cBus, address: number, signal: AbortSigna
   return false;
 }
 
-/** What a chip that answers at this address is; undefined when it fits nothing that is known here. */
+/** Returns the kind of the chip that answers at this address; undefined when it fits none that is known here. */
 export async function identifyChip(bus: I2cBus, address: number, signal: AbortSignal): Promise<ChipGuess | undefined> {
   // The first that fits wins; a chip of another kind refuses what it does not have.
   for (const { kind, scan } of candidatesAt(address))

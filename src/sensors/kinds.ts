@@ -47,7 +47,7 @@ export const SENSOR_KINDS = [
 
 export type SensorKind = (typeof SENSOR_KINDS)[number]['kind'];
 type AnyConfig = ConfigOf<(typeof SENSOR_KINDS)[number]['schema']>;
-/** Of any kind: what it is asked about is a configuration of that kind. */
+/** Definition of any kind: the configurations given to it must be of that kind. */
 export type AnyDefinition = SensorDefinition<z.ZodType, AnyConfig> & { readonly kind: SensorKind };
 
 const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(SENSOR_KINDS.map((definition) => [definition.kind, definition]));

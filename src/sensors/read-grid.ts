@@ -32,7 +32,7 @@ export class ReadGrid {
     return againMs < dueMs - EARLY_MS ? againMs : dueMs;
   }
 
-  /** Whether that time, which has come, is a point that is to be read; it then counts as read. */
+  /** True when that time, which has come, is a point that is to be read; it then counts as read. */
   isDue(atMs: number): boolean {
     const pointMs = this.#lastPointMs(atMs);
     if (pointMs < Math.max(atMs - LATE_MS, this.#readUntilMs)) return false;

@@ -22,7 +22,7 @@ export class Refusals {
   }
 
   /** Takes those of the newest read. True when a value is missing that was not before, is missing for another reason, or is there again. */
-  note(refused: readonly Refusal[]): boolean {
+  recordRefusals(refused: readonly Refusal[]): boolean {
     const { clock, log } = this.#deps;
     this.#refused = refused;
     const given = [...this.#told.keys()].filter((known) => refused.every(({ key }) => key !== known));

@@ -15,7 +15,7 @@ import { ToldReason } from './told-reason.ts';
 
 /** A failing sensor is tried again this soon, and at least this often, whatever its period; on its grid, where that is finer. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
-/** After so many failures in a row the driver is opened anew: whatever it believes about its hardware may be wrong. */
+/** After so many failures in a row the driver is opened again: whatever it believes about its hardware may be wrong. */
 const REOPEN_AFTER = 3;
 /** How long after its deadline a driver may take to say itself what went wrong: it knows more than "no answer". */
 const LAST_WORDS_MS = 100;
@@ -70,7 +70,7 @@ export class SampledSensor {
    */
   reschedule(entry: SamplerEntry): void {
     const sameGrid = entry.periodMs === this.entry.periodMs && entry.align === this.entry.align;
-    // Of readings at two rates no sum is one.
+    // Readings at two rates have no common sum.
     if (!sameGrid || !isDeepStrictEqual(entry.window, this.entry.window)) {
       this.#handOverWindow();
       this.#window = SensorWindow.of(entry, this.#deps.clock);
@@ -126,7 +126,7 @@ export class SampledSensor {
     }
   }
 
-  /** What it is to be read for now, ms since boot; undefined when it was rescheduled or closed meanwhile. */
+  /** Waits for the next read and returns its time, ms since boot; undefined when it was rescheduled or closed meanwhile. */
   async #untilDue(): Promise<number | undefined> {
     const nowMs = this.#deps.clock.monotonicMs();
     const { align, periodMs } = this.entry;
@@ -203,7 +203,7 @@ export class SampledSensor {
       this.#latest.delete(oldest);
     }
     const missing = refused.map(({ key }) => key);
-    const due = this.#window === undefined ? samples : this.#stamp(this.#window.add(readings, missing));
+    const due = this.#window === undefined ? samples : this.#stamp(this.#window.addReadings(readings, missing));
     if (due.length > 0) this.#deps.onSamples(due);
   }
 
@@ -227,7 +227,7 @@ export class SampledSensor {
     this.#error = undefined;
     this.#told = undefined;
     if (worksAgain) this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
-    const givesOther = this.#refusals.note(refused);
+    const givesOther = this.#refusals.recordRefusals(refused);
     // The first read too: what an earlier run said of this sensor may still stand.
     if (worksAgain || givesOther || this.#reads === 1) this.#deps.onStateChange?.(this.state());
   }

@@ -23,7 +23,7 @@ export interface SamplerEntry {
   /** On whole multiples of the period since midnight UTC, instead of since the first read. */
   readonly align: boolean;
   readonly window?: WindowSettings;
-  /** What is made of its readings; when it differs they are to be had at once. */
+  /** Use of its readings; when it differs they are read at once. */
   readonly use?: unknown;
   /** When it differs the sensor is closed and opened again; otherwise only its schedule changes. */
   readonly revision: string;
@@ -34,7 +34,7 @@ export interface SamplerEntry {
 export interface SamplerDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** What was read, in one call per read; it must not wait. */
+  /** Called with the samples of one read; it must not wait. */
   readonly onSamples: (samples: readonly Sample[]) => void;
   /** A sensor began to fail or fails for another reason (given), or works again. */
   readonly onStateChange?: (state: SensorState, error?: AgentError) => void;
@@ -46,7 +46,7 @@ const CLOSE_DEADLINE_MS = 2_000;
 export class Sampler {
   readonly #deps: SamplerDeps;
   #sensors: ReadonlyMap<string, SampledSensor>;
-  /** Resolves when everything that was taken out has given its hardware back, or takes too long to. */
+  /** Resolves when everything that was removed has given its hardware back, or takes too long to. */
   #givenBack: Promise<unknown> = Promise.resolve();
   #started = false;
   #closed = false;

@@ -1,4 +1,4 @@
-/** What the sensors stand on. */
+/** Dependencies of the sensors. */
 import type { Ports } from '../hardware/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
@@ -9,7 +9,7 @@ import type { RunProgram } from '../host/run-program.ts';
 
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 
-/** Of a counter that was closed: what the disk did not take. */
+/** Pulses of a closed counter that the disk did not take. */
 export interface LeftTotal {
   /** Undefined when it was never known where it begins. */
   readonly count: number | undefined;
@@ -28,12 +28,12 @@ export interface SensorDeps {
   readonly clientRpc?: ClientRpc;
   /** Where totals that must survive a restart are kept. */
   readonly stateFolder: string;
-  /** What a counter that is opened anew begins with, whatever the disk took of it; the same for all that are opened. */
+  /** Totals with which counters are opened again, whatever the disk took of them; the same map for all that are opened. */
   readonly leftTotals?: LeftTotals;
   /** Under which name the platform keeps a key; told of each reading whose key gets another. */
   readonly keyOf?: (key: string) => string;
   readonly files: Files;
   readonly runProgram: RunProgram;
-  /** What the machine shows of itself. */
+  /** Opens the metrics of the machine. */
   readonly openHostMetrics: (options: HostMetricsOptions) => HostMetricsSource;
 }

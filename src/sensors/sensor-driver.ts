@@ -1,5 +1,5 @@
 /**
- * One sensor's driver: opened at the first read, never asked twice at once, and opened anew when it keeps failing. A read that has not ended
+ * One sensor's driver: opened at the first read, never asked twice at once, and opened again when it keeps failing. A read that has not ended
  * when its driver was closed is left to itself, and so is an opening; only a few, as each may hold a thread of the pool for ever.
  */
 import { messageOf } from '../errors.ts';
@@ -14,7 +14,7 @@ export interface SensorDriverDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly open: (signal: AbortSignal) => Promise<Sensor>;
-  /** What a driver says by itself. */
+  /** Called with readings that a driver gives by itself. */
   readonly onReadings: (readings: readonly Reading[]) => void;
   /** From when on nothing is kept open. */
   readonly closing: AbortSignal;
@@ -29,15 +29,15 @@ export interface DriverRead {
   readonly turn: AbortSignal;
 }
 
-/** What hangs in a driver that was opened anew: with the read under way, three of the eight threads of the pool. */
+/** Drivers that may hang after theirs was opened again: with the read under way, three of the eight threads of the pool. */
 const MAX_LEFT = 2;
-/** How long a driver that is to be opened anew may take to close, and to end what is under way: less than it takes to fail until it is again. */
+/** How long a driver that is to be opened again may take to close, and to end what is under way: less than it takes to fail until it is again. */
 const END_WITHIN_MS = 2_000;
 
 interface Opening {
   sensor: Sensor | undefined;
   unsubscribe: () => void;
-  /** A read that has not ended yet, be it let go at its deadline long ago. */
+  /** A read that has not ended yet, also when its deadline passed long ago. */
   underWay: Promise<void> | undefined;
 }
 
@@ -68,7 +68,7 @@ export class SensorDriver {
     return await withinDeadline(reading, `sensor ${this.#deps.name}`, letGo);
   }
 
-  /** The next read opens it anew, once what is under way has ended or is left. Never rejects. */
+  /** The next read opens it again, once what is under way has ended or is left. Never rejects. */
   async openAnew(): Promise<void> {
     const opening = this.#now;
     const { underWay } = opening;
@@ -92,7 +92,7 @@ export class SensorDriver {
   async #open(opening: Opening, signal: AbortSignal): Promise<Sensor> {
     const { name, open, onReadings, closing, log } = this.#deps;
     const sensor = await open(signal);
-    // An opening that was let go may end late, when the sampler has closed, or another took its place.
+    // An opening that was given up may end late, when the sampler has closed, or another took its place.
     if (closing.aborted || opening !== this.#now) {
       void giveBack(sensor, () => {}, log);
       throw deadlineError(`opening ${name}`, signal);

@@ -1,4 +1,4 @@
-/** What is known of a sensor at any moment: for status, people and alarms. */
+/** State of a sensor, for status, people and alarms. */
 import type { Sample } from './sensor.ts';
 
 export interface SensorState {

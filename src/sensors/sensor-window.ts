@@ -29,11 +29,11 @@ export class SensorWindow {
    * Takes readings of now; gives the statistics of a window that ended before them, and what it holds when it is full.
    * @param refused keys that the same read did not give.
    */
-  add(readings: readonly Reading[], refused: readonly string[] = []): readonly Reading[] {
+  addReadings(readings: readonly Reading[], refused: readonly string[] = []): readonly Reading[] {
     const now = this.#now();
     const finished = this.#window.finish(now);
     const statistics = finished === undefined ? [] : stamped(finished);
-    this.#window.add(readings, now, refused);
+    this.#window.addReadings(readings, now, refused);
     return this.#window.isFull ? [...statistics, ...this.cut()] : statistics;
   }
 
@@ -43,7 +43,7 @@ export class SensorWindow {
     this.#window.miss(atMs - (monotonicMs - sinceMs), atMs);
   }
 
-  /** What was gathered of a window that does not come to its end. */
+  /** Returns the readings of a window that does not come to its end. */
   cut(): readonly Reading[] {
     return stamped(this.#window.cut());
   }

@@ -1,4 +1,4 @@
-/** What every sensor is: a thing that gives readings when asked, or by itself when something happens. */
+/** Sensor: gives readings when asked, or by itself when something happens. */
 
 import type { AgentError } from '../errors.ts';
 import type { EpochMs } from '../host/clock.ts';
@@ -15,7 +15,7 @@ export interface Reading {
   readonly takenAtMs?: EpochMs;
   /** A sum or count of less than a whole window, or of one that lacks a reading: no limit is for it. */
   readonly isPart?: boolean;
-  /** When it was taken, ms since boot, when the source stamps its events itself. */
+  /** Time of its measurement, ms since boot, when the source stamps its events itself. */
   readonly monotonicMs?: number;
 }
 
@@ -35,7 +35,7 @@ export interface Sensor {
   readonly speaksByItself?: boolean;
   /** Reads once. @throws AgentError `sensors/...` (retry) when the sensor does not answer or answers nonsense. */
   read(signal: AbortSignal): Promise<readonly Reading[]>;
-  /** What the last read could not give beside its readings. */
+  /** Returns the values that the last read could not give beside its readings. */
   refused?(): readonly Refusal[];
   /** Sensors with events of their own (edges, lines that arrive) call back as they happen; the returned function ends it. */
   subscribe?(listener: (readings: readonly Reading[]) => void): () => void;
@@ -47,6 +47,6 @@ export interface Sensor {
 export interface Sample extends Reading {
   readonly sensor: string;
   readonly bootId: string;
-  /** When it was taken, ms since boot. */
+  /** Time of its measurement, ms since boot. */
   readonly monotonicMs: number;
 }

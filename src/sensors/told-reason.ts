@@ -1,5 +1,5 @@
 /**
- * Decides when the reason of a standing fault is told anew: at the first, and when it changes. Two reasons that take turns, or a reason that
+ * Decides when the reason of a standing fault is told again: at the first, and when it changes. Two reasons that take turns, or a reason that
  * counts something, are told ever more seldom.
  */
 import { Backoff } from '../host/backoff.ts';

@@ -14,7 +14,7 @@ export interface WindowDeps extends WindowSettings {
   readonly periodMs: number;
 }
 
-/** One instant on both clocks. */
+/** One time on both clocks. */
 export interface WindowInstant {
   /** On the clock whose whole multiples of the length are the windows' ends; it may step. */
   readonly atMs: number;
@@ -28,7 +28,7 @@ export interface FinishedWindow {
   readonly endedMs: number;
 }
 
-/** Of a part of a window they are less than of a whole one, whatever was measured. */
+/** Statistics that are less for a part of a window than for a whole one, whatever was measured. */
 const GROWS_WITH_LENGTH: ReadonlySet<Statistic> = new Set(['count', 'sum']);
 
 interface Tally {
@@ -64,8 +64,8 @@ export class Window {
     this.#settings = settings;
   }
 
-  /** Takes readings of this instant. @param refused keys that the same read did not give. */
-  add(readings: readonly Reading[], { atMs, monotonicMs }: WindowInstant, refused: readonly string[] = []): void {
+  /** Takes readings of this time. @param refused keys that the same read did not give. */
+  addReadings(readings: readonly Reading[], { atMs, monotonicMs }: WindowInstant, refused: readonly string[] = []): void {
     this.#endsAtMs ??= (Math.floor(atMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
     this.#lastMs = monotonicMs;
     for (const key of refused) this.#refused.add(key);
@@ -115,12 +115,12 @@ export class Window {
     return finished;
   }
 
-  /** Nothing more is to be added before what it holds is taken. */
+  /** Nothing more is to be added before its readings are removed. */
   get isFull(): boolean {
     return this.#tallies.size >= MAX_KEYS;
   }
 
-  /** What was gathered so far, which ended with the last reading: nothing more will come. */
+  /** Ends the window with the last reading and returns it: nothing more will come. */
   cut(): FinishedWindow {
     this.#beganMs = undefined;
     return this.#take(this.#lastMs, false);

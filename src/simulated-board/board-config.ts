@@ -1,4 +1,4 @@
-/** What the simulated board has on it. JSON or YAML; everything has a default, so that an empty file is an empty board. */
+/** Configuration of the simulated board. JSON or YAML; everything has a default, so that an empty file is an empty board. */
 import { z } from 'zod';
 import { AgentError } from '../errors.ts';
 import { signalSchema } from './signals.ts';
@@ -22,7 +22,7 @@ const i2cChip = z.strictObject({
   address: z.int().min(0x03).max(0x77),
   signals: z.record(z.string(), signalSchema).default({}),
   keys,
-  /** What a chip of that kind can be told besides: `shuntOhms`, `registers`. */
+  /** Options of a chip of that kind: `shuntOhms`, `registers`. */
   options: z.record(z.string(), z.unknown()).default({}),
 });
 

@@ -1,5 +1,5 @@
 /**
- * What can be asked of a simulated board, and by whom: each user is one process that uses the hardware. What it opened is released when it
+ * Operations of a simulated board by user: each user is one process that uses the hardware. Everything it opened is released when it
  * ends; outputs keep their level then, and the record goes on.
  */
 import { AgentError } from '../errors.ts';
@@ -15,7 +15,7 @@ interface Held {
   release(): void;
 }
 
-/** Of an operation whose result is always null nobody looks at what it gives. */
+/** Result of an operation's code; any will do where the protocol's result is always null. */
 type Done<Result> = [Result] extends [null] ? unknown : Result;
 
 export type Operations = {

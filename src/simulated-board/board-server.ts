@@ -9,7 +9,7 @@ import { JsonLink } from '../host/json-link.ts';
 import { BoardUser, type Operations, operationsOf } from './board-operations.ts';
 import type { SimulatedBoard } from './simulated-board.ts';
 
-/** What is written to a port in one piece is the longest of them. */
+/** Longest request, which writes to a port in one piece. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 export class BoardServer {

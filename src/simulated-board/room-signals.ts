@@ -1,4 +1,4 @@
-/** What a room shows, by key; anything else wanders around 50. */
+/** Signals of a room, by key; any other key wanders around 50. */
 import type { SignalConfigInput } from './signals.ts';
 
 export const room = (base: number, drift: number, noise: number) => ({ kind: 'room', base, drift, noise }) as const;

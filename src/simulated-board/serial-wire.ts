@@ -18,7 +18,7 @@ export interface SerialWire {
   close(): void;
 }
 
-/** Who has a port open. */
+/** User that has a port open. */
 export interface WireUser {
   readonly bytes: (bytes: Uint8Array) => void;
   readonly plug: (plugged: boolean) => void;

@@ -1,5 +1,5 @@
 /**
- * What happens in the simulated room: every signal is a function of time and a seed, so that two runs with one seed show the same day.
+ * Signals of the simulated room: every one is a function of time and a seed, so that two runs with one seed show the same day.
  *
  *   room    base + day curve + slow drift (waves of 7 and 41 minutes) + noise, within min and max
  *   door    0 or 1: opens so often an hour, stays open for so long, both by chance
@@ -37,7 +37,7 @@ export const signalSchema = z.discriminatedUnion('kind', [
 export type SignalConfig = z.infer<typeof signalSchema>;
 export type SignalConfigInput = z.input<typeof signalSchema>;
 
-/** An instant on both clocks. */
+/** One time on both clocks. */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -45,7 +45,7 @@ export interface Instant {
 
 export interface Signal {
   valueAt(now: Instant): number;
-  /** Of signals that jump, and of no others: when the value next changes, in monotonic ms. */
+  /** Time of the value's next change in monotonic ms, for signals that jump and no others. */
   nextChangeMs?(now: Instant): number;
 }
 

@@ -16,7 +16,7 @@ import type { Twins } from './twin.ts';
 export interface SimulatedBoardDeps {
   readonly clock: Clock;
   readonly record: BoardRecord;
-  /** What it has in the place of each kind of sensor. */
+  /** Twins of each kind of sensor. */
   readonly twins: Twins;
 }
 
@@ -64,7 +64,7 @@ export class SimulatedBoard {
   }
 }
 
-/** What is asked of the board, and done to it, that is no hardware. */
+/** Operations on the board that no hardware has. */
 function benchOf(board: SimulatedBoard, { record, faults, signals }: BoardContext) {
   const idOf = (target: string): string => (/^(i2c-|pwmchip|\/|[0-9a-f]{2}-)/.test(target) ? target : board.gpio.idOf(target));
   return {

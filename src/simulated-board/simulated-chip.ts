@@ -1,4 +1,4 @@
-/** What an I2C chip is from the wire: it takes the bytes of a write, and gives bytes for a read. */
+/** I2C chip as the wire sees it: it takes the bytes of a write, and gives bytes for a read. */
 
 export interface SimulatedChip {
   /** One write transaction, without the address. Throws nothing: a chip that does not understand acknowledges all the same. */
@@ -7,7 +7,7 @@ export interface SimulatedChip {
   send(length: number): Uint8Array | undefined;
 }
 
-/** What a chip is given by the board. */
+/** Board as a chip sees it. */
 export interface ChipContext {
   /** The value of one of its signals now, in its physical unit. */
   readonly signal: (name: string) => number;
@@ -37,7 +37,7 @@ export abstract class RegisterChip implements SimulatedChip {
     return sent;
   }
 
-  /** What follows the register's number; chips that do not count up with writes override it. */
+  /** Writes the bytes that follow the register's number; chips that do not count up with writes override it. */
   protected writeAll(register: number, bytes: Uint8Array): void {
     for (const [at, byte] of bytes.entries()) this.write((register + at) & 0xff, byte);
   }

@@ -48,7 +48,7 @@ export class SimulatedI2c {
     }
     if (write.length > 0) chip.receive(write);
     if (read === 0) return new Uint8Array();
-    // What a bus with a loose wire delivers: anything, and nothing the chip would be held to.
+    // A bus with a loose wire delivers anything, and nothing that the chip could be judged by.
     if (fault === 'garbage') return Uint8Array.from({ length: read }, () => Math.floor(this.#context.clock.jitter() * 256));
     const sent = chip.send(read);
     if (sent === undefined) throw boardFault('hardware/i2c-no-answer', `no chip acknowledges ${where}`);

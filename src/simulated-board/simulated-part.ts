@@ -1,4 +1,4 @@
-/** What every part of the board works with: time, the record, the faults that are switched on, and signals by name. */
+/** Context of every part of the board: time, the record, the faults that are switched on, and signals by name. */
 import { AgentError } from '../errors.ts';
 import type { BoardFault } from '../hardware/board-protocol.ts';
 import type { Clock } from '../host/clock.ts';

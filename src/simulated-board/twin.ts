@@ -1,19 +1,19 @@
-/** What the simulated board has in a sensor's place: each kind's own file `sensors/<kind>/twin.ts` says it. */
+/** Twin of a sensor on the simulated board, from each kind's own file `sensors/<kind>/twin.ts`. */
 import type { BoardConfigInput, SerialTalkConfigInput } from './board-config.ts';
 import type { SignalConfigInput } from './signals.ts';
 import type { ChipContext, SimulatedChip } from './simulated-chip.ts';
 
 export type OneWireInput = NonNullable<BoardConfigInput['oneWire']>[number];
 
-/** Of a board for one configured sensor. */
+/** Part of a board for one configured sensor. */
 export interface Fitting {
-  /** Of a chip, by the names that it asks for; without them what a room shows. */
+  /** Signals of a chip, by the names that it asks for; without them those of a room. */
   readonly signals?: Readonly<Record<string, SignalConfigInput>>;
-  /** What a chip is told besides: `shuntOhms`, `registers`. */
+  /** Options of a chip: `shuntOhms`, `registers`. */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** Of a GPIO line, other than pulses. */
+  /** Signal of a GPIO line, other than pulses. */
   readonly line?: SignalConfigInput;
-  /** What sits at the far end of a serial line. */
+  /** Device at the far end of a serial line. */
   readonly talk?: SerialTalkConfigInput;
   readonly oneWire?: OneWireInput;
 }

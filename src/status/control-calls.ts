@@ -1,4 +1,4 @@
-/** What the command line can ask of the running agent as a whole: how it is, what is wrong, how much it logs, what memory it takes. */
+/** Calls of the command line to the agent as a whole: its status, its faults, its log level, its memory. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { type AgentLog, LOG_LEVELS } from '../host/log.ts';

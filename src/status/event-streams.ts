@@ -32,7 +32,7 @@ export class EventStreams {
   }
 
   /** Takes over an answer, beginning with these events, for as long as its reader may look. False when there are too many already. */
-  add(response: ServerResponse, first: string, mayLook: () => boolean): boolean {
+  openStream(response: ServerResponse, first: string, mayLook: () => boolean): boolean {
     if (this.#streams.size >= MAX_STREAMS) return false;
     response.writeHead(200, STREAM_HEADERS);
     // A page looks for the agent again this soon after it lost it.

@@ -33,11 +33,11 @@ export interface MetricSources {
   readonly openPages: number;
 }
 
-/** Of several samples each has its label; without a value there is nothing of the kind now. */
+/** Row of the table. Each of several samples has its label; without a value there is nothing of the kind now. */
 type Row = readonly [name: string, type: Metric['type'], help: string, value: number | undefined | readonly MetricSample[]];
 
 const UPLOAD_STATES: readonly AgentStatus['connection']['state'][] = ['idle', 'sending', 'backing-off', 'held'];
-/** What telemetry has already, or cannot use. */
+/** Metrics that telemetry has already, or cannot use. */
 const NOT_IN_TELEMETRY: ReadonlySet<string> = new Set(
   ['build_info', 'upload_duration_seconds', 'sensor_up', 'reading', 'actuator_up'].map((name) => `turnstone_${name}`),
 );

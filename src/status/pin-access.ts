@@ -1,5 +1,5 @@
 /**
- * Who may see the page on the LAN: whoever knows the PIN gets a session, and guessing is slow. Sessions live in memory, so that a restart ends
+ * Access to the page on the LAN: whoever knows the PIN gets a session, and guessing is slow. Sessions live in memory, so that a restart ends
  * them. The limit holds per client (an IPv4 address, or an IPv6 network of 64 bits), so that nobody who guesses keeps the right PIN of another out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -27,7 +27,7 @@ const FIRST_WAIT_MS = 10_000;
  * then 254 an hour: on average it finds 4 digits after seven hours, 6 digits after twelve weeks.
  */
 const MAX_WAIT_MS = 3_600_000;
-/** The clients of a large LAN, in about 1 MB: past it the one that has not guessed for longest is forgotten. */
+/** The clients of a large LAN, in about 1 MB: past it the one that has not guessed for longest is evicted. */
 const MAX_CLIENTS = 4_096;
 
 export class PinAccess {
@@ -61,7 +61,7 @@ export class PinAccess {
     return untilMs !== undefined && untilMs > this.#clock.monotonicMs();
   }
 
-  /** Whether a program that sends the PIN with each request may pass; a wrong one counts like a person's. */
+  /** Tells if a program that sends the PIN with each request may pass; a wrong one counts like a person's. */
   proves(pin: string, address: string): boolean {
     return this.#judge(pin, address, this.#clock.monotonicMs()) === 'right';
   }

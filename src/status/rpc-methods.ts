@@ -1,4 +1,4 @@
-/** What can be asked from afar of the agent as a whole. */
+/** RPC methods that ask for the state of the agent as a whole. */
 import { type JsonObject, jsonOf } from '../host/json.ts';
 import { type MethodsOn, QUESTION } from '../rpc/rpc-method.ts';
 import type { AgentStatus } from './agent-status.ts';

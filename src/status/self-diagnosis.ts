@@ -10,7 +10,7 @@ export interface SelfDiagnosisDeps extends Pick<DoctorDeps, 'configFile' | 'envi
   readonly status: () => AgentStatus;
 }
 
-/** What is not good comes whole, what is good by its name: the platform takes 64 KiB. */
+/** Runs the doctor. Bad findings come whole, good ones by name: the platform takes 64 KiB. */
 export async function diagnoseSelf(deps: SelfDiagnosisDeps, signal: AbortSignal): Promise<JsonObject> {
   const [{ runDoctor }, { MachineFacts }] = await Promise.all([import('./doctor/doctor.ts'), import('../host/machine-facts.ts')]);
   const agent = deps.status();

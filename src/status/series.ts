@@ -33,7 +33,7 @@ interface Part {
 }
 
 const MAX_KEYS = 64;
-/** Of all keys together: 20,000 points are 400 kB of JSON. */
+/** Points of all keys together: 20,000 are 400 kB of JSON. */
 const MAX_POINTS = 20_000;
 const USUAL_POINTS = 300;
 const MAX_SPAN_MS = 31 * 86_400_000;
@@ -78,7 +78,7 @@ function columns(parts: readonly Part[]): readonly [readonly number[], readonly 
   return [points.map(({ ts }) => ts), points.map(({ value }) => value)];
 }
 
-/** What can be plotted: numbers, longs, and switches as 0 and 1. */
+/** Returns the number to plot: numbers, longs, and switches as 0 and 1. */
 function numberOf(value: JsonValue): number | undefined {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value === 'bigint') return Number(value);

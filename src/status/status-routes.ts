@@ -1,4 +1,4 @@
-/** What the status page's server answers. Nothing here changes anything at the device; the only thing that is sent is the PIN. */
+/** Answers of the status page's server. Nothing here changes anything at the device; the only thing that is sent is the PIN. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -27,7 +27,7 @@ export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomByt
   readonly metrics: () => readonly Metric[];
   readonly health: () => { readonly health: Health; readonly readiness: Health };
   readonly series: (query: SeriesQuery, signal: AbortSignal) => Promise<Series>;
-  /** What the doctor finds. */
+  /** Runs the doctor. */
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
   readonly claim: () => Promise<JsonObject | undefined>;
@@ -114,7 +114,7 @@ export class StatusRoutes {
     };
   }
 
-  /** Who knows the secret owns the device: without a PIN any user of this machine could ask here, whom the control socket keeps out. */
+  /** Returns the claim, without its secret where there is no PIN: the secret makes an owner, and any user of this machine could ask here. */
   async #claim(): Promise<JsonObject> {
     const claim = (await this.#deps.claim()) ?? {};
     if (this.#access !== undefined || claim.untilMs === undefined) return claim;
@@ -158,7 +158,7 @@ export class StatusRoutes {
     // Whoever comes between two ticks gets every line up to the last one; the rest comes with the next.
     if (this.#streams.count === 0) this.#nextLine = logLines.next;
     const before = logEvent(logLines.between(0, this.#nextLine));
-    if (!this.#streams.add(response, this.#statusEvent() + before, mayLook)) {
+    if (!this.#streams.openStream(response, this.#statusEvent() + before, mayLook)) {
       response.setHeader('retry-after', 5);
       sendText(response, 503, 'too many pages are open\n');
     }

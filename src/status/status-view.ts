@@ -1,4 +1,4 @@
-/** What the page shows: the agent's status, with readings as the platform sees them, and what only people at the device want to know. */
+/** View of the page: the agent's status, with readings as the platform sees them, and facts that only people at the device want to know. */
 import type { JsonValue } from '../host/json.ts';
 import type { AgentStatus, ConnectionStatus, FirmwareSummary, OutboxSummary, SensorStatus } from './agent-status.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What an update costs: `npm run bench:firmware [-- --json] [-- --quick]`.
+ * Cost of an update: `npm run bench:firmware [-- --json] [-- --quick]`.
  *
  * 200 MB come from a local platform in a process of its own, downloaded and verified (SHA-256, Ed25519) beside bare undici to a file, runs
  * interleaved, medians; then the same download killed 50 times; then a real release swapped into an installed gateway. `--quick` builds

@@ -1,5 +1,5 @@
 /**
- * What the agent takes of a small board: time from start to the first durable reading, and memory with every loop running.
+ * Footprint of the agent on a small board: time from start to the first durable reading, and memory with every loop running.
  *
  *   npm run bench:footprint [-- --json] [-- --runs 5]
  *

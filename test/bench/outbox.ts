@@ -1,5 +1,5 @@
 /**
- * What the outbox costs and what it reaches, against the bars of its issue:
+ * Cost and throughput of the outbox, against the bars of its issue:
  *
  *   npm run bench:outbox [-- --json] [--runs 5] [--device-seconds 180] [--skip-device]
  *

@@ -134,7 +134,7 @@ async function measure(): Promise<Figures> {
   };
 }
 
-/** Of this process alone, after a forced collection. */
+/** Returns the memory of this process alone, after a forced collection. */
 async function privateMb(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

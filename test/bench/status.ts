@@ -1,5 +1,5 @@
 /**
- * What open status pages cost the agent: private memory and CPU with 20 pages against none.
+ * Cost of open status pages: private memory and CPU with 20 pages against none.
  *
  *   npm run bench:status [-- --json] [-- --runs 3 --seconds 60 --pages 20]
  *
@@ -27,7 +27,7 @@ const MAX_PERCENT_PER_PAGE = 1;
 
 interface Window {
   readonly privateMb: number;
-  /** Of one core. */
+  /** Share of one core. */
   readonly cpuPercent: number;
   readonly entriesPerS: number;
 }

@@ -107,7 +107,7 @@ async function drainWatchingMemory(folder: string): Promise<number> {
   return (greatest - atStart) / MB;
 }
 
-/** What an earlier process wrote is backlog. */
+/** Opens an uploader; entries of an earlier process are its backlog. */
 async function openUploader(folder: string, codec: PayloadCodec): Promise<{ outbox: Outbox; uploader: Uploader; api: HttpDeviceApi }> {
   const outbox = await openBenchOutbox(folder);
   const api = new HttpDeviceApi({ settings: { url }, token: () => 'bench', clock: systemClock, codec });
@@ -141,7 +141,7 @@ async function fill(folder: string): Promise<void> {
   await outbox.close();
 }
 
-/** What the sink counted since it was last asked. */
+/** Returns the sink's count since the last call. */
 async function takeCount(): Promise<number> {
   return Number(await (await fetch(`${url}/count`)).text());
 }

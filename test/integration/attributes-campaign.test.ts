@@ -31,7 +31,7 @@ afterAll(async () => {
 /** Since when they are as they are, by the board's clock: a busy machine looks later. */
 let movedAtWallMs = 0;
 
-/** What each relay shows, by the board's record. */
+/** Returns each relay's state, by the board's record. */
 async function shown(): Promise<readonly boolean[]> {
   const levels = Array<boolean>(RELAYS).fill(false);
   for (const { kind, source, value, wallMs } of await bench.record()) {

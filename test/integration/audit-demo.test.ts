@@ -151,7 +151,7 @@ describe('what the demo sent, asked back', () => {
     const hour = points('roomPressure').length;
     telemetry.series(deviceId, 'roomTemperature').remove(deleted.ts, deleted.ts + 1);
     telemetry.save(deviceId, altered.ts, { roomHumidity: (altered.value as number) + 0.5 });
-    // Of values that are no numbers only the first, the last and what the gateway keeps can tell.
+    // Values that are no numbers can be judged only by the first, the last and those that the gateway keeps.
     telemetry.save(deviceId, door.ts, { doorOpen: door.value !== true });
     telemetry.series(deviceId, 'roomPressure').remove(0, Number.MAX_SAFE_INTEGER);
     const result = await audit(ALL_TELEMETRY);
@@ -165,7 +165,7 @@ describe('what the demo sent, asked back', () => {
     expect(sums.get('roomTemperature')).toEqual({ missing: 1, different: 0 });
     expect(sums.get('doorOpen')).toEqual({ missing: 0, different: 1 });
     expect(sums.get('roomHumidity')).toEqual({ missing: 0, different: 1 });
-    // What arrived since is there again; what was there is not.
+    // Entries that arrived since are there again; those that were there are not.
     expect(sums.get('roomPressure')?.missing).toBeGreaterThanOrEqual(hour);
   });
 

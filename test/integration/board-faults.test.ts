@@ -16,7 +16,7 @@ let bench: BoardBench;
 afterEach(() => bench.close());
 
 const room = (base: number) => ({ kind: 'room' as const, base, noise: 0.1 });
-/** What may go wrong where. */
+/** Faults by their target. */
 const FAULTS: readonly (readonly [string, readonly BoardFault[]])[] = [
   ['i2c-1', ['hang', 'nak']],
   ['i2c-1:0x76', ['nak', 'garbage', 'hang']],

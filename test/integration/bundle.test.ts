@@ -1,4 +1,4 @@
-/** What a release runs is the bundle, not the sources: its native modules must load with the names by which they are used. */
+/** Bundle of a release, which runs instead of the sources: its native modules must load with the names by which they are used. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

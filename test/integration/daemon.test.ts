@@ -194,7 +194,7 @@ describe.concurrent('the daemon', () => {
     agent.hangUp();
     await until('the refusal', () => (agent.log.includes('is not taken up') ? true : undefined));
     expect((await status()).alerts).toEqual(expect.arrayContaining([expect.stringContaining('outbocks')]));
-    // What was changed is changed again, and then taken back: the file is what runs.
+    // The file is changed again, and then taken back: it is what runs.
     await rewrite(configWith('1s', 'outbox: { maxBytes: 20MB }\nlog: { level: debug }'));
     agent.hangUp();
     await until('the other change', () => (agent.log.includes('"changed":["log"]') ? true : undefined));

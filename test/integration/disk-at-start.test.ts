@@ -35,7 +35,7 @@ it.each<[string, string, (operation: Operation, path: string) => boolean]>([
   const status = world.life?.agent?.status();
   expect(status?.outbox.fault).toBeUndefined();
   expect(status?.alerts).toEqual([]);
-  // What was taken while nothing could be kept is there, too.
+  // Readings from while nothing could be kept are there, too.
   const firstTakenAtMs = Math.min(...world.durable.map(({ takenAtMs }) => takenAtMs));
   expect(firstTakenAtMs).toBeLessThan(60_000);
   expect(status?.connection.acknowledgedEntries).toBe(world.durable.length);

@@ -46,7 +46,7 @@ async function example(file: Example, folder: string): Promise<AgentConfig> {
   return config as AgentConfig;
 }
 
-/** What the board needs beside what a configuration tells: only a user's own driver knows its chip. */
+/** Adds the part of the board that a configuration does not tell: only a user's own driver knows its chip. */
 function withTank(board: BoardConfigInput, file: string): BoardConfigInput {
   if (file !== 'module.yaml') return board;
   const registers = { echo: { register: 2, width: 2 } };

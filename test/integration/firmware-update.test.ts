@@ -137,7 +137,7 @@ function imageOf(bytes: Buffer, files: ReleaseImage['files']): ReleaseImage {
   return { bytes, files, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-/** What the root helper renamed away stays until the next request. */
+/** Returns files that the root helper renamed away, which stay until the next request. */
 function leftOver(one: Gateway): string[] {
   return one.helperWasAsked ? ['request.taken'] : [];
 }

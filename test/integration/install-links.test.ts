@@ -1,4 +1,4 @@
-/** What install.sh does, run again by root, in the folder that belongs to the service. Its release is a stub: all that is looked at comes before. */
+/** Actions of install.sh, run again by root, in the folder that belongs to the service. Its release is a stub: all that is looked at comes before. */
 import { execFile } from 'node:child_process';
 import { chown, copyFile, link, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Of the kinds of sensors and actuators only those are loaded that a configuration names: the others cost a start nothing but their definitions. */
+/** Kinds of sensors and actuators are loaded only when a configuration names them: the others cost a start nothing but their definitions. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

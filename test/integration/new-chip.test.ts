@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = ['src', 'test', 'scripts', 'config', 'native', '.gitignore'];
 const FOLDER = 'src/sensors/tmp117/';
-/** What somebody has who has just cloned the sources: nothing of the project on the path, and no variable of ours. */
+/** Environment of somebody who has just cloned the sources: nothing of the project on the path, and no variable of ours. */
 const { HOME = '/', PATH = '', TMPDIR = tmpdir() } = process.env;
 const environment = {
   ...{ HOME, TMPDIR },

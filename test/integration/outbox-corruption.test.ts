@@ -77,7 +77,7 @@ async function check(
       if (!given.has(value))
         throw new Error(`block ${block.values[0]} at ${block.path}:${block.from} is lost by damage at ${JSON.stringify(damage)}`);
   }
-  // What is gone was counted, but for what lay at the ends of the log: nobody can tell how much that was.
+  // Lost entries were counted, but for those at the ends of the log: nobody can tell how many they were.
   const isLost = ({ values }: KnownBlock): boolean => values.some((value) => !given.has(value));
   const first = blocks.filter(({ path }) => path === blocks[0]?.path);
   const last = blocks.at(-1);

@@ -1,4 +1,4 @@
-/** What root does by hand in a folder that belongs to the service: it acts as the service there. Needs root, as CI has it. */
+/** Commands by root's hand in a folder that belongs to the service: root acts as the service there. Needs root, as CI has it. */
 import { execFile } from 'node:child_process';
 import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

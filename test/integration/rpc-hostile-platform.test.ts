@@ -11,22 +11,22 @@ import { afterAll, describe, it } from 'vitest';
 import { RemoteBench } from '../support/remote-bench.ts';
 
 const WATCH_MS = process.env.CAMPAIGN === 'full' ? 3_000 : 1_000;
-/** What its start and the first commands take, which may come at once, is no loop without rest: watched from when they are through, */
+/** Time of its start and the first commands, which may come at once and are no loop without rest: watched from when they are through, */
 const SETTLED_MS = 1_000;
 /** as few requests in half a second show, or so many in all: by then the program has its speed, on a machine that is busy elsewhere, too. */
 const FEW_REQUESTS = 3;
 const MANY_REQUESTS = 1_000;
 const MAX_HALF_SECONDS = 30;
-/** Of one core, over the time watched. A loop without rest takes all of it. */
+/** Share of one core over the time watched. A loop without rest takes all of it. */
 const MAX_CPU_SHARE = 0.4;
 const MAX_MEMORY_MB = 220;
 const TOKEN = 'test-access-token';
 const CLOCK_TICKS_PER_S = 100;
 
-/** What a platform of such manners answers. */
+/** Answers as a platform of such manners. */
 type Behaviour = (request: IncomingMessage, response: ServerResponse, told: Told) => void;
 
-/** What the agent asked for in one test. */
+/** Requests of the agent in one test. */
 interface Told {
   readonly requests: string[];
   readonly askedElsewhere: string[];

@@ -50,7 +50,7 @@ describe('a widget', () => {
     const { status, reply: given } = await ask(method, JSON.parse(params) as JsonValue, call === 'one-way' ? 'oneway' : 'twoway');
     expect(status).toBe(200);
     if (call === 'two-way') expect(given).toEqual(JSON.parse(reply));
-    // What was set is on now.
+    // The switch is on now.
     await expect.poll(async () => (await ask('getValue', null)).reply).toBe(true);
   });
 

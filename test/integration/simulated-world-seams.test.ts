@@ -4,7 +4,7 @@ import { live, warmUp } from '../simulation/live.ts';
 import { planOf } from '../simulation/plan.ts';
 
 const PLAN = planOf(11, { hours: 0.25, perHour: 24, deedsPerHour: 120 });
-/** What it does as a whole: every line of its story, and what it came to. */
+/** Returns every line of a world's story, and what it came to. */
 async function told(): Promise<readonly string[]> {
   const lines: string[] = [];
   const verdict = await live(PLAN, (line) => void lines.push(line));
@@ -26,7 +26,7 @@ it('reads no clock, sets no timer and draws no chance but its own', async () => 
     const call: unknown = Reflect.get(holder, name);
     if (typeof call !== 'function') throw new Error(`there is no ${name}`);
     const apply = (target: () => unknown, self: unknown, args: unknown[]): unknown => {
-      // What the test runner does meanwhile is its own.
+      // Calls by the test runner itself do not count.
       const by = new Error('called').stack?.split('\n').find((line) => own.test(line));
       if (by !== undefined) touched.add(`${name} ${by.trim()}`);
       return Reflect.apply(target, self, args);

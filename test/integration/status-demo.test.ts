@@ -36,7 +36,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the demo'), () => 
 
   const address = (name: string): string => new RegExp(`^${name} +(http://\\S+)`, 'm').exec(printed)?.[1] ?? '';
 
-  /** What the board was told of its pin, oldest first; it writes its record a little later. */
+  /** Returns the pin's values at the board, oldest first; it writes its record a little later. */
   async function relayOfBoard(): Promise<number[]> {
     const folder = dirname(/--run-folder (\S+)/.exec(printed)?.[1] ?? '');
     const text = await readFile(join(folder, 'board-record.jsonl'), 'utf8').catch(() => '');

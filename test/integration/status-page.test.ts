@@ -254,7 +254,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       await watched.page.emulateMedia({ colorScheme });
       expect(await watched.violations()).toEqual([]);
     }
-    // What finds nothing must be able to find something.
+    // A check that finds nothing must be able to find something.
     await watched.page.evaluate("document.querySelector('label[for=log-level]').remove()");
     expect(await watched.violations()).toEqual([expect.stringMatching(/^select-name/)]);
   });

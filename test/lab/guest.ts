@@ -17,7 +17,7 @@ export const HOST_FROM_GUEST = '10.0.2.2';
 /** From power-on to the command server, with software emulation on a busy machine. */
 const BOOT_DEADLINE_MS = 240_000;
 const COMMAND_DEADLINE_MS = 60_000;
-/** Of the console, for the message when a boot fails. */
+/** Characters kept of the console, for the message when a boot fails. */
 const CONSOLE_KEPT = 200_000;
 
 export class Guest {
@@ -59,7 +59,7 @@ export class Guest {
     }
   }
 
-  /** What the kernel and the init wrote. */
+  /** Returns the output of the kernel and the init. */
   get console(): string {
     return this.#console;
   }

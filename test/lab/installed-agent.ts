@@ -19,7 +19,7 @@ export async function configure(guest: Guest, yaml: string): Promise<void> {
   );
 }
 
-/** What the service has to say, for a test that failed. */
+/** Returns the service's account of itself, for a test that failed. */
 export async function accountOf(guest: Guest): Promise<string> {
   const { stdout, stderr } = await guest.attempt(
     `systemctl status turnstone turnstone-helper.path --no-pager -n 0; ls -l /opt/turnstone; turnstone status

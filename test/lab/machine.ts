@@ -1,4 +1,4 @@
-/** What QEMU is started with: a small x86-64 PC whose root is this machine's file system, read-only. */
+/** QEMU's command line: a small x86-64 PC whose root is this machine's file system, read-only. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ export const SERIAL_PORTS = ['ttyS1', 'ttyS2', 'ttyUSB0'] as const;
 export type SerialPortName = (typeof SERIAL_PORTS)[number];
 
 export interface MachineOptions {
-  /** Who runs first: only the command server, the host's systemd, or a prompt on the console. Default `plain`. */
+  /** First process: only the command server, the host's systemd, or a prompt on the console. Default `plain`. */
   readonly init?: 'plain' | 'systemd' | 'shell';
   /** Raw images, /dev/vda and on. */
   readonly disks?: readonly string[];

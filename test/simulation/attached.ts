@@ -9,7 +9,7 @@ const FLASHING_TAKES_MS = 8_000;
 export interface OfferedImage {
   readonly version: string;
   readonly bytes: Buffer;
-  /** Whether the platform said the right checksum of it. */
+  /** True when the platform gave the right checksum of it. */
   readonly isRight: boolean;
 }
 

@@ -64,7 +64,7 @@ export class BoardClock implements Clock {
     };
     const arm = (inMs: number): void => {
       cancelTimer = this.#timeline.after(inMs, () => {
-        // What was due in a suspension comes when the process looks at the clock again.
+        // Timers that were due in a suspension fire when the process looks at the clock again.
         if (this.#boot.isAsleep)
           return void this.#boot.awake().then(() => this.#timers.has(cancel) && arm(Math.min(wholeMs, LOOK_AGAIN_MS)));
         this.#timers.delete(cancel);

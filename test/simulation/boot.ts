@@ -10,7 +10,7 @@ interface Sleep {
 }
 
 export class Boot {
-  /** What the monotonic clock shows as a boot begins, ms. */
+  /** Monotonic time as a boot begins. */
   static readonly MONOTONIC_BEGINS_MS = 1_000;
   readonly bootId: string;
   /** In the world's time. */
@@ -44,7 +44,7 @@ export class Boot {
     return this.#waking;
   }
 
-  /** What its clock shows at that moment of the world. */
+  /** Returns its clock's time at that time of the world. */
   monotonicAt(atMs: number): number {
     return Boot.MONOTONIC_BEGINS_MS + atMs - this.bootedAtMs;
   }

@@ -35,7 +35,7 @@ export class Boots {
     if (this.present.isAsleep) return false;
     const { nowMs } = this.#timeline;
     this.sleeps.push({ fromMs: nowMs, untilMs: nowMs + ms });
-    // What was due meanwhile is done when the process has looked at the clock again.
+    // Timers that were due meanwhile fire when the process has looked at the clock again.
     const end = this.#hindrances.begin();
     void this.present.sleep(ms).then(() => this.#timeline.after(LOOK_AGAIN_MS, end));
     return true;

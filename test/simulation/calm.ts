@@ -1,5 +1,5 @@
 /**
- * What people wish for the lamp when all is calm, one after the other: also while somebody works on the plant, while the pins hang for a while, and
+ * Wishes of people for the lamp when all is calm, one after the other: also while somebody works on the plant, while the pins hang for a while, and
  * while the disk takes nothing, before the process is killed and cannot read what it kept as it begins again.
  */
 import { KEY_SWITCH } from './equipment.ts';
@@ -27,7 +27,7 @@ const CALM_WISHES: readonly CalmWish[] = [
   { beforeEndMs: 60 * SECOND_MS, value: false },
   { beforeEndMs: 30 * SECOND_MS, value: true },
 ];
-/** What a wish is under begins before it. */
+/** Lead of a hindrance before the wish that it is for. */
 const AHEAD_MS = 5 * SECOND_MS;
 const LOCKED_MS = 25 * SECOND_MS;
 const HUNG_MS = 10 * SECOND_MS;
@@ -93,7 +93,7 @@ function hangPins({ world: { timeline, story, rig, hindrances } }: People): void
   });
 }
 
-/** What it kept is kept in the end: whoever wished is not answered once more after a start. */
+/** Makes the disk fail and kills the process: the journal is kept in the end, and whoever wished is not answered once more after a start. */
 function failThenKill({ world }: People): void {
   const { timeline, story, disk, diskTroubles } = world;
   // A disk that was well so far is judged by more.

@@ -21,7 +21,7 @@ export class Chance {
     return least + Math.floor(this.random() * (most - least + 1));
   }
 
-  /** Of any size between the two, as often small as large: every power of ten has its share. */
+  /** Draws a size between the two, as often small as large: every power of ten has its share. */
   magnitude(least: number, most: number): number {
     return Math.exp(Math.log(least) + this.random() * (Math.log(most) - Math.log(least)));
   }

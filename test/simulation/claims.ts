@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 
 export interface Claim {
   readonly atMs: number;
-  /** What the platform answered to the customer. */
+  /** Answer of the platform to the customer. */
   readonly answer: string;
 }
 

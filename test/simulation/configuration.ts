@@ -1,4 +1,4 @@
-/** What the agent reads as its configuration: as it was installed, and what technicians have changed in it, each until it is taken back. */
+/** Configuration that the agent reads: as it was installed, with each change of a technician until it is taken back. */
 
 import type { AgentConfig } from '../../src/config/agent-config.ts';
 import type { FileConfig } from '../../src/config/config-file.ts';
@@ -9,7 +9,7 @@ export class Configuration {
   /** Why it cannot be read now. */
   fault: Error | undefined;
   readonly #installed: AgentConfig;
-  /** What it was, and since when. */
+  /** Former configurations, each with its beginning. */
   readonly #history: { readonly sinceMs: number; readonly config: AgentConfig }[];
   readonly #timeline: Timeline;
   readonly #changes = new Set<(config: AgentConfig) => AgentConfig>();
@@ -31,7 +31,7 @@ export class Configuration {
     };
   }
 
-  /** Whether a sensor was not in it at some moment of that time. */
+  /** True when the sensor was missing from it at some time between the two. */
   isWithout(sensor: string, fromMs: number, untilMs: number): boolean {
     return this.#history.some(
       ({ sinceMs, config }, n) =>

@@ -1,4 +1,4 @@
-/** What the agent promised to keep. */
+/** Entries that the agent promised to keep. */
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 
 /** An entry of which the agent said that it is durable. */

@@ -1,4 +1,4 @@
-/** What may hang on a gateway: each site has some of it, as its seed says, written as a technician would. */
+/** Equipment of a gateway: each site has some of it, as its seed says, written as a technician would. */
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 import type { Chance } from './chance.ts';
 
@@ -7,7 +7,7 @@ export const MOTORS = ['motorUp', 'motorDown'] as const;
 /** Active while somebody works on the plant. */
 export const KEY_SWITCH = 'gpiochip0:6';
 export const METER_PORT = '/dev/ttyUSB0';
-/** What its registers hold, always; two are asked for alike. */
+/** Constant content of its registers; two are asked for alike. */
 export const METER_SHOWS = { voltage: 0, energy: 6 * 65_536 + 7, power: 60, flow: 90 } as const;
 export const STATION_PORT = '/dev/ttyUSB1';
 export const SCALE_PORT = '/dev/ttyUSB2';
@@ -45,7 +45,7 @@ export interface Output {
   readonly excludes: readonly string[];
   readonly safeStart?: boolean;
   readonly safeStop?: boolean;
-  /** What people do with it; one that is pulsed is never set, and a free one moves for other reasons too. */
+  /** Use that people make of it; one that is pulsed is never set, and a free one moves for other reasons too. */
   readonly use: 'set' | 'pulsed' | 'toggled' | 'free';
 }
 
@@ -104,7 +104,7 @@ export function drawEquipment(chance: Chance, { sensors: rooms, slower = 1 }: Eq
   return drawn;
 }
 
-/** What differs from what `boardForConfig` takes for a likely signal: pulses and sentences so seldom that a world passes quickly. */
+/** Replaces likely signals of `boardForConfig`: pulses and sentences come so seldom that a world passes quickly. */
 export function slowed(board: BoardConfigInput): BoardConfigInput {
   return {
     ...board,
@@ -173,7 +173,7 @@ function motorsAndRelays(drawn: Drawn, chance: Chance): void {
   output(drawn, { ...heater, ...low() }, `, limits: { maxOn: ${MAX_ON_MS / 1_000}s }`);
   output(drawn, { name: 'bell', line: 'gpiochip0:23', excludes: [], ...BOTH_OFF, use: 'toggled', ...low() });
   output(drawn, { name: 'flap', line: 'gpiochip0:24', excludes: [], ...BOTH_OFF, use: 'pulsed', ...low() });
-  // What a killed life leaves on nobody switches off but for its mark.
+  // An output that a killed life leaves on is switched off only by its mark.
   if (drawn.periods.size % 2 === 0) output(drawn, { name: 'gate', line: 'gpiochip0:29', excludes: [], use: 'pulsed' });
 }
 

@@ -20,14 +20,14 @@ export interface FieldDeps {
 
 type Written = BoardOperations['gpio.write']['params'];
 
-/** What one life of the agent holds of the board; released when that life ends. */
+/** Board as one life of the agent holds it; released when that life ends. */
 export class FieldLine implements BoardConnection {
   readonly #operations: Operations;
   readonly #listeners = new Map<number, (event: BoardEvent) => void>();
   readonly #user: BoardUser;
   readonly #pins: Pins;
   readonly #boot: Boot;
-  /** Of each open serial port its path, by its handle. */
+  /** Paths of open serial ports, by their handles. */
   readonly #ports = new Map<number, string>();
   #isCut = false;
 
@@ -94,7 +94,7 @@ export class FieldLine implements BoardConnection {
     return null;
   }
 
-  /** What comes while the board sleeps is seen when it is awake. */
+  /** Delays an answer until the board is awake. */
   async #awake<T>(answer: Promise<T>): Promise<T> {
     return await answer.finally(() => this.#boot.isAsleep && this.#boot.awake());
   }

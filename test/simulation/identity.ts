@@ -1,4 +1,4 @@
-/** Who the gateway is: the device that the platform knows it as, by which token, and the board that it runs on. All three may change. */
+/** Identity of the gateway: the device that the platform knows it as, its token, and the board that it runs on. All three may change. */
 import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import type { StoredValue } from '../../src/local-platform/stored-value.ts';
 import { OWNER_KEY } from '../../src/provisioning/ownership.ts';
@@ -16,7 +16,7 @@ export class Identity {
   /** When the card was taken from a board that had no credentials of its own in use: what waited on it is set aside, and stays there. */
   readonly leftBehind: number[] = [];
   readonly #nowMs: () => number;
-  /** What devices had that are no longer there. */
+  /** Data of devices that are no longer there. */
   readonly #former = new Map<string, Map<number, StoredValue>>();
   readonly #provisions: boolean;
   #deviceId: string | undefined;
@@ -50,12 +50,12 @@ export class Identity {
     return this.#deviceId ?? 'none yet';
   }
 
-  /** What the platform takes. */
+  /** Returns the token that the platform accepts. */
   get token(): string {
     return this.#present?.accessToken ?? '';
   }
 
-  /** Whether the platform has, or had, such a device. */
+  /** True when the platform has, or had, such a device. */
   get wasThere(): boolean {
     return this.#deviceId !== undefined || this.#present !== undefined;
   }
@@ -71,7 +71,7 @@ export class Identity {
     return this.#present === undefined || this.#platform.state.attributes.read(this.deviceId, 'CLIENT_SCOPE', [OWNER_KEY]).length > 0;
   }
 
-  /** Of the board. */
+  /** Returns the serial number of the board. */
   get serial(): string {
     return `board-${this.#boards}`;
   }

@@ -1,6 +1,6 @@
 /**
- * What was simulated so far of one state of `src`: campaigns add to it and go on where they stopped. A change of `src` begins anew, as what
- * another program did proves nothing.
+ * Worlds simulated so far of one state of `src`: campaigns add to it and go on where they stopped. A change of `src` begins again, as the
+ * results of another program prove nothing.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -37,9 +37,9 @@ export interface Shown {
   readonly seed: number;
   /** Where the world was not drawn as always: what it was drawn with. */
   readonly directed?: PlanOptions;
-  /** Of all worlds that were tried, this was the how manieth. */
+  /** Number of this world among all that were tried. */
   readonly worlds: number;
-  /** What it contradicted. */
+  /** Sentences that it contradicted. */
   readonly sentences: readonly string[];
 }
 

@@ -29,7 +29,7 @@ export interface LifeDeps {
   readonly later: (port: string | undefined, deliver: () => void) => void;
   readonly pins: Pins;
   readonly runProgram: RunProgram;
-  /** Of the board. */
+  /** Serial number of the board. */
   readonly serial: string;
   readonly config: () => FileConfig;
   readonly isSynchronised: () => boolean;
@@ -68,7 +68,7 @@ export class Life {
     return this.#mortality.isDead;
   }
 
-  /** What somebody of the service's group asks for on this machine. */
+  /** Calls the agent as a user of the service's group on this machine. */
   async ask(door: string, params: JsonObject): Promise<JsonValue> {
     const method = this.#doors?.[door];
     if (method === undefined || this.isDead || this.#deps.boot.isAsleep) throw new Error('nobody listens');

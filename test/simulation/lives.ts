@@ -30,7 +30,7 @@ export class Lives {
   readonly starts: { readonly fromMs: number; readonly untilMs: number }[] = [];
   /** Entries that lives that are over said to have given way, whether or not the disk kept the number. */
   readonly gaveWay: GaveWay = { dropped: 0, thinned: 0 };
-  /** Of the present life, as it began; undefined until it said that it runs. */
+  /** Counts of the present life at its beginning; undefined until it said that it runs. */
   #gaveWayBefore: Readonly<GaveWay> | undefined;
   readonly #timeline: Timeline;
   readonly #hindrances: Hindrances;
@@ -82,7 +82,7 @@ export class Lives {
     this.#absence ??= this.#hindrances.begin();
   }
 
-  /** What a life said, without what it had found. */
+  /** Returns the counts of a life without those it had found. */
   #gaveWaySince(said: Readonly<GaveWay> | undefined): Readonly<GaveWay> {
     const before = this.#gaveWayBefore;
     return said === undefined || before === undefined

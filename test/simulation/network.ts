@@ -33,16 +33,16 @@ const GOOD_LINE: LineState = { latencyMs: 20, bytesPerSecond: 1_000_000, lostReq
 /** Why the platform need not answer any more; one for all, as each of its own costs a stack. */
 const OVER = new Error('the exchange is over');
 
-/** Of headers and framing, each way. */
+/** Bytes of headers and framing, each way. */
 const OVERHEAD_BYTES = 300;
 
 interface Life {
   readonly isDead: boolean;
-  /** Whether its board sleeps: what comes then comes to nobody. */
+  /** True while its board sleeps: messages then reach nobody. */
   readonly isAsleep: boolean;
 }
 
-/** What comes in place of the platform's answer: from somebody on the way, or from the platform when it is not itself. */
+/** Answer in place of the platform's: by somebody on the way, or by the platform when it is not itself. */
 export interface Stranger {
   readonly status: number;
   readonly body: string | Uint8Array;
@@ -63,7 +63,7 @@ export interface Asked {
 /** Statuses by which the platform itself speaks, be it of a fault. */
 const SPOKEN: ReadonlySet<number> = new Set([400, 408, 413, 425, 429, 500]);
 
-/** Of a page. */
+/** First character of a page. */
 const LESS_THAN = 0x3c;
 
 interface NotedOutcome {
@@ -88,11 +88,11 @@ export class Network {
     uploadedAtMs: Number.NEGATIVE_INFINITY,
     failedAtMs: Number.NEGATIVE_INFINITY,
   };
-  /** What the platform limits for good. */
+  /** Standing limits of the platform. */
   limits: RateLimits = {};
   readonly #timeline: Timeline;
   readonly #chance: Chance;
-  /** What the platform has answered and stores once the answer is written: while that is on its way. */
+  /** Requests that the platform has answered and stores once the answer is written: while that is on its way. */
   readonly #storing = new Set<() => void>();
 
   constructor(timeline: Timeline, chance: Chance) {
@@ -158,7 +158,7 @@ export class Network {
     on: { readonly life: Life; readonly traffic: { sentBytes: number; receivedBytes: number }; readonly closing: AbortSignal },
   ): Promise<Dispatcher.ResponseData> {
     const { life, traffic, closing } = on;
-    // What an answer would have led to is not done.
+    // A dead life acts on no answer.
     if (life.isDead) return await new Promise<never>(() => {});
     const signal = AbortSignal.any([options.signal as AbortSignal, closing]);
     const what = `${options.method} ${options.path.replace(/^\/api\/v1\/[^/]*/, '').replace(/\?.*/, '')}`;

@@ -1,4 +1,4 @@
-/** Who commands: RPC at random times, and what each was answered. */
+/** People who command: RPC at random times, and the answer to each. */
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../../src/host/json.ts';
 import { RawReply } from '../../src/local-platform/payload.ts';
 import type { Chance } from './chance.ts';
@@ -16,20 +16,20 @@ export interface Command {
   answeredAtMs?: number;
 }
 
-/** What the platform was told to hold for an actuator; undefined when it was taken back. */
+/** Value that the platform was told to hold for an actuator; undefined when it was taken back. */
 export interface Wish {
   readonly atMs: number;
   readonly name: string;
   readonly value: JsonValue | undefined;
   /** Made to see whether everything works again. */
   readonly isProbe: boolean;
-  /** What stood in its way for some seconds. */
+  /** Hindrance that stood in its way for some seconds. */
   readonly under?: 'key switch' | 'hung pins' | 'failing disk' | undefined;
   /** Why it was not done, as the platform was told soon after. */
   told?: JsonValue | undefined;
 }
 
-/** What holds so long after it was set. */
+/** Setting that holds so long after it was set. */
 interface SettingProbe {
   readonly due: readonly { readonly afterMs: number; readonly value: JsonValue | undefined }[];
 }
@@ -78,7 +78,7 @@ export const DEEDS: readonly Deed[] = [
 ];
 /** Each comes in some worlds only, and is drawn by itself. */
 export const RARE_DEEDS: readonly Deed[] = [{ name: 'claim', weight: 1, do: (people) => people.claim() }];
-/** What the agent is asked that moves nothing, or that it does not know. */
+/** Methods that move nothing, or that the agent does not know. */
 const QUESTIONS = ['ping', 'getStatus', 'getSensors', 'makeCoffee', ''] as const;
 
 export class People {
@@ -88,14 +88,14 @@ export class People {
   readonly probes: Command[] = [];
   readonly wishes: Wish[] = [];
   readonly claims: Claim[] = [];
-  /** What the platform held of a setting some time after somebody had changed it. */
+  /** Settings at the platform some time after somebody had changed them. */
   readonly settings: {
     readonly atMs: number;
     readonly key: string;
     readonly due: JsonValue | undefined;
     readonly found: JsonValue | undefined;
   }[] = [];
-  /** What the platform was told of wishes that are not done, when the first probe was made. */
+  /** Reports at the platform of wishes that are not done, when the first probe was made. */
   refusedBeforeProbes: JsonObject = {};
 
   constructor(world: World) {
@@ -103,7 +103,7 @@ export class People {
   }
 
   do(name: string, chance: Chance): void {
-    // What is not at the platform yet is nobody's to ask.
+    // A device that is not at the platform yet is nobody's to ask.
     if (!this.world.identity.wasThere) return;
     const deed = [...DEEDS, ...RARE_DEEDS].find((one) => one.name === name);
     if (deed === undefined) throw new Error(`nobody knows how to ${name}`);

@@ -1,4 +1,4 @@
-/** What befalls outputs in the very moment in which they are switched. */
+/** Faults of outputs in the very moment in which they are switched. */
 
 export type Moment = 'before' | 'after';
 

@@ -1,5 +1,5 @@
 /**
- * What a seed says: how long its world lasts, what befalls it and when, and who asks for what. A plan can be shortened: each part of it draws
+ * Plan of a seed: how long its world lasts, what befalls it and when, and who asks for what. A plan can be shortened: each part of it draws
  * from a source of its own, so that leaving one out changes none of the others.
  */
 import { Chance } from './chance.ts';
@@ -18,7 +18,7 @@ const DAY_HOURS = 24;
 /** Where everything may happen, the same thing seldom comes twice in a moment: most worlds have only a share of the kinds of troubles. */
 const SHARES_OF_KINDS = [1, 0.5, 0.25, 0.1] as const;
 
-/** What is drawn by itself comes in so many worlds, and so often at most. */
+/** Share of worlds in which a trouble comes that is drawn by itself, and its largest number. */
 const RARE_SHARE = 0.15;
 const RARE_MAX = 3;
 

@@ -27,9 +27,9 @@ const { values } = parseArgs({
 });
 const SEEDS = Array.from({ length: Number(values.seeds) }, (_, n) => Number(values.from) + n);
 const TRIES = Number(values.tries);
-/** What each sentence is to have at the least. */
+/** Least number of faults for each sentence. */
 const FAULTS_EACH = 2;
-/** Whether a world is well without any fault. */
+/** True for worlds that are well without any fault. */
 const sound = new Map<string, boolean>();
 let cpuSeconds = 0;
 

@@ -3,7 +3,7 @@ import type { PlanOptions } from './plan.ts';
 
 export interface Regression {
   readonly seed: number;
-  /** What it was drawn with: with others the seed is another world. */
+  /** Options that it was drawn with: with others the seed is another world. */
   readonly options?: PlanOptions;
   readonly why: string;
 }

@@ -86,7 +86,7 @@ export class Rig {
     }
   }
 
-  /** What a serial port says comes so much later, until the returned function is called. */
+  /** Delays the data of a serial port until the returned function is called. */
   delay(port: string, ms: number): () => void {
     this.#late.set(port, ms);
     return () => {

@@ -14,7 +14,7 @@ if ('usage' in asked) {
   process.exit(asked.exitCode);
 }
 const { values } = asked;
-/** Of CI's four minutes a world that has begun still takes its time. */
+/** Minutes of CI's four: a world that has begun still takes its time. */
 const SAMPLE_MINUTES = 3.5;
 /**
  * Seeds that come with this state of `src`, the same on every machine: who changed it can try them before CI does. Behind them come seeds that

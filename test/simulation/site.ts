@@ -1,4 +1,4 @@
-/** What stands on one roof: the sensors and actuators that a world has, and the configuration that a technician wrote for them. */
+/** Site on one roof: the sensors and actuators that a world has, and the configuration that a technician wrote for them. */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ export interface Site {
   readonly outputs: readonly Output[];
   readonly config: AgentConfig;
   readonly board: BoardConfig;
-  /** What stands on it in the sensors' places. */
+  /** Twins in the sensors' places. */
   readonly twins: Twins;
   /** Sensor and how often it is read. */
   readonly periods: ReadonlyMap<string, number>;
@@ -41,7 +41,7 @@ export type Provisions = 'not' | 'once' | 'again';
 /** So many boards come without a token. */
 const PROVISIONING_SHARE = 0.2;
 
-/** What is there, whether a key switch locks it out, and whether the segments of the outbox are small: some are full in a few hours, and stand or go as a whole. */
+/** Draws the equipment, a key switch or none, and the size of segments: small ones are full in a few hours, and stand or go as a whole. */
 export function drawSite(
   chance: Chance,
   options: EquipmentOptions = {},

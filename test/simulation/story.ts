@@ -1,14 +1,14 @@
-/** What happened in a world, in a person's words. Kept only as far as somebody may read it. */
+/** Story of a world, in a person's words. Kept only as far as somebody may read it. */
 import { TOKEN } from './site.ts';
 
 export class Story {
   readonly #nowMs: () => number;
-  /** What the agent knows and nobody is to read. */
+  /** Secret that the agent knows and nobody is to read. */
   secret = TOKEN;
   /** Shown as it happens. */
   show: ((line: string) => void) | undefined;
 
-  /** What the witness asks of the agent's log: the most lines in an hour, and the first that tells the secret. */
+  /** Facts of the agent's log for the witness: the most lines in an hour, and the first that tells the secret. */
   readonly logged = { mostAnHour: 0, secret: undefined as string | undefined };
   #hour = { number: -1, lines: 0 };
 

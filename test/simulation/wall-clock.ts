@@ -1,4 +1,4 @@
-/** What the board's wall clock shows, what the system says of it, and which times nobody could know: the witness judges times by it. */
+/** Wall clock of the board, what the system says of it, and which times nobody could know: the witness judges times by it. */
 import type { Timeline } from './timeline.ts';
 
 /** The agent asks the system for its clock this often at the least, and then writes down what it heard. */
@@ -41,7 +41,7 @@ export class WallClock {
     this.#onChange = deps.onChange;
   }
 
-  /** What the operating system says of it. */
+  /** True when the operating system calls it synchronised. */
   get isSynchronised(): boolean {
     return ![...this.#errors].some(({ isKnown }) => isKnown);
   }

@@ -57,13 +57,13 @@ export class World {
   readonly attached: AttachedDevice;
   readonly durable: Durable[] = [];
   readonly words: Words;
-  /** What may be said to be wrong for good: words of alerts that only a person can end. */
+  /** Words of alerts that may stand for good, as only a person can end them. */
   readonly dueAlerts: string[] = [];
   /** When others filled the disk, in the world's time: what gives way then is counted. */
   readonly fills: Fill[] = [];
   /** The most that lay on the disk, of what was looked at each minute. */
   mostDiskBytes = 0;
-  /** What the agent draws, so that it shifts nothing of what the world draws. */
+  /** Chance of the agent, so that its draws shift nothing of the world's. */
   readonly #agentChance: Chance;
   #isPowered = false;
   #clock: BoardClock | undefined;
@@ -162,7 +162,7 @@ export class World {
       onLog: (line) => this.story.log(line),
     });
     this.#clock = clock;
-    // What it was given to know it is to keep to itself.
+    // Secrets that it was given are to stay with it.
     this.story.secret = this.configuration.file.config.platform.accessToken?.reveal() ?? PROVISION_SECRET;
     this.story.tell('the agent starts');
     this.lives.begin(life, (how) => {

@@ -32,7 +32,7 @@ export class ActuatorBench {
     return this.#control;
   }
 
-  /** What lies in the run folder for whoever comes after. */
+  /** Returns the marks in the run folder for the next process. */
   get marks(): readonly string[] {
     return this.files.paths.filter((path) => path.startsWith('/run/pulses/')).map((path) => path.slice('/run/pulses/'.length));
   }

@@ -44,7 +44,7 @@ export class WatchedPage {
   private constructor(page: Page) {
     this.page = page;
     page.on('pageerror', (error) => this.faults.push(error.message));
-    // What the page's policy forbids shows here, and nowhere else.
+    // Violations of the page's policy show here, and nowhere else.
     page.on('console', (message) => {
       if (/Content Security Policy|Refused to/.test(message.text())) this.faults.push(message.text());
     });
@@ -55,7 +55,7 @@ export class WatchedPage {
     return new WatchedPage(await context.newPage());
   }
 
-  /** What axe finds of level serious or critical. */
+  /** Returns axe's findings of level serious or critical. */
   async violations(): Promise<string[]> {
     await this.page.evaluate(axe.source);
     const { violations } = await this.page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());

@@ -41,7 +41,7 @@ export function refusedOf(outcomes: readonly Outcome[]): readonly string[] {
   return outcomes.flatMap((outcome) => ('fault' in outcome ? [outcome.key] : []));
 }
 
-/** What others make of the same registers; where it comes from stands in the file. */
+/** Values that other libraries read from the same registers; their source stands in the file. */
 interface OtherLibraries {
   readonly mcp9808: readonly (readonly [word: number, celsius: number])[];
   readonly ina219: readonly (readonly [voltage: number, shunt: number, volts: number, shuntVolts: number])[];
@@ -73,7 +73,7 @@ export async function chipWith(
 }
 
 /**
- * What the driver reads of a chip that holds these words, register by register, and nothing else: written from the sheet, where driver and twin
+ * Returns a driver's readings of a chip that holds these words, register by register, and nothing else: written from the sheet, where driver and twin
  * are made of the same data. A register of one byte is the upper half of its word.
  */
 export async function readsOfRegisters(
@@ -135,7 +135,7 @@ export async function readsWhatIsShown(kind: SensorKind, address: number, more: 
     const shown = (await bench.record()).filter((entry) => entry.kind === 'shown').map(({ key, value }) => [key, value]);
     expect(read).toEqual(shown);
     expect(new Set(read.map((pair) => JSON.stringify(pair))).size).toBeGreaterThan(1);
-    // What a chip shows that has just been switched on is no reading.
+    // Registers just after power-on are no reading.
     bench.board.bench.fault(`i2c-1:0x${address.toString(16)}`, 'brown-out');
     const keys = new Set(read.map(([key]) => key));
     const after = await sensor.read(signal).catch(() => sensor.read(signal));

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect } from 'vitest';
 // It puts a registry on globalThis; commands load it in the midst of a test.
 import 'zod';
 
-/** What is watched for replaced members: a clock or a die that a test has put in place of the real one, for instance. */
+/** Objects watched for replaced members: a clock or a die that a test has put in place of the real one, for instance. */
 const WATCHED = { globalThis, Math, Date, JSON, Promise, process, console, performance } as const;
-/** What vitest itself replaces from file to file. */
+/** Members that vitest itself replaces from file to file. */
 const GIVES_WAY = /^(globalThis|process)\.(__vitest_|expect$|env$|exitCode$|report$)/;
 /** How long what a test has closed may take to be gone. */
 const PATIENCE_MS = 2_000;
@@ -64,7 +64,7 @@ function look(): Slate {
   };
 }
 
-/** What keeps the process alive now and did not before. */
+/** Returns handles that keep the process alive now and did not before. */
 function leftOpen({ alive }: Slate): string[] {
   const count = (kinds: readonly string[], kind: string): number => kinds.filter((one) => one === kind).length;
   return alive.filter((kind) => count(alive, kind) > count(before.alive, kind));

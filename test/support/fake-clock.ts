@@ -13,7 +13,7 @@ export class FakeClock implements Clock {
   #monotonicMs: number;
   #wallOffsetMs: number;
   readonly #timers = new Set<Timer>();
-  /** What every wait that is drawn gets. */
+  /** Returns the value of every draw. */
   jitter: () => number;
 
   constructor(

@@ -2,7 +2,7 @@
 import type { Edge, Output } from '../../src/cli/edge.ts';
 
 export interface FakeEdge extends Edge {
-  /** What was written to stdout and stderr so far. */
+  /** Returns the output so far. */
   readonly out: () => string;
   readonly err: () => string;
   /** Questions that were asked, in order. */

@@ -108,7 +108,7 @@ export class Gateway {
     return (await readlink(join(this.paths.home, 'current'))).split('/').at(-1) ?? '';
   }
 
-  /** Whether the release that `current` leads to is whole. */
+  /** True when the release that `current` leads to is whole. */
   async currentIsWhole(): Promise<boolean> {
     const version = await this.current();
     const expected = version === '1.0.0' ? makeImage({ release: '1.0.0' }) : this.#options.image;

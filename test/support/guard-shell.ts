@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 
 export const GUARD = join(import.meta.dirname, '../../systemd/boot-guard');
 
-/** What `sed` does for the guard, in the shell's own words: `-n 1p`, and `-n s/^KEY=//p [FILE]`. Anything else is still the program's. */
+/** Replaces `sed` for the guard, in the shell's own words: `-n 1p`, and `-n s/^KEY=//p [FILE]`. Anything else is still the program's. */
 export const SED = `
 sed_line() {
   while IFS= read -r sed_read || [ -n "$sed_read" ]; do

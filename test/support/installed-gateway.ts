@@ -172,7 +172,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** What is written in a small file; empty when there is none. */
+/** Returns the text of a small file; empty when there is none. */
 export async function textOf(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
 }

@@ -11,7 +11,7 @@ export interface OneConfiguration {
   readonly name: string;
   readonly text: string | Buffer;
   readonly isGood: boolean;
-  /** Whether its folders are the test's own, so that an agent can be started with it. */
+  /** True when its folders are the test's own, so that an agent can be started with it. */
   readonly canStart?: boolean;
   /** Where a fault is expected, as path; of structure faults no more is known than that there is one. */
   readonly at?: string;
@@ -297,7 +297,7 @@ const VALUES: Readonly<Record<string, readonly [good: readonly unknown[], bad: r
   sensorz: [[], [[]]],
 };
 
-/** What happens to a file in an editor, and on a card. */
+/** Damages of a file in an editor, and on a card. */
 const DAMAGES: Readonly<Record<string, (text: string) => string | Buffer>> = {
   'a tab before a key': (text) => text.replace('\nlog:', '\n\tlog:'),
   'a bracket without end': (text) => `${text}x: [1, 2\n`,
@@ -344,7 +344,7 @@ export function manyConfigurations(folder: string): readonly OneConfiguration[] 
   ];
 }
 
-/** What refers to a sensor, a rule or an actuator in every way there is, with that one switched off, and with all of them. */
+/** Returns configurations that refer to a sensor, rule or actuator in every way, with that one switched off, and with all of them. */
 function switchedOff(folder: string): readonly Pick<OneConfiguration, 'name' | 'text' | 'at'>[] {
   const tree: Tree = { ...base(folder), rpc: { methods: METHODS_ON_ALL } };
   const lists = (['sensors', 'actuators', 'rules'] as const).map((list) => ({ list, items: tree[list] as readonly Tree[] }));

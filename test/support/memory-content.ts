@@ -11,14 +11,14 @@ const NOTHING = new Uint8Array(0);
 interface Write {
   readonly position: number;
   readonly bytes: Uint8Array;
-  /** What stood there, as far as the file reached. */
+  /** Bytes that stood there, as far as the file reached. */
   readonly before: Uint8Array;
   readonly lengthBefore: number;
 }
 
 export class Content {
   mode = 0o640;
-  /** Of a link: what it names. */
+  /** Target of a link. */
   target: string | undefined;
   #buffer = Buffer.alloc(0);
   #length = 0;
@@ -86,7 +86,7 @@ export class Content {
     this.#length = Math.max(this.#length, end);
   }
 
-  /** What lies beyond the end is zero, as a hole reads. */
+  /** Cuts the file; bytes beyond the end are zero, as a hole reads. */
   #shrink(length: number): void {
     if (length < this.#length) this.#buffer.fill(0, length, this.#length);
     this.#length = Math.min(this.#length, length);

@@ -8,7 +8,7 @@ import { Content } from './memory-content.ts';
 
 /** Nobody asks so much of a disk without letting anything else happen, unless it is for ever. */
 const MAX_IN_A_TURN = 50_000;
-/** What was done to names since the last power cut; each becomes durable with a sync of the folder it stands in. */
+/** Change of a name since the last power cut; it becomes durable with a sync of the folder it stands in. */
 interface NameChange {
   readonly folders: readonly string[];
   readonly apply: (names: Map<string, Content>) => void;
@@ -40,7 +40,7 @@ export type CutAt = 'before' | 'inside' | 'after';
 export interface MemoryFilesOptions {
   /** Folders that a power cut empties, and that no disk stands behind. */
   readonly memoryFolders?: readonly string[];
-  /** Whether `changes` is kept; default: yes. */
+  /** True when `changes` is kept; default: yes. */
   readonly keepsChanges?: boolean;
 }
 
@@ -48,11 +48,11 @@ export class MemoryFiles implements Files {
   faults: Faults = {};
   /** A build that forgets to sync: everything claims to be durable and nothing is. */
   ignoreSync = false;
-  /** What the disk holds at most. */
+  /** Size of the disk. */
   capacityBytes = Number.POSITIVE_INFINITY;
-  /** What others have taken of it. */
+  /** Bytes that others have taken of it. */
   foreignBytes = 0;
-  /** Whether faults were ever added. */
+  /** True when faults were ever added. */
   wasFaulty = false;
   /** Every operation that changed something, in order: `write /state/x`. */
   readonly changes: string[] = [];
@@ -177,7 +177,7 @@ export class MemoryFiles implements Files {
           names.set(to, content);
           names.delete(from);
         } else {
-          // What the folder holds goes along as far as its names are there; a name that no sync made durable is lost under either.
+          // A folder's content goes along as far as its names are there; a name that no sync made durable is lost under either.
           for (const [path, one] of [...names]) {
             if (!path.startsWith(`${from}/`)) continue;
             names.set(`${to}${path.slice(from.length)}`, one);

@@ -51,12 +51,12 @@ export class MemoryJournalStorage implements JournalStorage {
 
   async close(): Promise<void> {}
 
-  /** What a killed process leaves: all that was written. */
+  /** Returns the storage as a killed process leaves it: with all that was written. */
   afterKill(): MemoryJournalStorage {
     return new MemoryJournalStorage(this.content);
   }
 
-  /** What a power cut leaves. */
+  /** Returns the storage as a power cut leaves it. */
   afterPowerCut(keptUnsynced = 0): MemoryJournalStorage {
     return new MemoryJournalStorage(this.content.subarray(0, Math.min(this.content.length, this.synced + keptUnsynced)));
   }

@@ -18,7 +18,7 @@ export interface Death {
 }
 
 export class MortalFiles {
-  /** What was done, in order: the kind of change and the path below the root. */
+  /** Changes in order: the kind and the path below the root. */
   readonly changes: string[] = [];
   /** Resolves at death. */
   readonly died: Promise<void>;

@@ -11,7 +11,7 @@ import { bundledEnvironment } from './bundled-child.ts';
 import type { CrashBuild, CrashKind } from './outbox-crash-child.ts';
 
 export interface CampaignResult {
-  /** Of outboxes. */
+  /** Kills of outboxes. */
   readonly kills: number;
   readonly resolved: number;
   readonly posted: number;
@@ -24,11 +24,11 @@ export interface CampaignResult {
 }
 
 export interface Campaign {
-  /** What `bundleChild` made. */
+  /** Path of the child from `bundleChild`. */
   readonly child: string;
   readonly build: CrashBuild;
   readonly kind: CrashKind;
-  /** Of outboxes, at least. */
+  /** Least number of kills of outboxes. */
   readonly kills: number;
   /** Longest life after the outboxes are open, ms. */
   readonly longestLifeMs: number;

@@ -128,7 +128,7 @@ async function deliver(index: number, outbox: Outbox): Promise<boolean> {
     if (build === 'acknowledges-first') {
       const written = new Promise<void>((resolve) => onWritten[index]?.push(resolve));
       await outbox.acknowledge(batch);
-      // What a build that trusts its luck would do: the state goes to the disk while the platform is being asked.
+      // A build that trusts its luck would let the state go to the disk while the platform is being asked.
       await written;
       const allowed = new Promise<void>((resolve) => onAllowed.set(index, resolve));
       say(`K ${index}`);

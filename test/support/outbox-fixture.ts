@@ -22,13 +22,13 @@ import { WatchedFiles } from './watched-files.ts';
 export const NO_LIMITS = { maxEntries: 1_000_000, maxBytes: 1 << 30 };
 export const LANES: readonly Lane[] = ['alarm', 'live', 'backlog'];
 
-/** Of 100 ms and of a real one each; nothing here takes so long, and on a disk in memory only the clock can be waited for. */
+/** Turns of 100 ms and of a real one each; nothing here takes so long, and on a disk in memory only the clock can be waited for. */
 const MAX_TURNS = 8_000;
 const MAX_TURNS_IN_MEMORY = 1_000;
 
 /** A clock's synchronisation that a test decides about. */
 export class FakeTimeSync {
-  /** What the wall clock is known to lack, ms. */
+  /** Error of the wall clock that is known, ms. */
   correction = 0;
   #synchronised: boolean;
   readonly #listeners = new Set<() => void>();
@@ -84,7 +84,7 @@ export class OutboxFixture {
     return new OutboxFixture(await mkdtemp(join(tmpdir(), 'turnstone-outbox-')), settings);
   }
 
-  /** Of a board's clock, before its outbox is open. */
+  /** Watches a board's clock, before its outbox is open. */
   watch(): BootTimes {
     const { folder, rightClock: clock, timeSync, files, settings } = this;
     return BootTimes.watching({ folder, clock, log: silentLog, timeSync, files, settings });

@@ -1,4 +1,4 @@
-/** What is held against the model while nothing has gone wrong: what the lanes give, what the status says, what can be read, and the ledger. */
+/** Checks against the model while nothing has gone wrong: the lanes, the status, the entries that can be read, and the ledger. */
 import type { JsonValue } from '../../src/host/json.ts';
 import { stringifyJson } from '../../src/host/json.ts';
 import type { BatchLimits, Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
@@ -34,7 +34,7 @@ export interface KnownOutbox {
   readonly givenUp: number;
 }
 
-/** What is committed counts as the present for so long; commits within the stretch grow old together. */
+/** Age up to which a commit counts as the present; commits within the stretch grow old together. */
 const LIVE_MS = 30_000;
 const STRETCH_MS = 500;
 const HOUR_MS = 3_600_000;
@@ -50,7 +50,7 @@ export function checkStatus(known: KnownOutbox): void {
   const inMemory = entries.filter((one) => one.committed === undefined && !one.refused).length;
   const waiting = waitingOf(known);
   const own = status.heldEntries - waiting.length - inMemory;
-  // What the outbox says of its losses is appended by itself.
+  // Reports of the outbox about its losses are appended by itself.
   if (own < 0 || own > givenUp) throw new Error(`status: ${status.heldEntries} are held, not ${waiting.length + inMemory}`);
   between('in memory', status.inMemoryEntries, [inMemory, inMemory + own]);
   same('rejected and dropped', status.rejected + status.dropped, entries.filter((one) => one.rejected === true).length);
@@ -68,7 +68,7 @@ export function checkStatus(known: KnownOutbox): void {
   between('live', live, [surelyLive, perhapsLive]);
 }
 
-/** What a lane gives at first must belong to it, stay within the limits, and leave nothing out that comes before. */
+/** Checks the first batch of a lane: it must belong to it, stay within the limits, and leave nothing out that comes before. */
 export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimits, batch: OutboxBatch | undefined): void {
   const { life, order, entries } = known;
   const waiting = waitingOf(known).filter(({ asideAs }) => asideAs === undefined);
@@ -130,7 +130,7 @@ export async function checkReading(known: KnownOutbox): Promise<void> {
   same('entries read of keys', (await readAll(outbox, query)).length, chosen.length);
 }
 
-/** What was delivered is in the ledger, hour by hour, and nothing else. */
+/** Checks that the ledger holds the delivered entries, hour by hour, and nothing else. */
 export async function checkLedger({ outbox, entries }: KnownOutbox): Promise<void> {
   const expected = new Map<string, { count: number; sum: number }>();
   for (const { entry, ts, acknowledged, rejected } of entries) {

@@ -1,5 +1,5 @@
 /**
- * What an outbox must do, as plainly as it can be said: an entry whose append resolved is given out until it is acknowledged, with one value
+ * Model of an outbox, as plainly as it can be said: an entry whose append resolved is given out until it is acknowledged, with one value
  * and one time. Runs a sequence of steps against a real outbox on a disk in memory, and throws when the two part.
  */
 
@@ -59,7 +59,7 @@ const HARMS: ReadonlySet<Step['kind']> = new Set(['kill', 'powerCut', 'failDisk'
 export class OutboxModel {
   readonly files = new MemoryFiles();
   readonly clock = new FakeClock();
-  /** What the outbox had counted at the end. */
+  /** Counts of the outbox at the end. */
   counted = { thinned: 0, dropped: 0 };
   readonly #settings: OutboxConfig;
   #timeSync = new FakeTimeSync();
@@ -262,7 +262,7 @@ export class OutboxModel {
   }
 
   async #resend(key: string): Promise<void> {
-    // What was given up would go along, and nobody says whether it should.
+    // Appends that were given up would go along, and nobody says if they should.
     if (this.#givenUp > 0) return;
     const wanted = [...this.#known.values()].filter((known) => known.entry.key === key && known.acknowledged && known.rejected !== true);
     const signal = new AbortController().signal;

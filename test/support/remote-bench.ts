@@ -38,7 +38,7 @@ export class RemoteBench {
   readonly #personToken: string;
   #agent: ChildProcess | undefined;
   #agentGone: Promise<unknown> = Promise.resolve();
-  /** What the agent wrote to stderr, of all its lives. */
+  /** Output of the agent on stderr, of all its lives. */
   agentLog = '';
 
   private constructor(
@@ -162,7 +162,7 @@ export class RemoteBench {
     return ((await response.json()) as { value: JsonValue }[])[0]?.value;
   }
 
-  /** What the board saw, every line of it. */
+  /** Returns every line of the board's record. */
   async record(): Promise<readonly RecordEntry[]> {
     const text = await readFile(join(this.folder, 'record.jsonl'), 'utf8');
     return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as RecordEntry]));

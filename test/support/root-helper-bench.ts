@@ -18,9 +18,9 @@ export class RootHelperBench {
   readonly files: UpdateFiles = updateFiles(this.disk);
   readonly paths = releasePaths('/');
   readonly signer = makeKeys();
-  /** What was asked of the machine, in order: `self-test 2.0.0`, `restart`, `reboot`. */
+  /** Requests to the machine, in order: `self-test 2.0.0`, `restart`, `reboot`. */
   readonly done: string[] = [];
-  /** What the next self-test complains of. */
+  /** Complaint of the next self-test. */
   fault: string | undefined;
   readonly deps: ReleaseSwapDeps = {
     files: this.files,

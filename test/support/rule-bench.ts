@@ -69,7 +69,7 @@ export class RuleBench {
     await this.open(configs, ...settings);
   }
 
-  /** What the pump shows after each sensor has given its value every ten seconds. */
+  /** Returns the pump's value after each sensor has given its own every ten seconds. */
   async after(values: Readonly<Record<string, number>>, forMs = PERIOD_MS): Promise<ActuatorValue> {
     for (let leftMs = forMs; leftMs > 0; leftMs -= PERIOD_MS) {
       for (const [sensor, value] of Object.entries(values)) this.rules.take(sensor, 'value', value);

@@ -17,7 +17,7 @@ export function sensorConfig<K extends SensorKind>(
   return sensorSchema.parse(written) as unknown as SensorConfigOf<K>;
 }
 
-/** What drivers ask of the machine they run on. */
+/** Dependencies of drivers on the machine they run on. */
 export const OF_THIS_MACHINE = {
   runProgram,
   openHostMetrics: (options: HostMetricsOptions): HostMetricsSource => new HostMetrics(options),

@@ -11,7 +11,7 @@ export class StatusBench {
   view: (nowMs: number, wallMs: number) => StatusView = workingView;
   claim: StatusServerDeps['claim'] = async () => undefined;
   series: StatusServerDeps['series'] = twoPoints;
-  /** What the server told the agent's log. */
+  /** Lines of the server in the agent's log. */
   readonly told: string[] = [];
   readonly #settings: StatusServerSettings;
   readonly #clock: Clock;

@@ -15,7 +15,7 @@ interface Post {
   readonly answer: UploadAnswer;
 }
 
-/** What a call says that the agent itself has ended. */
+/** Answer of a call that the agent itself has ended. */
 const ENDED: UploadAnswer = { kind: 'busy', text: 'the call was ended by the agent' };
 
 export class UploadBench {
@@ -26,7 +26,7 @@ export class UploadBench {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   readonly posts: Post[] = [];
-  /** Of a day; 0 is spent at once. */
+  /** Bytes of a day; 0 is spent at once. */
   limitBytes: number | undefined;
   /** How long a post is on its way. */
   tookMs: (rows: TelemetryRows) => number = () => 0;

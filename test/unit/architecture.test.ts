@@ -54,7 +54,7 @@ const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }
   },
 ];
 
-/** What a definition names of its own folder, by `import()` alone: nothing of it is loaded, or used, before somebody asks for it. */
+/** Files that a definition names in its own folder, by `import()` alone: none is loaded, or used, before somebody asks for it. */
 const NAMED_BY_DEFINITION = /^((?:sensors|actuators)\/(?:families\/)?[a-z0-9-]+\/)definition\.ts > \1(driver|twin)\.ts$/;
 
 /** Programs of their own, which stand in for the world outside: what each may use of the house, apart from its types. */
@@ -110,7 +110,7 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
   },
   {
     word: /\b(setTimeout|setInterval|setImmediate)\(|\bAbortSignal\.timeout\(|from 'node:timers/,
-    // What waits there is a person at a command line, or the process's own compile cache.
+    // A person at a command line waits there, or the process's own compile cache.
     where: /^(host\/|cli\/|main\.ts|control-socket\/control-client\.ts)/,
     why: 'only host/ sets timers: the running agent has them through Clock',
   },

@@ -1,4 +1,4 @@
-/** What commands that fetch a report of the analytics service take. */
+/** Options of commands that fetch a report of the analytics service. */
 import { argument, list, taking, type Values, valued } from '../command.ts';
 
 /** Read when neither a file nor the configuration has the password. */

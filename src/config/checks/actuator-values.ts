@@ -84,7 +84,7 @@ function offFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
   return [findingAtKey(path, 'maxOn has no effect, as a text has no off', 'an actuator that is on or off, or a number')];
 }
 
-/** What the hardware takes, whatever the limits say. */
+/** Returns the range of the hardware, before any configured limit. */
 function rangeOf(actuator: ActuatorConfig): readonly [number, number] {
   return actuatorDefinition(actuator.kind).range?.(actuator) ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 }

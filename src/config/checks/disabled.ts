@@ -13,7 +13,7 @@ export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) =>
   for (const { config, path } of actuators)
     for (const [index, { with: other }] of config.interlocks.entries()) {
       const [held] = [config.name, other].filter((name) => onActuators.has(name));
-      // Of two that are both disabled neither is held back.
+      // Two that are both disabled do not hold each other back.
       if (held === undefined || (onActuators.has(other) && config.enabled) || !(offActuators.has(other) || !config.enabled)) continue;
       const problem = `${held} is never switched on, as nobody knows whether the disabled one of the two is off:`;
       warn([...path, 'interlocks', index], problem, 'both enabled, or no interlock between them');

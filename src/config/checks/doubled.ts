@@ -1,4 +1,4 @@
-/** What is named twice where once is all it can mean. */
+/** Finds names that stand twice where only one can be meant. */
 import type { SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import { doubled, type Finding, finding, repeated } from '../fields/findings.ts';
@@ -27,7 +27,7 @@ function renamesOfAll(config: SensorConfig, path: ConfigPath): Finding[] {
   return [finding([...path, 'keys', '*', 'rename'], 'one name for several keys:', 'rename under each key')];
 }
 
-/** Of two handlers for one package only the first would ever be asked, and of the agent's own none. */
+/** Finds second handlers for one package, which would never be asked, and handlers for the agent's own package. */
 function handlerFaults(firmware: Parameters<Check>[0]['sections']['firmware']): Finding[] {
   if (firmware === undefined) return [];
   const titles = firmware.handlers.map((handler, index) => ({ ...handler, path: ['firmware', 'handlers', index, 'title'] }));

@@ -10,7 +10,7 @@ export interface ConfigDraft {
   readonly sensors: readonly Placed<SensorConfig>[];
   readonly actuators: readonly Placed<ActuatorConfig>[];
   readonly rules: readonly Placed<RuleConfig>[];
-  /** What the sensors send, by their kinds and rules. */
+  /** Keys that the sensors send, by their kinds and rules. */
   readonly telemetry: readonly (KeyUse & { readonly sensor: SensorConfig })[];
   /** Every other section that parsed. */
   readonly sections: Partial<Omit<AgentConfig, 'sensors' | 'actuators' | 'rules'>>;

@@ -10,7 +10,7 @@ import type { ConfigDraft } from './draft.ts';
 const DEADLINE_MS = 5_000;
 /** More than any driver that is read at all. */
 const MAX_BYTES = 2 * 2 ** 20;
-/** What Node does with types when it loads a file, which `--check` does not. */
+/** Strips types as Node does when it loads a file, which `--check` does not. */
 const STRIP_TYPES = "process.stdout.write(require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8')))";
 /** Parses many, and runs none. */
 const SCREEN = `const vm = require('node:vm');
@@ -64,7 +64,7 @@ export async function checkDrivers({ sensors }: ConfigDraft): Promise<Finding[]>
   });
 }
 
-/** What is wrong with those that cannot be parsed, in one process for all: each takes a quarter of a second to start. */
+/** Returns the faults of files that cannot be parsed, from one process for all: each takes a quarter of a second to start. */
 async function screen(files: readonly string[]): Promise<Map<string, string>> {
   if (files.length === 0) return new Map();
   const drivers: object[] = [];

@@ -6,7 +6,7 @@ import { type Finding, finding, repeated } from '../fields/findings.ts';
 import { lineLabel } from '../fields/lines-and-ports.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 
-/** Of what can have one user only, as people read it. */
+/** Hardware that can have one user only, as people read it. */
 interface Claim {
   readonly what: string;
   readonly path: ConfigPath;

@@ -28,7 +28,7 @@ export const checkKeyRules: Check = ({ sensors }) =>
 
 /** Two sources of one telemetry key would overwrite each other. */
 export const checkProducedKeys: Check = (draft) => {
-  // What the machine shows of itself differs from machine to machine.
+  // Metrics of the machine differ from machine to machine.
   const measured = draft.telemetry.filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true);
   const hint = 'add a rename under keys';
   return repeated([...measured, ...stateUses(draft), ...totalUses(draft)], keyOf, ({ key, path }, first) =>

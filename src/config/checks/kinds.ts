@@ -1,4 +1,4 @@
-/** What each kind says of its own options: those that need each other, and what several of one kind cannot have together. */
+/** Checks that each kind makes of its own options: those that need each other, and those that several of one kind cannot share. */
 import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
 import { definitionOf, SENSOR_KINDS } from '../../sensors/kinds.ts';
 import type { SensorConfig } from '../agent-config.ts';

@@ -30,7 +30,7 @@ export const checkClientAttributes: Check = (draft) => {
   ];
 };
 
-/** What the agent adds of its own: `<sensor>_state`, and `<key>_alarm` where there are alarms. */
+/** Finds clashes with keys that the agent adds itself: `<sensor>_state`, and `<key>_alarm` where there are alarms. */
 export const checkAddedKeys: Check = (draft) => {
   const added = new Map<string, ConfigPath>(draft.sensors.map(({ config, path }) => [`${config.name}_state`, [...path, 'name']]));
   for (const { config, path } of draft.sensors)

@@ -1,4 +1,4 @@
-/** Safe states that are on although their interlocks cannot let them be: they would never be taken, and nobody would expect it. */
+/** Safe states that are on although their interlocks cannot let them be: they would never be set, and nobody would expect it. */
 import { type ActuatorValue, isActive } from '../../actuators/actuator.ts';
 import { actuatorDefinition } from '../../actuators/kinds.ts';
 import type { ActuatorConfig } from '../agent-config.ts';
@@ -12,7 +12,7 @@ type Occasion = (typeof OCCASIONS)[number];
 /** At these a process knows only what it sets itself, then or before, and what the hardware says. */
 const SETS: Readonly<Partial<Record<Occasion, readonly Occasion[]>>> = { start: ['start'], stop: ['stop', 'start'], crash: ['crash'] };
 
-/** Of actuators that exclude each other at most one is set on, and only when the others are known to be off then. */
+/** Finds interlocked actuators whose safe states are on together: at most one may be on, and only when the others are known to be off then. */
 export const checkSafeStates: Check = ({ actuators }) => {
   const enabled = actuators.filter(({ config }) => config.enabled);
   const byName = new Map(enabled.map((one) => [one.config.name, one]));

@@ -4,7 +4,7 @@ import type { ConfigPath } from '../config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
-/** What `<key>_alarm` says when no alarm is on; telemetry/alarm-thresholds.ts. */
+/** Value of `<key>_alarm` while no alarm is on; telemetry/alarm-thresholds.ts. */
 const ALARM_CLEAR = 'ok';
 
 export const checkAlarms: Check = ({ sensors }) =>

@@ -1,4 +1,4 @@
-/** What every actuator has, whatever its kind: what it may never do, and what it does when nobody is in charge. */
+/** Fields that every actuator has, whatever its kind: limits, interlocks and safe states. */
 import { z } from 'zod';
 import { duration, list, name, onOff, platformKey, section, whole } from '../fields.ts';
 
@@ -20,9 +20,9 @@ export const actuatorFields = {
   stateKey: platformKey().optional(),
   /** Reports each change of the state, and of what is on or off its operating hours and starts, as telemetry. */
   telemetry: z.boolean().default(true),
-  /** Whether the last desired state returns after a restart; otherwise `safe.start` holds until someone says more. */
+  /** True restores the last desired state after a restart; otherwise `safe.start` holds until another value is set. */
   restore: z.boolean().default(false),
-  /** What happens when nobody is in charge; what is not given leaves what the hardware shows. */
+  /** States for when nobody is in charge; one that is not given leaves the hardware as it is. */
   safe: section({
     start: actuatorValue().optional(),
     /** An ordinary stop of the service. */
@@ -51,5 +51,5 @@ export const actuatorFields = {
   interlocks: list(interlock(), { max: 32 }).default([]),
 };
 
-/** Of a kind whose values are of a type that the configuration tells. */
+/** Type of the values, for kinds that leave it to the configuration. */
 export const valueType = () => z.enum(['boolean', 'number', 'string']).default('number');

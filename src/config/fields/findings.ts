@@ -1,4 +1,4 @@
-/** What a check finds in a configuration, and what stands in it twice. */
+/** Findings of a check in a configuration, and names that stand in it twice. */
 import type { ConfigPath, PathFault } from '../config-fault.ts';
 
 /** Warnings do not stop the agent. */

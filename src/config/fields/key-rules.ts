@@ -14,7 +14,7 @@ const alarm = section({
 const keyRules = section({
   /** The key at the platform, instead of the driver's own. */
   rename: platformKey().optional(),
-  /** What the value is measured in, for people; the value is not converted by it. */
+  /** Unit of the value, for people; it converts nothing. */
   unit: z.string().max(32).optional(),
   scale: z.number().optional(),
   offset: z.number().optional(),

@@ -2,7 +2,7 @@
 
 interface Width {
   readonly words: number;
-  /** Of the whole numbers past 2^53 only those that are exact; without it every number fits. */
+  /** Range of whole numbers that are exact, below 2^53; without it every number fits. */
   readonly range?: readonly [least: number, most: number];
 }
 
@@ -34,7 +34,7 @@ export function registersOf({ type, length = 1 }: { readonly type: ModbusType; r
   return type === 'string' ? length : WIDTHS[type].words;
 }
 
-/** Whether registers of this type can hold a raw number. */
+/** True when registers of this type can hold a raw number. */
 export function fitsModbus(type: ModbusType, raw: number): boolean {
   const { range }: Width = WIDTHS[type];
   return range === undefined || (raw >= range[0] && raw <= range[1]);
@@ -48,7 +48,7 @@ export function modbusRange({ type, scale, offset }: Scaled): readonly [number, 
   return [Math.min(a ?? 0, b ?? 0), Math.max(a ?? 0, b ?? 0)];
 }
 
-/** Whether the register that is next to a value exists. */
+/** True when the register value nearest to `value` exists. */
 export function holdsModbus({ type, scale, offset }: Scaled, value: number): boolean {
   return fitsModbus(type, Math.round((value - offset) / scale));
 }
@@ -67,7 +67,7 @@ export function valueOfModbus(layout: Scaled, raw: number): number {
   return value;
 }
 
-/** What a register makes of a value: 21.37 in steps of 0.1 is 21.4. Off is 0, also where scale and offset make a little more or less of its register. */
+/** Returns the value that a register makes of a number: 21.37 in steps of 0.1 is 21.4. Off stays 0 whatever scale and offset make of its register. */
 export function nearestModbus(layout: Scaled, value: number): number {
   const raw = rawOf(layout, value);
   return holdsModbus(layout, 0) && raw === rawOf(layout, 0) ? 0 : valueOfModbus(layout, raw);

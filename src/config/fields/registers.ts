@@ -18,7 +18,7 @@ interface Place {
   readonly length?: number | undefined;
 }
 
-/** What the number in a register means, of a chip or over Modbus. */
+/** Fields for the meaning of the number in a register, of a chip or over Modbus. */
 export const registerMeaning = {
   scale: z.number().default(1),
   offset: z.number().default(0),

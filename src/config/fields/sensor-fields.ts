@@ -1,4 +1,4 @@
-/** What every sensor has, whatever its kind. */
+/** Fields that every sensor has, whatever its kind. */
 import { z } from 'zod';
 import { duration, LIVE, list, name, section } from '../fields.ts';
 import { keyRulesTable } from './key-rules.ts';

@@ -13,24 +13,24 @@ const DEFAULT_MIN_FREE = '100MB';
 const DEFAULT_BACKLOG_RATE = '200/s';
 
 export const outboxSchema = section({
-  /** An entry is durable at most this long after it was taken. */
+  /** An entry is durable at most this long after it was measured. */
   commitAge: duration({ min: '10ms', max: '10m' }).meta(LIVE).prefault(DEFAULT_COMMIT_AGE),
   /** A block closes at this many entries, whatever its age. */
   commitEntries: whole(1, 100_000).default(1_000),
   maxBytes: size({ min: '1MB' }).prefault(DEFAULT_MAX_BYTES),
   maxAge: duration({ min: '1m', max: '3650d' }).prefault(DEFAULT_MAX_AGE),
   minFree: size().prefault(DEFAULT_MIN_FREE),
-  /** What gives way; of `drop-newest` alarms are excepted: they have a share for themselves, and then take the place of the oldest. */
+  /** Entries that give way; `drop-newest` excepts alarms, which have a share of their own and then take the place of the oldest. */
   whenFull: z.enum(['thin', 'drop-oldest', 'drop-newest']).default('thin'),
-  /** What is kept after it was acknowledged, for plots, audit and re-sending. */
+  /** Retention of acknowledged entries, for plots, audit and re-sending. */
   retain: section({ for: duration({ max: '3650d' }).prefault('24h'), bytes: size().prefault('16MB') }).prefault({}),
   /** After an outage: the newest state first, history behind it; or strictly in order. */
   order: z.enum(['newest-first', 'oldest-first']).default('newest-first'),
   /** Entries of history per second while the present is sent too. */
   backlogRate: rate({ min: '1/s', max: '1000000/s' }).meta(LIVE).prefault(DEFAULT_BACKLOG_RATE),
-  /** What becomes of readings whose wall time cannot be known. */
+  /** Treatment of readings whose wall time cannot be known. */
   timeUncertain: z.enum(['hold', 'send']).default('hold'),
-  /** Entries held in memory while the disk cannot be written. */
+  /** Entries kept in memory while the disk cannot be written. */
   memoryEntries: whole(100, 1_000_000).default(10_000),
 });
 

@@ -19,7 +19,7 @@ export const firmwareSchema = section({
   /** Folder of Ed25519 public keys, `*.pem`, owned by root. */
   trustedKeys: filePath().default('/etc/turnstone/trusted-keys'),
   requireSignature: z.boolean().default(true),
-  /** Whether an offer may name an older version than the confirmed one. */
+  /** True lets an offer name an older version than the confirmed one. */
   allowDowngrade: z.boolean().default(false),
   chunk: size({ min: '4kB', max: '64MB' }).prefault(DEFAULT_CHUNK),
   maxSize: size({ min: '1MB', max: '2GB' }).prefault(DEFAULT_MAX_SIZE),

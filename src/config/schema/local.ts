@@ -1,4 +1,4 @@
-/** What concerns this machine alone: its board, its log, its status page; and the analytics service for reports. */
+/** Sections that concern this machine alone: its board, its log, its status page; and the analytics service for reports. */
 import { z } from 'zod';
 import { duration, existingFile, filePath, LIVE, secretFields, section, url, whole } from '../fields.ts';
 

@@ -58,13 +58,13 @@ export const provisioningSchema = section({
   onOtherBoard: z.enum(['continue', 'hold', 'reprovision']).default('continue'),
 });
 
-/** Whose word makes the clock right: `platform` takes the system's, and the platform's date where the system says nothing. */
+/** Source that makes the clock right: `platform` takes the system's, and the platform's date where the system says nothing. */
 export const timeSchema = section({ trust: z.enum(['system', 'platform', 'always']).default('platform') });
 
 export const attributesSchema = section({
   /** Fixed client attributes, such as where the gateway stands. */
   client: z.record(platformKey(), z.json()).readonly().default({}),
-  /** Whether shared attributes may change live settings. */
+  /** True lets shared attributes change live settings. */
   liveSettings: z.boolean().default(true),
   /** How often client attributes are read back and differences healed. */
   readBackPeriod: duration({ min: '1m', max: '30d' }).prefault('1h'),

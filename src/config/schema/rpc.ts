@@ -53,7 +53,7 @@ const method = section({
   command: section({
     program: program(),
     arguments: programArguments().default([]),
-    /** Whether running it twice does no harm. */
+    /** True when running it twice does no harm. */
     idempotent: z.boolean().default(false),
     /** Its output is JSON, and alone the reply. */
     json: z.boolean().default(false),

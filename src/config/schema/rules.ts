@@ -22,7 +22,7 @@ export const ruleSchema = section({
     for: duration({ max: '1d' }).meta(LIVE).prefault('0s'),
   }),
   set: section({ actuator: name(), value: ruleValue() }),
-  /** What the same actuator gets when the condition ends; without it nothing happens then. */
+  /** Value for the same actuator when the condition ends; without it nothing happens then. */
   otherwise: ruleValue().optional(),
 });
 

@@ -6,7 +6,7 @@ import type { Deadline } from '../fields/sensor-fields.ts';
 
 /** A read that has not answered by then counts as failed: ten times the slowest conversion of any chip here (750 ms) would pile up. */
 const DEFAULT_DEADLINE_MS = 2_000;
-/** What a read takes beside the wait that its own options ask for. */
+/** Time that a read takes beside the wait that its own options ask for. */
 const BESIDE_WAIT_MS = 1_000;
 
 type SchemasOf<T extends readonly unknown[]> = { -readonly [I in keyof T]: T[I] extends { readonly schema: infer S } ? S : never };

@@ -30,7 +30,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** A span of ms that does not fit: the block's end is then unknown, and any later time may be in it. */
 const MAX_SPAN_MS = 0xffffffff;
 
-/** What a block's header says, and where the block lies. */
+/** Fields of a block's header, and the place of the block. */
 export interface BlockInfo {
   /** Where in its segment it begins. */
   readonly offset: number;
@@ -50,7 +50,7 @@ export interface BlockInfo {
   readonly bootId: string;
 }
 
-/** What the frame adds to the entries. */
+/** Fields that the frame adds to the entries. */
 export interface BlockLabel {
   readonly alarm: boolean;
   readonly bootId: string;
@@ -145,7 +145,7 @@ export function readBlockInfo(bytes: Buffer, at: number, options: { readonly hea
   };
 }
 
-/** Whether the block that was found there is there still, and whole. */
+/** True when the block that was found there is still there, and whole. */
 export function isWholeBlock(bytes: Buffer, at: number, info: BlockInfo): boolean {
   return (
     at + info.bytes <= bytes.length &&

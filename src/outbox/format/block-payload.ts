@@ -20,7 +20,7 @@ export interface BlockEntries {
   readonly values: readonly JsonValue[];
   /** Whole ms since boot, already spaced so that no key has two in one ms. */
   readonly monotonicMs: readonly number[];
-  /** Of entries that bring their own time; absent otherwise. */
+  /** Timestamps of entries that bring their own; absent otherwise. */
   readonly takenAtMs?: readonly EpochMs[];
   /** Absent when they follow each other without a gap from `firstSequence`. */
   readonly sequences?: readonly number[];

@@ -57,7 +57,7 @@ export class ByteReader {
     return true;
   }
 
-  /** What was read from a position on. */
+  /** Returns a copy of the bytes read since a position. */
   copySince(position: number): Buffer {
     return Buffer.from(this.#bytes.subarray(position, this.#at));
   }

@@ -12,7 +12,7 @@ export interface ResolvedEntry {
   readonly class: EntryClass;
 }
 
-/** `{"ts":1780000000000,"values":{}},`: once for each instant. */
+/** `{"ts":1780000000000,"values":{}},`: once for each timestamp. */
 const RECORD_BYTES = 34;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -89,7 +89,7 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
     };
   }
 
-  /** Whether the outbox itself put this row in, to say that the time of the row before it is a guess. */
+  /** True when the outbox itself added this row, to mark the time of the row before it as a guess. */
   isMark(row: number): boolean {
     return row > 0 && row < this.length && this.sequences[row] === this.sequences[row - 1];
   }

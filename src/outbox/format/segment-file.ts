@@ -33,7 +33,7 @@ export function farthestEnd(firstSequence: number): number {
   return firstSequence + SPARED_SEQUENCES - 1;
 }
 
-/** Whether the end of a segment was never read: its last sequence is then a bound, and no entry is missed for being below it. */
+/** True when the end of a segment was never read: its last sequence is then a bound, and no entry is missed for being below it. */
 export function isOpenEnded({ firstSequence, lastSequence }: { readonly firstSequence: number; readonly lastSequence: number }): boolean {
   return lastSequence >= farthestEnd(firstSequence);
 }

@@ -1,4 +1,4 @@
-/** The seam between sampling and delivery: one value of one key at one instant. */
+/** The seam between sampling and delivery: one value of one key at one time. */
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
 
@@ -13,13 +13,13 @@ export interface TelemetryEntry {
   readonly device: string;
   readonly key: string;
   readonly value: TelemetryValue;
-  /** The boot in which it was taken. */
+  /** The boot in which it was measured. */
   readonly bootId: string;
-  /** When it was taken, in ms since that boot. */
+  /** Time of its measurement, in ms since that boot. */
   readonly monotonicMs: number;
   /** Only when the source itself knows the time (a GPS, a logger with its own clock). */
   readonly takenAtMs?: EpochMs;
-  /** It was given out with `takenAtMs` before, and goes out with it again, even though the instant is taken: by itself. */
+  /** It was given out with `takenAtMs` before, and goes out with it again, even though the timestamp is in use: by itself. */
   readonly isAgain?: boolean;
   readonly class: EntryClass;
 }

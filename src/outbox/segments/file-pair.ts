@@ -17,7 +17,7 @@ export class FilePair {
   /** Which file is being written, and since which minute; undefined when an earlier process wrote it. */
   #turn: number;
   #minute: number | undefined;
-  /** Whether the newest that was written is surely on the disk; so is nothing at all. */
+  /** True when the newest copy is surely on the disk; true while there is none. */
   isSynced: boolean;
   /** A full disk may have taken half of a write; then the other file is the whole one. */
   #isTorn = false;

@@ -1,4 +1,4 @@
-/** What the disk has left, asked now and then. What cannot be asked stays as it was. */
+/** Free bytes of the disk, asked for now and then. A failed call leaves the last answer in place. */
 import type { OutboxPlace } from './outbox-place.ts';
 
 /** Asking the file system costs a call; the space of others does not vanish faster than this. */

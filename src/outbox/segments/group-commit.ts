@@ -14,7 +14,7 @@ interface GroupCommitDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
   readonly builder: { build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] };
   readonly commitAgeMs: number;
   readonly commitEntries: number;
-  /** What may wait while the disk fails, in entries. */
+  /** Entries that may wait while the disk fails. */
   readonly memoryEntries: number;
   /** Makes blocks durable, but those that give way, which it resolves to; rejects when the disk takes none. `isOldest`: nothing before them waits. */
   readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<readonly FramedBlock[]>;
@@ -99,7 +99,7 @@ export class GroupCommit {
     return this.#packed.flatMap(({ blocks }) => blocks.filter(({ info }) => info.alarm));
   }
 
-  /** What has arrived without the disk needs it no more. */
+  /** Settles commits whose entries all reached the platform without the disk. */
   arrived(hasArrived: (first: number, last: number) => boolean): void {
     for (const commit of this.#packed) {
       if (commit.isWriting || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence))) continue;

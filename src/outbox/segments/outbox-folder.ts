@@ -1,5 +1,5 @@
 /**
- * Opens the outbox's folder whatever is in it: takes the segments on the shelf, clears what a crash left, and moves to `set-aside` what
+ * Opens the outbox's folder whatever is in it: takes the segments on the shelf, clears what a crash left, and quarantines in `set-aside` what
  * is not ours to read. Only the newest segment is read through; the rest waits until it is needed. When the disk does not give the newest, it
  * waits like the others, and so many sequences are left to it that no new entry gets one of them.
  */
@@ -25,7 +25,7 @@ const OURS = /^(boots(\.twin)?\.json|delivered-[01]\.state|ledger-\d{10}\.jsonl|
 
 interface FolderDeps extends Omit<OutboxPlace, 'clock'> {
   readonly unread: UnreadFiles;
-  /** What `set-aside` may hold; beyond it the oldest in it go. */
+  /** Size of the quarantine `set-aside`; beyond it its oldest files are evicted. */
   readonly setAsideBytes: number;
   readonly onSetAside: () => void;
 }
@@ -139,7 +139,7 @@ export class OutboxFolder {
     return segment;
   }
 
-  /** What a crash left, and nobody needs. */
+  /** Removes a file that a crash left and nobody needs. */
   async #clear(name: string): Promise<void> {
     const { files, folder, log } = this.#deps;
     await files
@@ -147,7 +147,7 @@ export class OutboxFolder {
       .catch((error: unknown) => log.warn({ file: name, err: error }, 'outbox file cannot be removed'));
   }
 
-  /** Of several files with the same first sequence the latest try counts; it was begun because the ones before it failed. */
+  /** Keeps the latest generation of each first sequence; it was begun because the ones before it failed. */
   async #withoutSuperseded(found: readonly Segment[]): Promise<Segment[]> {
     const kept = new Map<number, Segment>();
     const generation = (segment: Segment): number => parseSegmentName(segment.name)?.generation ?? 0;

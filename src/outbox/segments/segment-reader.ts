@@ -65,7 +65,7 @@ export class SegmentReader {
     this.#deps = deps;
   }
 
-  /** Whether a segment may be read now. */
+  /** True when the segment may be read now. */
   isReadable(segment: ReadableSegment): boolean {
     return segment.unreadable === undefined || segment.unreadable.untilMs <= this.#deps.clock.monotonicMs();
   }
@@ -154,7 +154,7 @@ export class SegmentReader {
     throw fault;
   }
 
-  /** What is no fault of the disk (too many open files) says nothing of the segment. */
+  /** Records a failed read. A failure of the machine, such as too many open files, says nothing of the segment. */
   #failed(segment: ReadableSegment, span: Span, cause: unknown): void {
     const nowMs = this.#deps.clock.monotonicMs();
     const { nothingSinceMs, pages = new Map<number, UnreadPage>() } = segment.unreadable ?? {};
@@ -171,7 +171,7 @@ export class SegmentReader {
     segment.unreadable.untilMs += this.#givesNothingFor(segment, GIVEN_UP_AFTER_MS) ? LEAVE_ALONE_LONGER_MS : LEAVE_ALONE_MS;
   }
 
-  /** Whether a page of a span was tried for so long that each of them is to be tried alone. */
+  /** True when a page of the span has failed for so long that its pages are read one by one. */
   #isTriedForLong({ unreadable }: ReadableSegment, span: Span): boolean {
     const beforeMs = this.#deps.clock.monotonicMs() - GIVEN_UP_AFTER_MS;
     return pagesOf(span).some((number) => {
@@ -180,7 +180,7 @@ export class SegmentReader {
     });
   }
 
-  /** Whether a page that was tried alone just now, in vain, is taken for lost. One that was read until now has its time, too. */
+  /** True when a page that failed alone just now counts as lost. A page that was readable until now gets the full time of retries, too. */
   #isGivenUp(segment: ReadableSegment, span: Span): boolean {
     const [page] = pagesOf(span).map((number) => segment.unreadable?.pages.get(number));
     if (page === undefined || !this.#isTriedForLong(segment, span)) return false;

@@ -9,7 +9,7 @@ import type { BlockEntries } from '../format/block-payload.ts';
 import { isOpenEnded, type SegmentScan, scanSteps } from '../format/segment-file.ts';
 import { type ReadableSegment, SegmentReader, type SegmentReaderDeps } from './segment-reader.ts';
 
-/** When an entry was taken: ms since its boot, or UTC epoch ms with a time of its own, which says nothing about its age. */
+/** Time of an entry: ms since its boot, or UTC epoch ms with a time of its own, which says nothing about its age. */
 export interface TakenMoment {
   readonly bootId: string;
   readonly ms: number;
@@ -28,13 +28,13 @@ export interface Segment extends ReadableSegment {
   count: number;
   /** Bytes found in it that are no block. */
   damagedBytes: number;
-  /** When its first entry was taken; undefined when its head is damaged. */
+  /** Time of its first entry; undefined when its head is damaged. */
   first?: TakenMoment;
-  /** No entry in it was taken after this; undefined until it was read or written. */
+  /** No entry in it is later than this; undefined until it was read or written. */
   last?: TakenMoment;
   /** The boots of its entries; undefined until it was read. */
   bootIds?: readonly string[];
-  /** Whether some of its entries bring their own time; undefined until it was read. */
+  /** True when some of its entries bring their own time; undefined until it was read. */
   ownTimes?: boolean;
 }
 
@@ -81,7 +81,7 @@ export class SegmentShelf {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
   }
 
-  /** What its blocks take, without the zeros ahead of the active one. */
+  /** Returns the bytes of its blocks, without the zeros ahead of the active one. */
   usedBytes(segment: Segment): number {
     const last = this.#active?.segment === segment ? this.#active.blocks.at(-1) : undefined;
     return last === undefined ? segment.bytes : last.offset + last.bytes;
@@ -105,7 +105,7 @@ export class SegmentShelf {
       known.push(block);
       segment.lastSequence = Math.max(segment.lastSequence, block.lastSequence);
       segment.count += block.count;
-      // What an earlier run left of the segment says nothing of what comes.
+      // Marks that an earlier run left on the segment say nothing of new blocks.
       if (block.ownTime) segment.ownTimes = true;
       else if (segment.bootIds?.includes(block.bootId) === false) segment.bootIds = [...segment.bootIds, block.bootId];
     }
@@ -118,7 +118,7 @@ export class SegmentShelf {
     this.#active = undefined;
   }
 
-  /** Whether a segment may be read now; one that could not be is left alone for a while. */
+  /** True when the segment may be read now; after a failure it waits for its backoff. */
   isReadable(segment: Segment): boolean {
     return this.#reader.isReadable(segment);
   }
@@ -150,10 +150,10 @@ export class SegmentShelf {
   /** Reads a segment through, and corrects what is known of it. */
   async scan(segment: Segment): Promise<SegmentScan> {
     const scan = await inSteps(scanSteps(await this.#reader.read(segment, 0, segment.bytes)));
-    // What a failed commit left behind was written again at the beginning of the next segment.
+    // Blocks of a failed commit were written again at the beginning of the next segment.
     const blocks = scan.blocks.filter((block) => block.firstSequence <= segment.lastSequence);
     const damagedBytes = scan.damaged.reduce((sum, [from, to]) => sum + to - from, 0);
-    // What was given up may be zeros in place of anything.
+    // A range that was given up may be zeros in place of anything.
     segment.damagedBytes = segment.unreadable === undefined ? damagedBytes : Math.max(1, damagedBytes);
     segment.bootIds = [...new Set(blocks.map((block) => block.bootId))];
     segment.ownTimes = blocks.some((block) => block.ownTime);

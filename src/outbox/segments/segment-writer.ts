@@ -83,7 +83,7 @@ export class SegmentWriter {
     return this.inTurn(isOldest, () => this.#begin(blocks));
   }
 
-  /** What a commit needs before its bytes are written; where that fails, too, none that came after it takes its place. @throws as the work. */
+  /** Runs a commit's work before its bytes are written; after a failure no later commit takes its place. @throws as the work. */
   async inTurn<T>(isOldest: boolean, work: () => Promise<T>): Promise<T> {
     if (isOldest) this.#broken = false;
     if (this.#broken) throw new Error('a commit before this one failed');

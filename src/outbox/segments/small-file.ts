@@ -1,5 +1,5 @@
 /**
- * Small files, which are read whole. The outbox can live without each of them: one that is no file is set aside, and so is one that the disk has
+ * Small files, which are read whole. The outbox can live without each of them: one that is no file is quarantined, and so is one that the disk has
  * not given for a while, over all tries to open the outbox; not before, because minutes later a disk may give what it refuses now.
  */
 import type { AgentError } from '../../errors.ts';
@@ -13,7 +13,7 @@ export const SMALL_FILE = { limitBytes: 16 * 1024 * 1024 } as const;
 /** A sector may read well at the second try. */
 const TRIES = 3;
 
-/** What stands still meanwhile is all delivery, and memory takes what is measured. */
+/** Time of retries, in which all delivery stands still and memory takes the readings. */
 const GIVEN_UP_AFTER_MS = 10 * 60_000;
 
 export interface SmallFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
@@ -64,7 +64,7 @@ export class UnreadFiles {
 }
 
 export interface LineFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
-  /** Of each of its files. */
+  /** Size of each of its files. */
   readonly maxBytes: number;
 }
 
@@ -77,7 +77,7 @@ interface LinesToWrite {
 }
 
 /**
- * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins anew,
+ * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins again,
  * with its header; elsewhere with a line feed, because a line that a crash cut off must not swallow the first of these.
  */
 export async function writeLines({ files, folder }: LineFileDeps, { name, header, lines, at, cut }: LinesToWrite): Promise<void> {

@@ -11,7 +11,7 @@ export interface WaitingAppend {
   readonly reject: (error: AgentError) => void;
 }
 
-/** What may wait while the disk takes nothing, however few entries it is. */
+/** Bytes that may wait while the disk takes nothing, however few entries they are. */
 export const MEMORY_RING_BYTES = 4 * 1024 * 1024;
 /** An entry in memory without its key and value: the object, its numbers, its place in arrays. */
 const ENTRY_BYTES = 64;
@@ -91,7 +91,7 @@ export function closedError(): AgentError {
   return new AgentError('outbox/closed', 'the outbox is closed', { recovery: 'stop' });
 }
 
-/** Ends an append whose entries were taken; when the outbox is full and drops the newest, only its alarms were. */
+/** Ends an append whose entries were accepted; when the outbox is full and drops the newest, only its alarms were. */
 export function settle({ entries, resolve, reject }: WaitingAppend, { isFull }: { readonly isFull: boolean }): void {
   if (!isFull || entries.every((entry) => entry.class === 'alarm')) resolve();
   else reject(new AgentError('outbox/full', 'the outbox is full, and set to drop the newest', { recovery: 'drop' }));

@@ -1,4 +1,4 @@
-/** Turns appended entries into framed blocks: gives sequences, spaces instants, and keeps apart what a lane or a clock must tell apart. */
+/** Turns appended entries into framed blocks: gives sequences, spaces timestamps, and keeps apart what a lane or a clock must tell apart. */
 import type { FramedBlock } from '../format/block-frame.ts';
 import { frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
@@ -22,7 +22,7 @@ type Times = Pick<BootTimes, 'refresh' | 'stretchAt' | 'hold'>;
 export class BlockBuilder {
   readonly #encoder = new PayloadEncoder();
   readonly #boots: Times | undefined;
-  /** Instants of keys that are taken; what an earlier process wrote is to be told. */
+  /** Timestamps of keys that are in use; those of an earlier process are to be told. */
   readonly spacing: EntrySpacing;
   #nextSequence: number;
 

@@ -26,7 +26,7 @@ export interface Look {
   readonly sinceMs: number;
   /** Up to here no step moves anything. */
   readonly heldMs: number;
-  /** What was given out as a guess. */
+  /** Spans whose times were given out as a guess. */
   readonly guessed: readonly Span[];
 }
 
@@ -34,7 +34,7 @@ export interface Look {
 export const MAX_OFFSETS = 64;
 /** Each is two offsets more, and leaves room for as many steps. */
 const MAX_SPANS = 16;
-/** A smaller difference is the noise of two looks at two clocks. A leap second, a suspension or a new word of the network is more. */
+/** A smaller difference is the noise of two looks at two clocks. A leap second, a suspension or a new time from the network is more. */
 const STEP_MS = 100;
 /**
  * While no time was given out, a smaller step is a correction of what was measured: whoever believes a clock by dates of the platform may be

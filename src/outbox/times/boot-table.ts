@@ -1,6 +1,6 @@
 /**
- * The boots that are known, as they lie in `boots.json` and its twin: what was taken in earlier boots has its times from nowhere else, and would
- * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which sets it aside.
+ * The boots that are known, as they lie in `boots.json` and its twin: entries of earlier boots have their times from nowhere else, and would
+ * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which quarantines it.
  */
 import { AgentError } from '../../errors.ts';
 import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
@@ -28,7 +28,7 @@ export interface BootRecord {
   readonly bootId: string;
   /** Latest entry seen of it, ms since boot. */
   readonly lastMs: number;
-  /** What its clock said before anyone could vouch for it. */
+  /** Wall time by its clock before anyone could vouch for it. */
   readonly guessMs: number;
   readonly offsets: readonly BootOffset[];
 }
@@ -63,7 +63,7 @@ interface TableFile {
 }
 
 /**
- * What is kept, and whether it lies where it belongs; a file that cannot be used is set aside once the other one was read, or it is given up.
+ * Reads the records, and tells whether both copies are good; an unusable file is quarantined once the other one was read, or its retries ended.
  * @throws AgentError `host/read-failed` when one may be read another time and the other is not there.
  */
 export async function readBoots(deps: SmallFileDeps): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {

@@ -4,7 +4,7 @@
  * step another one follows it.
  *
  *   boot-1  never synchronised     ?────────?        decided between its neighbours when they leave little room
- *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries taken before 12:03
+ *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries of before 12:03
  */
 import type { OutboxConfig } from '../../config/agent-config.ts';
 import { wallOffsetMs } from '../../host/clock.ts';
@@ -28,13 +28,13 @@ export class BootTimes {
   readonly #boots: KnownBoots;
   /** Something in the table is not durable yet. */
   dirty = false;
-  /** Up to here no step of the clock moves what was taken in this boot. */
+  /** Up to here no step of the clock moves entries of this boot. */
   #heldMs = 0;
   /** When the clock was last seen to agree with what is known of it. */
   #agreedMs = 0;
   /** When this process began to look. */
   readonly #sinceMs: number;
-  /** What this process gave out of this boot while it could only guess. */
+  /** Spans of this boot whose times this process gave out as a guess. */
   #guessed: readonly Span[] = [];
   readonly #saving = new SerialQueue();
 
@@ -61,7 +61,7 @@ export class BootTimes {
     return times;
   }
 
-  /** What was seen of this boot's clock before the table could be read, as if it had been seen now that its entries of before are observed. */
+  /** Adopts what was seen of this boot's clock before the table could be read, as if it were seen now that the entries of before are observed. */
   takeOver(seen: BootTimes): void {
     const heldMs = Math.min(this.#heldMs, seen.#sinceMs);
     for (const { fromMs, offsetMs } of seen.#current().offsets) this.#follow({ offsetMs, sinceMs: fromMs, heldMs });
@@ -70,7 +70,7 @@ export class BootTimes {
   }
 
   /**
-   * An entry of a boot was taken at this ms: the boot ran for that long at least, and no step of the clock moves what was taken before. A boot that is
+   * An entry of a boot has this ms: the boot ran for that long at least, and no step of the clock moves entries of before. A boot that is
    * not in the table (it was lost, or had no room) comes right after the one whose entries lie before.
    */
   observe(bootId: string, lastMs: number, afterId?: string): void {
@@ -101,12 +101,12 @@ export class BootTimes {
       log.warn({}, 'the clock has stepped too often in this boot: readings of before its oldest steps are sent as uncertain');
   }
 
-  /** Whether times of a boot can be given out, under the policy for uncertain ones. */
+  /** True when times of a boot can be given out, under the policy for uncertain ones. */
   canResolve(bootId: string): boolean {
     return this.#deps.settings.timeUncertain === 'send' || this.isDecided(bootId);
   }
 
-  /** Whether times of a boot are known. */
+  /** True when times of a boot are known. */
   isDecided(bootId: string): boolean {
     this.refresh();
     const boot = this.#boots.find(bootId);
@@ -114,7 +114,7 @@ export class BootTimes {
     return boot.offsets.some((offset) => offset.certainty !== 'guessed') || this.#boots.decide(boot) !== undefined;
   }
 
-  /** Whether it has a place among the others. */
+  /** True when the boot has a place among the others. */
   isKnown(bootId: string): boolean {
     return this.#boots.find(bootId) !== undefined;
   }
@@ -125,7 +125,7 @@ export class BootTimes {
     return stretch === undefined ? undefined : ms + stretch.offsetMs;
   }
 
-  /** What is known of the times around a moment of a boot; undefined when nothing is. */
+  /** Returns what is known of the times around an age of a boot; undefined when nothing is. */
   stretchAt(bootId: string, ms: number): TimeStretch | undefined {
     const boot = this.#boots.find(bootId);
     const offset = boot === undefined ? undefined : (offsetAt(boot, ms) ?? this.#boots.decide(boot));
@@ -159,7 +159,7 @@ export class BootTimes {
     for (const { bootId, monotonicMs } of entries) this.hold(bootId, Math.floor(monotonicMs));
   }
 
-  /** What was taken up to this moment of a boot is committed or given out: no step of the clock from now on moves it. */
+  /** Fixes the times of a boot up to this ms: its entries are committed or given out, and no later step of the clock moves them. */
   hold(bootId: string, lastMs: number): void {
     if (bootId === this.#deps.clock.bootId) this.#heldMs = Math.max(this.#heldMs, lastMs);
   }
@@ -186,10 +186,10 @@ export class BootTimes {
     });
   }
 
-  /** Whether it says anything new. */
+  /** Takes up a look at the clock. Returns true when it says anything new. */
   #follow(look: Omit<Look, 'guessed'>): boolean {
     const boot = this.#current();
-    // What lies on the disk from before this process may all have been given out.
+    // Entries on the disk from before this process may all have been given out.
     const guessed = this.#guessed[0]?.[0] === 0 ? withSpan(this.#guessed, [0, boot.lastMs]) : this.#guessed;
     const offsets = offsetsAfter(boot, { ...look, guessed });
     if (offsets !== undefined) this.#replace({ ...boot, offsets });

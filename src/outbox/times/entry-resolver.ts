@@ -9,7 +9,7 @@ import type { BootTimes } from './boot-times.ts';
 /** Says that the `ts` of the key it belongs to is a guess. */
 const UNCERTAIN_SUFFIX = '_timeUncertain';
 
-/** Whether the times of a block can be given out: those that wait for theirs must not be frozen, nor make the others of their boot a guess. */
+/** True when the times of a block can be given out: pending ones must not be frozen, nor make the others of their boot a guess. */
 export function canGiveOut(boots: BootTimes, info: BlockInfo): boolean {
   return info.ownTime || boots.canResolve(info.bootId);
 }

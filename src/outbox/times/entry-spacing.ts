@@ -1,8 +1,8 @@
 /**
- * Gives every value of a key an instant of its own: the later one is moved on, by 1 ms at a time, before it is written, so that a retry carries
- * the same time. What counts is the wall time that the platform will see, as far as it is known: after the clock was set back, the same instants
+ * Gives every value of a key a timestamp of its own: the later one is moved on, by 1 ms at a time, before it is written, so that a retry carries
+ * the same time. What counts is the wall time that the platform will see, as far as it is known: after the clock was set back, the same timestamps
  * come again. It cannot tell apart: values whose time is not known yet, from those of other boots and those that bring their own time; values
- * whose time is corrected before they are given out; and what TakenInstants has forgotten.
+ * whose time is corrected before they are given out; and timestamps that TakenInstants has evicted.
  */
 import type { TimeStretch } from './boot-offsets.ts';
 import type { BootTimes } from './boot-times.ts';
@@ -20,7 +20,7 @@ export class EntrySpacing {
     this.#boots = boots;
   }
 
-  /** What follows is of this boot, and of what is known of its times now. */
+  /** Begins a run of values of this boot, with what is known of its times now. */
   begin(bootId: string): void {
     const stretches: TimeStretch[] = [];
     let fromMs = Number.NEGATIVE_INFINITY;
@@ -33,7 +33,7 @@ export class EntrySpacing {
     this.#stretches = stretches;
   }
 
-  /** Ms since boot of a value that was taken at this one. */
+  /** Returns the free ms since boot for a value of this one. */
   place(name: string, ms: number): number {
     let free = ms;
     for (;;) {

@@ -7,14 +7,14 @@ import type { BootOffset, BootRecord } from './boot-table.ts';
 
 /** So many stay whether anything waits for them or not: more than a boot a day for as long as entries are kept. */
 const FEW_BOOTS = 256;
-/** All the others may be needed: some 200 bytes each, in a file that is written anew whenever a time is given out for the first time. */
+/** All the others may be needed: some 200 bytes each, in a file that is rewritten whenever a time is given out for the first time. */
 const MAX_BOOTS = 2_048;
 /** A reboot takes seconds; after a real power cut the time off is unknown, and no guess is better than another. */
 const DECIDABLE_SLACK_MS = 120_000;
 
 export class KnownBoots {
   list: readonly BootRecord[];
-  /** By their ids, and what their neighbours say of them; made anew when something changed. */
+  /** By their ids, and what their neighbours say of them; made again when something changed. */
   #byId: ReadonlyMap<string, BootRecord> | undefined;
   readonly #decided = new Map<BootRecord, BootOffset | undefined>();
 
@@ -43,7 +43,7 @@ export class KnownBoots {
     this.#become(this.list.toSpliced(at, 0, boot));
   }
 
-  /** What its neighbours leave for a boot of which nothing else is known. */
+  /** Returns the offset that its neighbours leave for a boot of which nothing else is known. */
   decide(boot: BootRecord): BootOffset | undefined {
     if (!this.#decided.has(boot)) {
       const offsetMs = decideBetween(this.list, boot);
@@ -95,10 +95,10 @@ function decideBetween(boots: readonly BootRecord[], boot: BootRecord): number |
   return Math.round(fromMs + gapMs + earlier);
 }
 
-/** Of `TakenMoment` the boot, and ms since it began; infinite for "some time in it". */
+/** Boot of a `TakenMoment` and ms since it began; infinite for "some time in it". */
 type Moment = Pick<TakenMoment, 'bootId' | 'ms'>;
 
-/** What certainly passed between a moment and now: the time that this boot and those between have run, as far as they were seen to. */
+/** Returns the least time between `then` and now: that which this boot and those between have run, as far as they were observed. */
 export function ranSince(boots: readonly BootRecord[], then: Moment, now: Moment): number {
   if (then.bootId === now.bootId) return now.ms - then.ms;
   const thenAt = boots.findIndex(({ bootId }) => bootId === then.bootId);

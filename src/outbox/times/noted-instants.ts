@@ -1,5 +1,5 @@
 /**
- * What the newest segment says about times when the outbox is opened: how long each boot ran, and which instants are taken that new values may meet,
+ * Times that the newest segment holds when the outbox is opened: how long each boot ran, and which timestamps new values may meet,
  * because many values in one ms ran ahead of the clock, or the clock was set back since.
  */
 import type { Clock } from '../../host/clock.ts';
@@ -31,7 +31,7 @@ export async function noteTaken(spacing: EntrySpacing, { segment, scan, shelf, b
     count += (ahead[from - 1] as BlockInfo).count;
     if (count > MAX_ENTRIES) break;
   }
-  // In their order: each instant then comes behind those of its key.
+  // In their order: each timestamp then comes behind those of its key.
   for (const info of ahead.slice(from)) {
     const [entries] = await shelf.read([{ segment, info }]).catch(() => []);
     if (entries === undefined) continue;

@@ -1,9 +1,9 @@
 /**
- * Which instants of each key are taken. The platform keeps one value per key and ms: a second one in the same ms would overwrite the
- * first. Bounded over all keys: of the farthest instants it is forgotten that they are taken, the earliest first.
+ * Timestamps of each key that are in use. The platform keeps one value per key and ms: a second one in the same ms would overwrite the
+ * first. Bounded over all keys: the timestamps farthest from the newest are evicted, the earliest first.
  */
 
-/** Stretches of instants that are taken without a gap, `[firsts[i], lasts[i]]`, ascending. */
+/** Stretches of timestamps in use without a gap, `[firsts[i], lasts[i]]`, ascending. */
 interface Taken {
   readonly firsts: number[];
   readonly lasts: number[];
@@ -13,7 +13,7 @@ interface Taken {
 const MAX_KEYS = 10_000;
 /** Over all keys; of a hundred keys that are read every second, the last four to eight minutes. */
 const MAX_STRETCHES = 50_000;
-/** Of a key, however many others there are: an edge and a reading of the same line come in any order. */
+/** Stretches that each key keeps, however many others there are: an edge and a reading of the same line come in any order. */
 const MIN_STRETCHES = 8;
 
 export class TakenInstants {
@@ -68,7 +68,7 @@ export class TakenInstants {
   }
 }
 
-/** Of the last stretch that begins by this ms; -1 when there is none. Mostly it is the very last one. */
+/** Returns the index of the last stretch that begins by this ms; -1 when there is none. Mostly it is the very last one. */
 function indexAt({ firsts }: Taken, ms: number): number {
   let above = firsts.length;
   if (above === 0 || (firsts[above - 1] as number) <= ms) return above - 1;

@@ -17,7 +17,7 @@ let device;
 let isTenant = false;
 let round = 0;
 const currentId = () => device?.id.id;
-/** What stands in place of a customer where there is none. */
+/** Text in place of a customer where there is none. */
 const NOBODY = '13814000-1dd2-11b2-8080-808080808080';
 const hasOwner = ({ customerId }) => customerId !== null && customerId.id !== NOBODY;
 const currentDevice = () => device;

@@ -5,7 +5,7 @@ import { call, Refused, write } from './rest.js';
 
 const MAX_ANSWERS = 20;
 const TIMEOUT_MS = 10_000;
-/** What a Turnstone agent knows; any other name can be typed. */
+/** Methods that a Turnstone agent knows; any other name can be typed. */
 const METHODS = {
   getStatus: {},
   outboxStatus: {},
@@ -53,7 +53,7 @@ export function renderSwitches(deviceId, switches) {
   });
 }
 
-/** What the device's own attributes say meanwhile: a local rule, a person at the device or another page may have moved it. */
+/** Shows the device's own attributes meanwhile: a local rule, a person at the device or another page may have moved it. */
 export function followSwitches(clientAttributes) {
   for (const { key, value } of clientAttributes) {
     const button = key.endsWith('State') ? byId(`switch-${key.slice(0, -'State'.length)}`) : null;

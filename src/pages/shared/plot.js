@@ -2,7 +2,7 @@
 import { byId, setText } from './dom.js';
 import { plain, reading } from './words.js';
 
-/** What the dialog shows: set while it is open. */
+/** Plot in the dialog: set while it is open. */
 let open;
 let loading;
 

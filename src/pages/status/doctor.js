@@ -1,4 +1,4 @@
-/** What the doctor finds, when somebody asks it. */
+/** Findings of the doctor, when somebody asks it. */
 import { byId, el, setText } from '../shared/dom.js';
 
 const WORDS = { warning: 'to look after', fault: 'fault', unknown: 'not known' };

@@ -9,7 +9,7 @@ import { open as openBh1750, parseBh1750 } from './driver.ts';
 
 const signal = new AbortController().signal;
 
-/** What a read gives, and how often it measured, where measurements show these counts. */
+/** Returns a read's value, and how often it measured, where measurements show these counts. */
 async function read(counts: readonly number[], more: object = {}): Promise<{ readonly lux: unknown; readonly opcodes: readonly number[] }> {
   const clock = new FakeClock();
   const opcodes: number[] = [];

@@ -28,9 +28,9 @@ export async function open(config: Ds18b20Config, { ports }: SensorDeps, signal:
   const { name, resolution } = config;
   const id = config.id ?? (await firstThermometer(await ports.oneWire.list(signal)));
   if (resolution !== undefined) await ports.oneWire.setResolution(id, resolution, signal);
-  /** What was last reported. */
+  /** Temperature that was last reported. */
   let before: number | undefined;
-  /** Whether the chip showed the mark of power-on where one that keeps to it shows another. */
+  /** True when the chip showed the mark of power-on where one that keeps to it shows another. */
   let marksNothing = false;
   return {
     name,

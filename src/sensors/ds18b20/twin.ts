@@ -1,4 +1,4 @@
-/** What a simulated board has on its one-wire bus: a thermometer of that id. */
+/** Twin on a simulated board's one-wire bus: a thermometer of that id. */
 import { TEMPERATURE } from '../../simulated-board/room-signals.ts';
 import type { Twin } from '../../simulated-board/twin.ts';
 import type { Ds18b20Config } from './definition.ts';

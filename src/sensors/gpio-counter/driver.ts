@@ -2,7 +2,7 @@
  * Pulses on a GPIO line: `total`, which survives restarts, and `rate` per second since the reading before. The total is written every
  * `saveEvery`, and at close, and reported as it was written: a power cut loses the pulses since the last write, which is the price for sparing
  * the card, and no reported total steps back. Pulses do not wait for the disk: they are counted from the start, and the total is reported once
- * it is known what they are added to. A counter that is opened anew in the same process goes on from its count, also where the disk did not
+ * it is known what they are added to. A counter that is opened again in the same process goes on from its count, also where the disk did not
  * take that.
  */
 
@@ -31,7 +31,7 @@ export async function open(config: GpioCounterConfig, deps: SensorDeps, signal: 
   const { clock, log, ports, stateFolder, files, leftTotals = new Map() } = deps;
   const input = await ports.gpio.openInput({ line, activeLow, bias, debounceMs, edges: edge }, signal);
   const total = new SavedTotal(join(stateFolder, 'counters'), name, { files, clock, log, saveEveryMs, leftTotals });
-  input.watch(({ missed }: LineEdge) => total.add(1 + missed));
+  input.watch(({ missed }: LineEdge) => total.countPulses(1 + missed));
   await total.load();
   let before: { readonly added: number; readonly atMs: number } | undefined;
   return {
@@ -67,9 +67,9 @@ export class SavedTotal {
   readonly #folder: string;
   readonly #name: string;
   readonly #deps: SavedTotalDeps;
-  /** What the file said; undefined until it has been read. */
+  /** Count that the file held; undefined until it has been read. */
   #before: number | undefined;
-  /** Of the one before it in this process. */
+  /** Remainder of the counter before it in this process. */
   readonly #left: Promise<LeftTotal | undefined> | undefined;
   #savedCount = 0;
   #savedForReadAtMs = Number.NEGATIVE_INFINITY;
@@ -96,14 +96,14 @@ export class SavedTotal {
   }
 
   /**
-   * Begins where the one before it or the file ends; a file that is none is set aside and the count begins at 0. A disk that does not answer is not waited for,
+   * Begins where the one before it or the file ends; a file that is none is quarantined and the count begins at 0. A disk that does not answer is not waited for,
    * and asked again until it does. Never rejects.
    */
   async load(): Promise<void> {
     await endedWithin(this.#deps.clock, DISK_HAS_MS, this.#loading());
   }
 
-  add(pulses: number): void {
+  countPulses(pulses: number): void {
     this.added += pulses;
     this.#cancelSave ??= this.#deps.clock.after(this.#deps.saveEveryMs, () => {
       this.#cancelSave = undefined;
@@ -129,7 +129,7 @@ export class SavedTotal {
     return this.#savedCount < count ? undefined : this.#savedCount;
   }
 
-  /** Saves what is not saved yet, once the last pulse has come; what the disk does not take is left to whoever opens it anew. */
+  /** Saves what is not saved yet, once the last pulse has come; what the disk does not take is left to whoever opens it again. */
   async close(lastPulse: Promise<void> = Promise.resolve()): Promise<void> {
     this.#isClosed = true;
     const ended = this.#end(lastPulse);
@@ -148,7 +148,7 @@ export class SavedTotal {
     const { count } = this;
     if (count === this.#savedCount) return undefined;
     if (count !== undefined) return { count, added: this.added };
-    // What the one before it knew, but told too late, is not lost with this one.
+    // The total of the counter before it, told too late, is not lost with this one.
     const left = await this.#left;
     return { count: left?.count === undefined ? undefined : left.count + this.added, added: this.added + (left?.added ?? 0) };
   }

@@ -81,7 +81,7 @@ describe('a counter whose disk does not answer', () => {
     const deps = { ...OF_THIS_MACHINE, ports, clock, files, log: silentLog, stateFolder: '/state' };
     const sensor = await openGpioCounter(config, deps, signal);
     expect(await sensor.read(signal)).toEqual([]);
-    // Of no time there is no rate.
+    // No time has passed, so there is no rate.
     expect(await sensor.read(signal)).toEqual([]);
     for (let n = 0; n < 3; n += 1) edge({ level: 1, monotonicMs: clock.monotonicMs(), missed: 0 });
     await clock.advance(1_000);
@@ -125,7 +125,7 @@ describe('SavedTotal', () => {
   it('writes once in its interval however many pulses come, and nothing when none come', async () => {
     const [folder, clock] = [await folderOf(), new FakeClock()];
     const total = await open(folder, clock);
-    for (let at = 0; at < 1_000; at += 1) total.add(1);
+    for (let at = 0; at < 1_000; at += 1) total.countPulses(1);
     expect(clock.pending).toBe(1);
     await clock.advance(60_001);
     await until('the write', () =>
@@ -135,7 +135,7 @@ describe('SavedTotal', () => {
       ),
     );
     expect(clock.pending).toBe(0);
-    total.add(2);
+    total.countPulses(2);
     await total.close();
     expect((await open(folder, clock)).count).toBe(1_002);
   });
@@ -143,7 +143,7 @@ describe('SavedTotal', () => {
   it('loses only what came after the last write when it is killed', async () => {
     const [folder, clock] = [await folderOf(), new FakeClock()];
     const total = await open(folder, clock);
-    total.add(10);
+    total.countPulses(10);
     await clock.advance(60_001);
     await until('the write', () =>
       readFile(join(folder, 'water.json'), 'utf8').then(
@@ -151,7 +151,7 @@ describe('SavedTotal', () => {
         () => false,
       ),
     );
-    total.add(5); // killed before the next
+    total.countPulses(5); // killed before the next
     expect((await open(folder, clock)).count).toBe(10);
   });
 
@@ -161,7 +161,7 @@ describe('SavedTotal', () => {
     const total = await open('/counters', clock, files);
     expect([await total.saved(), writes()]).toEqual([0, 0]);
     for (let reported = 0, at = 0; at < 300; at += 1) {
-      total.add(1);
+      total.countPulses(1);
       reported = Math.max(reported, (await total.saved()) ?? 0);
       const killed = await open('/counters', clock, files);
       expect(killed.count).toBeGreaterThanOrEqual(reported);
@@ -178,13 +178,13 @@ describe('SavedTotal', () => {
     const [files, clock] = [new MemoryFiles(), new FakeClock()];
     const total = await open('/counters', clock, files);
     const heal = files.addFaults({ fail: (op) => (op === 'write' ? { code: 'ENOSPC' } : undefined) });
-    total.add(5);
+    total.countPulses(5);
     expect([await total.saved(), total.count]).toEqual([undefined, 5]);
     heal();
     const hangs = Promise.withResolvers<void>();
     const end = files.addFaults({ delay: (op) => (op === 'sync' ? hangs.promise : undefined) });
     await clock.advance(60_000);
-    total.add(1);
+    total.countPulses(1);
     const read = total.saved();
     await clock.advance(1_000);
     expect(await read).toBe(undefined);
@@ -198,11 +198,11 @@ describe('SavedTotal', () => {
     const [files, clock] = [new MemoryFiles(), new FakeClock()];
     await files.makeFolder('/counters');
     const first = await open('/counters', clock, files);
-    first.add(10);
+    first.countPulses(10);
     await first.close();
     const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? { code: 'EIO' } : undefined) });
     const total = await open('/counters', clock, files);
-    total.add(5);
+    total.countPulses(5);
     await clock.advance(120_000);
     expect([total.count, total.added]).toEqual([undefined, 5]);
     heal();
@@ -217,11 +217,11 @@ describe('SavedTotal', () => {
       const [files, clock] = [new MemoryFiles(), new FakeClock()];
       await files.makeFolder('/counters');
       const first = await open('/counters', clock, files);
-      first.add(10);
+      first.countPulses(10);
       await first.close();
       const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? { code: 'EIO' } : undefined) });
       const total = await open('/counters', clock, files);
-      total.add(5);
+      total.countPulses(5);
       if (kept === 15) heal();
       await total.close();
       heal();
@@ -233,11 +233,11 @@ describe('SavedTotal', () => {
     const [files, clock] = [new MemoryFiles(), new FakeClock()];
     const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? undefined : { code: 'EROFS' }) });
     const total = await open('/counters', clock, files);
-    total.add(5);
+    total.countPulses(5);
     await clock.advance(60_001);
     expect(total.count).toBe(5);
     heal();
-    total.add(1);
+    total.countPulses(1);
     await clock.advance(60_001);
     expect((await open('/counters', clock, files)).count).toBe(6);
   });
@@ -252,13 +252,13 @@ describe('SavedTotal', () => {
     it('goes on from what it told, though the disk did not take it', async () => {
       const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
       const first = await open('/counters', clock, files, left);
-      first.add(1_000);
+      first.countPulses(1_000);
       await clock.advance(60_001);
       const heal = files.addFaults({ fail: (op) => (op === 'write' ? { code: 'ENOSPC' } : undefined) });
-      first.add(500);
+      first.countPulses(500);
       await first.close();
       const second = await open('/counters', clock, files, left);
-      second.add(1);
+      second.countPulses(1);
       expect(second.count).toBe(1_501);
       await second.close();
       heal();
@@ -273,15 +273,15 @@ describe('SavedTotal', () => {
       const synced = Promise.withResolvers<void>();
       const lastPulse = Promise.withResolvers<void>();
       const first = await open('/counters', clock, files, left);
-      first.add(10);
+      first.countPulses(10);
       const end = files.addFaults({ delay: (op) => (op === 'sync' ? synced.promise : undefined) });
       const closed = first.close(lastPulse.promise);
       const opening = open('/counters', clock, files, left);
-      first.add(5);
+      first.countPulses(5);
       lastPulse.resolve();
       await clock.advance(1_000);
       const second = await opening;
-      second.add(1);
+      second.countPulses(1);
       expect([second.count, second.added]).toEqual([undefined, 1]);
       end();
       synced.resolve();
@@ -294,15 +294,15 @@ describe('SavedTotal', () => {
       const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
       const hangs = Promise.withResolvers<void>();
       const first = await open('/counters', clock, files, left);
-      first.add(100);
+      first.countPulses(100);
       await clock.advance(60_001);
-      first.add(5);
+      first.countPulses(5);
       const heal = files.addFaults({ delay: () => hangs.promise, fail: () => ({ code: 'EIO' }) });
       const closed = [first.close()];
       const opening = open('/counters', clock, files, left);
       await clock.advance(1_000);
       const second = await opening;
-      second.add(3);
+      second.countPulses(3);
       closed.push(second.close());
       await clock.advance(1_000);
       hangs.resolve();
@@ -318,7 +318,7 @@ describe('SavedTotal', () => {
       const [files, clock, left] = [disk(['open', 'read']), new FakeClock(), new Map()];
       for (const pulses of [5, 6]) {
         const unknown = await open('/counters', clock, files, left);
-        unknown.add(pulses);
+        unknown.countPulses(pulses);
         await unknown.close();
       }
       const total = await open('/counters', clock, new MemoryFiles(), left);

@@ -4,7 +4,7 @@
  *
  * A disk of a network may hang for as long as the network is gone, and holds a thread of the pool meanwhile. Each is asked by itself, and not
  * again before it has answered; what has answered is given all the same. A read of which nothing has answered lasts as long as what it
- * asked for: the driver that is opened anew asks again, and whoever opens it counts what is left so.
+ * asked for: the driver that is opened again asks again, and whoever opens it counts what is left so.
  */
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { Metric, MetricGroup } from '../../host/host-metrics.ts';
@@ -13,7 +13,7 @@ import type { SensorDeps } from '../sensor-deps.ts';
 import { sensorFault } from '../sensor-fault.ts';
 import { type HostConfig, hostKeys } from './definition.ts';
 
-/** What is asked for by itself. */
+/** Part of the metrics that is read by itself. */
 interface Part {
   readonly group: MetricGroup;
   readonly disk?: string;
@@ -40,7 +40,7 @@ export async function open(config: HostConfig, { log, openHostMetrics }: SensorD
       expected.add(group);
       return given;
     } catch (fault) {
-      // Of a read that was ended before nothing is known.
+      // A read that was ended before says nothing.
       if (signal.aborted) throw fault;
       if (!expected.has(group) && !notShown.has(group))
         log.info({ sensor: name, group, cause: String((fault as Error).cause) }, 'the machine does not show this group');

@@ -2,14 +2,14 @@
  * A Modbus unit by a map of its registers. Neighbours are read in one request, because a turn-around costs more than a few unused registers.
  * In which order, and what is asked for apart, is the plan's (polling-plan.ts):
  *
- *   refused            asked again by halves, so that a register that the unit does not have, or cannot give, costs only itself
+ *   refused            bisected, so that a register that the unit does not have, or cannot give, costs only itself
  *   silent, or garbled asked once more: most often an answer got lost. Silent again, it is asked by its halves, as every silence costs a
  *                      time-out, which others on the line wait for: of what is dead one a read
  *
  * When the time of a read is over, what has answered is given all the same. What others left too little time is late, not silent, and comes
  * first in the next.
  *
- * What a unit shows that has no value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
+ * The mark of a missing value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
  * a value is left out alone.
  */
 import { AgentError, hasCode, retryable } from '../../errors.ts';
@@ -34,7 +34,7 @@ interface Round {
   readonly silent: Set<string>;
 }
 
-/** What was read of a group, and what to ask for in its place next time. */
+/** Outcomes of a group, and the groups to ask for in its place next time. */
 interface Given {
   readonly outcomes: readonly Outcome[];
   readonly next: readonly PollingGroup[];
@@ -76,7 +76,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       round.silence ??= fault;
       if (!round.answered) round.patience -= 1;
       const spentMs = askedMs - round.begunMs;
-      // What others left too little time is not silent: it is the first of the next read.
+      // A group that others left too little time is not silent: it is the first of the next read.
       if (round.signal.aborted && clock.monotonicMs() - askedMs < spentMs) return tooLate;
       for (const key of group.keys) round.silent.add(key);
       plan.asked(group);
@@ -95,7 +95,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
     const given = await askTwice(group, round);
     if (!(given instanceof AgentError)) return { outcomes: given, next: [group] };
     if (!isSilence(given)) return await readRefused(group, round, given);
-    // Of a unit that gives nothing else the halves are asked only where the whole may be what it does not give.
+    // Halves of a unit that gives nothing else are asked for only where the unit may refuse the group as a whole.
     if (given === tooLate || (!round.answered && !plan.isUnproven(group))) return notGiven(group, given);
     plan.silent(group, given);
     if (isAlone(group)) return notGiven(group, given);
@@ -121,7 +121,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
     }
     return joinedOf(halves);
   };
-  /** Asked for by its halves, and so on. */
+  /** Bisects a refused group. */
   const readRefused = async (group: PollingGroup, round: Round, fault: AgentError): Promise<Given> => {
     if (isAlone(group) || round.signal.aborted) return notGiven(group, round.signal.aborted ? tooLate : fault);
     const halves: Given[] = [];
@@ -196,11 +196,11 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       const round: Round = { signal: readSignal, begunMs: clock.monotonicMs(), answered: false, patience, silent: new Set() };
       const outcomes = await readAll(round, begun);
       plan.end();
-      // What the turn of another took all the time of is read again in the next: it is not missing, and the unit not silent.
+      // A read whose time another group's turn took is repeated in the next: nothing is missing, and the unit is not silent.
       if (begun.turn !== undefined && !round.answered) return [];
       const given = sorted(outcomes);
       for (const [key, left] of late) left > 0 ? late.set(key, left - 1) : late.delete(key);
-      // What the turn of another left no time for is neither given nor missing anew.
+      // A group that another's turn left no time for is neither given nor missing again.
       const missing = given.refused.flatMap((one) => {
         if (one.fault !== tooLate) return [one];
         if (begun.turn === undefined) late.set(one.key, IN_TIME_READS);
@@ -216,7 +216,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
   };
 }
 
-/** Whether what was asked has no answer, whatever its values would be. */
+/** True when the request itself failed, whatever the values would be. */
 function isOfRequest(fault: unknown): fault is AgentError {
   const codes = ['modbus-exception', 'modbus-no-answer', 'modbus-bad-answer', 'deadline'] as const;
   return codes.some((code) => hasCode(fault, `hardware/${code}`));
@@ -234,7 +234,7 @@ function failuresOf(outcomes: readonly Outcome[]): number {
   return outcomes.filter((outcome) => 'fault' in outcome && isOfRequest(outcome.fault)).length;
 }
 
-/** Whether no answer came that could be understood. */
+/** True when no answer came that could be understood. */
 function isSilence(given: readonly Outcome[] | AgentError): boolean {
   return given instanceof AgentError && given.code !== 'hardware/modbus-exception';
 }

@@ -15,7 +15,7 @@ const registersOf = (registers: Readonly<Record<string, unknown>>, more: Readonl
   sensorConfig({ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter.local' }, registers, ...more });
 
 describe('a register that the unit cannot give', () => {
-  /** What each request for an address throws; the rest reads 230. */
+  /** Errors that requests throw, by address; the rest reads 230. */
   let faults: Map<number, () => unknown>;
   let asked: string[];
   /** Throws when an answer gets lost, whatever was asked. */
@@ -196,7 +196,7 @@ describe('a register that the unit cannot give', () => {
         ]);
         given.push((await sensor.read(late.signal).catch(() => [])).length);
       }
-      // After three failures in a row it would be opened anew, and know nothing.
+      // After three failures in a row it would be opened again, and know nothing.
       expect(given.slice(0, 3).some((count) => count > 0)).toBe(true);
       expect(given.slice(3).every((count) => count > 0)).toBe(true);
       expect(given.at(-1)).toBe(39 + Object.keys(others).length);

@@ -26,10 +26,10 @@ const fail = (code: 'deadline' | 'modbus-no-answer'): never => {
   throw new AgentError(`hardware/${code}`, 'no answer', { recovery: 'retry' });
 };
 
-/** What is wrong with a request for `count` registers at `address`: its answer is lost, or it is refused with an exception of that recovery. */
+/** Fault of a request for `count` registers at `address`: its answer is lost, or it is refused with an exception of that recovery. */
 type Ill = (address: number, count: number) => boolean | 'drop' | 'retry';
 
-/** What a read gives, of a unit of which some answers are lost or refused. */
+/** Returns a reader of a unit of which some answers are lost or refused. */
 function readerOf({ groups, perGroup, apart = 100, perMs, deadlineMs }: Unit, isIll: Ill) {
   const clock = new FakeClock();
   let [late, leftMs, failures, failed, changes, before] = [new AbortController(), 0, 0, 0, 0, ''];
@@ -80,7 +80,7 @@ function readerOf({ groups, perGroup, apart = 100, perMs, deadlineMs }: Unit, is
   };
 }
 
-/** What these reads gave at least once. */
+/** Returns the keys that these reads gave at least once. */
 async function givenBy(reads: number, read: () => Promise<readonly string[]>): Promise<ReadonlySet<string>> {
   const given = new Set<string>();
   for (let at = 0; at < reads; at += 1) for (const key of await read()) given.add(key);

@@ -1,4 +1,4 @@
-/** What the registers of a unit say, and a meter on the simulated board. */
+/** Values in the registers of a unit, and a meter on the simulated board. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';

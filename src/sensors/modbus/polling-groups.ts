@@ -54,7 +54,7 @@ function isSamePlace(one: ModbusRegister, other: ModbusRegister): boolean {
   return one.table === other.table && one.address === other.address && modbusWidth(one) === modbusWidth(other);
 }
 
-/** Whether nothing but one register is asked for. */
+/** True when a single register is asked for. */
 export function isAlone({ places }: PollingGroup): boolean {
   return places === 1;
 }

@@ -1,5 +1,5 @@
 /**
- * What a Modbus unit is asked for, read by read. It outlives the connection: what is known of a unit is not forgotten when its line is opened anew.
+ * Requests to a Modbus unit, read by read. The plan outlives the connection: knowledge of a unit is kept when its line is opened again.
  *
  *   sound     asked in each read, those first whose turn is longest ago
  *   in doubt  silent or refused when it was last asked for: asked after what is sound. Where that leaves no time, it is once the first of a read, but
@@ -15,9 +15,9 @@ import { halvesOf, isAlone, type PollingGroup, pollingGroups, type Registers, re
 
 /** Reads after which a silent register has a turn of its own, and what cannot be asked for as a whole is tried once more. */
 const SELDOM_READS = 100;
-/** What is in doubt is asked after the rest in the next read; when that leaves it no time, first in the one after. */
+/** Reads until a doubtful group is the first of a read, when there was no time for it after the sound ones. */
 const SOON_READS = 2;
-/** What was split is joined after so many reads, when it answers in parts. */
+/** Reads after which a split group that answers in parts is joined. */
 const JOIN_AFTER_READS = 4;
 /** Silences in a row that are no noise any more. */
 const DEAD_AFTER = 3;
@@ -38,7 +38,7 @@ export class PollingPlan {
   readonly #doubts = new Map<string, Doubt>();
   /** Keys that were not given although they were asked for alone. */
   readonly #apart = new Set<string>();
-  /** Of each key, which request was its last. */
+  /** Number of the last request, by key. */
   readonly #askedAs = new Map<string, number>();
   /** How often in a row each key was refused alone. */
   readonly #refusals = new Map<string, number>();
@@ -47,11 +47,11 @@ export class PollingPlan {
   #turnAt = 0;
   #joinAt = 0;
   #joinAfter = JOIN_AFTER_READS;
-  /** Whether what was joined last was split again already. */
+  /** True when the group that was joined last was split again already. */
   #isSplitAgain = false;
   /** Joined, or a part of that, and not answered as a whole since. */
   #unproven = new WeakSet<PollingGroup>();
-  /** What is asked next for a sign of life; undefined while the unit answers. */
+  /** Groups to ask next for a sign of life; undefined while the unit answers. */
   #signs: (readonly PollingGroup[])[] | undefined;
 
   constructor(registers: Registers, maxGap: number) {
@@ -92,7 +92,7 @@ export class PollingPlan {
     return isAlone(group) && this.#timesOf(group) === DEAD_AFTER;
   }
 
-  /** Of several, joined by this plan, and not yet answered as they are. */
+  /** True when a group of several was joined by this plan, and has not yet answered as it is. */
   isUnproven(group: PollingGroup): boolean {
     return !isAlone(group) && this.#unproven.has(group);
   }
@@ -202,7 +202,7 @@ export class PollingPlan {
     }
   }
 
-  /** What answers, what is refused, what is silent. */
+  /** Returns the rank of a group: those that answer, are refused, are silent. */
   #rankOf(group: PollingGroup): number {
     return this.doubtOf(group) === undefined ? 0 : 1 + this.#timesOf(group);
   }

@@ -8,7 +8,7 @@ import type { Reading } from '../sensor.ts';
 import type { ModbusRegister } from './definition.ts';
 import { type PollingGroup, type Registers, registerOf } from './polling-groups.ts';
 
-/** Of what is asked. */
+/** Unit that is asked. */
 interface Unit {
   readonly link: ModbusLink;
   readonly unitId: number;

@@ -22,7 +22,7 @@ import { sensorFault } from '../sensor-fault.ts';
 import type { ModuleConfig } from './definition.ts';
 import { methodsOf, Peer } from './peer.ts';
 
-/** What a driver file is given. */
+/** Dependencies of a driver file. */
 export interface ModuleContext {
   readonly name: string;
   /** As the configuration has them. */
@@ -34,13 +34,13 @@ export interface ModuleContext {
   readonly clientRpc: ClientRpc;
 }
 
-/** What a driver file gives back; `subscribe` and `speaksByItself` as in sensor.ts. */
+/** Sensor that a driver file returns; `subscribe` and `speaksByItself` as in sensor.ts. */
 export type ModuleSensor = Omit<Sensor, 'name' | 'close'> & { readonly close?: () => Promise<void> };
 export type OpenModuleSensor = (context: ModuleContext, signal: AbortSignal) => Promise<ModuleSensor>;
 
 const MAX_SHOWN_KEY_LENGTH = 80;
 const MAX_SAID_LENGTH = 500;
-/** A driver that makes nonsense up anew with every read must not fill the log. */
+/** A driver that makes nonsense up again with every read must not fill the log. */
 const MAX_TOLD = 20;
 
 /** So long after its deadline a driver may take to say that it is there; then it stands still. */

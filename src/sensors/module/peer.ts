@@ -11,11 +11,11 @@ import { errorAsJson, errorOf } from './peer-errors.ts';
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** Of what one side keeps for the other. */
+/** Objects that one side keeps for the other. */
 const MAX_KEPT = 1_000;
 const MAX_CALLS = 256;
 const MAX_DEPTH = 16;
-/** What the other side has not read yet. */
+/** Bytes that the other side has not read yet. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 /** Methods that call back from then on, and give at once the function that ends it. */
 const SUBSCRIPTIONS: ReadonlySet<string> = new Set(['onBytes', 'onPlug', 'watch']);
@@ -38,7 +38,7 @@ export class Peer {
     for (const [name, target] of Object.entries(offered)) this.#kept.set(name, target);
     this.ended = new Promise((resolve) =>
       link.listen({
-        message: (message) => this.#take(message),
+        message: (message) => this.#receiveMessage(message),
         end: () => {
           void howEnded()
             .then((how) => this.end(new Error(how)))
@@ -88,7 +88,7 @@ export class Peer {
     else this.#link.send(message);
   }
 
-  #take({ call, abort, answer, target, method, args, result, error }: JsonObject): void {
+  #receiveMessage({ call, abort, answer, target, method, args, result, error }: JsonObject): void {
     if (typeof abort === 'string') this.#answering.get(abort)?.abort();
     else if (typeof answer === 'string' && error !== undefined) this.#calls.get(answer)?.reject(errorOf(error));
     else if (typeof answer === 'string') this.#calls.get(answer)?.resolve(this.#decode(result ?? null));
@@ -135,7 +135,7 @@ export class Peer {
     if (depth > MAX_DEPTH) throw new Error(`nested more than ${MAX_DEPTH} deep`);
     if (value === undefined) return { $: 'undefined' };
     if (typeof value === 'number' && !Number.isFinite(value)) return { $: 'number', v: String(value) };
-    // What lies within data is data: a driver's readings hand nothing over.
+    // Functions within data are data: a driver's readings hand nothing over.
     if (typeof value === 'function') return depth === 0 ? { $: 'function', id: this.#keep(value) } : null;
     if (typeof value !== 'object' || value === null) return typeof value === 'symbol' ? null : (value as JsonValue);
     if (value instanceof AbortSignal) return { $: 'signal' };

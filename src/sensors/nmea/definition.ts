@@ -5,7 +5,7 @@ import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
 
 const schema = sensorSection('nmea', {
   ...serialPortFields,
-  /** Whether the receiver's own time stamps the readings. */
+  /** True when the receiver's own time stamps the readings. */
   useReceiverTime: z.boolean().default(true),
 });
 

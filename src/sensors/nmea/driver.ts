@@ -16,7 +16,7 @@ const FRESH_MS = 10_000;
 const RMC_TIME = /^\$..RMC,(\d\d)(\d\d)(\d\d)(?:\.(\d{1,3})\d*)?,(?:[^,]*,){7}(\d\d)(\d\d)(\d\d),/;
 /** Earlier receivers' week counters and unset clocks give dates before this. */
 const EARLIEST_TIME_MS = Date.UTC(2020, 0, 1);
-/** What can be, and to how many digits: a centimetre on the ground, and what receivers resolve of the others. */
+/** Credible ranges and digits: a centimetre on the ground, and the resolution of receivers for the others. */
 const VALUES = {
   latitude: { range: [-90, 90], digits: 7 },
   longitude: { range: [-180, 180], digits: 7 },
@@ -26,7 +26,7 @@ const VALUES = {
   satellites: { range: [0, 200], digits: 0 },
 } as const;
 
-/** What the gps package makes of a sentence, as far as it is used. */
+/** Sentence as the gps package parses it, as far as it is used. */
 interface Sentence {
   readonly type: string;
   readonly valid: boolean;
@@ -51,8 +51,8 @@ export async function open(config: NmeaConfig, { ports, clock }: SensorDeps, sig
   const parse = await loadParser();
   const port = await ports.serial.open(config, signal);
   const fix = new NmeaFix({ parse, clock, useReceiverTime: config.useReceiverTime });
-  const splitter = new LineSplitter({ delimiter: '\n', maxBytes: MAX_SENTENCE_LENGTH, onLine: (line) => fix.take(line) });
-  port.onBytes((bytes) => splitter.take(bytes));
+  const splitter = new LineSplitter({ delimiter: '\n', maxBytes: MAX_SENTENCE_LENGTH, onLine: (line) => fix.readSentence(line) });
+  port.onBytes((bytes) => splitter.splitBytes(bytes));
   port.onPlug(() => splitter.reset());
   return {
     name: config.name,
@@ -90,7 +90,7 @@ export class NmeaFix {
     this.#deps = deps;
   }
 
-  /** Whether a valid sentence has come. */
+  /** True when a valid sentence has come. */
   get isHeard(): boolean {
     return this.#newest.size > 0;
   }
@@ -101,7 +101,7 @@ export class NmeaFix {
   }
 
   /** Takes a line; one that is no valid sentence is passed over. */
-  take(line: string): void {
+  readSentence(line: string): void {
     // Without its check sum a sentence may be any noise.
     if (!/\*[0-9A-F]{2}\s*$/i.test(line)) return;
     let sentence: false | Sentence;

@@ -17,7 +17,7 @@ const parse = await loadParser();
 function fixWith(...lines: readonly string[]): { readonly fix: NmeaFix; readonly clock: FakeClock } {
   const clock = new FakeClock();
   const fix = new NmeaFix({ parse, clock, useReceiverTime: true });
-  for (const line of lines) fix.take(line);
+  for (const line of lines) fix.readSentence(line);
   return { fix, clock };
 }
 const valuesOf = (fix: NmeaFix): unknown => Object.fromEntries(fix.readings().map(({ key, value }) => [key, value]));
@@ -89,7 +89,7 @@ describe('NmeaFix', () => {
         .reduce((xor, character) => xor ^ character.charCodeAt(0), 0)
         .toString(16)
         .padStart(2, '0');
-      fix.take(random() < 0.8 ? `$${body}*${sum}` : bytes.toString('latin1'));
+      fix.readSentence(random() < 0.8 ? `$${body}*${sum}` : bytes.toString('latin1'));
       for (const { key, value } of fix.readings()) {
         if (key === 'latitude') expect(Math.abs(Number(value))).toBeLessThanOrEqual(90);
         if (key === 'longitude') expect(Math.abs(Number(value))).toBeLessThanOrEqual(180);

@@ -1,4 +1,4 @@
-/** What a simulated board has on the port: a receiver that stands nearly still. */
+/** Twin on a simulated board's port: a receiver that stands nearly still. */
 import type { Twin } from '../../simulated-board/twin.ts';
 
 const constant = (value: number) => ({ kind: 'constant', value }) as const;

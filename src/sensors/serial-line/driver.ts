@@ -54,7 +54,7 @@ class SerialLines {
   readonly #deps: SerialLinesDeps;
   /** Since the last good line. */
   garbage = 0;
-  /** What the last good line had no value for. */
+  /** Keys for which the last good line had no value. */
   refused: readonly Refusal[] = [];
 
   constructor(config: SerialLineConfig, port: SerialPort, deps: SerialLinesDeps) {
@@ -63,10 +63,10 @@ class SerialLines {
     this.#splitter = new LineSplitter({
       delimiter: config.delimiter,
       maxBytes: config.maxLineBytes,
-      onLine: (line) => this.#take(line),
+      onLine: (line) => this.#readLine(line),
       onTooLong: () => this.#count('longer than maxLine'),
     });
-    port.onBytes((bytes) => this.#splitter.take(bytes));
+    port.onBytes((bytes) => this.#splitter.splitBytes(bytes));
     port.onPlug(() => {
       this.#splitter.reset();
       void this.#hearSilence();
@@ -74,7 +74,7 @@ class SerialLines {
     void this.#hearSilence();
   }
 
-  /** Whether nothing was heard since the port was opened or plugged in. */
+  /** True when nothing was heard since the port was opened or plugged in. */
   get isSilent(): boolean {
     return this.#splitter.isSilent;
   }
@@ -106,7 +106,7 @@ class SerialLines {
     if (!signal.aborted && this.port.plugged) this.#splitter.expectLine();
   }
 
-  #take(line: string): void {
+  #readLine(line: string): void {
     if (line.trim() === '') return;
     let readings: readonly Reading[];
     try {

@@ -1,4 +1,4 @@
-/** What a simulated board has on the port: a sensor that prints lines of the configured format. */
+/** Twin on a simulated board's port: a sensor that prints lines of the configured format. */
 import { signalOf } from '../../simulated-board/room-signals.ts';
 import type { Twin } from '../../simulated-board/twin.ts';
 import type { SerialLineConfig } from './definition.ts';

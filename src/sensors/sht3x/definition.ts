@@ -26,7 +26,7 @@ export const sht3x = defineSensor({
   scan: { addresses: addresses(0x44, 0x45), isCertain: true, turn: 6, isSilent: true, looksLike: hasStatus },
 });
 
-/** Whether the status word comes with its check sum. */
+/** Tells if the status word comes with its check sum. */
 async function hasStatus(bus: I2cBus, address: number, signal: AbortSignal): Promise<boolean> {
   await bus.write(address, Uint8Array.from(READ_STATUS), signal);
   const bytes = await bus.read(address, 3, signal);

@@ -6,7 +6,7 @@ import type { BoardContext } from '../simulated-part.ts';
 import { ModbusUnits } from './modbus-unit.ts';
 import type { Talker, TalkerContext } from './talker.ts';
 
-/** How long the line must be silent before half a frame is forgotten. */
+/** How long the line must be silent before half a frame is dropped. */
 const SILENCE_MS = 30;
 
 export function modbusTalker(units: ModbusUnitsConfig, context: TalkerContext): Talker {

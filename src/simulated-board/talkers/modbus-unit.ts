@@ -14,7 +14,7 @@ export class ModbusUnits {
   readonly #units: ModbusUnitsConfig;
   readonly #context: BoardContext;
   readonly #source: string;
-  /** What was written, by target. */
+  /** Values that were written, by target. */
   readonly #written = new Map<string, number>();
 
   /** @param source the port's path or address, in the record and as the target of faults. */

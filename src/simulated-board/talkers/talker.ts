@@ -1,4 +1,4 @@
-/** What sits at the far end of a serial line. */
+/** Device at the far end of a serial line. */
 import type { SerialTalkConfig } from '../board-config.ts';
 import type { BoardContext } from '../simulated-part.ts';
 import { lineTalker } from './line-talker.ts';

@@ -1,4 +1,4 @@
-/** What a check is: one thing that keeps a gateway from working, looked at, with a verdict, a reason and a remedy. */
+/** Check of one thing that keeps a gateway from working, with a verdict, a reason and a remedy. */
 import type { AgentConfig } from '../../config/agent-config.ts';
 import type { ReadConfig } from '../../config/read-config.ts';
 import type { Ports } from '../../hardware/ports.ts';
@@ -16,7 +16,7 @@ export type Verdict = 'good' | 'warning' | 'fault' | 'unknown';
 export interface Finding {
   readonly verdict: Verdict;
   readonly reason: string;
-  /** What to do; every warning and fault has one. */
+  /** Remedy; every warning and fault has one. */
   readonly remedy?: string;
 }
 
@@ -33,7 +33,7 @@ export interface DoctorDeps {
   readonly version: string;
   /** A simulated board's socket, in place of the hardware that the configuration names. */
   readonly boardSocket?: string;
-  /** What a running agent says of itself. */
+  /** Status of the running agent, as it reports it. */
   readonly agent?: AgentStatus;
   /** Why one that runs says nothing. */
   readonly silentAgent?: string;
@@ -48,7 +48,7 @@ export interface AskedPlatform {
   readonly contact: ContactStatus;
 }
 
-/** What checks share; read once. */
+/** Context that checks share; read once. */
 export interface CheckContext extends DoctorDeps {
   readonly read: ReadConfig;
   /** The user whom the agent runs as. */
@@ -57,7 +57,7 @@ export interface CheckContext extends DoctorDeps {
 
 export interface Check {
   readonly id: string;
-  /** What is looked at, in a few words. */
+  /** Subject of the check in a few words. */
   readonly title: string;
   /** No finding: there is nothing of the kind here. */
   readonly look: (context: CheckContext, signal: AbortSignal) => Promise<Finding | undefined> | Finding | undefined;
@@ -88,7 +88,7 @@ export const unknown = (reason: string): Finding => ({ verdict: 'unknown', reaso
 
 const PERMISSION_BITS = { read: 4, write: 2, 'read and write': 6 } as const;
 
-/** Whether a user may do something with a file, by its permission bits; root may everything. */
+/** True when a user may do something with a file, by its permission bits; root may everything. */
 export function may(user: MachineUser | undefined, what: keyof typeof PERMISSION_BITS, file: FileFacts): boolean {
   if (user === undefined || user.uid === 0) return true;
   const shift = user.uid === file.uid ? 6 : user.groupIds.includes(file.gid) ? 3 : 0;

@@ -17,7 +17,7 @@ export function firstHop({ platform }: AgentConfig): Target {
   return targetOf(new URL(platform.proxy?.reveal() ?? platform.url));
 }
 
-/** Whether it takes connections. */
+/** Checks that it takes connections. */
 export async function hopAnswers(config: AgentConfig, remedy: string, signal: AbortSignal): Promise<Finding> {
   const target = firstHop(config);
   const refused = await tryPort(target, signal);
@@ -32,7 +32,7 @@ function shown({ host, port }: Target): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** What keeps a port from being reached, in words; undefined when it is. */
+/** Returns what keeps a port from being reached, in words; undefined when nothing does. */
 async function tryPort({ host, port }: Target, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, signal });

@@ -11,7 +11,7 @@ const COMMIT_ENTRIES = 50;
 const COMMITS = 2_000;
 /** Two are synced while the third is packed; each is a commit, and a sync, of its own. */
 const APPENDS_IN_FLIGHT = 3;
-/** What the uploader asks for by default. */
+/** Limits that the uploader asks for by default. */
 const BATCH = { maxEntries: 2_000, maxBytes: 256_000 };
 
 const writeFd = promisify(fs.write);

@@ -16,7 +16,7 @@ import { inFolder, median, nextBatch, openBenchOutbox } from './bench-outbox.ts'
 
 const SYNC_MS = 2_000;
 const RUNS = 5;
-/** Of one run: as long as two syncs. */
+/** Commands of one run, which lasts as long as two syncs. */
 const COMMANDS = 40;
 const BETWEEN_COMMANDS_MS = 100;
 /** Until the first append got through: by then the folder, the table of boots and the first segment each had their syncs. */

@@ -24,7 +24,7 @@ describe('attribute updates', () => {
     const remove = (): Promise<unknown> => server.rest('DELETE', `/api/plugins/telemetry/DEVICE/${id}/SHARED_SCOPE?keys=wanted`);
     const updates = await eventually(
       () => until(api.pollAttributes(20_000, never), remove),
-      // What was set before may be told late.
+      // Values that were set before may be told late.
       (update) => update?.deleted.length === 1,
     );
     expect(updates).toEqual({ changed: {}, deleted: ['wanted'] });

@@ -36,7 +36,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /** A real server's queues are slower than any local one. */
 const PATIENCE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
-/** What a device sent is not there at once, on the local platform neither. */
+/** Delay until a device's data is stored, on the local platform too. */
 const STORE_DELAY_MS = 30;
 
 export class Server {
@@ -145,7 +145,7 @@ export class Server {
   }
 }
 
-/** What is read once it is good, or as it is when patience ends: for the test to judge. */
+/** Reads until the value is good or patience ends, and returns it either way: for the test to judge. */
 export async function eventually<T>(read: () => Promise<T>, good: (value: T) => boolean): Promise<T> {
   const untilMs = Date.now() + PATIENCE_MS;
   for (;;) {

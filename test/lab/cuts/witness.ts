@@ -1,4 +1,4 @@
-/** What the world outside knows of an append run: what was promised, and what arrived. */
+/** Knowledge of the world outside about an append run: the promised entries, and those that arrived. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { z } from 'zod';
@@ -43,7 +43,7 @@ export class Witness {
     });
   }
 
-  /** What was promised and never arrived; meaningful once drained. */
+  /** Returns promised entries that never arrived; meaningful once drained. */
   missing(): readonly number[] {
     return missingFrom(this.arrived, this.promised);
   }

@@ -18,7 +18,7 @@ export interface WritePoint {
   /** A flush or forced write ended here, or a program set a mark. */
   readonly kind: 'flush' | 'mark';
   readonly mark: string;
-  /** Whether anything was written since the point before. */
+  /** True when anything was written since the point before. */
   readonly changed: boolean;
 }
 

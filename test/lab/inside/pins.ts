@@ -1,4 +1,4 @@
-/** What is soldered to the simulated lines: the kernel's own files beneath its GPIO interfaces, laid out by guest/board. */
+/** Wiring of the simulated lines: the kernel's own files beneath its GPIO interfaces, laid out by guest/board. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';

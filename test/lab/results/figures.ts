@@ -1,4 +1,4 @@
-/** What lab tests measured, gathered over guests and processes: one JSON line a figure in the file that LAB_FIGURES names. */
+/** Figures that lab tests measured, gathered over guests and processes: one JSON line each in the file that LAB_FIGURES names. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 

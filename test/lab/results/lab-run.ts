@@ -10,7 +10,7 @@ const labRunSchema = z.strictObject({
   format: z.literal('turnstone-lab-run'),
   version: z.literal(1),
   commit: z.string(),
-  /** Whether the checkout differed from that commit. */
+  /** True when the checkout differed from that commit. */
   changed: z.boolean(),
   date: z.iso.date(),
   minutes: z.number(),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface PlantedFault {
-  /** What the program does wrong with it, in a few words; unique. */
+  /** Wrong behaviour of the program with it, in a few words; unique. */
   readonly name: string;
   /** Beneath `src`. */
   readonly file: string;
@@ -15,7 +15,7 @@ export interface PlantedFault {
   readonly new: string;
   /** Troubles, deeds, equipment, `lockout`, `small outbox`, `provisions` (`a|b`: either) without which it does not show; worlds that have them are tried first. */
   readonly needs?: readonly string[];
-  /** Of a directed world: troubles in an hour, and how long it lasts until the calm. */
+  /** Rate of a directed world: troubles in an hour, and how long it lasts until the calm. */
   readonly perHour?: number;
   readonly hours?: number;
 }

@@ -14,7 +14,7 @@ import type { PlantedFault } from './fault.ts';
 const ENOUGH = 12;
 /** Drawn as always, before directed ones. */
 const FIRST = 3;
-/** Of all worlds, at most. */
+/** Largest share of directed worlds among all. */
 const DIRECTED_SHARE = 0.3;
 /** Directed ones are drawn for so many seeds each, and the most promising live. */
 const DRAWN_EACH = 3;

@@ -68,8 +68,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a pulse that came while others were missed is counted with them',
     file: 'sensors/gpio-counter/driver.ts',
-    old: 'total.add(1 + missed)',
-    new: 'total.add(total.count % 50 === 7 ? 2 : 1 + missed)',
+    old: 'total.countPulses(1 + missed)',
+    new: 'total.countPulses(total.count % 50 === 7 ? 2 : 1 + missed)',
     needs: ['water'],
   },
   {

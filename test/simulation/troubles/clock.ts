@@ -21,7 +21,7 @@ export const CLOCK_TROUBLES: readonly Trouble[] = [
 /** Comes only where it is asked for: too few worlds have had it. */
 export const RARE_CLOCK_TROUBLES: readonly Trouble[] = [{ name: 'suspended', weight: 1, befall: suspended }];
 
-/** What it had under way on the line is lost, and all its timers are late. */
+/** Suspends the board: requests under way on the line are lost, and all its timers are late. */
 function suspended(stroke: Stroke): void {
   const { world, chance } = stroke;
   const ms = within(stroke, chance.magnitude(SECOND_MS, HOUR_MS));

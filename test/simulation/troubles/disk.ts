@@ -129,7 +129,7 @@ function slow(stroke: Stroke): void {
   });
 }
 
-/** What syncs waits until it is over, then all of it is done. */
+/** Hangs every sync until it is over, then does all of them. */
 function hanging(stroke: Stroke): void {
   const over = Promise.withResolvers<void>();
   const { disk } = stroke.world;

@@ -1,4 +1,4 @@
-/** What hangs on the board: chips, ports and pins that fail, a door that is held, a key switch. */
+/** Troubles of the board: chips, ports and pins that fail, a door that is held, a key switch. */
 import { KEY_SWITCH, METER_PORT } from '../equipment.ts';
 import { lasting, MINUTE_MS, type Stroke, type Trouble, within } from './stroke.ts';
 
@@ -42,7 +42,7 @@ function chip(stroke: Stroke): void {
   lasting(stroke, `${target}: ${fault}`, 15 * MINUTE_MS, () => world.rig.breakPart(target, fault));
 }
 
-/** Of what this site has beside its rooms. */
+/** Fails a part that this site has beside its rooms. */
 function part(stroke: Stroke): void {
   const { world, chance } = stroke;
   if (world.site.parts.length === 0) return;

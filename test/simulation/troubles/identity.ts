@@ -1,11 +1,11 @@
-/** Who the gateway is changes: tokens, the device at the platform, the board beneath the card. Somebody comes and puts it right. */
+/** Troubles of identity: tokens, the device at the platform, the board beneath the card. Somebody comes and puts it right. */
 import { Secret } from '../../../src/config/secret.ts';
 import { hasCode } from '../../../src/errors.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import type { World } from '../world.ts';
 import { MINUTE_MS, SECOND_MS, type Stroke, type Trouble, within } from './stroke.ts';
 
-/** What was written is taken up by a start, and a board that has no power starts later. */
+/** Time until a start takes up a written file; a board that has no power starts later. */
 const TAKEN_UP_MS = 2 * MINUTE_MS;
 /** A person at the console tries again until the agent says that it is done. */
 const ASK_AGAIN_MS = 20 * SECOND_MS;
@@ -55,7 +55,7 @@ function deviceDeleted(stroke: Stroke, done: () => void): void {
   });
 }
 
-/** What was answered by then is stored first: the platform waits for no line. */
+/** Removes the device. Requests that were answered by then are stored first: the platform waits for no line. */
 function remove({ network, identity }: World): void {
   network.storeAnswered();
   identity.remove();
@@ -146,7 +146,7 @@ function makeRoom(world: World): void {
   world.stopAgent();
 }
 
-/** What the agent says when the platform has a device of its name by another token; a person has to choose. */
+/** Text of the agent when the platform has a device of its name by another token; a person has to choose. */
 const NAME_TAKEN = 'device exists, token unknown';
 
 /** Somebody looks now and then whether a board that provisions itself has come to its device. */
@@ -162,7 +162,7 @@ export function lookAfterProvisioning(world: World): void {
   });
 }
 
-/** Whether it goes by what it provisioned, and not by a token that somebody wrote. */
+/** True when it goes by the token that it provisioned, and not by one that somebody wrote. */
 function isOwn({ configuration }: World): boolean {
   return configuration.file.config.platform.accessToken === undefined;
 }

@@ -83,7 +83,7 @@ function picky(stroke: Stroke): void {
   );
 }
 
-/** What a poll was given is gone with its answer, or somebody on the way lets none stand. */
+/** Loses messages of polls with their answers, or lets none stand, as somebody on the way does. */
 function lostPolls(stroke: Stroke): void {
   const { world, chance } = stroke;
   const share = chance.pick([0.2, 1]);

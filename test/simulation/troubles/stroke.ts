@@ -1,4 +1,4 @@
-/** What every trouble is: drawn by its weight, told as it comes, and over by itself. */
+/** Trouble of any kind: drawn by its weight, told as it comes, and over by itself. */
 import type { Chance } from '../chance.ts';
 import type { World } from '../world.ts';
 

@@ -1,4 +1,4 @@
-/** Who comes by and changes the configuration, rightly or not; in the end it is as it was. */
+/** Technician who changes the configuration, rightly or not; in the end it is as it was. */
 import { ConfigError } from '../../../src/config/config-fault.ts';
 import { lasting, MINUTE_MS, type Stroke, type Trouble } from './stroke.ts';
 

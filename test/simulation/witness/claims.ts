@@ -1,4 +1,4 @@
-/** Who may become the owner of the gateway. */
+/** Ownership of the gateway: who may become its owner. */
 import type { People } from '../people.ts';
 import type { World } from '../world.ts';
 import { few, type Sentence, seconds } from './sentence.ts';

@@ -1,4 +1,4 @@
-/** What a counter says it has counted, held against the edges that were on its line. */
+/** Totals of counters, held against the edges that were on their lines. */
 import type { World } from '../world.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
 
@@ -63,7 +63,7 @@ function lost(world: World): string[] {
 function unseenSince(world: World, sensor: string, [fromMs, untilMs]: readonly [number, number]): number {
   const ended = world.lives.ends.find((endMs) => endMs >= fromMs - STOPPING_MS && endMs <= untilMs);
   if (ended !== undefined) {
-    // What holds the pins kept pulses from whoever then saved what they had seen.
+    // A hindrance at the pins kept pulses from the process that then saved what it had seen.
     const unseenMs = world.hindrances.within(fromMs, ended) > 0 ? fromMs : untilMs;
     const wasSaved = world.lives.stops.includes(ended) && world.diskTroubles.within(ended - SAVED_WITHIN_MS, ended) === 0;
     return Math.min(unseenMs, wasSaved ? ended - STOPPING_MS : Math.min(fromMs, savedBefore(world, ended)));

@@ -1,4 +1,4 @@
-/** What was taken and what arrived: every durable entry, once, unchanged, at its time, and nothing else. */
+/** Delivery: every durable entry arrives once, unchanged, at its time, and nothing else does. */
 import { type JsonValue, stringifyJson } from '../../../src/host/json.ts';
 import { segmentSizes } from '../../../src/outbox/outbox-parts.ts';
 import { WORLD_BEGINS_MS } from '../board-clock.ts';
@@ -19,26 +19,26 @@ const UNDER_WAY_MS = 20_000;
 const STEP_SEEN_MS = 15_000;
 /** One that nobody sets is corrected by the platform's dates within a minute, by the next of them. */
 const CORRECTED_WITHIN_MS = 80_000;
-/** What the outbox says of itself, and no sensor gave. */
+/** Keys of the outbox about itself, which no sensor gave. */
 const OWN_KEYS = new Set(['outboxThinned', 'outboxDropped', 'outboxDamaged']);
 /** Two looks at two clocks, each in whole ms. */
 const SAME_MOMENT_MS = 3;
-/** What a killed life had written and nobody was told of may arrive all the same. */
+/** Time in which entries of a killed life may arrive although nobody was told of them. */
 const UNTOLD_MS = 60_000;
 /** Alarms leave without a disk that takes nothing, and nobody is told that they are durable before it does. */
 const UNTOLD_BY_A_FAILING_DISK_MS = 30 * 60_000;
 
 /** Some entries take more on the disk than others. */
 const SIZES_DIFFER = 2;
-/** What an entry takes beside its value. */
+/** Bytes of an entry beside its value. */
 const FRAME_BYTES = 4;
-/** Of its bound: a share is kept for other files, and a commit that finds no room was larger than what is left. */
+/** Share of its bound: the rest is kept for other files, and a commit that finds no room was larger than what is left. */
 const FULL_SHARE = 0.85;
 
 export const DELIVERY: readonly Sentence[] = [
   {
     name: 'whatever was called durable is at the platform, once, with its value and its time',
-    // What gave way on a disk that others had filled is counted, and reported as an alarm; alarms are never thinned.
+    // Entries that gave way on a disk that others had filled are counted, and reported as an alarm; alarms are never thinned.
     contradictions: (world) => {
       const { missing, missingAlarms } = deliveries(world);
       const { dropped, thinned } = gaveWay(world);
@@ -94,7 +94,7 @@ function isFullOutbox({ mostDiskBytes, site }: World): boolean {
   return mostDiskBytes > FULL_SHARE * site.config.outbox.maxBytes;
 }
 
-/** Of a value, as it is written at the least. */
+/** Returns the least mean size of a value as it is written. */
 function meanBytes(durable: readonly Durable[]): number {
   return durable.reduce((sum, { entry }) => sum + stringifyJson(entry.value).length + FRAME_BYTES, 0) / durable.length;
 }
@@ -168,7 +168,7 @@ function candidates(world: World, { takenAtMs, entry }: Durable, times: readonly
 /** By how much the time of what was taken then may be wrong without anybody being able to know. */
 function wrongBy(world: World, takenAtMs: number): number[] {
   const wrong = world.wall.wrongTimes.filter(({ fromMs, untilMs }) => isWithin(takenAtMs, fromMs - STEP_SEEN_MS, untilMs + STEP_SEEN_MS));
-  // What the clock had gone on by is as unknown just before and just after a sleep.
+  // The clock's advance in a sleep is unknown just before and just after it.
   const slept = world.boots.sleeps.flatMap(({ fromMs, untilMs }) => [
     ...(isWithin(takenAtMs, fromMs - STEP_SEEN_MS, fromMs) ? [untilMs - fromMs] : []),
     ...(isWithin(takenAtMs, untilMs, untilMs + (isBorrowed(world, takenAtMs) ? CORRECTED_WITHIN_MS : STEP_SEEN_MS))
@@ -194,7 +194,7 @@ function isOverwritten(world: World, durable: Durable | undefined, points: reado
   return points.some(({ ts }) => dueTimes.some((dueTs) => Math.abs(ts - dueTs) <= SAME_MOMENT_MS));
 }
 
-/** Of a card that was moved before its board had a device: told in the log, and never sent as another's. */
+/** True when a card that was moved before its board had a device holds the entry aside: told in the log, and never sent as another's. */
 function isIn(aside: SetAside, durable: Durable | undefined): boolean {
   return durable !== undefined && aside.take(durable);
 }

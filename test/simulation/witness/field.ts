@@ -1,4 +1,4 @@
-/** What is known of the field when all is calm: alarms and faults that stand, and what moves without anybody asking. */
+/** State of the field when all is calm: alarms and faults that stand, and what moves without anybody asking. */
 import type { Threshold } from '../../../src/telemetry/alarm-thresholds.ts';
 import type { Durable } from '../durable.ts';
 import { KEY_SWITCH, METER_SHOWS } from '../equipment.ts';
@@ -13,7 +13,7 @@ const KEPT_WITHIN_MS = 15_000;
 const RULE_SETTLED_MS = 3 * 60_000;
 /** The key switch is looked at twice a second, and a movement under way is not called back. */
 const LOCKED_WITHIN_MS = 2_500;
-/** What keeps an output from being switched off: its own hardware, and a least time on. */
+/** Reasons that keep an output from being switched off: its own hardware, and a least time on. */
 const OFF_REFUSED_BY = new Set([
   'disk-stalled',
   'disk-failed',
@@ -24,7 +24,7 @@ const OFF_REFUSED_BY = new Set([
   'not-marked',
 ]);
 
-/** Of the journal, when the disk kept it from knowing or from writing. */
+/** Refusals of the journal when the disk kept it from knowing or from writing. */
 const THE_DISKS = new Set(['disk-stalled', 'disk-failed', 'journal-unusable']);
 /** So long a disk must have been well: what hung is done by then. */
 const DISK_WELL_MS = 60_000;
@@ -130,7 +130,7 @@ function rules(world: World): string[] {
   });
 }
 
-/** Whether an agent ran all the time, whose hardware did as it was told, and nobody worked on the plant. */
+/** True when an agent ran all the time, its hardware did as it was told, and nobody worked on the plant. */
 function isLeftAlone(world: World, time: OnTime): boolean {
   const meets = ({ fromMs, untilMs }: OnTime): boolean => fromMs < time.untilMs && untilMs > time.fromMs;
   const hasBegun = world.lives.starts.some(({ untilMs }) => untilMs <= time.fromMs);
@@ -181,14 +181,14 @@ function refusalOf({ answer }: Command): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined;
 }
 
-/** Of a key: what was taken last, of all that is durable. */
+/** Returns the newest durable entry of a key. */
 function newestOf({ durable }: World, key: string): Durable | undefined {
   let newest: Durable | undefined;
   for (const one of durable) if (one.entry.key === key && one.takenAtMs >= (newest?.takenAtMs ?? Number.NEGATIVE_INFINITY)) newest = one;
   return newest;
 }
 
-/** Of a key: all that is durable, oldest first. */
+/** Returns all durable entries of a key, oldest first. */
 function takenOf({ durable }: World, key: string): Durable[] {
   return durable.filter(({ entry }) => entry.key === key).sort((a, b) => a.takenAtMs - b.takenAtMs);
 }

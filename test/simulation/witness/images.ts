@@ -1,4 +1,4 @@
-/** What an attached device is flashed with. */
+/** Images that an attached device is flashed with. */
 import type { World } from '../world.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
 

@@ -29,7 +29,7 @@ export function isOnAt(world: World, line: string, atMs: number): boolean {
   return world.movesOf(line).findLast((move) => move.atMs <= atMs)?.on === true;
 }
 
-/** Whether it was on (or off) at some moment of the stretch. */
+/** True when it was on (or off) at some time of the stretch. */
 export function was(world: World, line: string, on: boolean, { fromMs, untilMs }: OnTime): boolean {
   return (
     isOnAt(world, line, fromMs) === on || world.movesOf(line).some((move) => move.on === on && move.atMs >= fromMs && move.atMs <= untilMs)

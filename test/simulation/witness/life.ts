@@ -50,7 +50,7 @@ function answering(_world: World, people: People): string[] {
   });
 }
 
-/** What an output moved less ago may be on its way. */
+/** Time in which the report of a movement may be on its way. */
 const TOLD_WITHIN_MS = 10_000;
 
 function telling(world: World): string[] {
@@ -64,7 +64,7 @@ function telling(world: World): string[] {
   });
 }
 
-/** What was taken while nobody could say what time it was waits on, and is spoken of. */
+/** Words of the alert for entries that wait as nobody could say what time it was. */
 const WAITING_FOR_TIME = 'wait for their time';
 
 function complaining(world: World): string[] {

@@ -1,4 +1,4 @@
-/** What moved: nothing that was not to, nothing twice, nothing for too long. */
+/** Movements: none that was not to be, none twice, none for too long. */
 
 import type { Output } from '../equipment.ts';
 import type { Command, People } from '../people.ts';
@@ -13,7 +13,7 @@ const OFF_TOLERANCE_MS = 6_000;
 const EARLY_MS = 50;
 /** From giving a command to the last moment at which it may still move: what the platform holds it, a slow line, a slow disk. */
 const COMMAND_LIVES_MS = 60_000;
-/** Whether the agent runs is looked at this often. */
+/** Interval of looking if the agent runs. */
 const SEEN_TO_RUN_MS = 100;
 
 export const MOVEMENT: readonly Sentence[] = [
@@ -67,7 +67,7 @@ function pulses(world: World, people: People): string[] {
       const wasCut =
         world.hinderedMs(on.fromMs, on.untilMs + 1) > 0 ||
         world.lives.ends.some((endMs) => Math.abs(endMs - on.untilMs) < 10_000) ||
-        // Whether it has begun cannot be known then, and what may be on for good is switched off.
+        // Its beginning cannot be known then, and an output that may be on for good is switched off.
         world.pins.muteTimes.some((mute) => mute.fromMs <= on.untilMs && mute.untilMs >= on.fromMs);
       if (on.untilMs - on.fromMs < shortest - EARLY_MS && !wasCut && on.untilMs < world.timeline.nowMs)
         faults.push(`${name} was pulsed ${inWords(world, on)}, for ${shortest} ms`);
@@ -104,7 +104,7 @@ function answered(world: World, people: People): string[] {
       if (command.method === 'setActuator' && !wasInterrupted(command) && on !== command.params.value)
         faults.push(`${name} is called ${on ? 'on' : 'off'} ${tell(command)}`);
     }
-    // What moves each time it is asked for moved once for each answer.
+    // An output that moves each time it is asked for moved once for each answer.
     const moves = world.movesOf(line);
     const moving = done.filter((command) => command.method !== 'setActuator' && !hadNotMoved(command));
     const owned = matched(
@@ -175,7 +175,7 @@ function mayMoveAt({ atMs: givenMs }: Command, atMs: number): boolean {
   return atMs >= givenMs && atMs <= givenMs + COMMAND_LIVES_MS;
 }
 
-/** What is set to a value may be set to it once more by the life that comes after one that was cut short, which began in a safe state. */
+/** Returns commands that the life after one that was cut short, which began in a safe state, may carry out once more. */
 function setOnceMore(world: World, command: Command): Command[] {
   if (command.method !== 'setActuator') return [];
   return world.lives.ends.filter((endMs) => mayMoveAt(command, endMs)).map((endMs) => ({ ...command, atMs: endMs }));
@@ -212,7 +212,7 @@ function isFailure(answer: Command['answer']): boolean {
   return words.startsWith('{"error"') && !words.includes('"outcome-unknown"');
 }
 
-/** What a command was told that it did: the value that the output has; undefined without such an answer. */
+/** Returns the output's value by the command's answer; undefined without such an answer. */
 function resultOf({ answer }: Command): boolean | undefined {
   if (typeof answer !== 'object' || answer === null || !('result' in answer)) return undefined;
   const { result } = answer as { readonly result: unknown };

@@ -4,7 +4,7 @@ import type { World } from '../world.ts';
 
 export interface Sentence {
   readonly name: string;
-  /** What contradicts it, in a person's words; none when it holds. */
+  /** Contradictions in a person's words; none when it holds. */
   readonly contradictions: (world: World, people: People) => readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What lies on the card beside its queue: measured on a board that had no device yet when the card was taken from it, and kept for a person. */
+/** Queue set aside on the card: measured on a board that had no device yet when the card was taken from it, and kept for a person. */
 
 import { stringifyJson } from '../../../src/host/json.ts';
 import { unpackBlock } from '../../../src/outbox/format/block-frame.ts';
@@ -14,7 +14,7 @@ const SPACED_MS = 1;
 
 export class SetAside {
   readonly #movedAtMs: number;
-  /** Of each boot, key and value the times since that boot, ms. */
+  /** Times since boot of each boot, key and value, ms. */
   readonly #times = new Map<string, number[]>();
 
   constructor({ disk, identity }: World) {
@@ -32,7 +32,7 @@ export class SetAside {
     }
   }
 
-  /** Whether it lies there, whole; each of what lies there is one entry. What was taken after the card was moved has no business there. */
+  /** True when it lies there, whole, and takes it out. Entries from after the card was moved have no business there. */
   take({ entry, takenAtMs }: Durable): boolean {
     if (takenAtMs >= this.#movedAtMs) return false;
     const times = this.#times.get(stringifyJson([entry.bootId, entry.key, entry.value])) ?? [];

@@ -1,4 +1,4 @@
-/** What the platform holds as a wish, and what the actuator does. */
+/** Wishes at the platform, and what the actuator does. */
 import type { People, Wish } from '../people.ts';
 import type { World } from '../world.ts';
 import { isOnAt } from './intervals.ts';
@@ -52,14 +52,14 @@ function restarted(
   return typeof told === 'string' ? [`what was done for ${name} at ${from} is refused after a restart: ${told}`] : [];
 }
 
-/** Of those from before the calm's own, at the moment at which these begin. */
+/** Checks the wishes from before the calm's own, at the time when these begin. */
 function last(world: World, people: People): string[] {
   const judgedAtMs = people.wishes.find(({ isProbe }) => isProbe)?.atMs;
   if (judgedAtMs === undefined) return [];
   const wishes = people.wishes.filter(({ isProbe }) => !isProbe);
   const wish = wishes.at(-1);
   if (wish === undefined || typeof wish.value !== 'boolean') return [];
-  // What a wish moved is not moved again by a restart, nor by the same wish after it; with the device the wish is gone.
+  // A movement by a wish is not made again by a restart, nor by the same wish after it; with the device the wish is gone.
   const first = wishes.find(({ value }) => value === wish.value) ?? wish;
   if ([...world.lives.ends, ...world.identity.removals].some((endMs) => endMs > first.atMs)) return [];
   const { name, value, atMs } = wish;

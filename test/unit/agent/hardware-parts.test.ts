@@ -1,4 +1,4 @@
-/** What changed configurations, failing sensors and a stop do to what moves. */
+/** Movements under changed configurations, failing sensors and a stop. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HardwareParts, type HardwarePartsDeps } from '../../../src/agent/hardware-parts.ts';
 import { thisMachine } from '../../../src/agent/machine.ts';

@@ -1,4 +1,4 @@
-/** What does not wait for what at a start. */
+/** Parts that do not wait for each other at a start. */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

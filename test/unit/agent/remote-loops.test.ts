@@ -106,7 +106,7 @@ describe('what is told from afar', () => {
       replyRpc: async () => {},
     };
     const summed = new SummedLog({ tell: (_level, fields, message) => told(fields, message), clock });
-    const at = (level: LogLevel) => (fields: object, message: string) => summed.tell(level, fields, message);
+    const at = (level: LogLevel) => (fields: object, message: string) => summed.logMessage(level, fields, message);
     const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
     const remote = await open(() => ({}), { deviceApi: flood, log });
     const running = remote.run(stop.signal);

@@ -20,7 +20,7 @@ const SENT: readonly Entry[] = Array.from({ length: 12 }, (_, index) => START + 
   ['door', ts, index % 2 === 0],
 ]);
 
-/** What was sent, and what the report shows: by default the same. */
+/** Returns the sent entries and the report of them: by default the same. */
 function given(
   change: {
     found?: readonly Entry[];

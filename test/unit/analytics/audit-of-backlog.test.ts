@@ -13,7 +13,7 @@ const signal = new AbortController().signal;
 
 let fixture: OutboxFixture;
 let outbox: Outbox;
-/** What the platform has, by time. */
+/** Values at the platform, by time. */
 let stored: Map<number, number>;
 
 beforeEach(async () => {

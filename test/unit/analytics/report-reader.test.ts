@@ -11,7 +11,7 @@ function read(text: string, lengths: readonly number[] = []): { labels: readonly
   const rows: JsonObject[] = [];
   let at = 0;
   for (const length of [...lengths, bytes.length]) {
-    for (const part of reader.take(bytes.subarray(at, at + length))) {
+    for (const part of reader.readPiece(bytes.subarray(at, at + length))) {
       if (part.kind === 'labels') labels = part.columnLabels;
       else rows.push(...part.rows);
     }
@@ -102,10 +102,10 @@ describe('the report reader', () => {
 
   it('does not gather a value without end', () => {
     const reader = new ReportReader();
-    reader.take(Buffer.from('{"dataTable":[{"a":"'));
+    reader.readPiece(Buffer.from('{"dataTable":[{"a":"'));
     const piece = Buffer.alloc(64 * 1024, 'x');
     expect(() => {
-      for (let pieces = 0; pieces < 20; pieces += 1) reader.take(piece);
+      for (let pieces = 0; pieces < 20; pieces += 1) reader.readPiece(piece);
     }).toThrow(/larger than/);
   });
 
@@ -125,13 +125,13 @@ describe('the report reader', () => {
 
   it('holds a value that comes byte by byte in little more than its bytes', () => {
     const reader = new ReportReader();
-    reader.take(Buffer.from('{"dataTable":[{"a":"'));
+    reader.readPiece(Buffer.from('{"dataTable":[{"a":"'));
     const byte = Buffer.from('x');
     const { heapUsed, external } = process.memoryUsage();
-    for (let bytes = 0; bytes < 500_000; bytes += 1) reader.take(byte);
+    for (let bytes = 0; bytes < 500_000; bytes += 1) reader.readPiece(byte);
     const after = process.memoryUsage();
     // Each byte kept as a piece of its own makes 50 MB of it; what is left here is what nobody has cleared away yet.
     expect(after.heapUsed - heapUsed + after.external - external).toBeLessThan(40e6);
-    expect(reader.take(Buffer.from('"}]}')).at(-1)).toMatchObject({ kind: 'rows', rows: [{ a: 'x'.repeat(500_000) }] });
+    expect(reader.readPiece(Buffer.from('"}]}')).at(-1)).toMatchObject({ kind: 'rows', rows: [{ a: 'x'.repeat(500_000) }] });
   });
 });

@@ -1,4 +1,4 @@
-/** What was acted on, on a disk that fails: at no moment may a restart forget what the platform's wish has already done. */
+/** Values that were acted on, on a disk that fails: at no time may a restart forget what the platform's wish has already done. */
 import { beforeEach, expect, it } from 'vitest';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { silentLog } from '../../../src/host/log.ts';

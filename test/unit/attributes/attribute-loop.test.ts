@@ -32,7 +32,7 @@ class Platform {
   down = false;
   wakesAtOnce = false;
   refusedKey = '';
-  /** Of data points in a second; nobody is told of it. */
+  /** Limit of data points in a second; nobody is told of it. */
   maxPoints = Number.POSITIVE_INFINITY;
   #points = { since: 0, taken: 0 };
   #wake: ((update: AttributeUpdate | 'cut') => void) | undefined;
@@ -467,7 +467,7 @@ describe('client attributes', () => {
     await clock.advance(120_000);
     expect(Object.keys(platform.client).length).toBe(201);
     expect(platform.posts.length).toBeLessThan(60);
-    // What changes is not held up by what came before.
+    // A change is not held up by those before it.
     client.report({ relayState: true });
     await clock.advance(1_100);
     expect(platform.client.relayState).toBe(true);

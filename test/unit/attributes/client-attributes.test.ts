@@ -1,4 +1,4 @@
-/** What the device says of itself, where the platform would lose part of it without a word. */
+/** Client attributes that the platform would lose in part without a word. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClientAttributes } from '../../../src/attributes/client-attributes.ts';
 import { AgentError } from '../../../src/errors.ts';
@@ -193,7 +193,7 @@ it('an attribute that differs at the platform is sent again each time, unless th
   }
   // At first, with the first difference of each, and for the valve twice more.
   expect(posts).toBe(4);
-  // What it made of another value says nothing of this one.
+  // The platform's form of another value says nothing of this one.
   client.report({ code: '008' });
   await clock.advance(3_000);
   await readBack();

@@ -1,4 +1,4 @@
-/** Who owns an actuator, against a model: any order of wishes, commands, reconciling, lockout and restarts. */
+/** Ownership of an actuator, against a model: any order of wishes, commands, reconciling, lockout and restarts. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

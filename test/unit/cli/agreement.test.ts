@@ -16,7 +16,7 @@ const ACCEPTED = 'the configuration is accepted';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnstone-agreement-'));
 const file = join(folder, 'turnstone.yaml');
-// What an agent logs of hardware that is not there.
+// The agent logs hardware that is not there.
 beforeAll(() => void vi.spyOn(process.stdout, 'write').mockReturnValue(true));
 afterAll(() => vi.restoreAllMocks());
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -33,7 +33,7 @@ async function command(words: readonly string[], redactWith = upToTheStart) {
   return { exitCode, out: edge.out(), err: edge.err() };
 }
 
-/** What does not agree about one file. */
+/** Returns the disagreements about one file. */
 async function quarrels({ text, isGood, at, canStart = false }: OneConfiguration): Promise<readonly string[]> {
   await writeFile(file, text, { mode: 0o600 });
   const checked = await command(['check-config', file, '--json']);

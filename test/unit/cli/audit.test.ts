@@ -1,4 +1,4 @@
-/** What `turnstone audit` looks at where nobody set this machine's clock, and what it says of nothing. */
+/** Audit of a machine whose clock nobody set, and of one without data. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -158,7 +158,7 @@ describe('turnstone diagnose', () => {
     expect(leaks({ 'configuration.yaml': texts['configuration.yaml'] ?? '', doctor: texts['doctor.json'] ?? '' })).toEqual([]);
   });
 
-  /** What a person may write anywhere, each a secret of its own. */
+  /** Configuration with secrets in every place where a person may write one. */
   const WRONG = (log: string) => `version: 1
 # old token: SecretComment01
 platform:

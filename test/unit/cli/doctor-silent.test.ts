@@ -1,4 +1,4 @@
-/** What the doctor makes of an agent that does not say how it is. */
+/** Findings of the doctor about an agent that does not say how it is. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What the support archive's filter takes out of texts whose secrets nobody has told it. */
+/** Filter of the support archive on texts whose secrets nobody has told it. */
 import { describe, expect, it } from 'vitest';
 import { Redactor } from '../../../src/cli/support-archive.ts';
 

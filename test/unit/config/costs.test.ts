@@ -9,7 +9,7 @@ import { SMALLEST } from '../../support/config-file.ts';
 import { EXPENSIVE, thousandSensors } from '../../support/expensive-configurations.ts';
 
 const MAX_CPU_MS = 2_000;
-/** Of all messages together: a hundred, each with what was written and what it might have been. */
+/** Length of all messages together: a hundred, each with what was written and what it might have been. */
 const MAX_ANSWER_LENGTH = 64 * 1024;
 
 let folder: string;

@@ -1,4 +1,4 @@
-/** What is seen of a configuration in which something is wrong: the hardware that it names, and this machine's where it names none that there is. */
+/** Peeking at a configuration in which something is wrong: the hardware that it names, and this machine's where it names none that there is. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

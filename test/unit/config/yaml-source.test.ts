@@ -1,4 +1,4 @@
-/** What a file may be made of, before anybody asks what it says. */
+/** Bounds of a file, before anybody asks what it says. */
 import { describe, expect, it } from 'vitest';
 import { readYaml } from '../../../src/config/yaml-source.ts';
 

@@ -333,7 +333,7 @@ describe('a stream that has much to tell', () => {
     let isCut = false;
     deaf.on('close', () => (isCut = true));
     deaf.pause();
-    // What it is answered is more than may wait for all callers together.
+    // The answers are more than may wait for all callers together.
     for (let n = 0; n < asks; n += 1) deaf.write('{"id":1,"method":"fly"}\n');
     await delay(300);
     deaf.on('data', (bytes: Buffer) => {

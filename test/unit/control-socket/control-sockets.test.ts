@@ -13,7 +13,7 @@ const CANNOT = new AgentError('control-socket/cannot-listen', 'no space left', {
 
 let clock: FakeClock;
 let alerts: AlertList;
-/** What each try to listen gets. */
+/** Results of each try to listen. */
 let tries: PromiseWithResolvers<Held>[];
 let closed: number;
 

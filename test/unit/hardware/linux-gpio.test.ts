@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 
 const { signal } = new AbortController();
 let folder = '';
-/** What onoff was asked for, and what it shall do. */
+/** Calls to onoff, and what it shall do. */
 let asked: string[];
 let failure: NodeJS.ErrnoException | undefined;
 let shownDirection: string | undefined;

@@ -14,7 +14,7 @@ const registers: Readonly<Record<number, number>> = { 0: 101, 10: 73 };
 let clock: FakeClock;
 let say: (bytes: Uint8Array) => void;
 let asked: number[];
-/** What the unit answers to a PDU, and when; what it does then. */
+/** Unit's answer to a PDU, its delay, and what it does then. */
 let unit: { delayMs: number; answer: (pdu: Uint8Array) => Uint8Array | undefined; does?: (pdu: Uint8Array) => void };
 let modbus: Modbus;
 let link: ModbusLink;

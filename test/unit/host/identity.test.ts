@@ -119,7 +119,7 @@ describe('the identity of a board', () => {
     ];
     expect([both.mac, both.otherMacs, late.mac]).toEqual(['dca632010203', ['009922334455'], '009922334455']);
     expect([isOtherBoard(both, late), isOtherBoard(late, both), isOtherBoard(before, late)]).toEqual([false, false, true]);
-    // What can be plugged into another board says nothing.
+    // An interface that can be plugged into another board says nothing.
     expect([withUsb.otherMacs, isOtherBoard(withUsb, late)]).toEqual([undefined, true]);
     expect(withNewMarks(late, both)).toMatchObject({ mac: '009922334455', otherMacs: ['dca632010203'] });
     expect(isOtherBoard(withNewMarks(late, both), before)).toBe(false);

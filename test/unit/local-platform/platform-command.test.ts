@@ -10,7 +10,7 @@ import { type FakeEdge, fakeEdge } from '../../support/fake-edge.ts';
 
 let folder: string;
 let edge: FakeEdge;
-/** What it printed first. */
+/** First line that it printed. */
 let printed: PromiseWithResolvers<string>;
 
 beforeEach(async () => {

@@ -216,7 +216,7 @@ describe('while the ledger cannot be written', () => {
     const hours = [...new Set(cells.map(({ hourMs }) => hourMs))];
     const oldest = cells.filter(({ hourMs }) => hourMs === Math.min(...hours));
     expect([cells.length, hours.length, oldest.length]).toEqual([1_024, 6, 24]);
-    // What comes next is a cell of its own, and counted in it.
+    // The next delivery is a cell of its own, and counted in it.
     await delivered(3);
     const now = (await outbox.readLedger({})).filter(({ hourMs }) => !hours.includes(hourMs));
     expect(now.map(({ count }) => count)).toEqual([3]);

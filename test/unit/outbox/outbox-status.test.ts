@@ -71,7 +71,7 @@ describe('the status', () => {
     for (let block = 0; block < 80; block += 1) {
       await add();
       const { heldEntries, thinned, dropped } = outbox.status();
-      // What it says of its losses it has added itself.
+      // The outbox has added its own reports of losses.
       expect(heldEntries + thinned + dropped + delivered - from).toBe(0);
     }
     const { heldEntries, thinned } = outbox.status();

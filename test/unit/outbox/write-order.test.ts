@@ -1,4 +1,4 @@
-/** What must be on the disk before what, so that no moment of a crash loses, doubles or hides an entry. */
+/** Order of writes to the disk: no crash at any time loses, doubles or hides an entry. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { drain, OutboxFixture } from '../../support/outbox-fixture.ts';

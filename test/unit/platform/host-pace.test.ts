@@ -1,4 +1,4 @@
-/** What the platform answers with a fault is not asked for more often than once in two seconds, by all loops together. */
+/** Pace of requests that the platform answers with a fault: not more than one in two seconds, by all loops together. */
 import { describe, expect, it } from 'vitest';
 import { FAILURE_EVERY_MS, HostPace, type Way } from '../../../src/platform/host-pace.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
@@ -13,7 +13,7 @@ function given(answer: (lane: Way, request: number) => boolean | Error) {
   const stop = new AbortController();
   const asked: { readonly lane: Way; readonly atMs: number; readonly good: boolean }[] = [];
   const ask = (lane: Way, signal = stop.signal): Promise<boolean> =>
-    pace.take(
+    pace.paceRequest(
       lane,
       {
         faultIn: (value) => (value ? undefined : 'answered'),
@@ -69,7 +69,7 @@ it.each<[string, boolean | Error]>([
   const running = Promise.all(LANES.map(hammer));
   await clock.advance(10 * MINUTE_MS);
   expect(faulty(asked)).toBeLessThanOrEqual(300);
-  // What it answers well costs nobody a turn.
+  // Requests that it answers well cost nobody a turn.
   expect(asked.length - faulty(asked)).toBeGreaterThan(200);
   stop.abort();
   await clock.advance(0);

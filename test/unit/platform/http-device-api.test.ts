@@ -1,4 +1,4 @@
-/** What the client sends, what it refuses to send, and how long it waits. */
+/** Requests of the client, those that it refuses to send, and how long it waits. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';

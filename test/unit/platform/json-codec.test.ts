@@ -40,7 +40,7 @@ describe('the JSON codec', () => {
     const scalar = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }),
       fc.integer(),
-      // What sensors give.
+      // Values as sensors give them.
       fc
         .tuple(fc.integer({ min: -(10 ** 9), max: 10 ** 9 }), fc.integer({ min: 0, max: 9 }))
         .map(([whole, places]) => whole / 10 ** places),

@@ -1,4 +1,4 @@
-/** What the configuration's section says about the platform holds for everything that comes from there. */
+/** Settings of the configuration's section hold for everything that comes from the platform. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';

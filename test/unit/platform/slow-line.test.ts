@@ -1,4 +1,4 @@
-/** What moves is not cut; what hangs or trickles ends. */
+/** Slow lines: a transfer that moves is not cut; one that hangs or trickles ends. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the configuration knows as a built-in method is what an agent answers. */
+/** Built-in methods of the configuration are those that an agent answers. */
 import { existsSync, readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { BUILT_IN_METHODS, builtInMethods, type MethodParts } from '../../../src/rpc/built-in-methods.ts';

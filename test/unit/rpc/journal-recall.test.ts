@@ -1,4 +1,4 @@
-/** What a request is to those before it, for how long it is remembered, and what has to go when there are too many. */
+/** Recall of requests: how one relates to those before it, for how long, and which go when there are too many. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcRequest } from '../../../src/platform/device-api.ts';

@@ -1,4 +1,4 @@
-/** What methods take and do, exactly: what `listMethods` tells is what is checked, and programs and sensors do what is declared. */
+/** Shapes of methods, exactly: what `listMethods` tells is what is checked, and programs and sensors do what is declared. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { declaredActuatorMethods } from '../../../src/actuators/declared-methods.ts';

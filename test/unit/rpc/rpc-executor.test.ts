@@ -23,7 +23,7 @@ const method = (name: string, changes: Partial<RpcMethod>): RpcMethod => ({
   ...changes,
 });
 
-/** What the file and the machine are at the moment of the kill; what the executor does after it counts for nothing. */
+/** State of the file and the machine at the kill; the executor's acts after it count for nothing. */
 let atKill: { readonly left: MemoryJournalStorage; readonly movedThen: number } | undefined;
 
 function killed(): NonNullable<typeof atKill> {

@@ -13,7 +13,7 @@ import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 
 let clock: FakeClock;
 let stop: AbortController;
-/** What the platform hands out; `silence` answers as late as asked, `dead` never. */
+/** Messages that the platform hands out; `silence` answers as late as asked, `dead` never. */
 let polls: (RpcRequest | 'silence' | 'at-once' | 'dead' | Error)[];
 let happened: string[];
 let replyFaults: (Error | undefined)[];

@@ -6,7 +6,7 @@ import { withMarks, withMutant } from '../../../scripts/mutation/changed-text.ts
 import { placesIn } from '../../../scripts/mutation/places.ts';
 import { sharesOf, shuffled } from '../../../scripts/mutation/rooms.ts';
 
-/** What a line of code can become, by operator. */
+/** Returns the mutants of a line of code, by operator. */
 function changesOf(text: string): string[] {
   return placesIn(text).flatMap(({ changes }) => changes.map((change) => `${change.operator}: ${withMutant(text, change)}`));
 }

@@ -1,4 +1,4 @@
-/** What is read at whole multiples of UTC, where the wall clock steps while it waits: as at each boot of a board without a clock of its own. */
+/** Reads at whole multiples of UTC, where the wall clock steps meanwhile: as at each boot of a board without a clock of its own. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';

@@ -1,4 +1,4 @@
-/** What only shows when a driver is asked at odd times; sampler.test.ts has the rest. */
+/** Drivers that are asked at odd times; sampler.test.ts has the rest. */
 import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Reading } from '../../../src/sensors/sensor.ts';

@@ -16,7 +16,7 @@ let sampler: Sampler;
 let entry: SamplerEntry;
 /** How many readings each window has; those of a part as a text. */
 let counts: unknown[];
-/** What a read does before it gives. */
+/** Runs in a read before it gives. */
 let before: () => unknown;
 let refused: readonly Refusal[];
 let speak: (readings: readonly Reading[]) => void;
@@ -217,12 +217,12 @@ describe('statistics are stamped', () => {
 
   it('with nothing before their last reading, though the clock steps past the end', async () => {
     const window = open();
-    window.add([{ key: 'flow', value: 1 }]);
+    window.addReadings([{ key: 'flow', value: 1 }]);
     await clock.advance(40_000);
-    window.add([{ key: 'flow', value: 2 }]);
+    window.addReadings([{ key: 'flow', value: 2 }]);
     clock.stepWall(50_000);
     await clock.advance(1_000);
-    expect(stampsOf(window.add([{ key: 'flow', value: 3 }]))).toEqual([['flow_last', MINUTE_MS + 40_000]]);
+    expect(stampsOf(window.addReadings([{ key: 'flow', value: 3 }]))).toEqual([['flow_last', MINUTE_MS + 40_000]]);
   });
 
   it('with the last reading of a window that was cut, and what comes after that is a part', async () => {
@@ -235,7 +235,7 @@ describe('statistics are stamped', () => {
         given.push(...partsOf(window?.cut()));
         window?.miss(clock.monotonicMs());
       }
-      given.push(...partsOf(window?.add([{ key: 'flow', value: 1 }])));
+      given.push(...partsOf(window?.addReadings([{ key: 'flow', value: 1 }])));
       await clock.advance(10_000);
     }
     expect(given).toEqual([

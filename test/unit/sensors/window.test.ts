@@ -8,8 +8,9 @@ const instant = (atMs: number): WindowInstant => ({ atMs, monotonicMs: atMs });
 
 it('takes the mean of the numbers, and counts all that was read, where a line gives words in between', () => {
   const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['mean', 'min', 'max', 'sum', 'count', 'last'] });
-  for (const [at, value] of [20, 'ERR', 22, true, 'ERR'].entries()) window.add([{ key: 'level', value, unit: 'm' }], instant(at * 1_000));
-  window.add([{ key: 'word', value: 'ERR' }], instant(6_000));
+  for (const [at, value] of [20, 'ERR', 22, true, 'ERR'].entries())
+    window.addReadings([{ key: 'level', value, unit: 'm' }], instant(at * 1_000));
+  window.addReadings([{ key: 'word', value: 'ERR' }], instant(6_000));
   expect(window.cut().readings.map(({ key, value }) => [key, value])).toEqual([
     ['level_mean', 43 / 3],
     ['level_min', 1],
@@ -25,7 +26,7 @@ it('takes the mean of the numbers, and counts all that was read, where a line gi
 it('keeps the least and the greatest of whole numbers past 2^53 as they are', () => {
   const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['min', 'max', 'mean'] });
   const top = 2n ** 60n;
-  for (const [at, value] of [top, top + 1n, top - 1n].entries()) window.add([{ key: 'total', value }], instant(at * 1_000));
+  for (const [at, value] of [top, top + 1n, top - 1n].entries()) window.addReadings([{ key: 'total', value }], instant(at * 1_000));
   expect(window.cut().readings.map(({ value }) => value)).toEqual([top - 1n, top + 1n, 2 ** 60]);
 });
 
@@ -34,7 +35,7 @@ it('gives what it holds before its end where names never end, loses none of it a
   const window =
     SensorWindow.of({ align: false, periodMs: 1_000, window: { lengthMs: 3_600_000, statistics: ['count'] } }, clock) ?? expect.fail();
   const given: string[] = [];
-  for (let at = 0; at < 2_500; at += 1) given.push(...window.add([{ key: `key${at}`, value: at }]).map(({ key }) => key));
+  for (let at = 0; at < 2_500; at += 1) given.push(...window.addReadings([{ key: `key${at}`, value: at }]).map(({ key }) => key));
   expect(given).toHaveLength(2_000);
   given.push(...window.cut().map(({ key }) => key));
   expect(new Set(given)).toEqual(new Set(Array.from({ length: 2_500 }, (_none, at) => `key${at}_count`)));
@@ -42,7 +43,7 @@ it('gives what it holds before its end where names never end, loses none of it a
 
 it('goes on where its clock goes back to its very beginning, and ends where it goes back further', () => {
   const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['count'] });
-  window.add([{ key: 'flow', value: 5 }], instant(61_000));
+  window.addReadings([{ key: 'flow', value: 5 }], instant(61_000));
   expect(window.finish({ atMs: 60_000, monotonicMs: 62_000 })).toBeUndefined();
   expect(window.finish({ atMs: 59_999, monotonicMs: 62_000 })?.readings).toMatchObject([{ key: 'flow_count', value: 1, isPart: true }]);
 });
@@ -56,9 +57,9 @@ it.each<readonly [number, number, boolean]>([
   [100, 100, false],
 ])('with a reading every %d ms and an end that comes by %d ms too late, is whole: %j', (periodMs, lateMs, isWhole) => {
   const window = new Window({ lengthMs: 60_000, periodMs, statistics: ['sum'] });
-  window.add([{ key: 'flow', value: 5 }], instant(50_000));
+  window.addReadings([{ key: 'flow', value: 5 }], instant(50_000));
   window.finish(instant(60_000));
-  window.add([{ key: 'flow', value: 5 }], instant(60_000));
+  window.addReadings([{ key: 'flow', value: 5 }], instant(60_000));
   const [sum] = window.finish({ atMs: 120_000, monotonicMs: 120_000 + lateMs })?.readings ?? [];
   expect(sum?.isPart !== true).toBe(isWhole);
 });
@@ -70,7 +71,7 @@ it('says of a sum or a count that it is of a part of a window: of the first, of 
     void parts.push(...readings.map(({ key, isPart }) => [key, isPart === true] as const));
   for (const atMs of [50_000, 60_000, 110_000, 121_000, 290_000, 300_000, 360_000]) {
     note(window.finish(instant(atMs))?.readings);
-    window.add([{ key: 'flow', value: 5 }], instant(atMs));
+    window.addReadings([{ key: 'flow', value: 5 }], instant(atMs));
   }
   note(window.cut().readings);
   const sums = parts.filter(([key]) => key === 'flow_sum').map(([, isPart]) => isPart);

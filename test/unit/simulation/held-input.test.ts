@@ -1,4 +1,4 @@
-/** What somebody holds stays held while the board has no power, and the world remembers it so. */
+/** Inputs that somebody holds stay held while the board has no power, and the world remembers it so. */
 import { expect, it } from 'vitest';
 import { KEY_SWITCH } from '../../simulation/equipment.ts';
 import { onTimes } from '../../simulation/witness/intervals.ts';

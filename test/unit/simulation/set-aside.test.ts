@@ -1,4 +1,4 @@
-/** What lies beside the queue accounts for what it is, and only where a card was taken from a board that had no device yet. */
+/** Queue set aside: it accounts for what it is, and only where a card was taken from a board that had no device yet. */
 import { expect, it } from 'vitest';
 import { FORMER_QUEUE } from '../../../src/provisioning/former-queue.ts';
 import { STATE_FOLDER } from '../../simulation/site.ts';

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => world.close());
 
-/** What comes of it at once. */
+/** Returns the immediate outcome of a write. */
 async function write(): Promise<unknown> {
   const ended = new AbortController();
   const writing = codeOf(field.request('gpio.write', { handle, level: 1 }, ended.signal));

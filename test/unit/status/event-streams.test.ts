@@ -14,7 +14,7 @@ describe('EventStreams', () => {
     const clock = new FakeClock();
     const streams = new EventStreams({ clock, tick: () => 'x'.repeat(100_000) });
     const page = untaken();
-    streams.add(page, '', () => true);
+    streams.openStream(page, '', () => true);
     await clock.advance(3_000);
     expect(page.destroyed).toBe(false);
     await clock.advance(1_000);
@@ -28,8 +28,8 @@ describe('EventStreams', () => {
     const streams = new EventStreams({ clock, tick: () => 'event' });
     const [page, other] = [untaken(), untaken()];
     let mayLook = true;
-    streams.add(page, '', () => mayLook);
-    streams.add(other, '', () => true);
+    streams.openStream(page, '', () => mayLook);
+    streams.openStream(other, '', () => true);
     await clock.advance(1_000);
     expect(page.writableEnded).toBe(false);
     mayLook = false;

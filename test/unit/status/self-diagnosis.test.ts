@@ -1,4 +1,4 @@
-/** What the agent's own doctor, behind the status page and the RPC, says of the access token: only what the platform's answers have shown. */
+/** Verdict of the agent's own doctor on the access token: only what the platform's answers have shown. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

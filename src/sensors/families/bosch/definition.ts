@@ -1,4 +1,4 @@
-/** What the definitions of Bosch's BME280 and BMP280 share: addresses, options, the time of a measurement, the identity register. */
+/** Parts that the definitions of Bosch's BME280 and BMP280 share: addresses, options, the time of a measurement, the identity register. */
 import { z } from 'zod';
 import { i2cFields } from '../../../config/fields/lines-and-ports.ts';
 import { section } from '../../../config/fields.ts';
@@ -12,7 +12,7 @@ export const boschFields = {
   filter: z.literal([0, 2, 4, 8, 16]).default(0),
 };
 
-/** What `id` holds (BST-BME280-DS001 5.4.1, BST-BMP280-DS001 4.3.1), and so what stands there where another of the two was expected. */
+/** Content of `id` (BST-BME280-DS001 5.4.1, BST-BMP280-DS001 4.3.1), also of the other chip where one of the two was expected. */
 export const CHIP_ID = { bme280: 0x60, bmp280: 0x58 } as const;
 const ID_REGISTER = 0xd0;
 

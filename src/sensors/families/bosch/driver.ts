@@ -42,7 +42,7 @@ const RESET_WORD = 0xb6;
 const START_MS = 2;
 const STATUS = { measuring: 0x08, copyingTrimming: 0x01 } as const;
 const POLL_MS = 2;
-/** What the data registers hold of a value that was not measured. */
+/** Content of the data registers for a value that was not measured. */
 const NOT_MEASURED = { wide: 0x80000, humidity: 0x8000 } as const;
 const RANGE = { temperature: [-40, 85], pressure: [300, 1100], humidity: [0, 100] } as const;
 

@@ -1,4 +1,4 @@
-/** What sensors share that give text, a line from a port or the output of a program: how it becomes keys and values. */
+/** Parts shared by sensors that give text, a line from a port or the output of a program: how it becomes keys and values. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../../config/config-fault.ts';
 import { doubled, type Finding, finding } from '../../../config/fields/findings.ts';
@@ -18,10 +18,10 @@ export const lineFormatFields = {
 
 export type LineFormat = z.infer<z.ZodObject<typeof lineFormatFields>>;
 
-/** What JavaScript takes for the beginning of a named group, whatever the letters; what is escaped begins none. */
+/** Beginning of a named group for JavaScript, whatever the letters; an escaped character begins none. */
 const NAMED_GROUP = /\\.|\(\?<([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)>/gu;
 
-/** Of a kind with these fields. */
+/** Keys, types and faults for a kind with these fields. */
 export const LINE_KEYS = { keys: lineKeys, valueType: lineType, faults: lineFormatFaults } as const;
 
 function lineKeys({ format, key, columns, pattern: expression }: LineFormat): readonly string[] | undefined {

@@ -158,7 +158,7 @@ describe('LineSplitter', () => {
       },
     });
     splitter.expectLine();
-    for (const piece of pieces) splitter.take(Buffer.from(piece));
+    for (const piece of pieces) splitter.splitBytes(Buffer.from(piece));
     return { lines, tooLong };
   };
 
@@ -169,11 +169,11 @@ describe('LineSplitter', () => {
   it('drops what comes before the first line end, and again after a port was plugged in', () => {
     const lines: string[] = [];
     const splitter = new LineSplitter({ delimiter: '\n', maxBytes: 64, onLine: (line) => lines.push(line) });
-    splitter.take(Buffer.from('3.5\n23.6\n23'));
+    splitter.splitBytes(Buffer.from('3.5\n23.6\n23'));
     splitter.reset();
-    splitter.take(Buffer.from('.7\n'));
+    splitter.splitBytes(Buffer.from('.7\n'));
     splitter.expectLine(); // it was heard in the middle of a line
-    splitter.take(Buffer.from('23.8\n'));
+    splitter.splitBytes(Buffer.from('23.8\n'));
     expect(lines).toEqual(['23.6', '23.8']);
   });
 
@@ -181,11 +181,11 @@ describe('LineSplitter', () => {
     const lines: string[] = [];
     const splitter = new LineSplitter({ delimiter: '\n', maxBytes: 64, onLine: (line) => lines.push(line) });
     splitter.expectLine();
-    splitter.take(Buffer.from('23.5\n'));
+    splitter.splitBytes(Buffer.from('23.5\n'));
     splitter.reset();
-    splitter.take(Buffer.from('3'));
+    splitter.splitBytes(Buffer.from('3'));
     splitter.expectLine();
-    splitter.take(Buffer.from('.5\n'));
+    splitter.splitBytes(Buffer.from('.5\n'));
     expect(lines).toEqual(['23.5']);
   });
 
@@ -199,9 +199,9 @@ describe('LineSplitter', () => {
     const splitter = new LineSplitter({ delimiter: '\n', maxBytes: 64, onLine: (line) => lines.push(line) });
     const before = await heldBytes();
     const piece = Buffer.alloc(4096, 0x41);
-    for (let at = 0; at < 60_000; at += 1) splitter.take(piece);
+    for (let at = 0; at < 60_000; at += 1) splitter.splitBytes(piece);
     expect((await heldBytes()) - before).toBeLessThan(1e6); // 246 MB went through
-    splitter.take(Buffer.from('\nfine\n'));
+    splitter.splitBytes(Buffer.from('\nfine\n'));
     expect(lines).toEqual(['fine']);
   });
 
@@ -214,7 +214,7 @@ describe('LineSplitter', () => {
         longest = Math.max(longest, Buffer.byteLength(line, 'latin1'));
       },
     });
-    forRandomBytes(100_000, 31, (bytes) => splitter.take(bytes));
+    forRandomBytes(100_000, 31, (bytes) => splitter.splitBytes(bytes));
     expect(longest).toBeLessThanOrEqual(50);
     expect(longest).toBeGreaterThan(20);
   });

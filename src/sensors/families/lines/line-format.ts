@@ -1,6 +1,6 @@
 /**
  * How one line of text becomes keys and values: JSON, CSV columns, a regular expression with named groups, or one number. Shared by serial
- * lines and commands. `nan` and `inf`, as programs print them, are the source's own word for none: such a value is left out alone.
+ * lines and commands. `nan` and `inf`, as programs print them, are the source's own mark of none: such a value is left out alone.
  */
 import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
 import { type CompilePattern, loadLinearPatterns } from '../../../host/linear-pattern.ts';
@@ -18,7 +18,7 @@ const NO_JSON_NUMBER = /NaN|Infinity/;
 const STRING_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 const WHOLE_NUMBER = /^[-+]?\d+$/;
 
-/** What a format finds in a line: a value, or the text that says that there is none. */
+/** Key and value in a line, or the text that says that there is none. */
 type Pair = readonly [key: string, value: JsonValue | NoNumber];
 
 class NoNumber {

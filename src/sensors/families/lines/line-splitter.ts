@@ -26,13 +26,13 @@ export class LineSplitter {
     this.#onTooLong = options.onTooLong ?? (() => {});
   }
 
-  /** Whether nothing has come since the beginning, or since `reset`. */
+  /** True when nothing has come since the beginning, or since `reset`. */
   get isSilent(): boolean {
     return !this.#hasTaken;
   }
 
   /** Takes a piece of any size; lines are decoded as UTF-8, bytes that are none become U+FFFD. */
-  take(bytes: Uint8Array): void {
+  splitBytes(bytes: Uint8Array): void {
     this.#hasTaken = true;
     let buffer = this.#rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#rest, bytes]);
     for (let end = buffer.indexOf(this.#delimiter); end >= 0; end = buffer.indexOf(this.#delimiter)) {
@@ -58,7 +58,7 @@ export class LineSplitter {
     this.#hasTaken = false;
   }
 
-  /** What comes next is the beginning of a line, as the sender speaks only when asked; unless it was heard speaking. */
+  /** Takes the next bytes for the beginning of a line, as the sender speaks only when asked; unless it was heard speaking. */
   expectLine(): void {
     if (!this.#hasTaken) this.#skipping = false;
   }

@@ -1,4 +1,4 @@
-/** What the number in a register means, in Modbus tables and in chips: its scale, its own mark of none, and where it stops being credible. */
+/** Meaning of the number in a register, in Modbus tables and in chips: its scale, its own mark of none, and where it stops being credible. */
 import { sensorFault, withinRange } from '../../sensor-fault.ts';
 import { type Scaling, scaled } from './scaled.ts';
 

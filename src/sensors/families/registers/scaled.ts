@@ -5,7 +5,7 @@ export interface Scaling {
   readonly offset: number;
 }
 
-/** What a double holds for certain; further digits are noise of binary fractions. */
+/** Decimal digits that a double holds for certain; further ones are noise of binary fractions. */
 const CERTAIN_DIGITS = 15;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:e([-+]\d+))?$/;
 

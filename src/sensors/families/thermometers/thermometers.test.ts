@@ -1,4 +1,4 @@
-/** What every thermometer of one register does, on the board. */
+/** Behaviour of every thermometer of one register, on the board. */
 import { describe, expect, it } from 'vitest';
 import { chipWith, readsWhatIsShown } from '../../../../test/support/chip-on-board.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';

@@ -1,4 +1,4 @@
-/** Whether every actuator is known to be where it should. */
+/** Checks that every actuator is known to be where it should. */
 import { agentCheck, fault, good } from '../checkup.ts';
 
 export const actuators = agentCheck('actuators', 'every actuator is known to be where it should', ({ actuators: all }) => {

@@ -1,4 +1,4 @@
-/** Whether an agent of this release answers. */
+/** Checks that an agent of this release answers. */
 import { check, fault, good, warning } from '../checkup.ts';
 
 export const agent = check('agent', 'the agent answers', ({ agent, silentAgent, version }) => {

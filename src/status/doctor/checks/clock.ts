@@ -1,4 +1,4 @@
-/** Whether the clock is synchronised, or trusted. */
+/** Checks that the clock is synchronised, or trusted. */
 import { check, fault, good } from '../checkup.ts';
 
 export const clock = check('clock', 'the clock is synchronised', async ({ isTimeSynchronised, agent, read }) => {

@@ -1,4 +1,4 @@
-/** Whether the service can read its configuration. */
+/** Checks that the service can read its configuration. */
 import { resolve } from 'node:path';
 import { check, fault, good, may } from '../checkup.ts';
 

@@ -1,4 +1,4 @@
-/** Whether the configuration has a weak spot. */
+/** Checks the configuration for weak spots. */
 import { check, warning } from '../checkup.ts';
 
 export const configurationWarnings = check('configuration-warnings', 'the configuration has no weak spot', ({ read, configFile }) => {

@@ -1,4 +1,4 @@
-/** Whether the configuration has a fault. */
+/** Checks the configuration for faults. */
 import { check, fault, good } from '../checkup.ts';
 
 export const configuration = check('configuration', 'the configuration is right', ({ read, configFile }) => {

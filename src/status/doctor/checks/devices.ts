@@ -1,4 +1,4 @@
-/** Whether every bus and port that the configuration names is there. */
+/** Checks that every bus and port that the configuration names is there. */
 import { configCheck, fault, good } from '../checkup.ts';
 import { neededDevices } from '../needed-devices.ts';
 

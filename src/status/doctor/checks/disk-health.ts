@@ -1,4 +1,4 @@
-/** Whether the kernel met errors on the disk. */
+/** Checks that the kernel met no errors on the disk. */
 import { configCheck, fault, good, unknown } from '../checkup.ts';
 
 export const diskHealth = configCheck('disk-health', 'the disk is sound', async ({ stateFolder }, { machine }) => {

@@ -1,4 +1,4 @@
-/** Whether the disk has room for bytes and for files. */
+/** Checks that the disk has room for bytes and for files. */
 import { formatSize } from '../../../config/quantity.ts';
 import { configCheck, fault, good, unknown, warning } from '../checkup.ts';
 

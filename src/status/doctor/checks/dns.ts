@@ -1,4 +1,4 @@
-/** Whether the platform’s name, or the proxy’s, is known. */
+/** Checks that the platform’s name, or the proxy’s, is known. */
 import { lookup } from 'node:dns/promises';
 import { systemCode } from '../../../errors.ts';
 import { configCheck, fault, good } from '../checkup.ts';

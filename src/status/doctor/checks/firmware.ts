@@ -1,4 +1,4 @@
-/** Whether the last update went well. */
+/** Checks that the last update went well. */
 import { failureText } from '../../agent-status.ts';
 import { agentCheck, fault } from '../checkup.ts';
 

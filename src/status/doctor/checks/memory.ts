@@ -1,4 +1,4 @@
-/** Whether there is memory left. */
+/** Checks that there is memory left. */
 import { formatSize } from '../../../config/quantity.ts';
 import { check, fault, good, unknown } from '../checkup.ts';
 

@@ -1,4 +1,4 @@
-/** Whether the outbox keeps everything. */
+/** Checks that the outbox keeps everything. */
 import type { AgentStatus } from '../../agent-status.ts';
 import { agentCheck, fault, good, warning } from '../checkup.ts';
 
@@ -53,7 +53,7 @@ export const outbox = agentCheck('outbox', 'the outbox keeps everything', (agent
   return good(`${heldEntries} entries wait${fits && `, ${fits}`}`);
 });
 
-/** What was lost of late, all told with it; one whose time is not known was. */
+/** Returns the losses of late, each with all before it; one whose time is not known counts as recent. */
 function recentLosses({ outbox, wallMs }: AgentStatus, room: Room): readonly { readonly reason: string; readonly remedy: string }[] {
   return LOSSES.flatMap(({ loss, what, remedy }) => {
     const entries = outbox[loss] ?? 0;

@@ -1,4 +1,4 @@
-/** Whether the service may use every bus and port. */
+/** Checks that the service may use every bus and port. */
 import { configCheck, fault, good, may } from '../checkup.ts';
 import { neededDevices } from '../needed-devices.ts';
 

@@ -1,4 +1,4 @@
-/** Whether the proxy takes connections. */
+/** Checks that the proxy takes connections. */
 import { configCheck } from '../checkup.ts';
 import { hopAnswers } from '../first-hop.ts';
 

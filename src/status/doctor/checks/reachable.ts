@@ -1,4 +1,4 @@
-/** Whether the platform takes connections. */
+/** Checks that the platform takes connections. */
 import { configCheck } from '../checkup.ts';
 import { hopAnswers } from '../first-hop.ts';
 

@@ -1,4 +1,4 @@
-/** Whether there is a way out of here. */
+/** Checks that there is a route out of here. */
 import { configCheck, fault, good } from '../checkup.ts';
 import { firstHop } from '../first-hop.ts';
 

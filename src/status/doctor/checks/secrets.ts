@@ -1,4 +1,4 @@
-/** Whether anybody but the service can read the credentials. */
+/** Checks that nobody but the service can read the credentials. */
 import { join } from 'node:path';
 import { configCheck, fault, good } from '../checkup.ts';
 

@@ -1,4 +1,4 @@
-/** Whether every sensor answers: the running agent knows; without one, chips are asked. */
+/** Checks that every sensor answers: the running agent knows; without one, chips are asked. */
 import type { AgentConfig, SensorConfig } from '../../../config/agent-config.ts';
 import { messageOf } from '../../../errors.ts';
 import { addressInWords } from '../../../hardware/i2c-port.ts';

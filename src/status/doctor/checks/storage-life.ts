@@ -1,4 +1,4 @@
-/** Whether the flash memory has life left. */
+/** Checks that the flash memory has life left. */
 import { check, fault, good, warning } from '../checkup.ts';
 
 const LIFE_WARNING_PERCENT = 80;

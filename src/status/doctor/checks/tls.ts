@@ -1,4 +1,4 @@
-/** Whether the platform’s certificate is good now, and for a while. */
+/** Checks that the platform’s certificate is good now, and for a while. */
 import { once } from 'node:events';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { AgentConfig } from '../../../config/agent-config.ts';

@@ -1,4 +1,4 @@
-/** Access token: taken by the platform, refused, or not to be asked about now. */
+/** Access token: accepted by the platform, refused, or not to be asked about now. */
 import type { AgentConfig } from '../../../config/agent-config.ts';
 import { messageOf } from '../../../errors.ts';
 import { configCheck, type Finding, fault, good, unknown } from '../checkup.ts';

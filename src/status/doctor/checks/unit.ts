@@ -1,4 +1,4 @@
-/** Whether the service is installed, starts at boot, and runs. */
+/** Checks that the service is installed, starts at boot, and runs. */
 import { check, fault, good, UNIT, warning } from '../checkup.ts';
 
 const BAD_CONFIG = 78;

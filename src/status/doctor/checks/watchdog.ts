@@ -1,4 +1,4 @@
-/** Whether systemd starts a frozen agent again. */
+/** Checks that systemd starts a frozen agent again. */
 import { formatDuration } from '../../../config/quantity.ts';
 import { check, good, UNIT, warning } from '../checkup.ts';
 

@@ -1,4 +1,4 @@
-/** Whether more is written than a card endures. */
+/** Checks that no more is written than a card endures. */
 import { formatSize } from '../../../config/quantity.ts';
 import { agentCheck, good, warning } from '../checkup.ts';
 

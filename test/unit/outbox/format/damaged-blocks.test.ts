@@ -1,4 +1,4 @@
-/** What is no whole block of ours is none, and no length in it is believed before it is checked. */
+/** Damaged blocks are none of ours, and no length in them is believed before it is checked. */
 import { describe, expect, it } from 'vitest';
 import { BLOCK_MAGIC, frameBlock, isWholeBlock, readBlockInfo } from '../../../../src/outbox/format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../../../../src/outbox/format/block-payload.ts';

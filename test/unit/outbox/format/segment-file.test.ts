@@ -1,4 +1,4 @@
-/** What a segment's header says, and which blocks are found between damage. */
+/** Header of a segment, and the blocks that are found between damage. */
 import { describe, expect, it } from 'vitest';
 import { BLOCK_MAGIC } from '../../../../src/outbox/format/block-frame.ts';
 import {

@@ -319,7 +319,7 @@ describe('while the disk takes nothing', () => {
     append('old', 9);
     append('alarm', 1, { class: 'alarm' });
     expect(dropped).toEqual([]);
-    // What is packed has numbers already, and stays.
+    // Packed entries have numbers already, and stay.
     for (const name of ['b', 'c', 'd', 'e', 'f', 'g']) append(name, 9);
     await turn();
     const gone = settled.filter((one) => one.endsWith(': outbox/dropped'));

@@ -1,4 +1,4 @@
-/** What becomes of files that a start finds in the outbox's folder. */
+/** Files that a start finds in the outbox's folder. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { segmentHeader } from '../../../../src/outbox/format/segment-file.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';

@@ -1,4 +1,4 @@
-/** What the shelf remembers of segments, so that a drain does not read each through again and again; on a disk in memory. */
+/** Memory of the shelf about segments, so that a drain does not read each through again and again; on a disk in memory. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../../../src/host/log.ts';
 import { OutboxFolder } from '../../../../src/outbox/segments/outbox-folder.ts';

@@ -1,4 +1,4 @@
-/** What becomes of a segment that is full: the zeros behind its last block go back to the disk, and the next one begins. */
+/** Full segments: the zeros behind the last block go back to the disk, and the next one begins. */
 import { afterEach, expect, it } from 'vitest';
 import { scanSegment } from '../../../../src/outbox/format/segment-file.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';

@@ -1,4 +1,4 @@
-/** What is known of boots and their clocks, moment by moment, without the outbox around it. */
+/** Knowledge of boots and their clocks, step by step, without the outbox around it. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../src/host/log.ts';
 import { isSealed } from '../../../../src/host/sealed-json.ts';
@@ -122,7 +122,7 @@ describe('the table', () => {
     expect(await left(many(256), undefined)).toEqual([256, 'boot1', 'now']);
     expect(await left(many(500), undefined)).toEqual([256, 'boot245', 'now']);
     expect(await left(many(500), 'boot300')).toEqual([256, 'boot245', 'now']);
-    // What is known before it bounds it.
+    // The times known before it bound it.
     expect(await left(many(500), 'boot40')).toEqual([462, 'boot39', 'now']);
     expect(await left([...many(40), unknown('a', 1), unknown('b', 1), ...many(500).slice(40)], 'b')).toEqual([464, 'boot39', 'now']);
     expect(await left([...many(500).map(({ bootId }) => unknown(bootId, 1))], 'boot40')).toEqual([461, 'boot40', 'now']);

@@ -187,7 +187,7 @@ it('counts what waits from a boot that there is no room for, and lets it go when
   await fixture.clock.advance(61_000);
   await fixture.commit(outbox, [fixture.entry('a', 1)]);
   const { undecidedEntries, dropped } = outbox.status();
-  // What lies in one segment with what is of the next boot goes with it.
+  // Entries in one segment with some of the next boot go with it.
   expect([undecidedEntries + dropped, undecidedEntries < 1_000]).toEqual([10_000, true]);
 });
 
@@ -343,7 +343,7 @@ describe('a clock that steps', () => {
   it('leaves its time to what was taken before the clock stepped, though it is committed later', async () => {
     await make();
     const outbox = await fixture.open();
-    // What comes first after an opening is committed at once.
+    // The first entry after an opening is committed at once.
     await fixture.commit(outbox, [fixture.entry('a', 0)]);
     await fixture.clock.advance(1_000);
     const takenMs = fixture.clock.wallMs();

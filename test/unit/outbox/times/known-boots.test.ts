@@ -1,4 +1,4 @@
-/** What the boots beside it say of a boot whose clock was never right. */
+/** Bounds that the boots beside it give for a boot whose clock was never right. */
 import { expect, it } from 'vitest';
 import type { BootOffset, BootRecord } from '../../../../src/outbox/times/boot-table.ts';
 import { KnownBoots } from '../../../../src/outbox/times/known-boots.ts';

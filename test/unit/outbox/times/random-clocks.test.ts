@@ -7,7 +7,7 @@ import { MemoryFiles } from '../../../support/memory-files.ts';
 import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
 const DAY_MS = 86_400_000;
-/** What lies between two boots is not seen; the time of one without a clock may be off by half of what is decided nonetheless. */
+/** Largest error of a decided time: the time between two boots is not seen, and one without a clock may be off by half of it. */
 const DECIDED_WITHIN_MS = 61_000;
 
 let fixture: OutboxFixture;
@@ -30,7 +30,7 @@ class World {
   readonly files = new MemoryFiles({ keepsChanges: false });
   /** True UTC minus ms since boot. */
   trueOffsetMs = 0;
-  /** What of its readings was sent as a guess, each mark once. */
+  /** Readings that were sent as a guess, each mark once. */
   marks = 0;
   #outbox!: Awaited<ReturnType<OutboxFixture['open']>>;
   readonly #trueMs = new Map<number, number>();
