@@ -2,9 +2,10 @@
 import type { Threshold } from '../../../src/telemetry/alarm-thresholds.ts';
 import type { Durable } from '../durable.ts';
 import { KEY_SWITCH, METER_SHOWS } from '../equipment.ts';
-import type { Command, People } from '../people.ts';
+import type { People } from '../people.ts';
 import type { World } from '../world.ts';
 import { type OnTime, onTimes } from './intervals.ts';
+import { refusalOf } from './refusal.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
 
 /** From being read to being durable: a commit's age, and the disk. */
@@ -173,12 +174,6 @@ function refusedForTheDisk({ diskTroubles }: World, { commands }: People): strin
       .filter(({ atMs, answeredAtMs = atMs }) => diskTroubles.within(atMs - DISK_WELL_MS, answeredAtMs + 1) === 0)
       .map((command) => `${command.method} at ${seconds(command.atMs)}: ${refusalOf(command)}`),
   );
-}
-
-function refusalOf({ answer }: Command): string | undefined {
-  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined;
-  const { error } = answer as { readonly error: unknown };
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined;
 }
 
 /** Returns the newest durable entry of a key. */
