@@ -86,7 +86,14 @@ const DRESSES: readonly (readonly [contains: RegExp, ...members: readonly string
   [/kind: ds18b20/, 'resolution: 11'],
   [/kind: serial-line/, SERIAL, 'delimiter: "\\n", maxLine: 8kB'],
   [/kind: nmea/, SERIAL],
-  [/name: bell/, 'desiredKey: ringNow', 'telemetry: false', 'restore: false', 'limits: { maxSwitchesPerHour: 100000 }'],
+  [
+    /name: bell/,
+    'desiredKey: ringNow',
+    'operatorUntil: release',
+    'telemetry: false',
+    'restore: false',
+    'limits: { maxSwitchesPerHour: 100000 }',
+  ],
   [/name: flap/, 'stateKey: flapStands', 'maxPulse: 10m'],
 ];
 const CUP = '{ temperature: { deadbandPercent: 5 }, humidity: { report: false } }';

@@ -33,7 +33,7 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the alarm of an output that switched off in the end stays',
     file: 'actuators/safe-states.ts',
-    old: 'if (owed !== undefined && owed.tries > 0) this.#deps.onAlarm(slot.settings.name, undefined);',
+    old: 'if (owed !== undefined) this.#deps.onAlarm(slot.settings.name, undefined);',
     new: '',
     needs: ['stuck relays|pins', 'heater|pulse'],
   },

@@ -5,8 +5,8 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an interlock counts only in the direction in which it is written',
     file: 'actuators/gates.ts',
-    old: 'neverWith.includes(other.settings.name) || other.settings.neverWith.includes(name)',
-    new: 'other.settings.neverWith.includes(name)',
+    old: '[...theirs(one, other), ...theirs(other, one)]',
+    new: 'theirs(other, one)',
     needs: ['motor'],
   },
   {
@@ -19,8 +19,8 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an interlock looks at what is on, and not at what may be on',
     file: 'actuators/gates.ts',
-    old: 'excluded && other.mayBeActive',
-    new: 'excluded && other.value === true',
+    old: '(other.mayBeActive || nowMs',
+    new: '(other.value === true || nowMs',
     needs: ['mute pins', 'motor'],
   },
   {
@@ -33,15 +33,15 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the longest time on ends when nobody knows whether it is on',
     file: 'actuators/pin-record.ts',
-    old: 'if (this.mayBeOn) this.#onSinceMs ??= this.#clock.monotonicMs();',
-    new: 'if (this.#value === true) this.#onSinceMs ??= this.#clock.monotonicMs();',
+    old: 'this.#onSinceMs = this.mayBeOn ?',
+    new: 'this.#onSinceMs = this.#value === true ?',
     needs: ['mute pins', 'heater'],
   },
   {
     name: 'each command to switch on begins the longest time on anew',
     file: 'actuators/pin-record.ts',
-    old: 'if (this.mayBeOn) this.#onSinceMs ??= this.#clock.monotonicMs();',
-    new: 'if (this.mayBeOn) this.#onSinceMs = this.#clock.monotonicMs();',
+    old: 'this.#onSinceMs = this.mayBeOn ? (this.#onSinceMs ?? nowMs) : undefined;',
+    new: 'this.#onSinceMs = this.mayBeOn ? nowMs : undefined;',
     needs: ['heater'],
   },
   {
@@ -81,7 +81,7 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'safe states for a stop are set only where the last word was of a person',
-    file: 'actuators/start-and-stop.ts',
+    file: 'actuators/safe-states.ts',
     old: 'const value = settings.safe.stop ?? owed;',
     new: "const value = record.state.by === 'rpc' ? owed : (settings.safe.stop ?? owed);",
     needs: ['stop', 'motor'],
@@ -89,23 +89,51 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a stop closes the hardware while safe states are being set',
     file: 'actuators/actuator-control.ts',
-    old: "await this.#safeStates.setAll(slots.flatMap(stopValue), 'stop');",
-    new: "void this.#safeStates.setAll([], 'stop');",
+    old: 'await this.#safeStates.setAll(stops);',
+    new: 'void this.#safeStates.setAll([]);',
     needs: ['stop', 'motor'],
   },
   {
     name: 'what was on at the start stays on, as nobody has set it',
-    file: 'actuators/start-and-stop.ts',
-    old: "await safeStates.set(slot, value, 'start');",
-    new: "if (slot.record.writes > 0) await safeStates.set(slot, value, 'start');",
+    file: 'actuators/output-start.ts',
+    old: '?? settings.safe.start });',
+    new: '?? (output.slot.record.writes > 0 ? settings.safe.start : undefined) });',
     needs: ['kill|kill in a movement', 'motor'],
   },
   {
     name: 'safe states for the start wait for the first command',
-    file: 'actuators/start-and-stop.ts',
-    old: 'settings.safe.start ??',
-    new: '(settings.restore ? settings.safe.start : undefined) ??',
+    file: 'actuators/output-start.ts',
+    old: 'if (!goesOn(output)) await endedWithin(clock, OFF_WITHIN_MS, output.begin());',
+    new: '',
     needs: ['kill|kill in a movement', 'motor'],
+  },
+  {
+    name: 'the state for the start stands above what an operator says',
+    file: 'actuators/priority-array.ts',
+    old: '    ...(pulse === undefined ?',
+    new: '    ...(base === undefined ? [] : [{ slot: "base", value: base.value } as const]),\n    ...(pulse === undefined ?',
+    needs: ['pump'],
+  },
+  {
+    name: 'an operator keeps the slot of an output whose safe state was set',
+    file: 'actuators/output-start.ts',
+    old: 'if (!isSameBoot || (!wasClosed && isSetByHook(settings, mark !== undefined))) leaveOperator(output);',
+    new: '',
+    needs: ['pump', 'kill'],
+  },
+  {
+    name: 'an output whose rule has lost its sensor stays as it was',
+    file: 'actuators/priority-array.ts',
+    old: " || event.kind === 'sensorLost' ?",
+    new: ' ?',
+    needs: ['fan', 'chip|part'],
+  },
+  {
+    name: 'a lost sensor leaves its rule as it last was',
+    file: 'actuators/priority-array.ts',
+    old: 'rule.name === event.rule ? { ...rule, isLost: true } : rule',
+    new: 'rule',
+    needs: ['fan', 'chip|part'],
   },
   {
     name: 'marks of a former life are not read',
@@ -131,8 +159,8 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'what refuses to be switched off is tried again in an hour',
     file: 'actuators/safe-states.ts',
-    old: 'const everyMs = isOn ? AGAIN_AFTER_MS : Math.min(AGAIN_AFTER_MS, FIRST_AGAIN_AFTER_MS * 2 ** (owed.tries - 1));',
-    new: 'const everyMs = isOn ? AGAIN_AFTER_MS : 3_600_000;',
+    old: 'const everyMs = Math.min(AGAIN_AFTER_MS, FIRST_AGAIN_AFTER_MS * 2 ** (owed.tries - 1));',
+    new: 'const everyMs = 3_600_000;',
     needs: ['stuck relays|pins', 'motor'],
   },
   {
