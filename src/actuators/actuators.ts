@@ -11,13 +11,14 @@ import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
+import { definitionOf } from '../sensors/kinds.ts';
 import { type ActuatorState, type ActuatorValue, nearestValue } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
 import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
-import { LocalRules, type RuleInForce, ruleWords } from './local-rules.ts';
+import { LocalRules, MISSED_VALUES, type RuleInForce, ruleWords } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
 import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
@@ -139,18 +140,21 @@ function rulesInForce(
   actuators: readonly ActuatorConfig[],
 ): readonly RuleInForce[] {
   const settings = new Map(actuators.map((each) => [each.name, actuatorSettings(each)]));
-  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, nextWithinMs(sensor)]));
+  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, sensor]));
   return rules.flatMap((rule) => {
-    const withinMs = sampled.get(rule.when.sensor);
-    if (withinMs === undefined) return [];
-    const { set, otherwise } = rule;
+    const sensor = sampled.get(rule.when.sensor);
+    if (sensor === undefined) return [];
+    const { set, otherwise, sensorLost, lostAfterMs } = rule;
+    const isByEvent = definitionOf(sensor.kind).reportsByEvent?.(sensor) ?? false;
     const own = settings.get(set.actuator);
     const nearest = (value: ActuatorValue): ActuatorValue => (own === undefined ? value : nearestValue(own, value));
     const values = given({
       set: { ...set, value: nearest(set.value) },
       otherwise: otherwise === undefined ? undefined : nearest(otherwise),
+      sensorLost: sensorLost === undefined ? undefined : nearest(sensorLost),
     });
-    return [{ ...rule, ...values, nextWithinMs: withinMs }];
+    const dueMs = isByEvent ? Number.POSITIVE_INFINITY : MISSED_VALUES * nextWithinMs(sensor);
+    return [{ ...rule, ...values, sensorLostAfterMs: lostAfterMs ?? dueMs, isByEvent }];
   });
 }
 

@@ -3,20 +3,22 @@
  * the slots; waiting survives nothing: what happened in between nobody knows, and it is counted anew.
  *
  *   unread ─ first value → otherwise ─ holds → waiting ─ for its time → set ─ condition ends, with hysteresis → otherwise
- *              any of them ─ three values that were due did not come → lost ─ the next value → as it says
+ *              any of them ─ the sensor is lost: nothing, or `sensorLost` ─ the next value → as it says
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { RuleConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import type { JsonValue } from '../host/json.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { RuleSlot, RuleWords } from './priority-slots.ts';
 import { conditionHolds } from './rule-condition.ts';
 
 /** A rule whose sensor is sampled. */
 export interface RuleInForce extends RuleConfig {
-  /** How long after a value of its sensor the next one comes at the latest. */
-  readonly nextWithinMs: number;
+  /** How long after its last value the sensor is lost; infinite where only its driver says so. */
+  readonly sensorLostAfterMs: number;
+  /** Its values come when something happens, so that one that fails has lost what it said. */
+  readonly isByEvent: boolean;
 }
 
 export interface LocalRulesDeps {
@@ -35,7 +37,7 @@ interface RuleState {
 }
 
 /** So many values in a row that do not come are no noise: what the value was meanwhile nobody knows. */
-const MISSED_VALUES = 3;
+export const MISSED_VALUES = 3;
 
 export class LocalRules {
   readonly #deps: LocalRulesDeps;
@@ -66,9 +68,8 @@ export class LocalRules {
   /** A value of a sensor, under the key that the platform knows, after scaling; undefined when it came and says nothing of any condition. */
   take(sensor: string, key: string, value: JsonValue | undefined): void {
     if (this.#isClosed) return;
-    for (const state of this.#states.values()) {
-      const { when, enabled } = state.config;
-      if (!enabled || when.sensor !== sensor || when.key !== key) continue;
+    for (const state of this.#statesOf(sensor)) {
+      if (state.config.when.key !== key) continue;
       state.partsInARow = value === undefined ? state.partsInARow + 1 : 0;
       if (state.partsInARow >= MISSED_VALUES) continue;
       if (this.#deps.clock.monotonicMs() > lostAtMs(state)) stopWaiting(state);
@@ -77,9 +78,17 @@ export class LocalRules {
     }
   }
 
-  /** The sensor does not answer just now, or is another one: what waits for its time is counted anew. */
+  /** The sensor is another one: what waits for its time is counted anew. */
+  sensorChanged(sensor: string): void {
+    for (const state of this.#statesOf(sensor)) stopWaiting(state);
+  }
+
+  /** The sensor does not answer just now: what waits for its time is counted anew, and one that reports by event is lost. */
   sensorFailed(sensor: string): void {
-    for (const state of this.#states.values()) if (state.config.when.sensor === sensor) stopWaiting(state);
+    for (const state of this.#statesOf(sensor)) {
+      stopWaiting(state);
+      if (state.config.isByEvent) this.#lose(state);
+    }
   }
 
   /** Nothing moves and nothing is learned from here on. Idempotent. */
@@ -95,19 +104,25 @@ export class LocalRules {
   }
 
   #seen(state: RuleState): void {
-    const { clock, control } = this.#deps;
+    const { clock } = this.#deps;
     state.seenAtMs = clock.monotonicMs();
     state.cancelLost();
-    if (!state.config.enabled) return;
+    if (!state.config.enabled || !Number.isFinite(lostAtMs(state))) return;
     const lose = (): void => {
       const leftMs = lostAtMs(state) - clock.monotonicMs();
       if (leftMs >= 0) state.cancelLost = clock.after(leftMs + 1, lose);
-      else {
-        stopWaiting(state);
-        void control.find(state.config.set.actuator)?.take({ kind: 'sensorLost', rule: state.config.name });
-      }
+      else this.#lose(state);
     };
     state.cancelLost = clock.after(lostAtMs(state) - state.seenAtMs + 1, lose);
+  }
+
+  #lose(state: RuleState): void {
+    stopWaiting(state);
+    void this.#deps.control.find(state.config.set.actuator)?.take({ kind: 'sensorLost', rule: state.config.name });
+  }
+
+  #statesOf(sensor: string): readonly RuleState[] {
+    return [...this.#states.values()].filter(({ config: { when, enabled } }) => enabled && when.sensor === sensor);
   }
 
   #judge(state: RuleState, value: JsonValue): void {
@@ -145,13 +160,14 @@ export function ruleWords(rules: readonly RuleInForce[]): ReadonlyMap<string, re
   );
 }
 
-function wordsOf({ name, when, set, otherwise }: RuleInForce): RuleWords {
-  return { name, protect: false, set: set.value, otherwise, version: stringifyJson([{ ...when }, set.value, otherwise ?? null]) };
+function wordsOf({ name, when, set, otherwise, protect, sensorLost, lostAfterMs }: RuleInForce): RuleWords {
+  const version = JSON.stringify([when, set, otherwise, protect, sensorLost, lostAfterMs]);
+  return { name, protect, set: set.value, otherwise, sensorLost, version };
 }
 
-/** When three values that were due have not come, ms since boot. */
+/** When the sensor is lost, ms since boot. */
 function lostAtMs({ seenAtMs, config }: RuleState): number {
-  return seenAtMs + MISSED_VALUES * config.nextWithinMs;
+  return seenAtMs + config.sensorLostAfterMs;
 }
 
 function stopWaiting(state: RuleState): void {

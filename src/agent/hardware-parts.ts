@@ -71,7 +71,7 @@ export class HardwareParts {
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
     // A rule must not fire from readings of an earlier sensor of the same name.
-    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorFailed(sensor.name);
+    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorChanged(sensor.name);
     this.actuators.configure(config);
     await begun;
   }

@@ -7,13 +7,16 @@ import { relaySettings } from './fake-actuator.ts';
 
 /** Each sensor gives its value so often, */
 const PERIOD_MS = 10_000;
-/** and has given it by then. */
-const NEXT_WITHIN_MS = 12_000;
+/** and is lost when it has given none for so long. */
+const LOST_AFTER_MS = 36_000;
 
 export function rule(name: string, value: ActuatorValue, otherwise?: ActuatorValue): RuleInForce {
   const when = { sensor: name, key: 'value', above: 10, hysteresis: 0, forMs: 0 };
   const end = otherwise === undefined ? {} : { otherwise };
-  return { name, enabled: true, when, set: { actuator: 'pump', value }, ...end, nextWithinMs: NEXT_WITHIN_MS };
+  return {
+    ...{ name, enabled: true, protect: false, when, set: { actuator: 'pump', value }, ...end },
+    ...{ sensorLostAfterMs: LOST_AFTER_MS, isByEvent: false },
+  };
 }
 
 export const pump = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings => relaySettings('pump', changes);

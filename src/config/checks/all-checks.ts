@@ -14,7 +14,7 @@ import { checkAddedKeys, checkClientAttributes, checkReservedKeys } from './rese
 import { checkSafeStates } from './safe-states.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
 import { checkAlarms } from './thresholds.ts';
-import { checkActuatorTimes, checkDeliveryTimes, checkSensorTimes } from './timing.ts';
+import { checkActuatorTimes, checkDeliveryTimes, checkLostSensors, checkSensorTimes } from './timing.ts';
 import { checkAlarmTypes, checkRuleTypes } from './value-types.ts';
 
 export const CHECKS: readonly Check[] = [
@@ -39,6 +39,7 @@ export const CHECKS: readonly Check[] = [
   checkRuleKeys,
   checkMethodKeys,
   checkSensorTimes,
+  checkLostSensors,
   checkActuatorTimes,
   checkDeliveryTimes,
   checkAlarms,

@@ -36,6 +36,16 @@ function conversionFaults(config: SensorConfig, path: ConfigPath): Finding[] {
   return short === undefined ? [] : [finding([...path, short], 'too short for one read:', expected)];
 }
 
+/** What reports by event may say nothing for a year, and nobody knows whether it is still there. */
+export const checkLostSensors: Check = ({ sensors, rules }) => {
+  const byEvent = new Set(sensors.flatMap(({ config }) => (definitionOf(config.kind).reportsByEvent?.(config) ? [config.name] : [])));
+  return rules.flatMap(({ config: { when, lostAfterMs }, path }) => {
+    if (lostAfterMs !== undefined || !byEvent.has(when.sensor)) return [];
+    const problem = 'reports by event, so that the rule goes by its last value for as long as it says nothing:';
+    return [finding([...path, 'when', 'sensor'], problem, 'lostAfter: beside when', { warning: true })];
+  });
+};
+
 export const checkActuatorTimes: Check = ({ actuators }) =>
   actuators.flatMap(({ config, path }) => {
     const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = config.limits;

@@ -24,6 +24,12 @@ export const ruleSchema = section({
   set: section({ actuator: name(), value: ruleValue() }),
   /** What the same actuator gets when the condition ends; without it nothing happens then. */
   otherwise: ruleValue().optional(),
+  /** Comes before operators: their commands against it are refused. */
+  protect: z.boolean().default(false),
+  /** What the same actuator gets while the sensor is lost; without it the rule says nothing then. */
+  sensorLost: ruleValue().optional(),
+  /** Default: three values that were due; a sensor that reports by event is lost when it fails. */
+  lostAfter: duration({ min: '1s', max: '30d' }).optional(),
 });
 
 export type RuleConfig = z.infer<typeof ruleSchema>;

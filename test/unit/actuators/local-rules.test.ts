@@ -103,6 +103,26 @@ describe('a sensor is lost', () => {
     expect(world.shown).toBe(false);
   });
 
+  it('and what the rule has for that goes on', async () => {
+    await world.open([{ ...rule('heat', false, false), sensorLost: true }], pump());
+    await world.after({ heat: 90 });
+    expect(await world.after({}, 26_000)).toBe(false);
+    expect(await world.after({}, 2_000)).toBe(true);
+    expect(await world.after({ heat: 90 })).toBe(false);
+  });
+
+  it('when it reports by event and fails, or has said nothing for longer than lostAfter', async () => {
+    const byEvent = { ...heat, isByEvent: true };
+    await world.open([{ ...byEvent, sensorLostAfterMs: Number.POSITIVE_INFINITY }], pump());
+    await world.after({ heat: 90 });
+    expect(await world.after({}, 24 * 60 * MINUTE_MS)).toBe(true);
+    world.rules.sensorFailed('heat');
+    expect(await world.after({})).toBe(false);
+    world.rules.configure([{ ...byEvent, lostAfterMs: MINUTE_MS, sensorLostAfterMs: MINUTE_MS }]);
+    expect(await world.after({ heat: 90 })).toBe(true);
+    expect(await world.after({}, MINUTE_MS)).toBe(false);
+  });
+
   it('and an operator’s command stands', async () => {
     await world.open([heat], pump());
     await world.after({ heat: 90 });
@@ -160,6 +180,17 @@ describe('an operator', () => {
     world.isMute = false;
     expect(await world.after({}, MINUTE_MS)).toBe(false);
   });
+});
+
+it('a rule that protects comes before an operator, whose command against it is refused, also while its sensor is lost', async () => {
+  await world.open([{ ...rule('dry', false), protect: true, sensorLost: false }, heat], pump());
+  expect(await world.after({ dry: 0, heat: 90 })).toBe(true);
+  expect(await world.after({ dry: 90, heat: 90 })).toBe(false);
+  expect(await world.bench.set('pump', true)).toBe('actuators/protected');
+  await world.after({ heat: 90 }, MINUTE_MS);
+  expect(slots().rules[0]).toMatchObject({ name: 'dry', isLost: true });
+  expect(await world.bench.set('pump', true)).toBe('actuators/protected');
+  expect(await world.after({ dry: 0, heat: 90 })).toBe(true);
 });
 
 describe('of two rules', () => {
