@@ -1,6 +1,7 @@
 /** Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network. */
 import { join } from 'node:path';
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/agent-config.ts';
+import { readingsOf } from '../config/rule-parts.ts';
 import { rulesUntilRestart } from '../config/rules-until-restart.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
@@ -18,13 +19,14 @@ import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
 import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
-import { LocalRules, MISSED_VALUES, type RuleInForce, ruleWords } from './local-rules.ts';
+import { LocalRules, type LocalRulesDeps, type RuleInForce, type RuleSensor, ruleWords } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
 import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings } from './output-readings.ts';
 import { PulseMarks } from './pulse-marks.ts';
 import type { RuleEvent } from './rule-event.ts';
+import { MISSED_VALUES } from './watched-value.ts';
 
 export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'> {
   readonly config: AgentConfig;
@@ -34,6 +36,7 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   /** Readings of outputs, as they change. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly alerts: Alerts;
+  readonly localTime: LocalRulesDeps['localTime'];
 }
 
 /** For what is on a disk that may hang, and for a line. */
@@ -107,7 +110,7 @@ export class Actuators {
     );
     for (const state of control.states()) readings.take(state);
     control.onState((state) => readings.take(state));
-    const rules = new LocalRules({ rules: rulesInForce(config, configs), control, clock });
+    const rules = new LocalRules({ rules: rulesInForce(config, configs), control, clock, localTime: deps.localTime });
     return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
@@ -140,12 +143,15 @@ function rulesInForce(
   actuators: readonly ActuatorConfig[],
 ): readonly RuleInForce[] {
   const settings = new Map(actuators.map((each) => [each.name, actuatorSettings(each)]));
-  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, sensor]));
+  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, ruleSensor(sensor)]));
   return rules.flatMap((rule) => {
-    const sensor = sampled.get(rule.when.sensor);
-    if (sensor === undefined) return [];
     const { set, otherwise, sensorLost, lostAfterMs } = rule;
-    const isByEvent = definitionOf(sensor.kind).reportsByEvent?.(sensor) ?? false;
+    const names = readingsOf(rule).map(({ sensor }) => sensor);
+    const watched = names.flatMap((name) => {
+      const one = sampled.get(name);
+      return one === undefined ? [] : [[name, lostAfterMs === undefined ? one : { ...one, lostAfterMs }] as const];
+    });
+    if (watched.length < names.length) return [];
     const own = settings.get(set.actuator);
     const nearest = (value: ActuatorValue): ActuatorValue => (own === undefined ? value : nearestValue(own, value));
     const values = given({
@@ -153,12 +159,13 @@ function rulesInForce(
       otherwise: otherwise === undefined ? undefined : nearest(otherwise),
       sensorLost: sensorLost === undefined ? undefined : nearest(sensorLost),
     });
-    const dueMs = isByEvent ? Number.POSITIVE_INFINITY : MISSED_VALUES * nextWithinMs(sensor);
-    return [{ ...rule, ...values, sensorLostAfterMs: lostAfterMs ?? dueMs, isByEvent }];
+    return [{ ...rule, ...values, sensors: Object.fromEntries(watched) }];
   });
 }
 
-/** A window is over with the first reading after its end. */
-function nextWithinMs({ periodMs, deadlineMs, window }: SensorConfig): number {
-  return periodMs + deadlineMs + (window?.lengthMs ?? 0);
+function ruleSensor(sensor: SensorConfig): RuleSensor {
+  const isByEvent = definitionOf(sensor.kind).reportsByEvent?.(sensor) ?? false;
+  // A window is over with the first reading after its end.
+  const dueMs = sensor.periodMs + sensor.deadlineMs + (sensor.window?.lengthMs ?? 0);
+  return { isByEvent, lostAfterMs: isByEvent ? Number.POSITIVE_INFINITY : MISSED_VALUES * dueMs };
 }

@@ -2,51 +2,69 @@
  * Rules that need no platform: while a condition holds for its time, an output's slot says `set`; else `otherwise`. What they say is kept with
  * the slots; waiting survives nothing: what happened in between nobody knows, and it is counted anew.
  *
- *   unread ─ first value → otherwise ─ holds → waiting ─ for its time → set ─ condition ends, with hysteresis → otherwise
- *              any of them ─ the sensor is lost: nothing, or `sensorLost` ─ the next value → as it says
+ *   unread ─ first values → otherwise ─ holds → waiting ─ for its time → set ─ condition ends, with hysteresis → otherwise
+ *              any of them ─ a value that decides is lost: nothing, or `sensorLost` ─ the next value → as it says
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { RuleConfig } from '../config/agent-config.ts';
+import type { ConditionConfig, RuleConfig } from '../config/agent-config.ts';
+import { partsOf } from '../config/rule-parts.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
+import type { LocalTime } from '../host/local-time.ts';
 import type { ActuatorControl } from './actuator-control.ts';
-import type { RuleSlot, RuleWords } from './priority-slots.ts';
-import { conditionHolds } from './rule-condition.ts';
+import type { Output } from './output.ts';
+import type { RuleWords } from './priority-slots.ts';
+import { evaluate, type Truth, timeHolds, valueHolds } from './rule-condition.ts';
+import { MISSED_VALUES, WatchedValue } from './watched-value.ts';
 
-/** A rule whose sensor is sampled. */
-export interface RuleInForce extends RuleConfig {
-  /** How long after its last value the sensor is lost; infinite where only its driver says so. */
-  readonly sensorLostAfterMs: number;
+/** A sensor as a rule has to know it. */
+export interface RuleSensor {
+  /** How long after its last value it is lost; infinite where only its driver says so. */
+  readonly lostAfterMs: number;
   /** Its values come when something happens, so that one that fails has lost what it said. */
   readonly isByEvent: boolean;
+}
+
+/** A rule whose sensors are sampled. */
+export interface RuleInForce extends RuleConfig {
+  readonly sensors: Readonly<Record<string, RuleSensor>>;
 }
 
 export interface LocalRulesDeps {
   readonly rules: readonly RuleInForce[];
   readonly control: Pick<ActuatorControl, 'find' | 'configure'>;
   readonly clock: Clock;
+  /** Undefined while the clock is not trusted. */
+  readonly localTime: () => LocalTime | undefined;
+}
+
+interface Watched {
+  readonly condition: ConditionConfig;
+  readonly isNegated: boolean;
+  readonly value: WatchedValue;
 }
 
 interface RuleState {
   readonly config: RuleInForce;
-  seenAtMs: number;
-  /** How many values that say nothing of the condition have come since one that does. */
-  partsInARow: number;
+  readonly watched: readonly Watched[];
   cancelWaiting: (() => void) | undefined;
-  cancelLost: () => void;
 }
 
-/** So many values in a row that do not come are no noise: what the value was meanwhile nobody knows. */
-export const MISSED_VALUES = 3;
+/** The clock says a word each minute, as a sensor does. */
+const MINUTE_MS = 60_000;
+/** A clock that is not trusted is looked at this often. */
+const LOOK_AGAIN_MS = 5_000;
 
 export class LocalRules {
   readonly #deps: LocalRulesDeps;
   #states: ReadonlyMap<string, RuleState> = new Map();
+  #cancelMinute = (): void => {};
   #isClosed = false;
 
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
     this.#states = new Map(deps.rules.map((config) => [config.name, this.#begin(config)]));
+    this.#minute();
   }
 
   /** Takes up changed rules. One that stays as it is goes on. */
@@ -63,92 +81,116 @@ export class LocalRules {
       }),
     );
     this.#deps.control.configure(ruleWords(rules));
+    this.#minute();
   }
 
   /** A value of a sensor, under the key that the platform knows, after scaling; undefined when it came and says nothing of any condition. */
   take(sensor: string, key: string, value: JsonValue | undefined): void {
     if (this.#isClosed) return;
-    for (const state of this.#statesOf(sensor)) {
-      if (state.config.when.key !== key) continue;
-      state.partsInARow = value === undefined ? state.partsInARow + 1 : 0;
-      if (state.partsInARow >= MISSED_VALUES) continue;
-      if (this.#deps.clock.monotonicMs() > lostAtMs(state)) stopWaiting(state);
-      this.#seen(state);
-      if (value !== undefined) this.#judge(state, value);
+    for (const state of this.#states.values()) {
+      const ofKey = state.watched.filter(({ condition }) => condition.sensor === sensor && condition.key === key);
+      for (const one of ofKey)
+        this.#heard(state, one, value === undefined ? undefined : valueHolds(one.condition, value, this.#held(state, one)));
+      if (ofKey.length > 0 && value !== undefined) this.#judge(state);
     }
   }
 
   /** The sensor is another one: what waits for its time is counted anew. */
   sensorChanged(sensor: string): void {
-    for (const state of this.#statesOf(sensor)) stopWaiting(state);
+    this.#each(sensor, (state, { value }) => {
+      stopWaiting(state);
+      value.forget();
+    });
   }
 
   /** The sensor does not answer just now: what waits for its time is counted anew, and one that reports by event is lost. */
   sensorFailed(sensor: string): void {
-    for (const state of this.#statesOf(sensor)) {
+    this.#each(sensor, (state, { value }) => {
       stopWaiting(state);
-      if (state.config.isByEvent) this.#lose(state);
-    }
+      if (state.config.sensors[sensor]?.isByEvent === true) value.lose();
+    });
   }
 
   /** Nothing moves and nothing is learned from here on. Idempotent. */
   close(): void {
     this.#isClosed = true;
+    this.#cancelMinute();
     for (const state of this.#states.values()) end(state);
   }
 
   #begin(config: RuleInForce): RuleState {
-    const state: RuleState = { config, seenAtMs: 0, partsInARow: 0, cancelWaiting: undefined, cancelLost: () => {} };
-    this.#seen(state);
+    const parts = config.enabled ? partsOf(config.when) : [];
+    const state: RuleState = {
+      config,
+      watched: parts.map(({ condition, isNegated }) => {
+        const { lostAfterMs = MISSED_VALUES * MINUTE_MS } = config.sensors[condition.sensor ?? ''] ?? {};
+        const value = new WatchedValue({ clock: this.#deps.clock, lostAfterMs, onLost: () => this.#judge(state) });
+        return { condition, isNegated, value };
+      }),
+      cancelWaiting: undefined,
+    };
     return state;
   }
 
-  #seen(state: RuleState): void {
-    const { clock } = this.#deps;
-    state.seenAtMs = clock.monotonicMs();
-    state.cancelLost();
-    if (!state.config.enabled || !Number.isFinite(lostAtMs(state))) return;
-    const lose = (): void => {
-      const leftMs = lostAtMs(state) - clock.monotonicMs();
-      if (leftMs >= 0) state.cancelLost = clock.after(leftMs + 1, lose);
-      else this.#lose(state);
-    };
-    state.cancelLost = clock.after(lostAtMs(state) - state.seenAtMs + 1, lose);
+  #each(sensor: string, act: (state: RuleState, one: Watched) => void): void {
+    for (const state of this.#isClosed ? [] : this.#states.values())
+      for (const one of state.watched) if (one.condition.sensor === sensor) act(state, one);
   }
 
-  #lose(state: RuleState): void {
-    stopWaiting(state);
-    void this.#deps.control.find(state.config.set.actuator)?.take({ kind: 'sensorLost', rule: state.config.name });
-  }
-
-  #statesOf(sensor: string): readonly RuleState[] {
-    return [...this.#states.values()].filter(({ config: { when, enabled } }) => enabled && when.sensor === sensor);
-  }
-
-  #judge(state: RuleState, value: JsonValue): void {
-    const { clock } = this.#deps;
-    const { when } = state.config;
-    const phase = this.#phase(state);
-    if (!conditionHolds(state.config, value, phase === 'set')) {
-      stopWaiting(state);
-      this.#tell(state, false);
-    } else if (phase === 'set' || when.forMs === 0) this.#tell(state, true);
-    else {
-      // What has not held for its time does not hold.
-      this.#tell(state, false);
-      state.cancelWaiting ??= clock.after(when.forMs, () => {
-        state.cancelWaiting = undefined;
-        if (clock.monotonicMs() <= lostAtMs(state)) this.#tell(state, true);
-      });
+  /** Tells the time to the rules that go by it. */
+  #minute(): void {
+    this.#cancelMinute();
+    const { clock, localTime } = this.#deps;
+    const timed = [...this.#states.values()].filter(({ watched }) => watched.some(isTime));
+    if (timed.length === 0) return;
+    const now = localTime();
+    for (const state of now === undefined ? [] : timed) {
+      for (const one of state.watched.filter(isTime)) this.#heard(state, one, timeHolds(one.condition, now as LocalTime));
+      this.#judge(state);
     }
+    const nextMs = now === undefined ? LOOK_AGAIN_MS : MINUTE_MS - (clock.wallMs() % MINUTE_MS);
+    this.#cancelMinute = clock.after(nextMs, () => this.#minute());
   }
 
-  #phase({ config: { name, set } }: RuleState): RuleSlot['phase'] | undefined {
-    return this.#deps.control.find(set.actuator)?.slots.rules.find((rule) => rule.name === name)?.phase;
+  #heard(state: RuleState, { value }: Watched, says: boolean | undefined): void {
+    if (value.isLost) stopWaiting(state);
+    value.heard(says);
   }
 
-  #tell({ config: { name, set } }: RuleState, holds: boolean): void {
-    void this.#deps.control.find(set.actuator)?.take({ kind: 'read', rule: name, holds });
+  /** Says that a comparison held before; at a start it did where the rule's phase is by it. */
+  #held(state: RuleState, { value, isNegated }: Watched): boolean {
+    if (typeof value.truth === 'boolean') return value.truth;
+    const phase = this.#phase(state);
+    return phase === 'set' ? !isNegated : phase === 'otherwise' && isNegated;
+  }
+
+  #judge(state: RuleState): void {
+    const { clock } = this.#deps;
+    const { forMs } = state.config.when;
+    const truth = truthOf(state);
+    if (truth !== true) stopWaiting(state);
+    if (truth === 'lost') void this.#output(state)?.take({ kind: 'sensorLost', rule: state.config.name });
+    if (typeof truth !== 'boolean') return;
+    // What has not held for its time does not hold.
+    const holds = truth && (forMs === 0 || this.#phase(state) === 'set');
+    this.#tell(state, holds);
+    if (!truth || holds) return;
+    state.cancelWaiting ??= clock.after(forMs, () => {
+      state.cancelWaiting = undefined;
+      if (truthOf(state) === true) this.#tell(state, true);
+    });
+  }
+
+  #phase(state: RuleState) {
+    return this.#output(state)?.slots.rules.find(({ name }) => name === state.config.name)?.phase;
+  }
+
+  #output({ config: { set } }: RuleState): Output | undefined {
+    return this.#deps.control.find(set.actuator);
+  }
+
+  #tell(state: RuleState, holds: boolean): void {
+    void this.#output(state)?.take({ kind: 'read', rule: state.config.name, holds });
   }
 }
 
@@ -165,9 +207,12 @@ function wordsOf({ name, when, set, otherwise, protect, sensorLost, lostAfterMs 
   return { name, protect, set: set.value, otherwise, sensorLost, version };
 }
 
-/** When the sensor is lost, ms since boot. */
-function lostAtMs({ seenAtMs, config }: RuleState): number {
-  return seenAtMs + config.sensorLostAfterMs;
+function truthOf({ config, watched }: RuleState): Truth {
+  return evaluate(config.when, (part) => watched.find(({ condition }) => condition === part)?.value.truth ?? 'unread');
+}
+
+function isTime({ condition }: Watched): boolean {
+  return condition.sensor === undefined;
 }
 
 function stopWaiting(state: RuleState): void {
@@ -177,5 +222,5 @@ function stopWaiting(state: RuleState): void {
 
 function end(state: RuleState): void {
   stopWaiting(state);
-  state.cancelLost();
+  for (const { value } of state.watched) value.end();
 }

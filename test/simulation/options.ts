@@ -138,6 +138,9 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['rules[].protect', 'refuses the people of a world, who reckon with no refusal of a rule: test/unit/actuators/local-rules.test.ts'],
   ['rules[].sensorLost', 'drawn by the next change, with a witness of lost sensors; test/unit/actuators/local-rules.test.ts'],
   ['rules[].lostAfter', 'as rules[].sensorLost'],
+  ...['all', 'any', 'not', 'time', 'weekdays', 'dates'].map(
+    (word) => [`rules[].when.${word}`, 'drawn by the next change; test/unit/actuators/rule-condition.test.ts'] as const,
+  ),
   ['rules[].when.below', 'the mirror of above: test/unit/actuators/rules tests'],
   ['rules[].when.equal', 'test/unit/actuators/rules tests'],
   ['rpc.enabled', 'a world without RPC has no commands to judge'],

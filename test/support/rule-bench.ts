@@ -2,6 +2,7 @@
 import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
 import { LocalRules, type RuleInForce, ruleWords } from '../../src/actuators/local-rules.ts';
 import type { RuleEvent } from '../../src/actuators/rule-event.ts';
+import type { LocalTime } from '../../src/host/local-time.ts';
 import { ActuatorBench } from './actuator-bench.ts';
 import { relaySettings } from './fake-actuator.ts';
 
@@ -15,7 +16,7 @@ export function rule(name: string, value: ActuatorValue, otherwise?: ActuatorVal
   const end = otherwise === undefined ? {} : { otherwise };
   return {
     ...{ name, enabled: true, protect: false, when, set: { actuator: 'pump', value }, ...end },
-    ...{ sensorLostAfterMs: LOST_AFTER_MS, isByEvent: false },
+    sensors: { [name]: { lostAfterMs: LOST_AFTER_MS, isByEvent: false } },
   };
 }
 
@@ -25,6 +26,8 @@ export class RuleBench {
   readonly bench = new ActuatorBench();
   /** The pump takes nothing and says nothing. */
   isMute = false;
+  /** Undefined: the clock is not trusted. */
+  localTime: LocalTime | undefined;
   #rules: LocalRules | undefined;
 
   constructor() {
@@ -55,7 +58,7 @@ export class RuleBench {
   async open(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
     this.bench.rules = ruleWords(configs);
     const control = await this.bench.open(...settings);
-    this.#rules = new LocalRules({ rules: configs, control, clock: this.bench.clock });
+    this.#rules = new LocalRules({ rules: configs, control, clock: this.bench.clock, localTime: () => this.localTime });
   }
 
   async restart(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {

@@ -10,7 +10,6 @@ import type { Check } from './draft.ts';
 /** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */
 const STEP_TOLERANCE = 1e-6;
 const PULSED = ACTUATOR_KINDS.flatMap(({ kind, maxPulseMs }) => (maxPulseMs === undefined ? [] : [kind]));
-const LOST_VALUE = 'sensorLost: beside it, with what the actuator gets while the sensor is lost';
 const IN_WORDS = { boolean: 'on or off', number: 'a number', string: 'text' } as const;
 
 export const checkLimits: Check = ({ actuators }) =>
@@ -21,17 +20,12 @@ export const checkLimits: Check = ({ actuators }) =>
   ]);
 
 export const checkRuleValues: Check = ({ rules, actuators }) =>
-  rules.flatMap(({ config: { when, set, otherwise, protect, sensorLost }, path }) => {
-    const given = (['above', 'below', 'equal'] as const).filter((one) => when[one] !== undefined);
-    const problem = given.length === 0 ? 'no condition' : `several conditions: ${given.join(', ')}`;
-    const condition = { path: [...path, 'when'], atKey: true, problem, expected: 'exactly one of above, below and equal' };
+  rules.flatMap(({ config: { set, otherwise, sensorLost }, path }) => {
     const actuator = actuators.find(({ config }) => config.name === set.actuator)?.config;
     return [
-      ...(given.length === 1 ? [] : [condition]),
       ...(actuator === undefined ? [] : mismatch(actuator, set.value, [...path, 'set', 'value'])),
       ...(actuator === undefined || otherwise === undefined ? [] : mismatch(actuator, otherwise, [...path, 'otherwise'])),
       ...(actuator === undefined || sensorLost === undefined ? [] : mismatch(actuator, sensorLost, [...path, 'sensorLost'])),
-      ...(protect && sensorLost === undefined ? [findingAtKey([...path, 'protect'], 'protect without sensorLost', LOST_VALUE)] : []),
     ];
   });
 

@@ -11,10 +11,11 @@ import { checkKinds } from './kinds.ts';
 import { checkNames, checkReferences } from './names.ts';
 import { checkFirmwareBounds, checkShapes } from './ranges.ts';
 import { checkAddedKeys, checkClientAttributes, checkReservedKeys } from './reserved-keys.ts';
+import { checkConditions, checkLostSensors } from './rules.ts';
 import { checkSafeStates } from './safe-states.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
 import { checkAlarms } from './thresholds.ts';
-import { checkActuatorTimes, checkDeliveryTimes, checkLostSensors, checkSensorTimes } from './timing.ts';
+import { checkActuatorTimes, checkDeliveryTimes, checkSensorTimes } from './timing.ts';
 import { checkAlarmTypes, checkRuleTypes } from './value-types.ts';
 
 export const CHECKS: readonly Check[] = [
@@ -47,6 +48,7 @@ export const CHECKS: readonly Check[] = [
   checkKinds,
   checkLimits,
   checkSafeStates,
+  checkConditions,
   checkRuleValues,
   checkRuleTypes,
   checkMethodValues,

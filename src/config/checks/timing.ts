@@ -1,5 +1,6 @@
 /** Times that contradict each other. */
 import { actuatorDefinition } from '../../actuators/kinds.ts';
+import type { Span } from '../../host/local-time.ts';
 import { definitionOf } from '../../sensors/kinds.ts';
 import type { SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
@@ -36,16 +37,6 @@ function conversionFaults(config: SensorConfig, path: ConfigPath): Finding[] {
   return short === undefined ? [] : [finding([...path, short], 'too short for one read:', expected)];
 }
 
-/** What reports by event may say nothing for a year, and nobody knows whether it is still there. */
-export const checkLostSensors: Check = ({ sensors, rules }) => {
-  const byEvent = new Set(sensors.flatMap(({ config }) => (definitionOf(config.kind).reportsByEvent?.(config) ? [config.name] : [])));
-  return rules.flatMap(({ config: { when, lostAfterMs }, path }) => {
-    if (lostAfterMs !== undefined || !byEvent.has(when.sensor)) return [];
-    const problem = 'reports by event, so that the rule goes by its last value for as long as it says nothing:';
-    return [finding([...path, 'when', 'sensor'], problem, 'lostAfter: beside when', { warning: true })];
-  });
-};
-
 export const checkActuatorTimes: Check = ({ actuators }) =>
   actuators.flatMap(({ config, path }) => {
     const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = config.limits;
@@ -62,7 +53,10 @@ export const checkDeliveryTimes: Check = ({ sections: { outbox, firmware } }) =>
   const findings: Finding[] = [];
   if (outbox !== undefined && outbox.retain.bytes > outbox.maxBytes)
     findings.push(finding(['outbox', 'retain', 'bytes'], 'more than the whole outbox may hold:', 'at most maxBytes'));
-  if (firmware?.hours !== undefined && firmware.hours.from === firmware.hours.to)
-    findings.push(finding(['firmware', 'hours', 'to'], 'no time between from and to:', 'another time than from'));
+  if (firmware?.hours !== undefined) findings.push(...hoursFaults(firmware.hours, ['firmware', 'hours']));
   return findings;
 };
+
+export function hoursFaults({ from, to }: Span, path: ConfigPath): Finding[] {
+  return from === to ? [finding([...path, 'to'], 'no time between from and to:', 'another time than from')] : [];
+}

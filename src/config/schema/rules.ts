@@ -1,23 +1,14 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
-import { duration, LIVE, name, onOff, section } from '../fields.ts';
-
-const ruleValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
+import { duration, LIVE, name, section } from '../fields.ts';
+import { conditionFields, ruleValue } from './conditions.ts';
 
 export const ruleSchema = section({
   name: name(),
   /** Can be switched by a shared attribute. */
   enabled: z.boolean().meta(LIVE).default(true),
-  /** Exactly one of above, below and equal. */
   when: section({
-    sensor: name(),
-    /** The key as the platform sees it, after rename. */
-    key: z.string().min(1).max(255),
-    above: z.number().meta(LIVE).optional(),
-    below: z.number().meta(LIVE).optional(),
-    equal: ruleValue().optional(),
-    /** How far the value must come back before the condition ends. */
-    hysteresis: z.number().min(0).meta(LIVE).default(0),
+    ...conditionFields(),
     /** How long the condition must hold. */
     for: duration({ max: '1d' }).meta(LIVE).prefault('0s'),
   }),

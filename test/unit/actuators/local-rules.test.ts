@@ -14,7 +14,8 @@ beforeEach(() => {
 /** With another condition in place of `above`, where it has one. */
 function when({ when: { above = 10, ...before }, ...one }: RuleInForce, changes: Partial<RuleInForce['when']>): RuleInForce {
   const isOther = changes.below !== undefined || changes.equal !== undefined;
-  return { ...one, when: { ...before, ...(!isOther && { above }), ...changes } };
+  const changed = { ...before, ...(!isOther && { above }), ...changes };
+  return { ...one, when: changed, sensors: { ...one.sensors, ...rule(changed.sensor ?? '', true).sensors } };
 }
 const heat = rule('heat', true, false);
 const slots = () => world.bench.control.find('pump')?.slots ?? EMPTY_SLOTS;
@@ -112,13 +113,13 @@ describe('a sensor is lost', () => {
   });
 
   it('when it reports by event and fails, or has said nothing for longer than lostAfter', async () => {
-    const byEvent = { ...heat, isByEvent: true };
-    await world.open([{ ...byEvent, sensorLostAfterMs: Number.POSITIVE_INFINITY }], pump());
+    const byEvent = (lostAfterMs: number) => ({ ...heat, sensors: { heat: { isByEvent: true, lostAfterMs } } });
+    await world.open([byEvent(Number.POSITIVE_INFINITY)], pump());
     await world.after({ heat: 90 });
     expect(await world.after({}, 24 * 60 * MINUTE_MS)).toBe(true);
     world.rules.sensorFailed('heat');
     expect(await world.after({})).toBe(false);
-    world.rules.configure([{ ...byEvent, lostAfterMs: MINUTE_MS, sensorLostAfterMs: MINUTE_MS }]);
+    world.rules.configure([byEvent(MINUTE_MS)]);
     expect(await world.after({ heat: 90 })).toBe(true);
     expect(await world.after({}, MINUTE_MS)).toBe(false);
   });
@@ -191,6 +192,92 @@ it('a rule that protects comes before an operator, whose command against it is r
   expect(slots().rules[0]).toMatchObject({ name: 'dry', isLost: true });
   expect(await world.bench.set('pump', true)).toBe('actuators/protected');
   expect(await world.after({ dry: 0, heat: 90 })).toBe(true);
+});
+
+describe('a condition of several', () => {
+  const above = (sensor: string, limit: number, hysteresis = 0) => ({ sensor, key: 'value', above: limit, hysteresis });
+  const of = (condition: Partial<RuleInForce['when']>, forMs = 0): RuleInForce => ({
+    ...{ ...rule('both', true, false), when: { hysteresis: 0, forMs, ...condition } },
+    sensors: { ...rule('a', true).sensors, ...rule('b', true).sensors },
+  });
+  const phase = () => slots().rules[0]?.phase;
+
+  it('waits for the values that it needs, and for no other', async () => {
+    await world.open([of({ all: [above('a', 10), above('b', 10)] })], pump());
+    await world.after({ a: 90 });
+    expect(phase()).toBe('unread');
+    expect(await world.after({ b: 90 })).toBe(true);
+    world.rules.configure([of({ any: [above('a', 10), above('b', 10)] })]);
+    expect(phase()).toBe('unread');
+    await world.after({ b: 90 });
+    expect(phase()).toBe('set');
+  });
+
+  it('is lost with a sensor that decides it, and with no other', async () => {
+    await world.open([of({ all: [above('a', 10), { hysteresis: 0, not: above('b', 10) }] })], pump());
+    expect(await world.after({ a: 90, b: 0 })).toBe(true);
+    expect(await world.after({ a: 90 }, MINUTE_MS)).toBe(false);
+    expect(slots().rules[0]).toMatchObject({ phase: 'set', isLost: true });
+    await world.after({ a: 0 });
+    expect(slots().rules[0]).toMatchObject({ phase: 'otherwise', isLost: false });
+    await world.after({ a: 90 });
+    expect(slots().rules[0]).toMatchObject({ isLost: true });
+  });
+
+  it('has a hysteresis in each comparison, also through a restart', async () => {
+    const either = of({ any: [above('a', 80, 60), above('b', 10)] });
+    await world.open([either], pump());
+    const told: unknown[] = [await world.after({ a: 50, b: 90 })];
+    for (const a of [50, 81, 21]) told.push(await world.after({ a, b: 0 }));
+    await world.restart([either], pump());
+    for (const a of [21, 20, 50]) told.push(await world.after({ a, b: 0 }));
+    expect(told).toEqual([true, false, true, true, true, false, false]);
+  });
+
+  it('has one time to hold for, as a whole', async () => {
+    await world.open([of({ any: [above('a', 10), above('b', 10)] }, 30_000)], pump());
+    expect(await world.after({ a: 90, b: 0 }, 10_000)).toBe(false);
+    expect(await world.after({ a: 90, b: 90 }, 10_000)).toBe(false);
+    expect(await world.after({ a: 0, b: 90 }, 9_000)).toBe(false);
+    expect(await world.after({ a: 0, b: 90 })).toBe(true);
+  });
+
+  it('waits for the value of a sensor that is another one now', async () => {
+    await world.open([of({ all: [above('a', 10), above('b', 10)] })], pump());
+    await world.after({ a: 90, b: 0 });
+    world.rules.sensorChanged('a');
+    expect(await world.after({ b: 90 })).toBe(false);
+    expect(await world.after({ a: 90 })).toBe(true);
+  });
+});
+
+describe('hours', () => {
+  const when22to6 = { hysteresis: 0, forMs: 0, time: { from: '22:00', to: '06:00' } };
+  const night: RuleInForce = { ...rule('night', true, false), when: when22to6, sensors: {} };
+  const at = (time: string): void => {
+    world.localTime = { time, date: '01-31', weekday: 'sat' };
+  };
+
+  it('begin and end with the minute', async () => {
+    at('21:59');
+    await world.open([night], pump());
+    expect(await world.after({}, MINUTE_MS)).toBe(false);
+    at('22:00');
+    expect(await world.after({}, MINUTE_MS)).toBe(true);
+    at('06:00');
+    expect(await world.after({}, MINUTE_MS)).toBe(false);
+  });
+
+  it('are not known while the clock is not trusted, and are lost when it has not been for three minutes', async () => {
+    await world.open([{ ...night, sensorLost: true }], pump());
+    expect(await world.after({}, 2 * MINUTE_MS)).toBe(false);
+    expect(slots().rules[0]?.phase).toBe('unread');
+    expect(await world.after({}, 2 * MINUTE_MS)).toBe(true);
+    at('12:00');
+    expect(await world.after({})).toBe(false);
+    world.localTime = undefined;
+    expect(await world.after({}, 5 * MINUTE_MS)).toBe(true);
+  });
 });
 
 describe('of two rules', () => {

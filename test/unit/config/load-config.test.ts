@@ -203,9 +203,13 @@ rules:
   - { name: full, when: { sensor: tank, key: level, above: 80 }, set: { actuator: pump, value: off } }
   - { name: known, when: { sensor: tank, key: level, above: 80 }, lostAfter: 1h, set: { actuator: pump, value: off } }
   - { name: polled, when: { sensor: asked, key: level, above: 80 }, set: { actuator: pump, value: off } }
+  - name: within
+    when: { all: [{ time: { from: "22:00", to: "06:00" } }, { not: { sensor: tank, key: level, below: 80 } }] }
+    set: { actuator: pump, value: off }
 `;
     expect((await warningsOf(yaml)).map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
       expect.stringMatching(/^rules\[0\]\.when\.sensor: reports by event, so that the rule goes by its last value/),
+      expect.stringMatching(/^rules\[3\]\.when\.all\[1\]\.not\.sensor: reports by event/),
     ]);
   });
 
