@@ -19,13 +19,14 @@ import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
 import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
-import { LocalRules, type LocalRulesDeps, type RuleInForce, type RuleSensor, ruleWords } from './local-rules.ts';
+import { LocalRules, type LocalRulesDeps } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
 import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings } from './output-readings.ts';
 import { PulseMarks } from './pulse-marks.ts';
 import type { RuleEvent } from './rule-event.ts';
+import { type RuleInForce, type RuleSensor, ruleWords } from './rule-in-force.ts';
 import { MISSED_VALUES } from './watched-value.ts';
 
 export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'> {
@@ -155,7 +156,7 @@ function rulesInForce(
     const own = settings.get(set.actuator);
     const nearest = (value: ActuatorValue): ActuatorValue => (own === undefined ? value : nearestValue(own, value));
     const values = given({
-      set: { ...set, value: nearest(set.value) },
+      set: set.value === undefined ? set : { ...set, value: nearest(set.value) },
       otherwise: otherwise === undefined ? undefined : nearest(otherwise),
       sensorLost: sensorLost === undefined ? undefined : nearest(sensorLost),
     });

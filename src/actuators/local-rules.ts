@@ -6,29 +6,15 @@
  *              any of them ─ a value that decides is lost: nothing, or `sensorLost` ─ the next value → as it says
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ConditionConfig, RuleConfig } from '../config/agent-config.ts';
-import { partsOf } from '../config/rule-parts.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Output } from './output.ts';
-import type { RuleWords } from './priority-slots.ts';
-import { evaluate, type Truth, timeHolds, valueHolds } from './rule-condition.ts';
-import { MISSED_VALUES, WatchedValue } from './watched-value.ts';
-
-/** A sensor as a rule has to know it. */
-export interface RuleSensor {
-  /** How long after its last value it is lost; infinite where only its driver says so. */
-  readonly lostAfterMs: number;
-  /** Its values come when something happens, so that one that fails has lost what it said. */
-  readonly isByEvent: boolean;
-}
-
-/** A rule whose sensors are sampled. */
-export interface RuleInForce extends RuleConfig {
-  readonly sensors: Readonly<Record<string, RuleSensor>>;
-}
+import type { RuleSlot } from './priority-slots.ts';
+import { type RuleInForce, ruleWords } from './rule-in-force.ts';
+import { MINUTE_MS, type RuleValue, RuleValues } from './rule-values.ts';
 
 export interface LocalRulesDeps {
   readonly rules: readonly RuleInForce[];
@@ -38,20 +24,12 @@ export interface LocalRulesDeps {
   readonly localTime: () => LocalTime | undefined;
 }
 
-interface Watched {
-  readonly condition: ConditionConfig;
-  readonly isNegated: boolean;
-  readonly value: WatchedValue;
-}
-
 interface RuleState {
   readonly config: RuleInForce;
-  readonly watched: readonly Watched[];
+  readonly values: RuleValues;
   cancelWaiting: (() => void) | undefined;
 }
 
-/** The clock says a word each minute, as a sensor does. */
-const MINUTE_MS = 60_000;
 /** A clock that is not trusted is looked at this often. */
 const LOOK_AGAIN_MS = 5_000;
 
@@ -64,7 +42,7 @@ export class LocalRules {
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
     this.#states = new Map(deps.rules.map((config) => [config.name, this.#begin(config)]));
-    this.#minute();
+    this.#tellTime();
   }
 
   /** Takes up changed rules. One that stays as it is goes on. */
@@ -81,33 +59,34 @@ export class LocalRules {
       }),
     );
     this.#deps.control.configure(ruleWords(rules));
-    this.#minute();
+    this.#tellTime();
   }
 
   /** A value of a sensor, under the key that the platform knows, after scaling; undefined when it came and says nothing of any condition. */
   take(sensor: string, key: string, value: JsonValue | undefined): void {
-    if (this.#isClosed) return;
-    for (const state of this.#states.values()) {
-      const ofKey = state.watched.filter(({ condition }) => condition.sensor === sensor && condition.key === key);
-      for (const one of ofKey)
-        this.#heard(state, one, value === undefined ? undefined : valueHolds(one.condition, value, this.#held(state, one)));
-      if (ofKey.length > 0 && value !== undefined) this.#judge(state);
-    }
+    const judged = new Set<RuleState>();
+    this.#each(sensor, (state, one) => {
+      if (one.key !== key) return;
+      if (one.watched.isLost) stopWaiting(state);
+      state.values.take(one, value, this.#slot(state)?.phase);
+      if (value !== undefined) judged.add(state);
+    });
+    for (const state of judged) this.#judge(state);
   }
 
   /** The sensor is another one: what waits for its time is counted anew. */
   sensorChanged(sensor: string): void {
-    this.#each(sensor, (state, { value }) => {
+    this.#each(sensor, (state, { watched }) => {
       stopWaiting(state);
-      value.forget();
+      watched.forget();
     });
   }
 
   /** The sensor does not answer just now: what waits for its time is counted anew, and one that reports by event is lost. */
   sensorFailed(sensor: string): void {
-    this.#each(sensor, (state, { value }) => {
+    this.#each(sensor, (state, { watched }) => {
       stopWaiting(state);
-      if (state.config.sensors[sensor]?.isByEvent === true) value.lose();
+      if (state.config.sensors[sensor]?.isByEvent === true) watched.lose();
     });
   }
 
@@ -119,100 +98,62 @@ export class LocalRules {
   }
 
   #begin(config: RuleInForce): RuleState {
-    const parts = config.enabled ? partsOf(config.when) : [];
-    const state: RuleState = {
-      config,
-      watched: parts.map(({ condition, isNegated }) => {
-        const { lostAfterMs = MISSED_VALUES * MINUTE_MS } = config.sensors[condition.sensor ?? ''] ?? {};
-        const value = new WatchedValue({ clock: this.#deps.clock, lostAfterMs, onLost: () => this.#judge(state) });
-        return { condition, isNegated, value };
-      }),
-      cancelWaiting: undefined,
-    };
+    const values = new RuleValues(config, this.#deps.clock, () => this.#judge(state));
+    const state: RuleState = { config, values, cancelWaiting: undefined };
     return state;
   }
 
-  #each(sensor: string, act: (state: RuleState, one: Watched) => void): void {
+  #each(sensor: string, act: (state: RuleState, one: RuleValue) => void): void {
     for (const state of this.#isClosed ? [] : this.#states.values())
-      for (const one of state.watched) if (one.condition.sensor === sensor) act(state, one);
+      for (const one of state.values.all) if (one.sensor === sensor) act(state, one);
   }
 
-  /** Tells the time to the rules that go by it. */
-  #minute(): void {
+  /** Each minute, to the rules that go by it. */
+  #tellTime(): void {
     this.#cancelMinute();
     const { clock, localTime } = this.#deps;
-    const timed = [...this.#states.values()].filter(({ watched }) => watched.some(isTime));
+    const timed = [...this.#states.values()].filter(({ values }) => values.goesByTime);
     if (timed.length === 0) return;
     const now = localTime();
-    for (const state of now === undefined ? [] : timed) {
-      for (const one of state.watched.filter(isTime)) this.#heard(state, one, timeHolds(one.condition, now as LocalTime));
-      this.#judge(state);
-    }
+    if (now !== undefined)
+      for (const state of timed) {
+        state.values.takeTime(now);
+        this.#judge(state);
+      }
     const nextMs = now === undefined ? LOOK_AGAIN_MS : MINUTE_MS - (clock.wallMs() % MINUTE_MS);
-    this.#cancelMinute = clock.after(nextMs, () => this.#minute());
-  }
-
-  #heard(state: RuleState, { value }: Watched, says: boolean | undefined): void {
-    if (value.isLost) stopWaiting(state);
-    value.heard(says);
-  }
-
-  /** Says that a comparison held before; at a start it did where the rule's phase is by it. */
-  #held(state: RuleState, { value, isNegated }: Watched): boolean {
-    if (typeof value.truth === 'boolean') return value.truth;
-    const phase = this.#phase(state);
-    return phase === 'set' ? !isNegated : phase === 'otherwise' && isNegated;
+    this.#cancelMinute = clock.after(nextMs, () => this.#tellTime());
   }
 
   #judge(state: RuleState): void {
-    const { clock } = this.#deps;
-    const { forMs } = state.config.when;
-    const truth = truthOf(state);
+    const { config, values } = state;
+    const { forMs = 0 } = config.when ?? {};
+    const { truth } = values;
     if (truth !== true) stopWaiting(state);
-    if (truth === 'lost') void this.#output(state)?.take({ kind: 'sensorLost', rule: state.config.name });
+    if (truth === 'lost') void this.#output(state)?.take({ kind: 'sensorLost', rule: config.name });
     if (typeof truth !== 'boolean') return;
     // What has not held for its time does not hold.
-    const holds = truth && (forMs === 0 || this.#phase(state) === 'set');
+    const holds = truth && (forMs === 0 || this.#slot(state)?.phase === 'set');
     this.#tell(state, holds);
     if (!truth || holds) return;
-    state.cancelWaiting ??= clock.after(forMs, () => {
+    state.cancelWaiting ??= this.#deps.clock.after(forMs, () => {
       state.cancelWaiting = undefined;
-      if (truthOf(state) === true) this.#tell(state, true);
+      if (values.truth === true) this.#tell(state, true);
     });
-  }
-
-  #phase(state: RuleState) {
-    return this.#output(state)?.slots.rules.find(({ name }) => name === state.config.name)?.phase;
   }
 
   #output({ config: { set } }: RuleState): Output | undefined {
     return this.#deps.control.find(set.actuator);
   }
 
-  #tell(state: RuleState, holds: boolean): void {
-    void this.#output(state)?.take({ kind: 'read', rule: state.config.name, holds });
+  #slot(state: RuleState): RuleSlot | undefined {
+    return this.#output(state)?.slots.rules.find(({ name }) => name === state.config.name);
   }
-}
 
-/** What the outputs are to know of the rules that are switched on, in the order of the file. */
-export function ruleWords(rules: readonly RuleInForce[]): ReadonlyMap<string, readonly RuleWords[]> {
-  return Map.groupBy(
-    rules.filter(({ enabled }) => enabled).map((rule) => ({ actuator: rule.set.actuator, ...wordsOf(rule) })),
-    ({ actuator }) => actuator,
-  );
-}
-
-function wordsOf({ name, when, set, otherwise, protect, sensorLost, lostAfterMs }: RuleInForce): RuleWords {
-  const version = JSON.stringify([when, set, otherwise, protect, sensorLost, lostAfterMs]);
-  return { name, protect, set: set.value, otherwise, sensorLost, version };
-}
-
-function truthOf({ config, watched }: RuleState): Truth {
-  return evaluate(config.when, (part) => watched.find(({ condition }) => condition === part)?.value.truth ?? 'unread');
-}
-
-function isTime({ condition }: Watched): boolean {
-  return condition.sensor === undefined;
+  #tell(state: RuleState, holds: boolean): void {
+    const output = this.#output(state);
+    const set = holds && output !== undefined ? state.values.onCurve(output.settings, this.#slot(state)) : undefined;
+    void output?.take({ kind: 'read', rule: state.config.name, holds, ...given({ set }) });
+  }
 }
 
 function stopWaiting(state: RuleState): void {
@@ -222,5 +163,5 @@ function stopWaiting(state: RuleState): void {
 
 function end(state: RuleState): void {
   stopWaiting(state);
-  for (const { value } of state.watched) value.end();
+  state.values.end();
 }

@@ -17,8 +17,8 @@ export function evaluate(condition: ConditionConfig, truthOf: (part: ConditionCo
   return typeof truth === 'boolean' ? !truth : truth;
 }
 
-/** One part that is so decides. */
-function decided(parts: readonly Truth[], so: boolean): Truth {
+/** Of several values one that is so decides. */
+export function decided(parts: readonly Truth[], so: boolean): Truth {
   if (parts.includes(so)) return so;
   return parts.find((part) => part === 'lost') ?? parts.find((part) => part === 'unread') ?? !so;
 }

@@ -1,4 +1,4 @@
-/** What local rules go by: the comparisons and times of their conditions, each with its place. */
+/** What local rules go by: the comparisons and times of their conditions, and the readings of their curves, each with its place. */
 import type { RuleConfig } from './agent-config.ts';
 import type { ConfigPath } from './config-fault.ts';
 import type { ConditionConfig } from './schema/conditions.ts';
@@ -17,7 +17,8 @@ export interface RuleReading {
   readonly key: string;
   /** Where both are written. */
   readonly path: ConfigPath;
-  readonly condition: ConditionConfig;
+  /** Undefined for a curve. */
+  readonly condition?: ConditionConfig;
 }
 
 /** The conditions that it is made of, or itself. */
@@ -38,9 +39,12 @@ export function childrenOf(
 }
 
 /** @param path of the rule's section. */
-export function readingsOf({ when }: Pick<RuleConfig, 'when'>, path: ConfigPath = []): readonly RuleReading[] {
-  return partsOf(when, [...path, 'when']).flatMap(({ condition, path: at }) => {
+export function readingsOf({ when, set }: Pick<RuleConfig, 'when' | 'set'>, path: ConfigPath = []): readonly RuleReading[] {
+  const parts = when === undefined ? [] : partsOf(when, [...path, 'when']);
+  const compared = parts.flatMap(({ condition, path: at }) => {
     const { sensor, key } = condition;
     return sensor === undefined || key === undefined ? [] : [{ sensor, key, path: at, condition }];
   });
+  const { curve } = set;
+  return curve === undefined ? compared : [...compared, { sensor: curve.sensor, key: curve.key, path: [...path, 'set', 'curve'] }];
 }

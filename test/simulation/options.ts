@@ -141,6 +141,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ...['all', 'any', 'not', 'time', 'weekdays', 'dates'].map(
     (word) => [`rules[].when.${word}`, 'drawn by the next change; test/unit/actuators/rule-condition.test.ts'] as const,
   ),
+  ['rules[].set.curve', 'drawn by the next change, with a fan that turns; test/unit/actuators/local-rules.test.ts'],
   ['rules[].when.below', 'the mirror of above: test/unit/actuators/rules tests'],
   ['rules[].when.equal', 'test/unit/actuators/rules tests'],
   ['rpc.enabled', 'a world without RPC has no commands to judge'],

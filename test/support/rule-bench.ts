@@ -1,7 +1,8 @@
 /** Local rules over a pump with fake hardware: each watches a sensor of its own name, above 10; opened, and opened again after a kill. */
 import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
-import { LocalRules, type RuleInForce, ruleWords } from '../../src/actuators/local-rules.ts';
+import { LocalRules } from '../../src/actuators/local-rules.ts';
 import type { RuleEvent } from '../../src/actuators/rule-event.ts';
+import { type RuleInForce, ruleWords } from '../../src/actuators/rule-in-force.ts';
 import type { LocalTime } from '../../src/host/local-time.ts';
 import { ActuatorBench } from './actuator-bench.ts';
 import { relaySettings } from './fake-actuator.ts';

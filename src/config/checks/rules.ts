@@ -1,6 +1,6 @@
 /** Local rules whose conditions say nothing, or several things at once, and rules that nobody can tell to be lost. */
 import { definitionOf } from '../../sensors/kinds.ts';
-import type { ConditionConfig } from '../agent-config.ts';
+import type { ConditionConfig, RuleConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../quantity.ts';
@@ -14,11 +14,12 @@ const FORMS = 'sensor and key with one of above, below and equal, or one of time
 const LOST_VALUE = 'sensorLost: beside it, with what the actuator gets while the sensor is lost';
 
 export const checkConditions: Check = ({ rules }) =>
-  rules.flatMap(({ config: { when, protect, sensorLost }, path }) => {
+  rules.flatMap(({ config, path }) => {
+    const { when, protect, sensorLost } = config;
     const at = [...path, 'when'];
-    const parts = partsOf(when).length;
+    const parts = when === undefined ? 0 : partsOf(when).length;
     return [
-      ...conditionFaults(when, at),
+      ...(when === undefined ? alwaysFaults(config, path) : conditionFaults(when, at)),
       ...(parts > MAX_PARTS ? [findingAtKey(at, `${parts} conditions`, `at most ${MAX_PARTS}`)] : []),
       ...(protect && sensorLost === undefined ? [findingAtKey([...path, 'protect'], 'protect without sensorLost', LOST_VALUE)] : []),
     ];
@@ -47,6 +48,11 @@ export const checkLostSensors: Check = ({ sensors, rules }) => {
     return [finding([...silent.path, 'sensor'], problem, 'lostAfter: in the rule', { warning: true })];
   });
 };
+
+function alwaysFaults({ set, otherwise }: RuleConfig, path: ConfigPath): Finding[] {
+  if (set.curve === undefined) return [findingAtKey(path, 'no condition', 'when:, or a curve: under set, which applies always')];
+  return otherwise === undefined ? [] : [noEffect(path, 'otherwise', 'when: beside it')];
+}
 
 function conditionFaults(condition: ConditionConfig, path: ConfigPath): Finding[] {
   const limits = (['above', 'below', 'equal'] as const).filter((one) => condition[one] !== undefined);

@@ -16,7 +16,10 @@ export const checkRuleTypes: Check = ({ sensors, rules }) => {
   const types = new Map(sensors.flatMap(({ config }) => (watched.has(config.name) ? [[config.name, typesForRules(config)]] : [])));
   return readings.flatMap(({ sensor, key, path, condition }) => {
     const type = types.get(sensor)?.get(key);
-    return type === undefined ? [] : conditionFaults(condition, type, path);
+    if (type === undefined) return [];
+    if (condition !== undefined) return conditionFaults(condition, type, path);
+    const problem = `gives nothing to the curve, as the value is ${IN_WORDS[type]}:`;
+    return type === 'number' ? [] : [finding([...path, 'key'], problem, 'a key whose values are numbers')];
   });
 };
 

@@ -1,18 +1,28 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
-import { duration, LIVE, name, section } from '../fields.ts';
+import { duration, LIVE, list, name, section } from '../fields.ts';
 import { conditionFields, ruleValue } from './conditions.ts';
+
+/** A reading and the value for it. */
+const point = () => list(z.number(), { min: 2, max: 2 }).meta({ expected: 'a reading and its value, such as [30, 0]' });
 
 export const ruleSchema = section({
   name: name(),
   /** Can be switched by a shared attribute. */
   enabled: z.boolean().meta(LIVE).default(true),
+  /** Without it a curve applies always. */
   when: section({
     ...conditionFields(),
     /** How long the condition must hold. */
     for: duration({ max: '1d' }).meta(LIVE).prefault('0s'),
+  }).optional(),
+  /** Exactly one of value and curve. */
+  set: section({
+    actuator: name(),
+    value: ruleValue().optional(),
+    /** Proportional control: linear between points, held outside them. */
+    curve: section({ sensor: name(), key: z.string().min(1).max(255), points: list(point(), { min: 2, max: 32 }) }).optional(),
   }),
-  set: section({ actuator: name(), value: ruleValue() }),
   /** What the same actuator gets when the condition ends; without it nothing happens then. */
   otherwise: ruleValue().optional(),
   /** Comes before operators: their commands against it are refused. */

@@ -106,7 +106,7 @@ function registers(world: World): string[] {
 function rules(world: World): string[] {
   return world.site.config.rules.flatMap(({ name, when, set }) => {
     const output = world.site.outputs.find((one) => one.name === set.actuator);
-    const { sensor, key, above, hysteresis } = when;
+    const { sensor, key, above, hysteresis = 0 } = when ?? {};
     if (output === undefined || sensor === undefined || key === undefined || above === undefined) return [];
     const values = takenOf(world, key)
       .filter(({ entry }) => typeof entry.value === 'number')

@@ -1,7 +1,7 @@
 /** Rules over real outputs and gates: when a condition holds, what an output follows then, and what a restart, a reload and a dead sensor change. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { RuleInForce } from '../../../src/actuators/local-rules.ts';
 import { EMPTY_SLOTS } from '../../../src/actuators/priority-slots.ts';
+import type { RuleInForce } from '../../../src/actuators/rule-in-force.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { pump, RuleBench, rule } from '../../support/rule-bench.ts';
 
@@ -11,10 +11,13 @@ beforeEach(() => {
   world = new RuleBench();
 });
 
+type When = NonNullable<RuleInForce['when']>;
+
 /** With another condition in place of `above`, where it has one. */
-function when({ when: { above = 10, ...before }, ...one }: RuleInForce, changes: Partial<RuleInForce['when']>): RuleInForce {
+function when({ when: before, ...one }: RuleInForce, changes: Partial<When>): RuleInForce {
   const isOther = changes.below !== undefined || changes.equal !== undefined;
-  const changed = { ...before, ...(!isOther && { above }), ...changes };
+  const { above = 10, ...others } = before ?? {};
+  const changed: When = { hysteresis: 0, forMs: 0, ...others, ...(!isOther && { above }), ...changes };
   return { ...one, when: changed, sensors: { ...one.sensors, ...rule(changed.sensor ?? '', true).sensors } };
 }
 const heat = rule('heat', true, false);
@@ -28,7 +31,7 @@ describe('a condition', () => {
     expect(told).toEqual([false, false, true, true, true, false, false, true]);
   });
 
-  it.each<[Partial<RuleInForce['when']>, unknown, unknown]>([
+  it.each<[Partial<When>, unknown, unknown]>([
     [{ below: 5, hysteresis: 1 }, 4, 6],
     [{ equal: 'open' }, 'open', 'shut'],
     [{ equal: 3 }, 3n, 4n],
@@ -196,7 +199,7 @@ it('a rule that protects comes before an operator, whose command against it is r
 
 describe('a condition of several', () => {
   const above = (sensor: string, limit: number, hysteresis = 0) => ({ sensor, key: 'value', above: limit, hysteresis });
-  const of = (condition: Partial<RuleInForce['when']>, forMs = 0): RuleInForce => ({
+  const of = (condition: Partial<When>, forMs = 0): RuleInForce => ({
     ...{ ...rule('both', true, false), when: { hysteresis: 0, forMs, ...condition } },
     sensors: { ...rule('a', true).sensors, ...rule('b', true).sensors },
   });
@@ -248,6 +251,54 @@ describe('a condition of several', () => {
     world.rules.sensorChanged('a');
     expect(await world.after({ b: 90 })).toBe(false);
     expect(await world.after({ a: 90 })).toBe(true);
+  });
+});
+
+describe('a curve', () => {
+  const points = [
+    [30, 0],
+    [45, 90],
+  ];
+  const { when: _none, ...always } = rule('heat', 0);
+  const cooling: RuleInForce = { ...always, set: { actuator: 'pump', curve: { sensor: 'heat', key: 'value', points } } };
+  const fan = (changes: Parameters<typeof pump>[0] = {}) => pump({ valueType: 'number', ...changes });
+
+  it('sets the output by each reading, without a condition, and writes what has moved by a hundredth of its span', async () => {
+    await world.open([cooling], fan());
+    const told: unknown[] = [];
+    for (const heat of [20, 35, 35.1, 35.2, 60, 44.9, 44.8]) told.push(await world.after({ heat }));
+    expect(told).toEqual([0, 30, 30, 31.2, 90, 90, 88.8]);
+    expect(world.bench.fake('pump').told).toEqual([0, 30, 31.2, 90, 88.8]);
+  });
+
+  it('goes in steps of its actuator', async () => {
+    await world.open([cooling], fan({ limits: { min: 0, max: 90, step: 5 } }));
+    const told: unknown[] = [];
+    for (const heat of [30.4, 30.9, 30.5, 30.8, 31.3, 44.9, 45]) told.push(await world.after({ heat }));
+    expect(told).toEqual([0, 5, 5, 5, 5, 90, 90]);
+  });
+
+  it('applies while its condition holds, and what the rule says is one word for an operator', async () => {
+    const day = { ...cooling, otherwise: 10, when: { hysteresis: 0, forMs: 0, sensor: 'light', key: 'value', above: 10 } };
+    const bright = { ...day, sensors: { ...day.sensors, ...rule('light', 0).sensors } };
+    await world.open([bright], fan());
+    expect(await world.after({ heat: 40, light: 0 })).toBe(10);
+    expect(await world.after({ heat: 40, light: 90 })).toBe(60);
+    await world.bench.set('pump', 20);
+    expect(await world.after({ heat: 45, light: 90 })).toBe(20);
+    expect(await world.after({ heat: 45, light: 0 })).toBe(10);
+  });
+
+  it('is lost with its sensor, goes on with its value after a restart, and wishes anew after maxOn once it was off', async () => {
+    await world.open([{ ...cooling, sensorLost: 90 }], fan());
+    expect(await world.after({ heat: 40 })).toBe(60);
+    await world.restart([{ ...cooling, sensorLost: 90 }], fan());
+    expect(await world.after({ heat: 40.1 })).toBe(60);
+    expect(await world.after({}, MINUTE_MS)).toBe(90);
+    await world.restart([cooling], fan({ limits: { maxOnMs: 2 * MINUTE_MS } }));
+    expect(await world.after({ heat: 40 }, 5 * MINUTE_MS)).toBe(0);
+    expect(await world.after({ heat: 20 })).toBe(0);
+    expect(await world.after({ heat: 40 })).toBe(60);
   });
 });
 
