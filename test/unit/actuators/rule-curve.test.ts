@@ -14,6 +14,12 @@ it('is linear between its points and held outside them', () => {
   expect([-5, 0, 2.5, 10, 20, 30, 99].map((reading) => curveValue(POINTS, reading, use))).toEqual([100, 100, 75, 0, 25, 50, 50]);
 });
 
+it('reaches its lowest and highest values, however near it was before', () => {
+  const near = [0.4, 99.6].map((before) => curveValue(POINTS, before < 50 ? 10 : 0, { ...use, before }));
+  expect(near).toEqual([0, 100]);
+  expect(curveValue(POINTS, 5, { ...use, before: 50.4 })).toBe(50.4);
+});
+
 it('stays within its span, on the steps of its actuator, and less than a step from where it belongs', () => {
   const number = fc.integer({ min: -100, max: 200 }).map((n) => n / 4);
   fc.assert(
