@@ -1,6 +1,7 @@
 /** Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network. */
 import { join } from 'node:path';
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/agent-config.ts';
+import { readingsOf } from '../config/rule-parts.ts';
 import { rulesUntilRestart } from '../config/rules-until-restart.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
@@ -11,19 +12,22 @@ import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
+import { definitionOf } from '../sensors/kinds.ts';
 import { type ActuatorState, type ActuatorValue, nearestValue } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
 import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
-import { LocalRules, type RuleInForce, ruleWords } from './local-rules.ts';
+import { LocalRules, type LocalRulesDeps } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
 import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings } from './output-readings.ts';
 import { PulseMarks } from './pulse-marks.ts';
 import type { RuleEvent } from './rule-event.ts';
+import { type RuleInForce, type RuleSensor, ruleWords } from './rule-in-force.ts';
+import { MISSED_VALUES } from './watched-value.ts';
 
 export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'> {
   readonly config: AgentConfig;
@@ -33,6 +37,7 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   /** Readings of outputs, as they change. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly alerts: Alerts;
+  readonly localTime: LocalRulesDeps['localTime'];
 }
 
 /** For what is on a disk that may hang, and for a line. */
@@ -106,7 +111,7 @@ export class Actuators {
     );
     for (const state of control.states()) readings.take(state);
     control.onState((state) => readings.take(state));
-    const rules = new LocalRules({ rules: rulesInForce(config, configs), control, clock });
+    const rules = new LocalRules({ rules: rulesInForce(config, configs), control, clock, localTime: deps.localTime });
     return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
@@ -139,22 +144,29 @@ function rulesInForce(
   actuators: readonly ActuatorConfig[],
 ): readonly RuleInForce[] {
   const settings = new Map(actuators.map((each) => [each.name, actuatorSettings(each)]));
-  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, nextWithinMs(sensor)]));
+  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, ruleSensor(sensor)]));
   return rules.flatMap((rule) => {
-    const withinMs = sampled.get(rule.when.sensor);
-    if (withinMs === undefined) return [];
-    const { set, otherwise } = rule;
+    const { set, otherwise, sensorLost, lostAfterMs } = rule;
+    const names = readingsOf(rule).map(({ sensor }) => sensor);
+    const watched = names.flatMap((name) => {
+      const one = sampled.get(name);
+      return one === undefined ? [] : [[name, lostAfterMs === undefined ? one : { ...one, lostAfterMs }] as const];
+    });
+    if (watched.length < names.length) return [];
     const own = settings.get(set.actuator);
     const nearest = (value: ActuatorValue): ActuatorValue => (own === undefined ? value : nearestValue(own, value));
     const values = given({
-      set: { ...set, value: nearest(set.value) },
+      set: set.value === undefined ? set : { ...set, value: nearest(set.value) },
       otherwise: otherwise === undefined ? undefined : nearest(otherwise),
+      sensorLost: sensorLost === undefined ? undefined : nearest(sensorLost),
     });
-    return [{ ...rule, ...values, nextWithinMs: withinMs }];
+    return [{ ...rule, ...values, sensors: Object.fromEntries(watched) }];
   });
 }
 
-/** A window is over with the first reading after its end. */
-function nextWithinMs({ periodMs, deadlineMs, window }: SensorConfig): number {
-  return periodMs + deadlineMs + (window?.lengthMs ?? 0);
+function ruleSensor(sensor: SensorConfig): RuleSensor {
+  const isByEvent = definitionOf(sensor.kind).reportsByEvent?.(sensor) ?? false;
+  // A window is over with the first reading after its end.
+  const dueMs = sensor.periodMs + sensor.deadlineMs + (sensor.window?.lengthMs ?? 0);
+  return { isByEvent, lostAfterMs: isByEvent ? Number.POSITIVE_INFINITY : MISSED_VALUES * dueMs };
 }

@@ -2,49 +2,47 @@
  * Rules that need no platform: while a condition holds for its time, an output's slot says `set`; else `otherwise`. What they say is kept with
  * the slots; waiting survives nothing: what happened in between nobody knows, and it is counted anew.
  *
- *   unread ─ first value → otherwise ─ holds → waiting ─ for its time → set ─ condition ends, with hysteresis → otherwise
- *              any of them ─ three values that were due did not come → lost ─ the next value → as it says
+ *   unread ─ first values → otherwise ─ holds → waiting ─ for its time → set ─ condition ends, with hysteresis → otherwise
+ *              any of them ─ a value that decides is lost: nothing, or `sensorLost` ─ the next value → as it says
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { RuleConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { given } from '../host/given.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { LocalTime } from '../host/local-time.ts';
 import type { ActuatorControl } from './actuator-control.ts';
-import type { RuleSlot, RuleWords } from './priority-slots.ts';
-import { conditionHolds } from './rule-condition.ts';
-
-/** A rule whose sensor is sampled. */
-export interface RuleInForce extends RuleConfig {
-  /** How long after a value of its sensor the next one comes at the latest. */
-  readonly nextWithinMs: number;
-}
+import type { Output } from './output.ts';
+import type { RuleSlot } from './priority-slots.ts';
+import { type RuleInForce, ruleWords } from './rule-in-force.ts';
+import { MINUTE_MS, type RuleValue, RuleValues } from './rule-values.ts';
 
 export interface LocalRulesDeps {
   readonly rules: readonly RuleInForce[];
   readonly control: Pick<ActuatorControl, 'find' | 'configure'>;
   readonly clock: Clock;
+  /** Undefined while the clock is not trusted. */
+  readonly localTime: () => LocalTime | undefined;
 }
 
 interface RuleState {
   readonly config: RuleInForce;
-  seenAtMs: number;
-  /** How many values that say nothing of the condition have come since one that does. */
-  partsInARow: number;
+  readonly values: RuleValues;
   cancelWaiting: (() => void) | undefined;
-  cancelLost: () => void;
 }
 
-/** So many values in a row that do not come are no noise: what the value was meanwhile nobody knows. */
-const MISSED_VALUES = 3;
+/** A clock that is not trusted is looked at this often. */
+const LOOK_AGAIN_MS = 5_000;
 
 export class LocalRules {
   readonly #deps: LocalRulesDeps;
   #states: ReadonlyMap<string, RuleState> = new Map();
+  #cancelMinute = (): void => {};
   #isClosed = false;
 
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
     this.#states = new Map(deps.rules.map((config) => [config.name, this.#begin(config)]));
+    this.#tellTime();
   }
 
   /** Takes up changed rules. One that stays as it is goes on. */
@@ -61,97 +59,101 @@ export class LocalRules {
       }),
     );
     this.#deps.control.configure(ruleWords(rules));
+    this.#tellTime();
   }
 
   /** A value of a sensor, under the key that the platform knows, after scaling; undefined when it came and says nothing of any condition. */
   take(sensor: string, key: string, value: JsonValue | undefined): void {
-    if (this.#isClosed) return;
-    for (const state of this.#states.values()) {
-      const { when, enabled } = state.config;
-      if (!enabled || when.sensor !== sensor || when.key !== key) continue;
-      state.partsInARow = value === undefined ? state.partsInARow + 1 : 0;
-      if (state.partsInARow >= MISSED_VALUES) continue;
-      if (this.#deps.clock.monotonicMs() > lostAtMs(state)) stopWaiting(state);
-      this.#seen(state);
-      if (value !== undefined) this.#judge(state, value);
-    }
+    const judged = new Set<RuleState>();
+    this.#each(sensor, (state, one) => {
+      if (one.key !== key) return;
+      if (one.watched.isLost) stopWaiting(state);
+      state.values.take(one, value, this.#slot(state)?.phase);
+      if (value !== undefined) judged.add(state);
+    });
+    for (const state of judged) this.#judge(state);
   }
 
-  /** The sensor does not answer just now, or is another one: what waits for its time is counted anew. */
+  /** The sensor is another one: what waits for its time is counted anew. */
+  sensorChanged(sensor: string): void {
+    this.#each(sensor, (state, { watched }) => {
+      stopWaiting(state);
+      watched.forget();
+    });
+  }
+
+  /** The sensor does not answer just now: what waits for its time is counted anew, and one that reports by event is lost. */
   sensorFailed(sensor: string): void {
-    for (const state of this.#states.values()) if (state.config.when.sensor === sensor) stopWaiting(state);
+    this.#each(sensor, (state, { watched }) => {
+      stopWaiting(state);
+      if (state.config.sensors[sensor]?.isByEvent === true) watched.lose();
+    });
   }
 
   /** Nothing moves and nothing is learned from here on. Idempotent. */
   close(): void {
     this.#isClosed = true;
+    this.#cancelMinute();
     for (const state of this.#states.values()) end(state);
   }
 
   #begin(config: RuleInForce): RuleState {
-    const state: RuleState = { config, seenAtMs: 0, partsInARow: 0, cancelWaiting: undefined, cancelLost: () => {} };
-    this.#seen(state);
+    const values = new RuleValues(config, this.#deps.clock, () => this.#judge(state));
+    const state: RuleState = { config, values, cancelWaiting: undefined };
     return state;
   }
 
-  #seen(state: RuleState): void {
-    const { clock, control } = this.#deps;
-    state.seenAtMs = clock.monotonicMs();
-    state.cancelLost();
-    if (!state.config.enabled) return;
-    const lose = (): void => {
-      const leftMs = lostAtMs(state) - clock.monotonicMs();
-      if (leftMs >= 0) state.cancelLost = clock.after(leftMs + 1, lose);
-      else {
-        stopWaiting(state);
-        void control.find(state.config.set.actuator)?.take({ kind: 'sensorLost', rule: state.config.name });
+  #each(sensor: string, act: (state: RuleState, one: RuleValue) => void): void {
+    for (const state of this.#isClosed ? [] : this.#states.values())
+      for (const one of state.values.all) if (one.sensor === sensor) act(state, one);
+  }
+
+  /** Each minute, to the rules that go by it. */
+  #tellTime(): void {
+    this.#cancelMinute();
+    const { clock, localTime } = this.#deps;
+    const timed = [...this.#states.values()].filter(({ values }) => values.goesByTime);
+    if (timed.length === 0) return;
+    const now = localTime();
+    if (now !== undefined)
+      for (const state of timed) {
+        state.values.takeTime(now);
+        this.#judge(state);
       }
-    };
-    state.cancelLost = clock.after(lostAtMs(state) - state.seenAtMs + 1, lose);
+    const nextMs = now === undefined ? LOOK_AGAIN_MS : MINUTE_MS - (clock.wallMs() % MINUTE_MS);
+    this.#cancelMinute = clock.after(nextMs, () => this.#tellTime());
   }
 
-  #judge(state: RuleState, value: JsonValue): void {
-    const { clock } = this.#deps;
-    const { when } = state.config;
-    const phase = this.#phase(state);
-    if (!conditionHolds(state.config, value, phase === 'set')) {
-      stopWaiting(state);
-      this.#tell(state, false);
-    } else if (phase === 'set' || when.forMs === 0) this.#tell(state, true);
-    else {
-      // What has not held for its time does not hold.
-      this.#tell(state, false);
-      state.cancelWaiting ??= clock.after(when.forMs, () => {
-        state.cancelWaiting = undefined;
-        if (clock.monotonicMs() <= lostAtMs(state)) this.#tell(state, true);
-      });
-    }
+  #judge(state: RuleState): void {
+    const { config, values } = state;
+    const { forMs = 0 } = config.when ?? {};
+    const { truth } = values;
+    if (truth !== true) stopWaiting(state);
+    if (truth === 'lost') void this.#output(state)?.take({ kind: 'sensorLost', rule: config.name });
+    if (typeof truth !== 'boolean') return;
+    // What has not held for its time does not hold.
+    const holds = truth && (forMs === 0 || this.#slot(state)?.phase === 'set');
+    this.#tell(state, holds);
+    if (!truth || holds) return;
+    state.cancelWaiting ??= this.#deps.clock.after(forMs, () => {
+      state.cancelWaiting = undefined;
+      if (values.truth === true) this.#tell(state, true);
+    });
   }
 
-  #phase({ config: { name, set } }: RuleState): RuleSlot['phase'] | undefined {
-    return this.#deps.control.find(set.actuator)?.slots.rules.find((rule) => rule.name === name)?.phase;
+  #output({ config: { set } }: RuleState): Output | undefined {
+    return this.#deps.control.find(set.actuator);
   }
 
-  #tell({ config: { name, set } }: RuleState, holds: boolean): void {
-    void this.#deps.control.find(set.actuator)?.take({ kind: 'read', rule: name, holds });
+  #slot(state: RuleState): RuleSlot | undefined {
+    return this.#output(state)?.slots.rules.find(({ name }) => name === state.config.name);
   }
-}
 
-/** What the outputs are to know of the rules that are switched on, in the order of the file. */
-export function ruleWords(rules: readonly RuleInForce[]): ReadonlyMap<string, readonly RuleWords[]> {
-  return Map.groupBy(
-    rules.filter(({ enabled }) => enabled).map((rule) => ({ actuator: rule.set.actuator, ...wordsOf(rule) })),
-    ({ actuator }) => actuator,
-  );
-}
-
-function wordsOf({ name, when, set, otherwise }: RuleInForce): RuleWords {
-  return { name, protect: false, set: set.value, otherwise, version: stringifyJson([{ ...when }, set.value, otherwise ?? null]) };
-}
-
-/** When three values that were due have not come, ms since boot. */
-function lostAtMs({ seenAtMs, config }: RuleState): number {
-  return seenAtMs + MISSED_VALUES * config.nextWithinMs;
+  #tell(state: RuleState, holds: boolean): void {
+    const output = this.#output(state);
+    const set = holds && output !== undefined ? state.values.onCurve(output.settings, this.#slot(state)) : undefined;
+    void output?.take({ kind: 'read', rule: state.config.name, holds, ...given({ set }) });
+  }
 }
 
 function stopWaiting(state: RuleState): void {
@@ -161,5 +163,5 @@ function stopWaiting(state: RuleState): void {
 
 function end(state: RuleState): void {
   stopWaiting(state);
-  state.cancelLost();
+  state.values.end();
 }

@@ -116,7 +116,9 @@ function read(slots: Slots, event: Extract<SlotEvent, { kind: 'read' }>): Slots 
   const set = event.set ?? before.set;
   const isEdge = phase !== before.phase;
   if (!isEdge && !before.isLost && set === before.set) return slots;
-  const now: RuleSlot = { ...before, ...{ phase, set, isLost: false }, ...(isEdge && { isBarred: false, sinceMs: event.atMs }) };
+  // A curve that was off wishes anew when it says on.
+  const isBarred = before.isBarred && !isEdge && (isActive(before.set) || !isActive(set));
+  const now: RuleSlot = { ...before, ...{ phase, set, isLost: false, isBarred }, ...(isEdge && { sinceMs: event.atMs }) };
   const after = { ...slots, rules: slots.rules.map((rule) => (rule === before ? now : rule)) };
   const leaves = before.phase === 'set' && isEdge && !before.isLost && before.otherwise === undefined ? wordOf(before) : undefined;
   const left = leaves === undefined ? after : { ...after, base: { value: leaves, rule: before.name } };

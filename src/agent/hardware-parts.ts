@@ -1,6 +1,6 @@
 /** All hardware parts of the agent: ports, the sampler over the sensors, the actuators. */
 import { isDeepStrictEqual } from 'node:util';
-import { Actuators } from '../actuators/actuators.ts';
+import { Actuators, type ActuatorsDeps } from '../actuators/actuators.ts';
 import type { RuleEvent } from '../actuators/rule-event.ts';
 import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
@@ -30,6 +30,8 @@ export interface HardwarePartsDeps {
   /** Entries about what moved. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly alerts: Alerts;
+  /** Undefined while the clock is not trusted. */
+  readonly localTime: ActuatorsDeps['localTime'];
 }
 
 const CLOSE_PORTS_WITHIN_MS = 2_000;
@@ -56,11 +58,14 @@ export class HardwareParts {
 
   /** Sets the actuators' safe states for start; hardware that is not there is reported later, not fatal. */
   static async open(deps: HardwarePartsDeps, signal: AbortSignal): Promise<HardwareParts> {
-    const { config, log, report, alerts } = deps;
+    const { config, log, report, alerts, localTime } = deps;
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
     const onRuleEvent = (event: RuleEvent): void => report([ruleEntry(event, clock)]);
-    const actuators = await Actuators.open({ config, ports, clock, files, runProgram, log, onRuleEvent, report, alerts }, signal);
+    const actuators = await Actuators.open(
+      { config, ports, clock, files, runProgram, log, onRuleEvent, report, alerts, localTime },
+      signal,
+    );
     return new HardwareParts(deps, { ports, actuators });
   }
 
@@ -71,7 +76,7 @@ export class HardwareParts {
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
     // A rule must not fire from readings of an earlier sensor of the same name.
-    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorFailed(sensor.name);
+    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorChanged(sensor.name);
     this.actuators.configure(config);
     await begun;
   }

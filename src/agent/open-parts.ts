@@ -19,6 +19,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
+import { localTime } from '../host/local-time.ts';
 import type { AgentLog } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import { randomId } from '../host/random.ts';
@@ -92,6 +93,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report },
       onSamples: (samples) => telemetry.take(samples),
       keyOf: (key) => telemetry.keyOf(key),
+      localTime: () => (timeSync.isSynchronised() ? localTime(rightClock.wallMs()) : undefined),
       clientRpc: async (method, params, callSignal) => {
         await platform.ready(callSignal);
         return await platform.deviceApi.clientRpc(method, params, callSignal);

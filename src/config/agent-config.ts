@@ -53,6 +53,7 @@ export function onBoard(config: AgentConfig, boardSocket: string | undefined): A
 export type { KeyRulesConfig } from './fields/key-rules.ts';
 export type { GpioLineConfig, ModbusConnectionConfig } from './fields/lines-and-ports.ts';
 export type { ActuatorConfig, ActuatorConfigOf } from './schema/actuators.ts';
+export type { ConditionConfig } from './schema/conditions.ts';
 export type { OutboxConfig, UploadConfig } from './schema/delivery.ts';
 export type { FirmwareConfig, FirmwareHandlerConfig } from './schema/firmware.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './schema/local.ts';

@@ -1,5 +1,7 @@
 /** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
+
 import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
+import { readingsOf } from '../config/rule-parts.ts';
 import { messageOf, systemCode } from '../errors.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import { definitionOf } from './kinds.ts';
@@ -70,7 +72,7 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
 
 /** A new rule, or one whose actuator is another now, acts on the next reading; other report rules tell of it. */
 function useOf(config: SensorConfig, { rules, actuators }: Users): unknown {
-  const watching = rules.filter(({ when }) => when.sensor === config.name);
+  const watching = rules.filter((rule) => readingsOf(rule).some(({ sensor }) => sensor === config.name));
   const moved = new Set(watching.map(({ set }) => set.actuator));
   return [config, watching, actuators.filter(({ name }) => moved.has(name))];
 }

@@ -63,6 +63,8 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
   minReadMs?(config: C): number;
   /** How long a read may have to wait for something else; the default deadline leaves time for it. */
   waitMs?(config: C): number;
+  /** Its values come when something happens, and not with its period. */
+  reportsByEvent?(config: C): boolean;
   /** Its driver waits by itself, for as long as it was told when it was opened. */
   readonly keepsTimes?: boolean;
 

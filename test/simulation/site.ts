@@ -78,7 +78,7 @@ sensors:
 ${[...all, ...(drawn?.sensors ?? [])].join('\n')}
 actuators:
 ${[...actuators.map(dressed), ...(drawn?.actuators ?? [])].join('\n')}
-${rules.length === 0 ? '' : `rules:\n${rules.join('\n')}`}
+${rules.length === 0 ? '' : `rules:\n${rules.map(dressed).join('\n')}`}
 `;
 }
 

@@ -71,7 +71,10 @@ const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
 const actuators = await Actuators.open(
-  { config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, report: () => {}, alerts: new AlertList(log) },
+  {
+    ...{ config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, report: () => {} },
+    ...{ alerts: new AlertList(log), localTime: () => undefined },
+  },
   stop.signal,
 );
 const common = { config: () => config, deviceApi, clock, files: systemFiles, log };

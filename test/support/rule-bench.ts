@@ -1,19 +1,24 @@
 /** Local rules over a pump with fake hardware: each watches a sensor of its own name, above 10; opened, and opened again after a kill. */
 import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
-import { LocalRules, type RuleInForce, ruleWords } from '../../src/actuators/local-rules.ts';
+import { LocalRules } from '../../src/actuators/local-rules.ts';
 import type { RuleEvent } from '../../src/actuators/rule-event.ts';
+import { type RuleInForce, ruleWords } from '../../src/actuators/rule-in-force.ts';
+import type { LocalTime } from '../../src/host/local-time.ts';
 import { ActuatorBench } from './actuator-bench.ts';
 import { relaySettings } from './fake-actuator.ts';
 
 /** Each sensor gives its value so often, */
 const PERIOD_MS = 10_000;
-/** and has given it by then. */
-const NEXT_WITHIN_MS = 12_000;
+/** and is lost when it has given none for so long. */
+const LOST_AFTER_MS = 36_000;
 
 export function rule(name: string, value: ActuatorValue, otherwise?: ActuatorValue): RuleInForce {
   const when = { sensor: name, key: 'value', above: 10, hysteresis: 0, forMs: 0 };
   const end = otherwise === undefined ? {} : { otherwise };
-  return { name, enabled: true, when, set: { actuator: 'pump', value }, ...end, nextWithinMs: NEXT_WITHIN_MS };
+  return {
+    ...{ name, enabled: true, protect: false, when, set: { actuator: 'pump', value }, ...end },
+    sensors: { [name]: { lostAfterMs: LOST_AFTER_MS, isByEvent: false } },
+  };
 }
 
 export const pump = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings => relaySettings('pump', changes);
@@ -22,6 +27,8 @@ export class RuleBench {
   readonly bench = new ActuatorBench();
   /** The pump takes nothing and says nothing. */
   isMute = false;
+  /** Undefined: the clock is not trusted. */
+  localTime: LocalTime | undefined;
   #rules: LocalRules | undefined;
 
   constructor() {
@@ -52,7 +59,7 @@ export class RuleBench {
   async open(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
     this.bench.rules = ruleWords(configs);
     const control = await this.bench.open(...settings);
-    this.#rules = new LocalRules({ rules: configs, control, clock: this.bench.clock });
+    this.#rules = new LocalRules({ rules: configs, control, clock: this.bench.clock, localTime: () => this.localTime });
   }
 
   async restart(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {

@@ -37,7 +37,7 @@ async function open(safe: object = {}): Promise<Actuators> {
   });
   const ports = { ...new FewLines().ports, modbus: { open: async () => link, close: async () => {} } };
   const deps = { config, ports, clock, files, runProgram, log: silentLog, alerts: { raise: () => {}, clear: () => {} } };
-  const opening = Actuators.open({ ...deps, onRuleEvent: () => {}, report: () => {} }, never);
+  const opening = Actuators.open({ ...deps, onRuleEvent: () => {}, report: () => {}, localTime: () => undefined }, never);
   await clock.advance(100);
   return await opening;
 }

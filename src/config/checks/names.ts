@@ -4,6 +4,7 @@ import type { RpcMethodConfig } from '../agent-config.ts';
 import { type ConfigPath, pathText } from '../config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
 import { type Finding, finding, findingAtKey, type Placed, repeated } from '../fields/findings.ts';
+import { readingsOf } from '../rule-parts.ts';
 import type { Check } from './draft.ts';
 
 export const checkNames: Check = ({ sensors, actuators, rules }) =>
@@ -34,7 +35,7 @@ export const checkReferences: Check = ({ actuators, rules, sections, sensorNames
     }
   }
   for (const { config, path } of rules) {
-    refer(config.when.sensor, [...path, 'when', 'sensor'], 'sensor');
+    for (const { sensor, path: at } of readingsOf(config, path)) refer(sensor, [...at, 'sensor'], 'sensor');
     refer(config.set.actuator, [...path, 'set', 'actuator'], 'actuator');
   }
   for (const [name, method] of Object.entries(sections.rpc?.methods ?? {})) {

@@ -1,5 +1,6 @@
 /** Times that contradict each other. */
 import { actuatorDefinition } from '../../actuators/kinds.ts';
+import type { Span } from '../../host/local-time.ts';
 import { definitionOf } from '../../sensors/kinds.ts';
 import type { SensorConfig } from '../agent-config.ts';
 import type { ConfigPath } from '../config-fault.ts';
@@ -52,7 +53,10 @@ export const checkDeliveryTimes: Check = ({ sections: { outbox, firmware } }) =>
   const findings: Finding[] = [];
   if (outbox !== undefined && outbox.retain.bytes > outbox.maxBytes)
     findings.push(finding(['outbox', 'retain', 'bytes'], 'more than the whole outbox may hold:', 'at most maxBytes'));
-  if (firmware?.hours !== undefined && firmware.hours.from === firmware.hours.to)
-    findings.push(finding(['firmware', 'hours', 'to'], 'no time between from and to:', 'another time than from'));
+  if (firmware?.hours !== undefined) findings.push(...hoursFaults(firmware.hours, ['firmware', 'hours']));
   return findings;
 };
+
+export function hoursFaults({ from, to }: Span, path: ConfigPath): Finding[] {
+  return from === to ? [finding([...path, 'to'], 'no time between from and to:', 'another time than from')] : [];
+}

@@ -15,5 +15,6 @@ export const moduleSensor = defineSensor({
   schema,
   driver: () => import('./driver.ts'),
   valueType: () => undefined,
+  reportsByEvent: () => true,
   userCode: ({ file }) => file,
 });

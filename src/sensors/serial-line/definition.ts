@@ -25,5 +25,6 @@ export const serialLine = defineSensor({
   twin: () => import('./twin.ts'),
   ...LINE_KEYS,
   keepsTimes: true,
+  reportsByEvent: ({ request }) => request === undefined,
   onSerialPort: (name, port) => `{ name: ${name}, kind: serial-line, port: ${port}, baudRate: 9600, format: json }`,
 });

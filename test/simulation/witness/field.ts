@@ -107,9 +107,9 @@ function registers(world: World): string[] {
 function rules(world: World): string[] {
   return world.site.config.rules.flatMap(({ name, when, set }) => {
     const output = world.site.outputs.find((one) => one.name === set.actuator);
-    const { above, hysteresis } = when;
-    if (output === undefined || above === undefined) return [];
-    const values = takenOf(world, when.key)
+    const { sensor, key, above, hysteresis = 0 } = when ?? {};
+    if (output === undefined || sensor === undefined || key === undefined || above === undefined) return [];
+    const values = takenOf(world, key)
       .filter(({ entry }) => typeof entry.value === 'number')
       .map(({ entry, takenAtMs }) => ({ value: Number(entry.value), atMs: takenAtMs }));
     const times = onTimes(world, output.line);
@@ -121,11 +121,11 @@ function rules(world: World): string[] {
       const isOn = times.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs);
       const time = { fromMs: atMs - RULE_SETTLED_MS, untilMs: atMs };
       // A sensor that was taken out took the rule's turn with it.
-      const isWatched = !world.configuration.isWithout(when.sensor, time.fromMs, time.untilMs);
+      const isWatched = !world.configuration.isWithout(sensor, time.fromMs, time.untilMs);
       // Readings that have just begun again, after a bus that hung, settle nothing.
       const isSettled = seen.length >= 3 && atMs - (seen[0]?.atMs ?? atMs) >= RULE_SETTLED_MS / 2;
       if (isSettled && due !== undefined && due !== isOn && isWatched && isLeftAlone(world, time))
-        return [`${name}: ${output.name} is ${isOn ? 'on' : 'off'} at ${seconds(atMs)}, and ${when.key} is ${value}`];
+        return [`${name}: ${output.name} is ${isOn ? 'on' : 'off'} at ${seconds(atMs)}, and ${key} is ${value}`];
     }
     return [];
   });

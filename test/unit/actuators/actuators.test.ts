@@ -40,6 +40,7 @@ async function open(sensor: object, safe: object): Promise<Opened> {
     onRuleEvent: (event: unknown) => events.push(event),
     report: () => {},
     alerts: { raise: () => {}, clear: () => {} },
+    localTime: () => undefined,
   };
   return { side: await Actuators.open(deps, new AbortController().signal), config, clock, files, lines, events };
 }

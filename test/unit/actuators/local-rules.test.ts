@@ -1,7 +1,7 @@
 /** Rules over real outputs and gates: when a condition holds, what an output follows then, and what a restart, a reload and a dead sensor change. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { RuleInForce } from '../../../src/actuators/local-rules.ts';
 import { EMPTY_SLOTS } from '../../../src/actuators/priority-slots.ts';
+import type { RuleInForce } from '../../../src/actuators/rule-in-force.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { pump, RuleBench, rule } from '../../support/rule-bench.ts';
 
@@ -11,10 +11,14 @@ beforeEach(() => {
   world = new RuleBench();
 });
 
+type When = NonNullable<RuleInForce['when']>;
+
 /** With another condition in place of `above`, where it has one. */
-function when({ when: { above = 10, ...before }, ...one }: RuleInForce, changes: Partial<RuleInForce['when']>): RuleInForce {
+function when({ when: before, ...one }: RuleInForce, changes: Partial<When>): RuleInForce {
   const isOther = changes.below !== undefined || changes.equal !== undefined;
-  return { ...one, when: { ...before, ...(!isOther && { above }), ...changes } };
+  const { above = 10, ...others } = before ?? {};
+  const changed: When = { hysteresis: 0, forMs: 0, ...others, ...(!isOther && { above }), ...changes };
+  return { ...one, when: changed, sensors: { ...one.sensors, ...rule(changed.sensor ?? '', true).sensors } };
 }
 const heat = rule('heat', true, false);
 const slots = () => world.bench.control.find('pump')?.slots ?? EMPTY_SLOTS;
@@ -27,7 +31,7 @@ describe('a condition', () => {
     expect(told).toEqual([false, false, true, true, true, false, false, true]);
   });
 
-  it.each<[Partial<RuleInForce['when']>, unknown, unknown]>([
+  it.each<[Partial<When>, unknown, unknown]>([
     [{ below: 5, hysteresis: 1 }, 4, 6],
     [{ equal: 'open' }, 'open', 'shut'],
     [{ equal: 3 }, 3n, 4n],
@@ -103,6 +107,26 @@ describe('a sensor is lost', () => {
     expect(world.shown).toBe(false);
   });
 
+  it('and what the rule has for that goes on', async () => {
+    await world.open([{ ...rule('heat', false, false), sensorLost: true }], pump());
+    await world.after({ heat: 90 });
+    expect(await world.after({}, 26_000)).toBe(false);
+    expect(await world.after({}, 2_000)).toBe(true);
+    expect(await world.after({ heat: 90 })).toBe(false);
+  });
+
+  it('when it reports by event and fails, or has said nothing for longer than lostAfter', async () => {
+    const byEvent = (lostAfterMs: number) => ({ ...heat, sensors: { heat: { isByEvent: true, lostAfterMs } } });
+    await world.open([byEvent(Number.POSITIVE_INFINITY)], pump());
+    await world.after({ heat: 90 });
+    expect(await world.after({}, 24 * 60 * MINUTE_MS)).toBe(true);
+    world.rules.sensorFailed('heat');
+    expect(await world.after({})).toBe(false);
+    world.rules.configure([byEvent(MINUTE_MS)]);
+    expect(await world.after({ heat: 90 })).toBe(true);
+    expect(await world.after({}, MINUTE_MS)).toBe(false);
+  });
+
   it('and an operator’s command stands', async () => {
     await world.open([heat], pump());
     await world.after({ heat: 90 });
@@ -159,6 +183,151 @@ describe('an operator', () => {
     await world.bench.clock.advance(5_000);
     world.isMute = false;
     expect(await world.after({}, MINUTE_MS)).toBe(false);
+  });
+});
+
+it('a rule that protects comes before an operator, whose command against it is refused, also while its sensor is lost', async () => {
+  await world.open([{ ...rule('dry', false), protect: true, sensorLost: false }, heat], pump());
+  expect(await world.after({ dry: 0, heat: 90 })).toBe(true);
+  expect(await world.after({ dry: 90, heat: 90 })).toBe(false);
+  expect(await world.bench.set('pump', true)).toBe('actuators/protected');
+  await world.after({ heat: 90 }, MINUTE_MS);
+  expect(slots().rules[0]).toMatchObject({ name: 'dry', isLost: true });
+  expect(await world.bench.set('pump', true)).toBe('actuators/protected');
+  expect(await world.after({ dry: 0, heat: 90 })).toBe(true);
+});
+
+describe('a condition of several', () => {
+  const above = (sensor: string, limit: number, hysteresis = 0) => ({ sensor, key: 'value', above: limit, hysteresis });
+  const of = (condition: Partial<When>, forMs = 0): RuleInForce => ({
+    ...{ ...rule('both', true, false), when: { hysteresis: 0, forMs, ...condition } },
+    sensors: { ...rule('a', true).sensors, ...rule('b', true).sensors },
+  });
+  const phase = () => slots().rules[0]?.phase;
+
+  it('waits for the values that it needs, and for no other', async () => {
+    await world.open([of({ all: [above('a', 10), above('b', 10)] })], pump());
+    await world.after({ a: 90 });
+    expect(phase()).toBe('unread');
+    expect(await world.after({ b: 90 })).toBe(true);
+    world.rules.configure([of({ any: [above('a', 10), above('b', 10)] })]);
+    expect(phase()).toBe('unread');
+    await world.after({ b: 90 });
+    expect(phase()).toBe('set');
+  });
+
+  it('is lost with a sensor that decides it, and with no other', async () => {
+    await world.open([of({ all: [above('a', 10), { hysteresis: 0, not: above('b', 10) }] })], pump());
+    expect(await world.after({ a: 90, b: 0 })).toBe(true);
+    expect(await world.after({ a: 90 }, MINUTE_MS)).toBe(false);
+    expect(slots().rules[0]).toMatchObject({ phase: 'set', isLost: true });
+    await world.after({ a: 0 });
+    expect(slots().rules[0]).toMatchObject({ phase: 'otherwise', isLost: false });
+    await world.after({ a: 90 });
+    expect(slots().rules[0]).toMatchObject({ isLost: true });
+  });
+
+  it('has a hysteresis in each comparison, also through a restart', async () => {
+    const either = of({ any: [above('a', 80, 60), above('b', 10)] });
+    await world.open([either], pump());
+    const told: unknown[] = [await world.after({ a: 50, b: 90 })];
+    for (const a of [50, 81, 21]) told.push(await world.after({ a, b: 0 }));
+    await world.restart([either], pump());
+    for (const a of [21, 20, 50]) told.push(await world.after({ a, b: 0 }));
+    expect(told).toEqual([true, false, true, true, true, false, false]);
+  });
+
+  it('has one time to hold for, as a whole', async () => {
+    await world.open([of({ any: [above('a', 10), above('b', 10)] }, 30_000)], pump());
+    expect(await world.after({ a: 90, b: 0 }, 10_000)).toBe(false);
+    expect(await world.after({ a: 90, b: 90 }, 10_000)).toBe(false);
+    expect(await world.after({ a: 0, b: 90 }, 9_000)).toBe(false);
+    expect(await world.after({ a: 0, b: 90 })).toBe(true);
+  });
+
+  it('waits for the value of a sensor that is another one now', async () => {
+    await world.open([of({ all: [above('a', 10), above('b', 10)] })], pump());
+    await world.after({ a: 90, b: 0 });
+    world.rules.sensorChanged('a');
+    expect(await world.after({ b: 90 })).toBe(false);
+    expect(await world.after({ a: 90 })).toBe(true);
+  });
+});
+
+describe('a curve', () => {
+  const points = [
+    [30, 0],
+    [45, 90],
+  ];
+  const { when: _none, ...always } = rule('heat', 0);
+  const cooling: RuleInForce = { ...always, set: { actuator: 'pump', curve: { sensor: 'heat', key: 'value', points } } };
+  const fan = (changes: Parameters<typeof pump>[0] = {}) => pump({ valueType: 'number', ...changes });
+
+  it('sets the output by each reading, without a condition, and writes what has moved by a hundredth of its span', async () => {
+    await world.open([cooling], fan());
+    const told: unknown[] = [];
+    for (const heat of [20, 35, 35.1, 35.2, 60, 44.9, 44.8]) told.push(await world.after({ heat }));
+    expect(told).toEqual([0, 30, 30, 31.2, 90, 90, 88.8]);
+    expect(world.bench.fake('pump').told).toEqual([0, 30, 31.2, 90, 88.8]);
+  });
+
+  it('goes in steps of its actuator', async () => {
+    await world.open([cooling], fan({ limits: { min: 0, max: 90, step: 5 } }));
+    const told: unknown[] = [];
+    for (const heat of [30.4, 30.9, 30.5, 30.8, 31.3, 44.9, 45]) told.push(await world.after({ heat }));
+    expect(told).toEqual([0, 5, 5, 5, 5, 90, 90]);
+  });
+
+  it('applies while its condition holds, and what the rule says is one word for an operator', async () => {
+    const day = { ...cooling, otherwise: 10, when: { hysteresis: 0, forMs: 0, sensor: 'light', key: 'value', above: 10 } };
+    const bright = { ...day, sensors: { ...day.sensors, ...rule('light', 0).sensors } };
+    await world.open([bright], fan());
+    expect(await world.after({ heat: 40, light: 0 })).toBe(10);
+    expect(await world.after({ heat: 40, light: 90 })).toBe(60);
+    await world.bench.set('pump', 20);
+    expect(await world.after({ heat: 45, light: 90 })).toBe(20);
+    expect(await world.after({ heat: 45, light: 0 })).toBe(10);
+  });
+
+  it('is lost with its sensor, goes on with its value after a restart, and wishes anew after maxOn once it was off', async () => {
+    await world.open([{ ...cooling, sensorLost: 90 }], fan());
+    expect(await world.after({ heat: 40 })).toBe(60);
+    await world.restart([{ ...cooling, sensorLost: 90 }], fan());
+    expect(await world.after({ heat: 40.1 })).toBe(60);
+    expect(await world.after({}, MINUTE_MS)).toBe(90);
+    await world.restart([cooling], fan({ limits: { maxOnMs: 2 * MINUTE_MS } }));
+    expect(await world.after({ heat: 40 }, 5 * MINUTE_MS)).toBe(0);
+    expect(await world.after({ heat: 20 })).toBe(0);
+    expect(await world.after({ heat: 40 })).toBe(60);
+  });
+});
+
+describe('hours', () => {
+  const when22to6 = { hysteresis: 0, forMs: 0, time: { from: '22:00', to: '06:00' } };
+  const night: RuleInForce = { ...rule('night', true, false), when: when22to6, sensors: {} };
+  const at = (time: string): void => {
+    world.localTime = { time, date: '01-31', weekday: 'sat' };
+  };
+
+  it('begin and end with the minute', async () => {
+    at('21:59');
+    await world.open([night], pump());
+    expect(await world.after({}, MINUTE_MS)).toBe(false);
+    at('22:00');
+    expect(await world.after({}, MINUTE_MS)).toBe(true);
+    at('06:00');
+    expect(await world.after({}, MINUTE_MS)).toBe(false);
+  });
+
+  it('are not known while the clock is not trusted, and are lost when it has not been for three minutes', async () => {
+    await world.open([{ ...night, sensorLost: true }], pump());
+    expect(await world.after({}, 2 * MINUTE_MS)).toBe(false);
+    expect(slots().rules[0]?.phase).toBe('unread');
+    expect(await world.after({}, 2 * MINUTE_MS)).toBe(true);
+    at('12:00');
+    expect(await world.after({})).toBe(false);
+    world.localTime = undefined;
+    expect(await world.after({}, 5 * MINUTE_MS)).toBe(true);
   });
 });
 

@@ -53,6 +53,7 @@ async function open(started: AgentConfig, machine: Partial<HardwarePartsDeps['ma
     keyOf: (key: string) => key,
     report,
     alerts: new AlertList(silentLog),
+    localTime: () => undefined,
   };
   const onSamples = (samples: readonly Sample[]): void => {
     for (const { sensor, key, value } of samples) field?.actuators.rules.take(sensor, key, value);

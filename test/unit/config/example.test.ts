@@ -53,8 +53,8 @@ function shapeOf(option: z.core.$ZodType): Readonly<Record<string, z.core.$ZodTy
   return def.type === 'object' ? [def.shape] : [];
 }
 
-/** JSON Schema's own words; what they mean is in every book. */
-const SHAPE_WORDS = /\.(params|allowed)\./;
+/** JSON Schema's own words, which are in every book, and conditions within others, which have the same options. */
+const SHAPE_WORDS = /\.(params|allowed|all\[\]|any\[\]|not)\./;
 
 describe('the example configuration', () => {
   it('passes check-config', async () => {

@@ -26,7 +26,7 @@ const was = config([FAN, PUMP], [{}, { name: 'fill', on: 'pump' }]);
 
 function sketchesAfter(now: AgentConfig): readonly RuleSketch[] {
   const taken = rulesUntilRestart({ opened: was.actuators, rules: was.rules }, now);
-  return taken.map(({ name, set, when, enabled }) => ({ name, on: set.actuator, above: when.above as number, enabled }));
+  return taken.map(({ name, set, when, enabled }) => ({ name, on: set.actuator, above: when?.above as number, enabled }));
 }
 
 const COOL = { name: 'cool', on: 'fan', above: 50, enabled: true };
