@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { adoptRelease } from '../../../src/firmware/adopt-release.ts';
@@ -34,16 +33,6 @@ describe('a request for a new release', () => {
     expect(await bench.files.list(GUARD)).not.toContain('image');
     expect((await bench.disk.facts(`${RELEASES}/2.0.0/turnstone`))?.mode).toBe(0o755);
     expect((await bench.disk.facts(`${RELEASES}/2.0.0/manifest.json`))?.mode).toBe(0o644);
-  });
-
-  it('notes with which configuration the trial began, where there is one to read', async () => {
-    await bench.ask();
-    expect(bench.text(`${GUARD}/trial`)).not.toContain('config');
-    const other = await RootHelperBench.make();
-    other.disk.put(`${SETTINGS}/turnstone.yaml`, 'version: 1\n');
-    await other.ask();
-    const digest = createHash('sha256').update('version: 1\n').digest('hex');
-    expect(other.text(`${GUARD}/trial`)).toBe(`id=one\nversion=2.0.0\nprevious=1.0.0\nconfig=${digest}\n`);
   });
 
   it('is on the disk whole before it is current: a power cut right after it takes nothing away', async () => {
