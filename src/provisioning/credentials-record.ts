@@ -1,7 +1,6 @@
 /** What the credentials file holds, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
 import { AgentError, refusal } from '../errors.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
-import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';
 import { sealJson } from '../host/sealed-json.ts';
@@ -130,20 +129,6 @@ export function withRecord(state: CredentialsState, place: CredentialsPlace, rec
   const known = formerlyConfigured.find(({ configuredToken }) => configuredToken === record.configuredToken);
   const former = [configured, ...formerlyConfigured.filter((other) => other !== known)].slice(0, MAX_FORMERLY_CONFIGURED);
   return { ...state, configured: known ?? record, formerlyConfigured: former };
-}
-
-/**
- * The state with what only the other file of the two says, where nobody can tell which is right: records that it lacks, and tokens, which are
- * tried once the platform refuses this one's.
- */
-export function joinedWith(state: CredentialsState, other: CredentialsState): CredentialsState {
-  const join = (one: CredentialsRecord | undefined, two: CredentialsRecord | undefined): CredentialsRecord | undefined => {
-    if (one === undefined || two === undefined) return one ?? two;
-    if (one.configuredToken !== two.configuredToken) return one;
-    const others = [two.accessToken, ...(one.previousTokens ?? []), ...tokensOf(two)].filter((token) => token !== one.nextToken);
-    return { ...one, ...earlierTokens(one.accessToken, others) };
-  };
-  return { ...other, ...state, ...given({ own: join(state.own, other.own), configured: join(state.configured, other.configured) }) };
 }
 
 /** The text of the file. What the next start could not read would cost the device its identity. @throws AgentError `provisioning/unreadable` (drop). */
