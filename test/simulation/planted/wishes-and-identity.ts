@@ -152,8 +152,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an image is not held against its checksum',
     file: 'firmware/update-steps.ts',
-    old: 'const sums = offer === undefined ? undefined : await expectAnnounced(file, offer, digest, deps, signal);',
-    new: 'const sums = undefined;',
+    old: 'if (update.offer !== undefined) await expectAnnounced(file, update.offer, deps, signal);',
+    new: 'void expectAnnounced;',
     needs: ['image offered'],
   },
   {
