@@ -28,8 +28,6 @@ export interface CredentialsRecord {
   readonly generation: number;
   /** The generation of another board that has become this device: this board sends nothing, after a restart either. */
   readonly replacedBy?: number;
-  /** The platform was told which board this is: a later answer that names none may be a fault. */
-  readonly ownerTold?: boolean;
   /** A person made this board the device, by an import or by adopting the card, and the platform has not been told yet. */
   readonly takesOver?: boolean;
 }
@@ -83,7 +81,6 @@ const RECORD: ValueShape = {
     board: BOARD,
     generation: { type: 'integer', minimum: 1 },
     replacedBy: { type: 'integer', minimum: 1 },
-    ownerTold: { type: 'boolean' },
     takesOver: { type: 'boolean' },
   },
 };

@@ -80,11 +80,6 @@ export class CredentialsStore {
     return this.#timesReplaced;
   }
 
-  /** Whether the disk has taken all that is in memory. */
-  get isWhole(): boolean {
-    return this.#isWhole;
-  }
-
   get provisionSecret(): ProvisionSecret | undefined {
     return this.#state.provisionSecret;
   }

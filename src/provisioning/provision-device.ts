@@ -13,7 +13,6 @@
 import { type AgentError, hasCode, messageOf, retryable } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
-import { given } from '../host/given.ts';
 import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -104,7 +103,6 @@ async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal):
     accessToken,
     // A rotation may be under way: the platform may know this board by the next token already.
     ...earlierTokens(accessToken, earlier === undefined ? [] : tokensOf(earlier)),
-    ...given({ ownerTold: earlier?.ownerTold }),
     board,
     generation: earlier?.generation ?? 1,
   };
