@@ -83,16 +83,11 @@ function usable(outcome: Outcome): Outcome {
 
 /** The token this board proposes: the one of an interrupted attempt, or a new one, on disk before it is returned. */
 async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal): Promise<CredentialsRecord> {
-  const { store, deviceName, board, log, randomBytes } = deps;
+  const { store, deviceName, board, randomBytes } = deps;
   const kept = store.record('own');
   // Another board's record is not used: the card is a copy.
   const earlier = kept === undefined || isOtherBoard(kept.board, board) ? undefined : kept;
   if (earlier?.phase === 'proposed' && earlier.deviceName === deviceName) return earlier;
-  // The name was changed in the configuration after an attempt that may have succeeded: its device would be left behind as a second one.
-  if (earlier?.phase === 'proposed' && (await askUntilKnown(deps, earlier.accessToken, signal))) {
-    log.warn({ deviceName: earlier.deviceName, configured: deviceName }, 'this board was provisioned under an earlier name and keeps it');
-    return earlier;
-  }
   const accessToken = makeAccessToken(randomBytes);
   deps.hide(accessToken);
   deps.onStep?.('token-made');
@@ -109,20 +104,6 @@ async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal):
   await save(() => proposal, signal);
   deps.onStep?.('token-synced');
   return proposal;
-}
-
-/** Waits until the platform can be asked: if the earlier name has a device, a second one would stay there for ever. */
-async function askUntilKnown(deps: ProvisioningDeps, token: string, signal: AbortSignal): Promise<boolean> {
-  const backoff = new Backoff(BUSY_BACKOFF, deps.clock);
-  while (!signal.aborted) {
-    try {
-      return await deps.tokenWorks(token, signal);
-    } catch (error) {
-      deps.log.debug({ reason: messageOf(error) }, 'whether an earlier name of this board was provisioned could not be asked');
-      await deps.clock.sleep(backoff.nextMs(), signal);
-    }
-  }
-  throw aborted();
 }
 
 type Save = (record: (now: CredentialsRecord | undefined) => CredentialsRecord, signal: AbortSignal) => Promise<void>;
