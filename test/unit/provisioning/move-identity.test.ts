@@ -69,10 +69,8 @@ describe('an exported identity', () => {
     await expect(importIdentity(changed({ content: flipped.toString('base64') }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
-    await expect(importIdentity(changed({ scrypt: { N: 2 ** 14, r: 8, p: 1 } }), PASSPHRASE)).rejects.toMatchObject({
-      code: 'provisioning/wrong-passphrase',
-    });
-    await expect(importIdentity(changed({ scrypt: { N: 2 ** 20, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow('more memory than a board');
+    for (const N of [2 ** 14, 2 ** 20])
+      await expect(importIdentity(changed({ scrypt: { N, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow('no identity file');
     await expect(importIdentity(changed({ tag: archive.tag.slice(0, 8) }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
@@ -92,7 +90,7 @@ describe('an exported identity', () => {
         tag: 'AA==',
         content: 'AA==',
       }),
-      /memory/,
+      /no identity file/,
     ],
   ])('refuses %j in words', async (text, words) => {
     await expect(importIdentity(text, PASSPHRASE)).rejects.toThrow(words);
