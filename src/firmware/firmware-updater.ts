@@ -9,7 +9,6 @@ import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
 import { type FirmwareOffer, type RefusedOffer, readOffer } from './firmware-offer.ts';
-import { lostTrial } from './release-trial.ts';
 import { endedJournal, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
 import { UpdateNews } from './update-news.ts';
 import { mustBeTold, nextState, type UpdateEvent, type UpdateState } from './update-states.ts';
@@ -156,9 +155,7 @@ export class FirmwareUpdater {
     const { files, paths, kind, log } = this.#deps;
     try {
       await files.makeFolder(paths.firmware, 0o750);
-      const journal = await readJournal(files, this.#journalPath, log);
-      const lost = journal.state === 'idle' ? await lostTrial(this.#deps) : undefined;
-      this.#journal = lost === undefined ? journal : { ...journal, state: 'trial', update: lost };
+      this.#journal = await readJournal(files, this.#journalPath, log);
       if (this.#journal.state === 'idle') await this.#clear(() => this.#steps.clearLeftovers());
       if (this.#fault !== undefined && this.#fault !== NO_ANSWER) log.info({}, 'updates are possible again');
       this.#fault = undefined;

@@ -1,6 +1,6 @@
 /**
  * Where an update stands, in one small file that is replaced whole: the state, what it is about, how it ended, and what went before. A file
- * that is no journal is set aside: then no update is under way, and the guard still knows what it has to watch.
+ * that is no journal is set aside: then no update is under way, and the guard goes back from a release that is on trial.
  */
 
 import { AgentError } from '../errors.ts';
