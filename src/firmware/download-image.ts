@@ -34,7 +34,7 @@ export class ImageDownload {
   #mode: DownloadProgress['mode'] = 'chunks';
   /** Whole chunks so far. */
   #at = 0;
-  /** Of a whole file whose download has begun: with it the rest can be asked for. */
+  /** The ETag of a whole file whose download has begun: with it the rest can be asked for. */
   #validator: string | undefined;
   #syncedBytes = 0;
   #badChunks = 0;

@@ -27,7 +27,7 @@ export function releasePaths(root = '/'): ReleasePaths {
   };
 }
 
-/** What the agent asks of the helper. `swap` takes the verified image beside the request, or goes to a kept release. */
+/** A request of the agent to the helper. `swap` takes the verified image beside the request, or goes to a kept release. */
 export type HelperRequest = Partial<AskedAt> &
   (
     | { readonly request: 'swap'; readonly id: string; readonly version: string; readonly source: 'image' | 'kept' }

@@ -4,7 +4,7 @@
  *
  *   │ zstd frame: the archive … │ 50 2A 4D 18 │ length │ "turnstone-sig-1\n" │ key id, 8 bytes │ Ed25519 signature, 64 bytes │
  *
- * What is signed is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
+ * The signed message is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
  */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { AgentError, refusal } from '../errors.ts';

@@ -1,5 +1,5 @@
 /**
- * What root does when the agent asks: swap the release or reboot, nothing else. Every step can be cut short; the same request again
+ * The work of root when the agent asks: swap the release or reboot, nothing else. Every step can be cut short; the same request again
  * finishes it, and until `current` moves the device runs what it ran before.
  *
  *   request ─► taken away ─► image copied ─► copy verified ─► unpacked ─► tried as the service user ─► named ─► trial ─► current ─► restart

@@ -1,5 +1,5 @@
 /**
- * Whether a new release may stay. It is confirmed after its first acknowledged upload and a time of health. Time counts against it only
+ * Judges a new release. It is confirmed after its first acknowledged upload and a time of health. Time counts against it only
  * while the platform can be reached, or while it is unwell itself: a dead link is no fault of a release, for a day.
  */
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';

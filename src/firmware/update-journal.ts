@@ -22,7 +22,7 @@ export interface Update {
   /** Where the image comes from: the platform, a file that a person gave, or a release that is kept. */
   readonly source: 'platform' | 'file' | 'kept';
   readonly offer?: FirmwareOffer;
-  /** Of the offer, also of one that was refused unread. */
+  /** Fingerprint of the offer, also of one that was refused unread. */
   readonly fingerprint?: string;
   /** The version that ran when it began. */
   readonly from: string;
@@ -86,7 +86,7 @@ export interface UpdateEnd {
   readonly state: UpdateState;
   readonly update: Update;
   readonly endedAtMs: EpochMs;
-  /** Whether it was about this agent. */
+  /** The update was about this agent. */
   readonly isOurs: boolean;
 }
 

@@ -19,9 +19,9 @@ import { expectAnnounced, expectFitting, expectSigned, writePayload } from './ve
 /** Undefined: the signal aborted, or the same step is to be begun again. */
 export type Outcome = StepOutcome<UpdateEvent> | undefined;
 
-/** What the steps ask of the updater while they run. */
+/** Questions of the running steps to the updater. */
 export interface StepSurroundings {
-  /** Whether the platform still offers what has this fingerprint; `unread` until it was asked since the start. */
+  /** Standing of the offer with this fingerprint; `unread` until the platform was asked since the start. */
   readonly standing: (fingerprint: string) => OfferStanding;
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly received: (bytes: number) => void;
@@ -36,7 +36,7 @@ const RETURN_WITHIN_MS = 10 * 60_000;
 export class UpdateSteps {
   readonly image: string;
   readonly lockout: LockoutWait;
-  /** What the handler's command is given. */
+  /** The file for the handler's command. */
   readonly #payload: string;
   readonly #deps: UpdaterDeps;
   readonly #around: StepSurroundings;
@@ -116,7 +116,7 @@ export class UpdateSteps {
     });
   }
 
-  /** What was withdrawn while this agent was down is not installed either: the platform has to have said that it still offers it. */
+  /** Chooses the way on once the platform has said that it still offers the image: it may have been withdrawn while this agent was down. */
   async #choose(update: Update, signal: AbortSignal): Promise<Outcome> {
     const { offer } = update;
     if (this.#isWithdrawn(update)) return { event: 'withdrawn' };

@@ -43,7 +43,7 @@ export async function expectSigned(file: OpenFile, deps: VerifyDeps): Promise<nu
   return archiveBytes;
 }
 
-/** Whether a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
+/** Checks that a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
 export function expectFitting(manifest: ReleaseManifest, version: string, arch: string): void {
   if (manifest.release !== version)
     throw refusal('firmware/other-version', `the image holds release ${manifest.release}, offered was ${version}`);

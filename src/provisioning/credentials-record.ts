@@ -1,4 +1,4 @@
-/** What the credentials file holds, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
+/** The content of the credentials file, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
 import { AgentError, refusal } from '../errors.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
@@ -54,7 +54,7 @@ const MAX_FORMERLY_CONFIGURED = 4;
 const FORMAT = 'turnstone/credentials';
 const VERSION = 1;
 
-/** Of a token or a provisioning secret. */
+/** Characters of a token or a provisioning secret. */
 export const MAX_SECRET_LENGTH = 255;
 const TOKEN: ValueShape = { type: 'string', minLength: 1, maxLength: MAX_SECRET_LENGTH };
 const BOARD: ValueShape = {

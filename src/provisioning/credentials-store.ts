@@ -36,7 +36,7 @@ export class CredentialsStore {
   /** Reads once even when the disk hangs: a late answer must not overwrite what was changed since. */
   readonly #loadOnce = joinedWhileUnderWay(() => this.#load());
   #timesReplaced = 0;
-  /** Whether both files hold what is in memory; true until something was read. */
+  /** Both files hold what is in memory; true until something was read. */
   #isWhole = true;
   #writing: Promise<void> = Promise.resolve();
 
@@ -118,7 +118,7 @@ export class CredentialsStore {
     await this.#replace((state) => ({ ...state, own: record, ...more }));
   }
 
-  /** Whether what waits for delivery was measured as another device, and has not been set aside. */
+  /** True while the queue was measured as another device, and has not been set aside. */
   get setsQueueAside(): boolean {
     return this.#state.setsQueueAside === true;
   }

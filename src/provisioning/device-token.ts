@@ -127,7 +127,7 @@ export class DeviceToken {
     return this.#deps.store.timesReplaced !== this.#timesReplaced;
   }
 
-  /** What came before an accepted token is forgotten; provisioning that was given up midway was not needed. */
+  /** Forgets what came before an accepted token; provisioning that was given up midway was not needed. */
   #afterSuccess(now: CredentialsRecord, token: string): CredentialsRecord {
     if (now.phase === 'proposed') {
       if (this.#refusal.isRunning || this.#isReplaced) return now;

@@ -1,5 +1,5 @@
 /**
- * What waits for delivery as the device that this board was before: set aside whole, before the outbox is opened, so that it never goes out as
+ * The queue of the device that this board was before: set aside whole, before the outbox is opened, so that it never goes out as
  * the device that it is now. It stays for a person to look at until the next one takes its place.
  */
 import { join } from 'node:path';

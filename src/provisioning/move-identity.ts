@@ -51,7 +51,7 @@ export async function unpackIdentity(
   return given({ deviceName: record.deviceName, setsQueueAside });
 }
 
-/** Whether they have a token in common, as when a board imports its own export. */
+/** True when they have a token in common, as when a board imports its own export. */
 function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
   const known = tokensOf(one);
   return tokensOf(other).some((token) => known.includes(token));

@@ -28,7 +28,7 @@ export type ProvisioningStep = 'token-made' | 'token-synced' | 'asking' | 'answe
 export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
   readonly store: CredentialsStore;
   readonly provision: (request: ProvisionRequest, signal: AbortSignal) => Promise<ProvisionAnswer>;
-  /** Whether the platform knows a token; false only on its own word (401). @throws PlatformError when it cannot be asked. */
+  /** Asks whether the platform knows a token; false only on its own word (401). @throws PlatformError when it cannot be asked. */
   readonly tokenWorks: (token: string, signal: AbortSignal) => Promise<boolean>;
   readonly log: Log;
   readonly alerts: Alerts;
