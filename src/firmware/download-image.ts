@@ -3,7 +3,7 @@
  * is held in memory but the piece in hand.
  *
  *   getFirmware(chunk n) ─► pieces ─► image.part at n × chunk     a server that sends more than a chunk has sent the whole file:
- *        ▲     │ cut, busy: back off, same chunk again            its answer to chunk 0 is streamed as such, a later one begins again
+ *        ▲     │ cut, busy: back off, same chunk again            its answer to chunk 0 is streamed as such
  *        └─────┘
  */
 import { dirname } from 'node:path';
@@ -21,9 +21,6 @@ const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 const SPARE_BYTES = 32 * 1024 * 1024;
 const MAX_BAD_CHUNKS = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 5 * 60_000 };
-
-/** A later chunk was answered with the whole file. */
-class WholeFileAnswer extends Error {}
 
 export class ImageDownload {
   readonly #deps: DownloadDeps;
@@ -145,7 +142,7 @@ export class ImageDownload {
   /** Called before a piece is written, with the bytes of this answer, it included. */
   #allow(received: number): void {
     if (this.#mode === 'chunks' && received > this.#deps.settings.chunkBytes) {
-      if (this.#at > 0) throw new WholeFileAnswer();
+      if (this.#at > 0) throw wrongAnswer('more than a chunk came');
       this.#mode = 'whole';
     }
     this.#expectFits(this.#at + received);
@@ -165,16 +162,16 @@ export class ImageDownload {
   #expectWhole(received: number, lengthBytes: number | undefined): void {
     const { sizeBytes } = this.#target.offer;
     const at = this.#at + received;
-    if (lengthBytes !== undefined && received !== lengthBytes) throw shortAnswer(`${received} of ${lengthBytes} bytes came`);
+    if (lengthBytes !== undefined && received !== lengthBytes) throw wrongAnswer(`${received} of ${lengthBytes} bytes came`);
     const isLast = this.#mode === 'whole' || received < this.#deps.settings.chunkBytes;
-    if (isLast && sizeBytes !== undefined && at < sizeBytes) throw shortAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
-    if (isLast && at === 0) throw shortAnswer('the file is empty');
+    if (isLast && sizeBytes !== undefined && at < sizeBytes) throw wrongAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
+    if (isLast && at === 0) throw wrongAnswer('the file is empty');
   }
 
   /** Takes the file from its beginning, or what is missing of it. The noted progress never claims more than the part file holds. */
   async #beginWhole({ startsAt = 0, lengthBytes, validator }: FirmwareBody): Promise<void> {
-    // The server knows no chunks: its answer to the first is the file; after that it is asked for the file from the beginning.
-    if (this.#mode === 'chunks' && this.#at > 0) throw new WholeFileAnswer();
+    // A server that knows no chunks has said so at the first.
+    if (this.#mode === 'chunks' && this.#at > 0) throw wrongAnswer('more than a chunk came');
     if (this.#mode === 'chunks') await this.#beginAgain();
     const goesOn = startsAt === this.#at;
     if (!goesOn) {
@@ -197,7 +194,6 @@ export class ImageDownload {
 
   /** Waits before the next attempt. @throws what no attempt can mend. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    if (error instanceof WholeFileAnswer) return this.#beginAgain();
     if (error instanceof WindowClosed) return this.#note();
     const isRefused = hasCode(error, 'platform/refused');
     if (isRefused) await this.#deps.readOffer(signal).catch(() => {});
@@ -244,4 +240,4 @@ async function discard(body: FirmwareBody): Promise<void> {
   await pieces.return?.();
 }
 
-const shortAnswer = (what: string): AgentError => retryable('firmware/short-answer', `part of the image is missing: ${what}`);
+const wrongAnswer = (what: string): AgentError => retryable('firmware/short-answer', `part of the image is missing: ${what}`);

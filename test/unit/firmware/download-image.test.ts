@@ -239,12 +239,6 @@ describe('a server that knows only the contract', () => {
     ]);
   });
 
-  it('is not believed to be a chunk when it answers a later one with everything', async () => {
-    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => (asked.length === 1 ? bodyOf(part(chunk, size)) : bodyOf(image));
-    expect((await download(getChunk)).equals(image)).toBe(true);
-    expect(asked.at(-1)).toEqual({ chunk: 0, size: 0 });
-  });
-
   it('may not send more than the greatest size', async () => {
     const endless: FirmwareBody = {
       stream: (async function* () {
