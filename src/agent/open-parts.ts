@@ -31,7 +31,7 @@ import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { shownClaim } from '../provisioning/claim-device.ts';
 import { platformCalls } from '../provisioning/control-calls.ts';
-import { queueOwnerWithin, setFormerQueueAside } from '../provisioning/former-queue.ts';
+import { setFormerQueueAside } from '../provisioning/former-queue.ts';
 import { PlatformConnection } from '../provisioning/platform-connection.ts';
 import { builtInMethods } from '../rpc/built-in-methods.ts';
 import { programMethods } from '../rpc/program-methods.ts';
@@ -108,10 +108,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
-  const expectQueueOwner = queueOwnerWithin({ store: platform.store, clock, log });
   const expectFolder = async (): Promise<void> => {
     await stateFolder.expectTaken();
-    await expectQueueOwner();
     await platform.leaveOtherBoard();
     await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
   };
