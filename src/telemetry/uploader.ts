@@ -12,16 +12,17 @@ import type { UploadConfig } from '../config/agent-config.ts';
 import { given } from '../host/given.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
+import { isAboutWhatWasSent, isAlone } from './answers/upload-actions.ts';
+import { UploadJudge, type UploadJudgeDeps } from './answers/upload-judge.ts';
+import { isAboutContact, reasonFor, UploadWaits } from './answers/upload-waits.ts';
 import { BatchChoice, type BatchChoiceDeps } from './batch-choice.ts';
-import { BatchDelivery, type BatchDeliveryDeps, isAboutWhatWasSent, isAlone } from './batch-delivery.ts';
-import { isAboutContact, reasonFor, UploadWaits } from './upload-waits.ts';
 
 export interface UploadSettings extends UploadConfig {
   /** How fast history fills in after an outage, entries per second; undefined: as fast as the platform takes it. */
   readonly backlogRatePerS?: number;
 }
 
-export interface UploaderDeps extends BatchDeliveryDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
+export interface UploaderDeps extends UploadJudgeDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
   readonly outbox: Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime' | 'aside' | 'reject'>;
   /** Asked before each batch, so that live settings take effect at once. */
   readonly settings: () => UploadSettings;
@@ -49,7 +50,7 @@ const MAX_DRAIN_FAILURES = 12;
 
 export class Uploader {
   readonly #deps: UploaderDeps;
-  readonly #delivery: BatchDelivery;
+  readonly #judge: UploadJudge;
   readonly #waits: UploadWaits;
   #state: UploadState = { state: 'idle', failures: 0, acknowledgedEntries: 0 };
   readonly #choice: BatchChoice;
@@ -61,8 +62,8 @@ export class Uploader {
   constructor(deps: UploaderDeps) {
     this.#deps = deps;
     this.#waits = new UploadWaits(deps.clock);
-    this.#delivery = new BatchDelivery(deps);
-    this.#choice = new BatchChoice({ ...deps, delivery: this.#delivery, waits: this.#waits, limits: () => this.#limits() });
+    this.#judge = new UploadJudge(deps);
+    this.#choice = new BatchChoice({ ...deps, judge: this.#judge, waits: this.#waits, limits: () => this.#limits() });
   }
 
   get state(): UploadState {
@@ -102,16 +103,16 @@ export class Uploader {
       this.#rest();
       return this.#choice.idleWaitMs();
     }
-    const batch = this.#delivery.size.partOf(next);
-    const pauseMs = this.#delivery.pauseAfter(batch, this.#configured());
+    const batch = this.#judge.size.partOf(next);
+    const pauseMs = this.#judge.pauseAfter(batch, this.#configured());
     const overtaken = new AbortController();
     const stopLooking = batch.lane === 'alarm' ? () => {} : this.#endForAlarm(overtaken);
-    const delivered = this.#delivery.deliver(batch, AbortSignal.any([signal, overtaken.signal])).finally(stopLooking);
+    const delivered = this.#judge.deliver(batch, AbortSignal.any([signal, overtaken.signal])).finally(stopLooking);
     const following = batch === next ? this.#choice.lookAhead(batch) : undefined;
     const answer = await delivered;
     const isOver = answer.kind === 'accepted' || answer.kind === 'kept';
     if (!isOver && overtaken.signal.aborted) {
-      this.#delivery.overtaken(batch);
+      this.#judge.overtaken(batch);
       this.#choice.failures = 0;
     } else if (!isOver && !signal.aborted) return this.#postpone(batch, answer);
     if (!isOver) return 0;
@@ -143,7 +144,7 @@ export class Uploader {
   }
 
   #limits(): BatchLimits {
-    return this.#delivery.size.within(this.#configured());
+    return this.#judge.size.within(this.#configured());
   }
 
   #configured(): BatchLimits {
@@ -169,7 +170,7 @@ export class Uploader {
   #rest(): void {
     const { reason: _before, ...state } = this.#state;
     const waits = this.#deps.outbox.waitsForTime();
-    const reason = waits ? WAITS_FOR_TIME : this.#delivery.standsAside();
+    const reason = waits ? WAITS_FOR_TIME : this.#judge.standsAside();
     this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...given({ reason }) };
     this.#isResting = true;
   }

@@ -25,7 +25,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'of a batch that was cut in two the second half counts as sent',
-    file: 'telemetry/batch-halving.ts',
+    file: 'telemetry/answers/batch-size.ts',
     old: '[from, Math.min(to, last)]',
     new: '[from, to]',
     needs: ['too large', 'no network', 'bad line'],
@@ -54,21 +54,21 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'one refusal is enough to set an entry aside',
-    file: 'telemetry/suspects.ts',
+    file: 'telemetry/answers/suspects.ts',
     old: 'const REFUSALS_NEEDED = 3;',
     new: 'const REFUSALS_NEEDED = 1;',
     needs: ['picky filter'],
   },
   {
     name: 'an entry is judged without others being taken',
-    file: 'telemetry/suspects.ts',
+    file: 'telemetry/answers/suspects.ts',
     old: 'if (this.#undecided?.entry.sequence !== sequence) this.failed();',
     new: 'if (this.#undecided !== undefined) void this.#reject(this.#undecided.entry, this.#undecided.answer);',
     needs: ['picky filter'],
   },
   {
     name: 'an entry that is refused twice is given up',
-    file: 'telemetry/suspects.ts',
+    file: 'telemetry/answers/suspects.ts',
     old: 'if (nowMs - suspect.sinceMs >= MAX_AGE_MS) this.#giveUp(entry.sequence);',
     new: 'if (suspect.tries > 1) this.#giveUp(entry.sequence);',
     needs: ['picky filter'],
@@ -137,9 +137,9 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'what does not pass in its time is sent again as large as it was',
-    file: 'telemetry/batch-delivery.ts',
-    old: '        this.size.shrink(sent);\n        return this.suspects.failed();',
-    new: '        return this.suspects.failed();',
+    file: 'telemetry/answers/upload-judge.ts',
+    old: "      case 'shrink':\n        this.size.shrink(sent);",
+    new: "      case 'shrink':",
     needs: ['slow line', 'no network'],
   },
   {
@@ -151,8 +151,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a batch beyond a limit of data points is sent again as large as it was',
-    file: 'telemetry/batch-delivery.ts',
-    old: "if (!isAlone(sent.entries) && meaning !== 'moment') this.size.silent(sent, meaning);",
+    file: 'telemetry/answers/upload-judge.ts',
+    old: '        this.size.limited(sent);\n',
     new: '',
     needs: ['data limit', 'no network'],
   },

@@ -4,7 +4,7 @@ import { silentLog } from '../../../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
 import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
-import { Suspects } from '../../../../src/telemetry/suspects.ts';
+import { Suspects } from '../../../../src/telemetry/answers/suspects.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 

@@ -1,10 +1,10 @@
 /** Which refused entry stands aside, is asked for again, counts as at fault, or goes; by what is refused and taken around it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/host/log.ts';
-import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import { EntryColumns, type ResolvedEntry } from '../../../src/outbox/format/entry-columns.ts';
-import { Suspects } from '../../../src/telemetry/suspects.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../../../src/host/log.ts';
+import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns, type ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
+import { Suspects } from '../../../../src/telemetry/answers/suspects.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
 const MINUTE_MS = 60_000;
 

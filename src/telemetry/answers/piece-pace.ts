@@ -2,7 +2,7 @@
  * Posts that were made small, because no more passes at once, are many for the same entries: each lane sends a bounded number of them. Alarms do
  * not wait for that. Nor does a lane that would never catch up: one that has sent pieces for most of an hour and still has more than one.
  */
-import type { Lane } from '../outbox/outbox.ts';
+import type { Lane } from '../../outbox/outbox.ts';
 
 /** In the long run: 40 a minute and lane, which a platform that is nearly at its limit can bear. */
 const PIECE_EVERY_MS = 1_500;

@@ -1,7 +1,7 @@
 /** How long the uploader waits after an answer that took nothing, and what it says meanwhile. */
-import { Backoff } from '../host/backoff.ts';
-import type { Clock } from '../host/clock.ts';
-import type { UploadAnswer } from '../platform/device-api.ts';
+import { Backoff } from '../../host/backoff.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { UploadAnswer } from '../../platform/device-api.ts';
 
 export type FailingAnswer = Exclude<UploadAnswer, { readonly kind: 'accepted' }>;
 

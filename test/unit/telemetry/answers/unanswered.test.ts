@@ -1,8 +1,8 @@
 /** Which entry that was not answered makes way, goes again, is back in its lane, or does not pass. */
 import { beforeEach, expect, it } from 'vitest';
-import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
-import { Unanswered } from '../../../src/telemetry/unanswered.ts';
+import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
+import { Unanswered } from '../../../../src/telemetry/answers/unanswered.ts';
 
 let aside: Set<number>;
 let gone: Set<number>;

@@ -3,8 +3,8 @@
  * platform stumbles over. Limits of posts are refilled steadily and let any lane through; so the post itself is in doubt only when time did
  * not heal it, or when others went through, each at its first try, while those of one lane did not.
  */
-import type { Clock } from '../host/clock.ts';
-import type { Lane, OutboxBatch } from '../outbox/outbox.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Lane, OutboxBatch } from '../../outbox/outbox.ts';
 
 /** `moment`: it may pass by itself. `open`: nobody can say. `post`: it is about what was posted. */
 export type Empty500Meaning = 'moment' | 'open' | 'post';

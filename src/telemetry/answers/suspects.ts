@@ -7,10 +7,10 @@
  *                     │   └ next post failed → counts for nothing, tried again as soon as something is taken
  *                     └ taken at last → nobody's refusals count: the platform was at fault; the second in a row → all go back to their lanes
  */
-import { endedWithin } from '../host/bounded-wait.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Log } from '../host/log.ts';
-import type { Outbox, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
+import { endedWithin } from '../../host/bounded-wait.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Log } from '../../host/log.ts';
+import type { Outbox, OutboxBatch, ResolvedEntry } from '../../outbox/outbox.ts';
 import type { DueOptions } from './unanswered.ts';
 
 export interface SuspectsDeps {

@@ -1,32 +1,27 @@
 /**
- * One post of a batch, and what its answer says: about the size of posts (batch-halving.ts), about single entries (suspects.ts), or about nothing but
+ * One post of a batch, and what its answer says: about the size of posts (batch-size.ts), about single entries (suspects.ts), or about nothing but
  * the platform. What the client itself cannot send is kept among the rejected at once; no platform would make a difference.
  */
-import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../outbox/outbox.ts';
-import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../platform/device-api.ts';
-import { BatchHalving } from './batch-halving.ts';
+import type { BatchLimits, EntryColumns, OutboxBatch, ResolvedEntry } from '../../outbox/outbox.ts';
+import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
+import { BatchSize } from './batch-size.ts';
 import { Empty500 } from './empty-500.ts';
 import { PiecePace } from './piece-pace.ts';
 import { type Refusal, Suspects, type SuspectsDeps } from './suspects.ts';
 import { Unanswered } from './unanswered.ts';
+import { type AnswerName, isAlone, NOT_KEPT, nameOf, UPLOAD_ACTIONS } from './upload-actions.ts';
 
-export interface BatchDeliveryDeps extends SuspectsDeps {
+export interface UploadJudgeDeps extends SuspectsDeps {
   readonly postTelemetry: (rows: TelemetryRows, signal: AbortSignal) => Promise<UploadAnswer>;
 }
-
-/** Request Timeout and Gateway Timeout: the body did not pass in time. */
-const TIMED_OUT: ReadonlySet<number | undefined> = new Set([408, 504]);
 
 /** `kept`: nobody was asked, as nothing is left to send; every entry is among the rejected, and the batch is to be acknowledged. */
 export type DeliveryOutcome = UploadAnswer | { readonly kind: 'kept' };
 
-/** Nobody was asked; the next batch is without what stands aside. */
-const NOT_KEPT: UploadAnswer = { kind: 'busy', status: 0, text: 'the disk does not take what cannot be sent' };
-
-export class BatchDelivery {
-  readonly #deps: BatchDeliveryDeps;
+export class UploadJudge {
+  readonly #deps: UploadJudgeDeps;
   /** What a batch may be now, of what is configured. */
-  readonly size = new BatchHalving();
+  readonly size = new BatchSize();
   /** Entries that stand aside, as the platform refused them. */
   readonly suspects: Suspects;
   /** Entries that made way for others, as they were not answered by themselves. */
@@ -35,7 +30,7 @@ export class BatchDelivery {
   readonly #pieces = new PiecePace();
   #maxTakenBytes = 0;
 
-  constructor(deps: BatchDeliveryDeps) {
+  constructor(deps: UploadJudgeDeps) {
     this.#deps = deps;
     this.suspects = new Suspects(deps);
     this.empty500 = new Empty500(deps.clock);
@@ -83,57 +78,53 @@ export class BatchDelivery {
   }
 
   async #learn(sent: OutboxBatch, answer: UploadAnswer): Promise<void> {
-    switch (answer.kind) {
-      case 'accepted':
+    const phase = isAlone(sent.entries) ? 'single' : 'batch';
+    const name = this.#nameOf(sent, answer);
+    const action = UPLOAD_ACTIONS[phase][name];
+    const entry = sent.entries.at(0) as ResolvedEntry;
+    switch (action) {
+      case 'accept':
         this.empty500.taken(sent);
         this.unanswered.taken(sent);
         this.#maxTakenBytes = Math.max(this.#maxTakenBytes, sent.bytes);
         if (this.size.taken(sent)) this.suspects.absolve();
         return this.suspects.taken(sent);
-      case 'refused':
-        if (!isAlone(sent.entries)) this.size.refused(sent);
-        return this.#refused(sent, { answer: `${answer.status} ${answer.text}`, counts: true });
-      case 'too-large':
-        if (!isAlone(sent.entries)) this.size.shrink(sent);
-        // What is no larger than what was taken before is not too large, whatever a server says today.
-        return this.#refused(sent, { answer: `${answer.status} too large`, counts: sent.entries.jsonBytes() > this.#maxTakenBytes });
-      case 'busy': {
-        if (answer.status === 500 && answer.text === '') return this.#silently(sent);
-        if (!isTooSlow(answer)) return this.suspects.failed();
-        if (isAlone(sent.entries)) return this.#notAnswered(sent);
+      case 'quarantine':
+        this.size.found();
+        this.unanswered.forget(entry.sequence);
+        return this.suspects.refused({ entry, ...this.#refusalOf(sent, answer) });
+      case 'make-way':
+        if (!this.suspects.has(entry.sequence) && !this.unanswered.failed(entry.sequence, sent.lane)) break;
+        return this.suspects.refused({ entry, answer: 'no answer in time', counts: false });
+      case 'bisect':
+        this.size.refused(sent);
+        break;
+      case 'shrink':
         this.size.shrink(sent);
-        return this.suspects.failed();
-      }
-      default:
-        return this.suspects.failed();
+        break;
+      case 'try-less':
+        this.size.limited(sent);
+        break;
+      case 'retry':
     }
+    this.suspects.failed();
   }
 
-  /** It was answered with an empty 500. */
-  #silently(sent: OutboxBatch): void {
-    const isSuspect = this.suspects.has(sent.entries.sequences[0] as number);
-    const meaning = isSuspect ? 'post' : this.empty500.met(sent);
-    if (!isAlone(sent.entries) && meaning !== 'moment') this.size.silent(sent, meaning);
-    const isAtFault = isAlone(sent.entries) && (meaning === 'post' || (meaning === 'open' && !this.size.isProven));
-    if (isAtFault) this.#refused(sent, { answer: '500 without a reason', counts: true });
-    else this.suspects.failed();
+  #nameOf(sent: OutboxBatch, answer: UploadAnswer): AnswerName {
+    const name = nameOf(answer);
+    if (name !== 'limited') return name;
+    if (this.suspects.has(sent.entries.sequences[0] as number)) return 'unhealed';
+    const meaning = this.empty500.met(sent);
+    if (meaning === 'moment') return 'busy';
+    const isUnhealed = meaning === 'post' || (isAlone(sent.entries) && !this.size.isProven);
+    return isUnhealed ? 'unhealed' : 'limited';
   }
 
-  /** One entry, by itself. */
-  #notAnswered({ entries, lane }: OutboxBatch): void {
-    const entry = entries.at(0) as ResolvedEntry;
-    if (this.suspects.has(entry.sequence) || this.unanswered.failed(entry.sequence, lane))
-      this.suspects.refused({ entry, answer: 'no answer in time', counts: false });
-    else this.suspects.failed();
-  }
-
-  #refused({ entries }: OutboxBatch, refusal: Omit<Refusal, 'entry'>): void {
-    if (isAlone(entries)) {
-      const entry = entries.at(0) as ResolvedEntry;
-      this.size.found();
-      this.unanswered.forget(entry.sequence);
-      this.suspects.refused({ ...refusal, entry });
-    } else this.suspects.failed();
+  #refusalOf({ entries }: OutboxBatch, answer: UploadAnswer): Omit<Refusal, 'entry'> {
+    if (answer.kind === 'refused') return { answer: `${answer.status} ${answer.text}`, counts: true };
+    if (answer.kind !== 'too-large') return { answer: '500 without a reason', counts: true };
+    // What is no larger than what was taken before is not too large, whatever a server says today.
+    return { answer: `${answer.status} too large`, counts: entries.jsonBytes() > this.#maxTakenBytes };
   }
 
   /** Undefined while the disk does not keep all of them: they stand aside then, and the others go without them. */
@@ -147,18 +138,4 @@ export class BatchDelivery {
     if (!(await this.suspects.keep(refused))) return undefined;
     return entries.where((row) => !rows.has(row));
   }
-}
-
-/** Whether what goes next is less, or another: so it need not fail as this did. */
-export function isAboutWhatWasSent(answer: UploadAnswer): boolean {
-  return answer.kind === 'refused' || answer.kind === 'too-large' || answer === NOT_KEPT || (answer.kind === 'busy' && isTooSlow(answer));
-}
-
-function isTooSlow({ cut, status }: Extract<UploadAnswer, { kind: 'busy' }>): boolean {
-  return cut === true || TIMED_OUT.has(status);
-}
-
-/** Whether a batch is one entry, with its mark if it has one. */
-export function isAlone({ sequences }: EntryColumns): boolean {
-  return sequences.length > 0 && sequences[0] === sequences.at(-1);
 }

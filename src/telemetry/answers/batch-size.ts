@@ -2,10 +2,10 @@
  * How much goes into one post: what is configured, or less while the platform or the line does not take that. It is remembered from batch to
  * batch, and grows again.
  *
- *   too much → half of it │ silent → half, to see whether that helps │ refused → half, and half again, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
+ *   too much → half of it │ limited → half, to see whether that helps │ refused → bisected, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
  */
-import type { BatchLimits, OutboxBatch, SequenceRange } from '../outbox/outbox.ts';
-import { type Empty500Meaning, spanOf } from './empty-500.ts';
+import type { BatchLimits, OutboxBatch, SequenceRange } from '../../outbox/outbox.ts';
+import { spanOf } from './empty-500.ts';
 
 const UNBOUNDED: BatchLimits = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 /** A platform with a limit of its own sees no more than one post in so many that is beyond it. */
@@ -15,7 +15,7 @@ const MAX_SEARCH_LENGTH = 64;
 /** What goes in posts of so many rows goes in few. */
 const MANY_ROWS = 150;
 
-export class BatchHalving {
+export class BatchSize {
   #bound = UNBOUNDED;
   /** Full posts taken since the bound changed, and how many it takes to try more. */
   #good = 0;
@@ -61,11 +61,10 @@ export class BatchHalving {
     this.#proven = Math.min(this.#proven, this.#bound.maxEntries);
   }
 
-  /** An empty 500, which may mean anything: less is tried. Where as little as was taken before fails, too, size is no help: all goes together again. */
-  silent(batch: OutboxBatch, meaning: Exclude<Empty500Meaning, 'moment'>): void {
+  /** A limit, of posts or of data points: less is tried. Where as little as was taken before fails, too, size is no help: all goes together again. */
+  limited(batch: OutboxBatch): void {
     const attempt = this.#attempt;
-    if (meaning === 'post') this.shrink(batch);
-    else if (attempt === undefined) {
+    if (attempt === undefined) {
       if (batch.entries.length <= this.#proven) return;
       this.#attempt = { bound: this.#bound, isProbe: this.#isProbe };
       this.#isProbe = false;

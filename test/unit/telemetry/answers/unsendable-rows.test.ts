@@ -1,12 +1,13 @@
 /** What the client itself refuses to send, because the server would lose it without a word. */
 import { expect, it } from 'vitest';
-import { silentLog } from '../../../src/host/log.ts';
-import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
-import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
-import { BatchDelivery, isAboutWhatWasSent } from '../../../src/telemetry/batch-delivery.ts';
-import { reasonFor } from '../../../src/telemetry/upload-waits.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../../../src/host/log.ts';
+import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
+import type { TelemetryRows, UploadAnswer } from '../../../../src/platform/device-api.ts';
+import { isAboutWhatWasSent } from '../../../../src/telemetry/answers/upload-actions.ts';
+import { UploadJudge } from '../../../../src/telemetry/answers/upload-judge.ts';
+import { reasonFor } from '../../../../src/telemetry/answers/upload-waits.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
 const unexpected = (): never => expect.fail('nothing stands aside here');
 /** What cannot be sent does not stand aside while the disk keeps it. */
@@ -34,7 +35,7 @@ function refuseBad({ keys }: TelemetryRows): UploadAnswer {
 it('is set aside with its reason, and the others go in one piece', async () => {
   const posts: (readonly string[])[] = [];
   const rejected: [string, string][] = [];
-  const delivery = new BatchDelivery({
+  const delivery = new UploadJudge({
     postTelemetry: async (rows) => {
       posts.push(rows.keys);
       return refuseBad(rows);
@@ -57,7 +58,7 @@ it('is set aside with its reason, and the others go in one piece', async () => {
 it('leaves nothing to send when it is all there is', async () => {
   const rejected: string[] = [];
   let posts = 0;
-  const delivery = new BatchDelivery({
+  const delivery = new UploadJudge({
     postTelemetry: async (rows) => {
       posts += 1;
       return refuseBad(rows);
@@ -86,7 +87,7 @@ it.each(['refuses', 'hangs on'])(
       const { entries, ...rest } = batchOf(['a', 'bad1', 'b', 'bad2', 'c']);
       return { ...rest, entries: entries.where((row) => rows.includes(row)), ranges: rows.map((row) => [row, row]) };
     };
-    const delivery = new BatchDelivery({
+    const delivery = new UploadJudge({
       postTelemetry: async (rows) => {
         posts.push(rows.keys);
         return refuseBad(rows);

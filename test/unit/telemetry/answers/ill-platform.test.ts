@@ -1,7 +1,7 @@
 /** Uploads from a real outbox to platforms that are ill in many ways, for hours: no good entry is lost or held up, and a bad one is found. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
-import { UploadBench } from '../../support/upload-bench.ts';
+import type { TelemetryRows, UploadAnswer } from '../../../../src/platform/device-api.ts';
+import { UploadBench } from '../../../support/upload-bench.ts';
 
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };
 const REFUSED: UploadAnswer = { kind: 'refused', status: 500, text: '{"status":500}' };

@@ -3,7 +3,7 @@
  * whether others pass. When one does, they go again, one at a time: one that is taken shows that it was the line, and all go back to their lanes;
  * one that fails once more does not pass while others do (suspects.ts). In memory only.
  */
-import type { Lane, Outbox, OutboxBatch } from '../outbox/outbox.ts';
+import type { Lane, Outbox, OutboxBatch } from '../../outbox/outbox.ts';
 
 /** `nothingElse`: there are no others whose turn it is. `withHistory`: the day's budget holds back none of it. */
 export interface DueOptions {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PiecePace } from '../../../src/telemetry/piece-pace.ts';
+import { PiecePace } from '../../../../src/telemetry/answers/piece-pace.ts';
 
 /** Pieces of a lane that always has more, each sent as soon as it may go: how many in so many minutes. */
 function sentWithin(pace: PiecePace, fromMs: number, minutes: number): number {

@@ -1,11 +1,11 @@
 /** What each answer to a post says about the size of posts and about single entries. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/host/log.ts';
-import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import { EntryColumns, type ResolvedEntry } from '../../../src/outbox/format/entry-columns.ts';
-import type { UploadAnswer } from '../../../src/platform/device-api.ts';
-import { BatchDelivery } from '../../../src/telemetry/batch-delivery.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../../../src/host/log.ts';
+import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns, type ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
+import type { UploadAnswer } from '../../../../src/platform/device-api.ts';
+import { UploadJudge } from '../../../../src/telemetry/answers/upload-judge.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
 const CONFIGURED = { maxEntries: 100, maxBytes: 100_000 };
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };
@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 
 let answers: UploadAnswer[];
 let aside: Set<number>;
-let delivery: BatchDelivery;
+let delivery: UploadJudge;
 let clock: FakeClock;
 let rejected: string[];
 
@@ -23,7 +23,7 @@ beforeEach(() => {
   aside = new Set();
   rejected = [];
   clock = new FakeClock();
-  delivery = new BatchDelivery({
+  delivery = new UploadJudge({
     clock,
     log: silentLog,
     postTelemetry: async () => answers.shift() ?? expect.fail('one post too many'),
