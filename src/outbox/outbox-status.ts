@@ -16,6 +16,8 @@ export interface OutboxStatus extends OutboxCounters {
   readonly inMemoryEntries: number;
   /** Of these, entries of boots whose wall time cannot be known, or not yet: held back, or sent as uncertain, by policy. */
   readonly undecidedEntries: number;
+  /** Present while so many entries wait in the dead-letter queue; they are held nowhere else. */
+  readonly deadLetters?: number;
   /** Present while so many of these are held although the clock is right now: of earlier boots, whose time nobody may ever know. */
   readonly untimedEntries?: number;
   /** While the outbox has not been opened it is not known. */
@@ -94,7 +96,7 @@ interface StatusDeps extends Omit<DeliveryParts, 'aside'>, Pick<Delivery, 'reten
 }
 
 export function readStatus(deps: StatusDeps): OutboxStatus {
-  const { clock, shelf, state, boots, retention, commit, rate, reading, opened } = deps;
+  const { clock, shelf, state, letters, boots, retention, commit, rate, reading, opened } = deps;
   const held = shelf.segments
     .map((segment) => ({ segment, entries: heldIn(segment, shelf.knownBlocksOf(segment), state.acknowledged) }))
     .filter(({ entries }) => entries > 0);
@@ -117,6 +119,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     lastLost: state.lastLost,
     heldEntries: onDisk + commit.waitingEntries,
     inMemoryEntries: commit.waitingEntries,
+    deadLetters: letters.size === 0 ? undefined : letters.size,
     undecidedEntries,
     untimedEntries: isUntimed ? undecidedEntries : undefined,
     bytes: shelf.bytes,

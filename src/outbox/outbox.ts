@@ -10,6 +10,7 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';
 import { CommitWriter } from './commit-writer.ts';
 import type { AsideEntries } from './delivery/aside-entries.ts';
+import type { DeadLetters } from './delivery/dead-letters.ts';
 import { Delivery } from './delivery/delivery.ts';
 import type { LedgerCell } from './delivery/delivery-ledger.ts';
 import type { LedgerQuery } from './delivery/ledger-file.ts';
@@ -30,6 +31,7 @@ import type { BootTimes } from './times/boot-times.ts';
 
 /** What other rooms use of the outbox: all of it comes through this file. */
 export type { AsideEntries } from './delivery/aside-entries.ts';
+export type { DeadLetters } from './delivery/dead-letters.ts';
 export type { LedgerCell } from './delivery/delivery-ledger.ts';
 export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 export type { EntryQuery } from './delivery/outbox-reading.ts';
@@ -45,8 +47,10 @@ export { type OutboxVerdict, verifyOutbox } from './segments/verify-outbox.ts';
 const CLOSE_DEADLINE_MS = 5_000;
 
 export class Outbox {
-  /** What the platform refuses by itself, and what may be like it. */
+  /** What failed by itself, until it is known whether others pass. */
   readonly aside: Pick<AsideEntries, keyof AsideEntries>;
+  /** What the platform refuses alone while it takes others. */
+  readonly deadLetters: Pick<DeadLetters, 'size' | 'next' | 'refused' | 'hurry'>;
   /** For what is taken now and appended later. */
   readonly times: Pick<BootTimes, 'take'>;
   readonly #parts: OutboxParts;
@@ -74,8 +78,9 @@ export class Outbox {
       onLate: () => this.#notify(),
       onChanged: (entries) => this.#housekeeping.changed(entries),
     });
-    const { state, aside, retention } = this.#delivery;
+    const { state, aside, retention, deadLetters } = this.#delivery;
     this.aside = aside;
+    this.deadLetters = deadLetters;
     const reportLoss = lossReport({ clock, state, append: (entries) => this.append(entries) });
     const writing = this.#writing;
     this.#housekeeping = new Housekeeping({ ...parts, delivery: this.#delivery, writing, onMaintained: () => void reportLoss() });
@@ -154,9 +159,14 @@ export class Outbox {
     this.#housekeeping.changed(batch.entries.length);
   }
 
-  /** The platform refuses this entry: it goes to `rejected`, and counts as acknowledged. @throws the disk's fault: it then waits as before. */
+  /** This entry can never be sent: it goes to `rejected`, and counts as acknowledged. @throws the disk's fault: it then waits as before. */
   reject(entry: ResolvedEntry, answer: string): Promise<void> {
     return this.#delivery.reject(entry, answer);
+  }
+
+  /** Copies an entry into the dead-letter queue, with its mark; its segment need not keep it. @throws the disk's fault: it then waits as before. */
+  deadLetter(rows: readonly ResolvedEntry[], answer: string): Promise<void> {
+    return this.#delivery.deadLetter(rows, answer);
   }
 
   status(): OutboxStatus {

@@ -54,6 +54,7 @@ export class PatientOutbox {
 
   // What is known only of an open outbox. @throws AgentError `outbox/not-open` (retry).
   readonly acknowledge: Outbox['acknowledge'] = (batch) => this.#expectOpen().acknowledge(batch);
+  readonly deadLetter: Outbox['deadLetter'] = (rows, answer) => this.#expectOpen().deadLetter(rows, answer);
   readonly reject: Outbox['reject'] = (entry, answer) => this.#expectOpen().reject(entry, answer);
   readonly read: Outbox['read'] = (query, signal) => this.#expectOpen().read(query, signal);
   readonly readLedger: Outbox['readLedger'] = async (query) => this.#expectOpen().readLedger(query);
@@ -90,6 +91,11 @@ export class PatientOutbox {
   /** What the platform refuses by itself: known only of what was given out. */
   get aside(): Outbox['aside'] {
     return this.#expectOpen().aside;
+  }
+
+  /** Undefined of one that is not open: nothing of it is due. */
+  get deadLetters(): Outbox['deadLetters'] | undefined {
+    return this.#outbox?.deadLetters;
   }
 
   /** @throws as Outbox.append. */

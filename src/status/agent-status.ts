@@ -40,7 +40,7 @@ export interface ConnectionStatus extends UploadState {
 }
 
 /** As the outbox tells it. */
-type Told = 'heldEntries' | 'heldBytes' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
+type Told = 'heldEntries' | 'heldBytes' | 'deadLetters' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
 type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' | 'hangingReadMs';
 
 /** What was rejected, thinned, dropped and damaged counts for as long as the outbox is kept. */

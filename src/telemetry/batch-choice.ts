@@ -11,7 +11,7 @@ export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
   readonly budget: DailyBudget;
-  readonly judge: Pick<UploadJudge, 'suspects' | 'unanswered' | 'empty500'>;
+  readonly judge: Pick<UploadJudge, 'nextAlone' | 'quarantine' | 'empty500'>;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;
   /** Told of the batch that is likely next, while another is on its way. */
@@ -43,8 +43,8 @@ export class BatchChoice {
     this.#deps = deps;
   }
 
-  /** Undefined when nothing may go now. `withSuspects`: what was refused by itself is asked for, too. */
-  async next({ withSuspects }: { readonly withSuspects: boolean }): Promise<OutboxBatch | undefined> {
+  /** Undefined when nothing may go now. */
+  async next({ withDeadLetters }: { readonly withDeadLetters: boolean }): Promise<OutboxBatch | undefined> {
     const { outbox, clock, budget, judge, waits, limits } = this.#deps;
     const now = clock.monotonicMs();
     const withHistory = !budget.isSpent();
@@ -52,23 +52,20 @@ export class BatchChoice {
     if (now >= this.#liveNotBeforeMs) due.push('live');
     if (now >= this.#backlogNotBeforeMs && withHistory) due.push('backlog');
     // While entries are refused by themselves, or not answered, each failing post gives another lane its turn: it may show that the platform works.
-    const isHeldUp = waits.refusals + judge.unanswered.waiting({ withHistory }) > 0;
+    const isHeldUp = waits.refusals + judge.quarantine.waiting({ withHistory }) > 0;
     for (let turns = isHeldUp ? this.failures % due.length : 0; turns > 0; turns -= 1) due.push(due.shift() as Lane);
     // What little a limit of posts lets through must not all be the present's.
     if (judge.empty500.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
     this.#ahead = undefined;
-    const alone = async (options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> => {
-      const unanswered = await judge.unanswered.due({ ...options, withHistory });
-      return unanswered === undefined && withSuspects ? judge.suspects.due({ ...options, withHistory }) : unanswered;
-    };
-    const again = await alone({ nothingElse: false });
+    const alone = { withHistory, withDeadLetters };
+    const again = await judge.nextAlone({ ...alone, nothingElse: false });
     if (again !== undefined) return again;
     for (const lane of due) {
       const batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, limits());
       if (batch !== undefined) return batch;
     }
-    return alone({ nothingElse: true });
+    return judge.nextAlone({ ...alone, nothingElse: true });
   }
 
   /** History is read from the disk, and encoded, while the batch before it is on its way; a fault is met again at its own time. */

@@ -2,8 +2,8 @@
  * Sends what the outbox holds, and moves its cursor only on the platform's word.
  *
  *   outbox.peek(alarm → live → backlog) → post ─ accepted ─→ outbox.acknowledge
- *                                             ├ refused, too large → less at once, down to one, which stands aside
- *                                             ├ busy → back off, the same batch again; one entry that was not answered makes way
+ *                                             ├ refused, too large, too slow → less, down to one, which makes way, or is a dead letter
+ *                                             ├ busy → back off, the same batch again
  *                                             └ portal, unauthorised → hold, retry slowly
  *
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
@@ -23,7 +23,7 @@ export interface UploadSettings extends UploadConfig {
 }
 
 export interface UploaderDeps extends UploadJudgeDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
-  readonly outbox: Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime' | 'aside' | 'reject'>;
+  readonly outbox: UploadJudgeDeps['outbox'] & Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime'>;
   /** Asked before each batch, so that live settings take effect at once. */
   readonly settings: () => UploadSettings;
   readonly onAcknowledged?: (entries: number) => void;
@@ -80,7 +80,7 @@ export class Uploader {
 
   /** Sends one batch if one is due. Resolves to how long to wait before the next, ms; an append ends only an idle wait. */
   uploadNextBatch(signal: AbortSignal): Promise<number> {
-    return this.#upload({ withSuspects: true }, signal);
+    return this.#upload({ withDeadLetters: true }, signal);
   }
 
   /** Sends until nothing is left that can be sent, or the platform does not take it; for a stop with little time left. */
@@ -89,14 +89,14 @@ export class Uploader {
       this.#choice.hurry();
       this.#isNextOther = false;
       // What was refused before would take its time, and what is good would stay behind.
-      const waitMs = await this.#upload({ withSuspects: false }, signal);
+      const waitMs = await this.#upload({ withDeadLetters: false }, signal);
       if (this.#isResting && this.#deps.outbox.isStillLooking()) await this.#wait(waitMs, signal);
       else if (waitMs > 0 && !this.#isNextOther) return;
       else failures = waitMs > 0 ? failures + 1 : 0;
     }
   }
 
-  async #upload(options: { readonly withSuspects: boolean }, signal: AbortSignal): Promise<number> {
+  async #upload(options: { readonly withDeadLetters: boolean }, signal: AbortSignal): Promise<number> {
     this.#isResting = false;
     const next = await this.#choice.next(options);
     if (next === undefined) {
@@ -170,7 +170,7 @@ export class Uploader {
   #rest(): void {
     const { reason: _before, ...state } = this.#state;
     const waits = this.#deps.outbox.waitsForTime();
-    const reason = waits ? WAITS_FOR_TIME : this.#judge.standsAside();
+    const reason = waits ? WAITS_FOR_TIME : this.#judge.waitsAlone();
     this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...given({ reason }) };
     this.#isResting = true;
   }

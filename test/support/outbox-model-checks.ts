@@ -53,7 +53,11 @@ export function checkStatus(known: KnownOutbox): void {
   // What the outbox says of its losses is appended by itself.
   if (own < 0 || own > givenUp) throw new Error(`status: ${status.heldEntries} are held, not ${waiting.length + inMemory}`);
   between('in memory', status.inMemoryEntries, [inMemory, inMemory + own]);
-  same('rejected and dropped', status.rejected + status.dropped, entries.filter((one) => one.rejected === true).length);
+  same(
+    'rejected, dropped and dead letters',
+    status.rejected + status.dropped + (status.deadLetters ?? 0),
+    entries.filter((one) => one.rejected === true).length,
+  );
   same('undecided', status.undecidedEntries, 0);
   const { alarm, live, backlog } = status.lanes;
   same('lanes', alarm + live + backlog, status.heldEntries - status.inMemoryEntries);

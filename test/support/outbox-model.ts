@@ -253,7 +253,21 @@ export class OutboxModel {
         throw new Error(`${describe(known)} stands aside and is not given alone`);
       if (!giveUp) this.#opened.aside.putBack(sequence);
       else {
-        this.#opened.aside.giveUp(sequence);
+        if (alone === undefined) {
+          this.#opened.aside.putBack(sequence);
+          continue;
+        }
+        const isKept = await this.#opened.deadLetter([...alone.entries], 'not wanted').then(
+          () => true,
+          (error: unknown) => {
+            if (!this.#diskFailed || systemCode(error) === undefined) throw error;
+            return false;
+          },
+        );
+        if (!isKept) {
+          known.asideAs = sequence;
+          continue;
+        }
         known.acknowledged = true;
         known.rejected = true;
         this.#givenUp += 1;

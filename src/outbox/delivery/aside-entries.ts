@@ -1,5 +1,5 @@
 /**
- * Entries that wait by themselves, out of the lanes' sight: those that the platform refuses while it takes others. This is kept in memory
+ * Entries that wait by themselves, out of the lanes' sight: those that failed alone, until it is known whether others pass. This is kept in memory
  * only. In their segments they are undelivered like any other, so that a restart puts them back into their lanes, and age and bound take them
  * with the rest.
  */
@@ -11,8 +11,6 @@ import type { OutboxBatch } from './outbox-batch.ts';
 interface AsideDeps extends Pick<DeliveryParts, 'aside' | 'state'> {
   readonly batches: BatchReader;
   readonly reading: Pick<LaneReading, 'inTime'>;
-  /** Takes an entry for good, undelivered and counted. */
-  readonly drop: (sequence: number) => void;
 }
 
 export class AsideEntries {
@@ -51,11 +49,5 @@ export class AsideEntries {
         this.#late = { sequence, batch };
       },
     );
-  }
-
-  /** The entry goes undelivered, and is counted as dropped. */
-  giveUp(sequence: number): void {
-    if (this.#deps.state.acknowledged.has(sequence)) this.putBack(sequence);
-    else this.#deps.drop(sequence);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * All that one platform device has of its own: which ranges it has received, the lanes over what it has not, the ledger, what it
- * refused, what waits aside, and its share of the disk. The segments and the times of boots are shared and handed in. Nothing is kept
+ * refused, what waits aside or as a dead letter, and its share of the disk. The segments and the times of boots are shared and handed in. Nothing is kept
  * outside of the object, so there can be several of them, each with a folder for its small files.
  */
 import type { FramedBlock } from '../format/block-frame.ts';
@@ -8,6 +8,7 @@ import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { AsideEntries } from './aside-entries.ts';
 import { BatchReader } from './batch-reader.ts';
+import { DeadLetters } from './dead-letters.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import { LaneReading, type LaneReadingDeps } from './lane-reading.ts';
@@ -27,6 +28,7 @@ export interface DeliveryDeps extends Omit<DeliveryParts, 'aside'>, Pick<LaneRea
 /** Shares of `maxBytes`; with what is set aside they are less than the sixteenth that retention leaves. */
 const LEDGER_FILE_SHARE = 1 / 512;
 const REJECTED_FILE_SHARE = 1 / 256;
+const DEAD_LETTERS_SHARE = 1 / 256;
 const MAX_SMALL_FILE_BYTES = 1_000_000;
 /** The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them. */
 const FLUSH_AFTER_MS = 3_600_000;
@@ -42,6 +44,8 @@ export class Delivery {
   readonly retention: Retention;
   /** What the platform refused. */
   readonly rejected: RejectedFile;
+  /** What is tried again by itself for a week. */
+  readonly deadLetters: DeadLetters;
   readonly #deps: DeliveryDeps;
   /** Entries that wait aside; in memory only. */
   readonly #aside = new SequenceRanges();
@@ -56,9 +60,17 @@ export class Delivery {
     this.lanes = new Lanes({ ...parts, acknowledged: state.acknowledged });
     const batches = new BatchReader({ ...parts, lanes: this.lanes });
     this.reading = new LaneReading({ ...deps, batches, lanes: this.lanes });
-    this.aside = new AsideEntries({ ...parts, batches, reading: this.reading, drop: (sequence) => this.#settle(sequence, 'dropped') });
+    this.aside = new AsideEntries({ ...parts, batches, reading: this.reading });
     this.retention = new Retention(parts);
     this.rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
+    this.deadLetters = new DeadLetters({
+      ...deps,
+      maxBytes: smallFileBytes(settings.maxBytes, DEAD_LETTERS_SHARE),
+      reject: async (entry, answer) => {
+        await this.rejected.add(entry, answer, clock.wallMs());
+        this.count('rejected', 1);
+      },
+    });
   }
 
   /** The ledger's files, without what the delivery state does not know of; one that cannot be opened is used as it is. */
@@ -75,8 +87,12 @@ export class Delivery {
   }
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
-  acknowledge({ entries, ranges }: OutboxBatch): void {
+  acknowledge({ entries, ranges, isDeadLetter }: OutboxBatch): void {
     const { acknowledged, cells } = this.state;
+    if (isDeadLetter === true) {
+      this.#acknowledgeLate(entries.sequences[0] as number);
+      return;
+    }
     for (let row = 0; row < entries.length; row += 1)
       if (!entries.isMark(row) && !acknowledged.has(entries.sequences[row] as number)) cells.add(entries, row);
     for (const [first, last] of ranges) {
@@ -93,6 +109,16 @@ export class Delivery {
     // The entry may have been sent again while the disk hung.
     if (acknowledged.has(entry.sequence)) await this.rejected.forget([entry]);
     else this.#settle(entry.sequence, 'rejected');
+  }
+
+  /** As `Outbox.deadLetter`. */
+  async deadLetter(rows: readonly ResolvedEntry[], answer: string): Promise<void> {
+    const { sequence } = rows[0] as ResolvedEntry;
+    if (this.state.acknowledged.has(sequence)) return;
+    await this.deadLetters.add(rows, answer);
+    // The entry may have been sent again while the disk hung.
+    if (this.state.acknowledged.has(sequence)) this.deadLetters.accepted(sequence);
+    else this.#settle(sequence);
   }
 
   count(counter: 'dropped' | 'rejected', count: number): void {
@@ -128,12 +154,21 @@ export class Delivery {
     this.#flushedMs = clock.monotonicMs();
   }
 
-  /** An entry that will not be delivered. */
-  #settle(sequence: number, counter: 'dropped' | 'rejected'): void {
+  /** A dead letter arrived after all. */
+  #acknowledgeLate(sequence: number): void {
+    const entries = this.deadLetters.accepted(sequence);
+    if (entries === undefined) return;
+    this.state.cells.add(entries, 0);
+    this.state.undelivered.remove(sequence, sequence);
+  }
+
+  /** The segments need not deliver this entry any more. */
+  #settle(sequence: number, counter?: 'rejected'): void {
     this.state.acknowledged.add(sequence, sequence);
     this.state.noteUndelivered(sequence);
     this.#aside.remove(sequence, sequence);
-    this.count(counter, 1);
+    if (counter !== undefined) this.count(counter, 1);
+    else this.#deps.onChanged(1);
   }
 }
 

@@ -13,6 +13,8 @@ export interface OutboxBatch {
   readonly ranges: readonly SequenceRange[];
   /** Roughly what the entries take as JSON. */
   readonly bytes: number;
+  /** It is one of the dead-letter queue, and of no lane. */
+  readonly isDeadLetter?: true;
 }
 
 export interface BatchLimits {

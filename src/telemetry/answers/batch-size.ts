@@ -92,8 +92,8 @@ export class BatchSize {
     this.#goodNeeded = 1;
   }
 
-  /** These were taken. True when they are the last of what was refused together: there was none at fault. */
-  taken(batch: OutboxBatch): boolean {
+  /** These were taken. */
+  taken(batch: OutboxBatch): void {
     const attempt = this.#attempt;
     if (attempt !== undefined && attempt !== 'over') {
       this.#endProbe(attempt.isProbe);
@@ -105,7 +105,7 @@ export class BatchSize {
     const search = this.#search;
     if (search === undefined) {
       this.#grow(batch);
-      return false;
+      return;
     }
     const { first, last } = spanOf(batch);
     const isPart = first <= search.first && last >= search.first;
@@ -114,7 +114,6 @@ export class BatchSize {
       search.first = last + 1;
       this.#bound = { maxEntries: Math.max(1, Math.floor((search.last - last) / 2)), maxBytes: this.#bound.maxBytes };
     } else if (isPart || search.left === 0) this.#search = undefined;
-    return isPart && this.#search === undefined;
   }
 
   /** What was tried beyond the bound was too much. */

@@ -22,8 +22,30 @@ export const UPLOAD_ACTIONS = {
     accepted: 'accept',
     refused: 'quarantine',
     'too-large': 'quarantine',
-    'timed-out': 'make-way',
+    'timed-out': 'quarantine',
     unhealed: 'quarantine',
+    limited: 'retry',
+    busy: 'retry',
+    held: 'retry',
+  },
+  /** One entry that failed by itself before, when others were accepted since. */
+  quarantined: {
+    accepted: 'accept',
+    refused: 'dead-letter',
+    'too-large': 'dead-letter',
+    'timed-out': 'dead-letter',
+    unhealed: 'dead-letter',
+    limited: 'retry',
+    busy: 'retry',
+    held: 'retry',
+  },
+  /** One entry of the dead-letter queue, at its time. */
+  'dead-letter': {
+    accepted: 'accept',
+    refused: 'postpone',
+    'too-large': 'postpone',
+    'timed-out': 'postpone',
+    unhealed: 'postpone',
     limited: 'retry',
     busy: 'retry',
     held: 'retry',
@@ -36,7 +58,6 @@ export const UPLOAD_ACTIONS = {
  */
 export type AnswerName = 'accepted' | 'refused' | 'too-large' | 'timed-out' | 'limited' | 'unhealed' | 'busy' | 'held';
 export type UploadPhase = keyof typeof UPLOAD_ACTIONS;
-export type UploadAction = (typeof UPLOAD_ACTIONS)[UploadPhase][AnswerName];
 
 /** Request Timeout and Gateway Timeout. */
 const TIMED_OUT: ReadonlySet<number | undefined> = new Set([408, 504]);
@@ -63,6 +84,13 @@ export const NOT_KEPT: UploadAnswer = { kind: 'busy', status: 0, text: 'the disk
 /** Whether what goes next is less, or another: so it need not fail as this did. */
 export function isAboutWhatWasSent(answer: UploadAnswer): boolean {
   return answer === NOT_KEPT || ABOUT_WHAT_WAS_SENT.has(nameOf(answer));
+}
+
+/** Words that are kept with an entry that failed by itself. */
+export function answerText(answer: UploadAnswer): string {
+  if (answer.kind === 'refused') return `${answer.status} ${answer.text}`;
+  if (answer.kind === 'too-large') return `${answer.status} too large`;
+  return nameOf(answer) === 'limited' ? '500 without a reason' : 'no answer in time';
 }
 
 /** Whether a batch is one entry, with its mark if it has one. */

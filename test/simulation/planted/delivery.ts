@@ -53,24 +53,24 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
     needs: ['no network', 'kill|power cut'],
   },
   {
-    name: 'one refusal is enough to set an entry aside',
-    file: 'telemetry/answers/suspects.ts',
-    old: 'const REFUSALS_NEEDED = 3;',
-    new: 'const REFUSALS_NEEDED = 1;',
+    name: 'a dead letter is rejected at its first refusal',
+    file: 'outbox/delivery/dead-letters.ts',
+    old: 'if (ageMs >= MAX_AGE_MS && othersPass &&',
+    new: 'if (ageMs >= 0 && othersPass &&',
     needs: ['picky filter'],
   },
   {
-    name: 'an entry is judged without others being taken',
-    file: 'telemetry/answers/suspects.ts',
-    old: 'if (this.#undecided?.entry.sequence !== sequence) this.failed();',
-    new: 'if (this.#undecided !== undefined) void this.#reject(this.#undecided.entry, this.#undecided.answer);',
+    name: 'the dead-letter queue is full with one',
+    file: 'outbox/delivery/dead-letters.ts',
+    old: 'const MAX_LETTERS = 1_000;',
+    new: 'const MAX_LETTERS = 1;',
     needs: ['picky filter'],
   },
   {
-    name: 'an entry that is refused twice is given up',
-    file: 'telemetry/answers/suspects.ts',
-    old: 'if (nowMs - suspect.sinceMs >= MAX_AGE_MS) this.#giveUp(entry.sequence);',
-    new: 'if (suspect.tries > 1) this.#giveUp(entry.sequence);',
+    name: 'a dead letter that is refused again is forgotten',
+    file: 'outbox/delivery/dead-letters.ts',
+    old: '    this.#keep(letter, now.ms + waitOf(letter));\n    const ageMs',
+    new: '    await this.#forget(sequence);\n    const ageMs',
     needs: ['picky filter'],
   },
   {
@@ -138,8 +138,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'what does not pass in its time is sent again as large as it was',
     file: 'telemetry/answers/upload-judge.ts',
-    old: "      case 'shrink':\n        this.size.shrink(sent);",
-    new: "      case 'shrink':",
+    old: "      case 'shrink':\n        return this.size.shrink(sent);",
+    new: "      case 'shrink':\n        return;",
     needs: ['slow line', 'no network'],
   },
   {
@@ -152,8 +152,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a batch beyond a limit of data points is sent again as large as it was',
     file: 'telemetry/answers/upload-judge.ts',
-    old: '        this.size.limited(sent);\n',
-    new: '',
+    old: 'return this.size.limited(sent);',
+    new: 'return;',
     needs: ['data limit', 'no network'],
   },
   {

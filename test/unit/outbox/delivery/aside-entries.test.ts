@@ -119,15 +119,6 @@ it('is in its lane again after a restart', async () => {
   expect((await drain(outbox)).map(({ key }) => key)).toEqual(['bad']);
 });
 
-it('is counted as dropped when it is given up, and once', async () => {
-  const [bad = -1] = await given(['bad', 'good']);
-  outbox.aside.add(bad);
-  outbox.aside.giveUp(bad);
-  outbox.aside.giveUp(bad);
-  expect((await drain(outbox)).map(({ key }) => key)).toEqual(['good']);
-  expect(outbox.status()).toMatchObject({ heldEntries: 0, dropped: 1, rejected: 0 });
-});
-
 it('is not given out while it cannot be read, is not said to be gone, and is given out when it can', async () => {
   const [bad = -1] = await given(['bad', 'good']);
   outbox.aside.add(bad);

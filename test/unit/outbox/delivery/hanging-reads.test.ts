@@ -1,10 +1,8 @@
 /** A disk that does not come back from a read: alarms leave from memory, nobody waits, and what was read late is given out once. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { silentLog } from '../../../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
-import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
-import { Suspects } from '../../../../src/telemetry/answers/suspects.ts';
+import { Quarantine } from '../../../../src/telemetry/answers/quarantine.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
@@ -154,26 +152,20 @@ it('an entry that stands aside is not said to be gone when a read of it that too
   expect([await outbox.aside.peek(first), await outbox.aside.peek(first)]).toEqual(['unreadable', 'unreadable']);
 });
 
-it('a refused entry is rejected at its third contact, whatever reads took too long between them', async () => {
+it('an entry that failed by itself keeps its turn, and what is known of it, whatever reads took too long', async () => {
   const batch = await outbox.peek('backlog', NO_LIMITS);
   const [bad] = [...(batch?.entries ?? [])];
   if (batch === undefined || bad === undefined) expect.fail('nothing is given out');
-  const rejected: number[] = [];
-  const reject = async ({ sequence }: ResolvedEntry): Promise<void> => void rejected.push(sequence);
-  const suspects = new Suspects({ clock: fixture.clock, log: silentLog, outbox: { aside: outbox.aside, reject } });
-  for (let contact = 0; contact < 3; contact += 1) {
-    suspects.refused({ entry: bad, answer: 'no', counts: true });
-    await suspects.taken({ ...batch, ranges: [[999_999, 999_999]] });
-    if (contact === 2) break;
-    await fixture.clock.advance(600_000);
-    const heal = hang(['read']);
-    const due = suspects.due({ nothingElse: false, withHistory: true });
-    await fixture.clock.advance(3_000);
-    expect(await due).toBeUndefined();
-    await heal();
-    expect(await suspects.due({ nothingElse: false, withHistory: true })).toMatchObject({ ranges: [[bad.sequence, bad.sequence]] });
-  }
-  expect(rejected).toEqual([bad.sequence]);
+  const quarantine = new Quarantine({ clock: fixture.clock, outbox });
+  quarantine.add(bad.sequence, 'backlog');
+  quarantine.accepted({ ...batch, ranges: [[999_999, 999_999]] });
+  const heal = hang(['read']);
+  const due = quarantine.due({ nothingElse: false, withHistory: true });
+  await fixture.clock.advance(3_000);
+  expect(await due).toBeUndefined();
+  await heal();
+  expect(await quarantine.due({ nothingElse: false, withHistory: true })).toMatchObject({ ranges: [[bad.sequence, bad.sequence]] });
+  expect(quarantine.isSuspicious(bad.sequence)).toBe(true);
 });
 
 /** Segments of an earlier boot whose clock nobody synchronised, each with alarms. */

@@ -82,14 +82,13 @@ describe('sending again', () => {
     expect(await outbox.resend({ key: 'a', fromMs: START + 5 * HOUR_MS, toMs: START + 6 * HOUR_MS }, signal)).toBe(0);
   });
 
-  it('leaves alone what was given up, and what was refused and sent again since, and the ledger counts no less for it', async () => {
+  it('leaves alone what is a dead letter, and what was refused and sent again since, and the ledger counts no less for it', async () => {
     const outbox = await delivered();
     const before = await ledger(outbox);
     for (const value of [98, 99]) await fixture.commit(outbox, [fixture.entry('a', value, { takenAtMs: START + value })]);
-    const [refused, givenUp] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
-    if (refused === undefined || givenUp === undefined) throw new Error('nothing to refuse');
-    outbox.aside.add(givenUp.sequence);
-    outbox.aside.giveUp(givenUp.sequence);
+    const [refused, buried] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
+    if (refused === undefined || buried === undefined) throw new Error('nothing to refuse');
+    await fixture.until(outbox.deadLetter([buried], '400'));
     await fixture.until(outbox.reject(refused, '400'));
     expect(await fixture.until(outbox.resendRejected(() => true))).toBe(1);
     expect(await deliverAll(outbox)).toHaveLength(1);

@@ -11,7 +11,8 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 
 const unexpected = (): never => expect.fail('nothing stands aside here');
 /** What cannot be sent does not stand aside while the disk keeps it. */
-const NONE_ASIDE = { add: unexpected, putBack: unexpected, peek: unexpected, giveUp: unexpected };
+const NONE_ASIDE = { add: unexpected, putBack: unexpected, peek: unexpected };
+const NO_LETTERS = { deadLetter: unexpected, deadLetters: undefined };
 const never = new AbortController().signal;
 
 function batchOf(keys: readonly string[]): OutboxBatch {
@@ -35,16 +36,16 @@ function refuseBad({ keys }: TelemetryRows): UploadAnswer {
 it('is set aside with its reason, and the others go in one piece', async () => {
   const posts: (readonly string[])[] = [];
   const rejected: [string, string][] = [];
-  const delivery = new UploadJudge({
+  const judge = new UploadJudge({
     postTelemetry: async (rows) => {
       posts.push(rows.keys);
       return refuseBad(rows);
     },
-    outbox: { aside: NONE_ASIDE, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
+    outbox: { ...NO_LETTERS, aside: NONE_ASIDE, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
     clock: new FakeClock(),
     log: silentLog,
   });
-  expect(await delivery.deliver(batchOf(['a', 'bad1', 'b', 'bad2', 'c']), never)).toEqual({ kind: 'accepted' });
+  expect(await judge.deliver(batchOf(['a', 'bad1', 'b', 'bad2', 'c']), never)).toEqual({ kind: 'accepted' });
   expect(posts).toEqual([
     ['a', 'bad1', 'b', 'bad2', 'c'],
     ['a', 'b', 'c'],
@@ -58,23 +59,23 @@ it('is set aside with its reason, and the others go in one piece', async () => {
 it('leaves nothing to send when it is all there is', async () => {
   const rejected: string[] = [];
   let posts = 0;
-  const delivery = new UploadJudge({
+  const judge = new UploadJudge({
     postTelemetry: async (rows) => {
       posts += 1;
       return refuseBad(rows);
     },
-    outbox: { aside: NONE_ASIDE, reject: async ({ key }) => void rejected.push(key) },
+    outbox: { ...NO_LETTERS, aside: NONE_ASIDE, reject: async ({ key }) => void rejected.push(key) },
     clock: new FakeClock(),
     log: silentLog,
   });
   // Nobody took anything: it says nothing of the platform.
-  expect(await delivery.deliver(batchOf(['bad1', 'bad2']), never)).toEqual({ kind: 'kept' });
+  expect(await judge.deliver(batchOf(['bad1', 'bad2']), never)).toEqual({ kind: 'kept' });
   expect(rejected).toEqual(['bad1', 'bad2']);
   expect(posts).toBe(1);
 });
 
 it.each(['refuses', 'hangs on'])(
-  'stands aside while the disk %s it, so that the others go, and is kept when the disk lets it',
+  'makes way while the disk %s it, so that the others go, and is kept when the disk lets it',
   async (how) => {
     const clock = new FakeClock();
     const posts: (readonly string[])[] = [];
@@ -87,12 +88,13 @@ it.each(['refuses', 'hangs on'])(
       const { entries, ...rest } = batchOf(['a', 'bad1', 'b', 'bad2', 'c']);
       return { ...rest, entries: entries.where((row) => rows.includes(row)), ranges: rows.map((row) => [row, row]) };
     };
-    const delivery = new UploadJudge({
+    const judge = new UploadJudge({
       postTelemetry: async (rows) => {
         posts.push(rows.keys);
         return refuseBad(rows);
       },
       outbox: {
+        ...NO_LETTERS,
         aside: {
           ...NONE_ASIDE,
           add: (sequence) => void aside.add(sequence),
@@ -112,7 +114,7 @@ it.each(['refuses', 'hangs on'])(
       clock,
       log: silentLog,
     });
-    const first = delivery.deliver(some([0, 1, 2, 3, 4]), never);
+    const first = judge.deliver(some([0, 1, 2, 3, 4]), never);
     await clock.advance(5_000);
     const answer = await first;
     if (answer.kind === 'accepted' || answer.kind === 'kept') expect.fail('nothing was taken');
@@ -120,12 +122,12 @@ it.each(['refuses', 'hangs on'])(
     // So that a drain goes on with the others.
     expect(isAboutWhatWasSent(answer)).toBe(true);
     expect([...aside]).toEqual([1, 3]);
-    expect(await delivery.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
+    expect(await judge.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
     const again = async () => {
       await clock.advance(600_000);
-      const batch = await delivery.suspects.due({ nothingElse: true, withHistory: true });
+      const batch = await judge.nextAlone({ nothingElse: true, withHistory: true, withDeadLetters: true });
       if (batch === undefined) return 'nothing is due';
-      const delivering = delivery.deliver(batch, never);
+      const delivering = judge.deliver(batch, never);
       await clock.advance(5_000);
       return delivering;
     };
@@ -137,6 +139,6 @@ it.each(['refuses', 'hangs on'])(
     // What the disk hung on is kept now, without being asked for again.
     const kept = how === 'hangs on' ? ['nothing is due'] : [{ kind: 'kept' }, { kind: 'kept' }];
     for (const expected of kept) expect(await again()).toEqual(expected);
-    expect([new Set(rejected), delivery.suspects.size]).toEqual([new Set(['bad1', 'bad2']), 0]);
+    expect([new Set(rejected), judge.quarantine.size]).toEqual([new Set(['bad1', 'bad2']), 0]);
   },
 );

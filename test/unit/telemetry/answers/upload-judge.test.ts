@@ -1,6 +1,7 @@
 /** What each answer to a post says about the size of posts and about single entries. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../src/host/log.ts';
+import type { DeadLetterRefusal } from '../../../../src/outbox/delivery/dead-letters.ts';
 import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
 import { EntryColumns, type ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import type { UploadAnswer } from '../../../../src/platform/device-api.ts';
@@ -11,19 +12,25 @@ const CONFIGURED = { maxEntries: 100, maxBytes: 100_000 };
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };
 const SILENT: UploadAnswer = { kind: 'busy', status: 500, text: '' };
 const never = new AbortController().signal;
+const LETTER = 7_777;
 
 let answers: UploadAnswer[];
 let aside: Set<number>;
-let delivery: UploadJudge;
+let judge: UploadJudge;
 let clock: FakeClock;
 let rejected: string[];
+let buried: string[];
+let postponed: DeadLetterRefusal[];
+let hurried: number;
+let letterIsDue: boolean;
+let diskTakes: boolean;
 
 beforeEach(() => {
   answers = [];
   aside = new Set();
-  rejected = [];
+  [rejected, buried, postponed, hurried, letterIsDue, diskTakes] = [[], [], [], 0, false, true];
   clock = new FakeClock();
-  delivery = new UploadJudge({
+  judge = new UploadJudge({
     clock,
     log: silentLog,
     postTelemetry: async () => answers.shift() ?? expect.fail('one post too many'),
@@ -32,9 +39,20 @@ beforeEach(() => {
         add: (sequence) => void aside.add(sequence),
         putBack: (sequence) => void aside.delete(sequence),
         peek: async (sequence) => batch(1, sequence),
-        giveUp: () => expect.fail('nothing is that old'),
       },
       reject: async (_entry, answer) => void rejected.push(answer),
+      deadLetter: async (_rows, answer) => {
+        if (!diskTakes) throw new Error('EIO');
+        buried.push(answer);
+      },
+      deadLetters: {
+        size: 0,
+        next: () => (letterIsDue ? { ...batch(1, LETTER), isDeadLetter: true } : undefined),
+        refused: async (_sequence, refusal) => void postponed.push(refusal),
+        hurry: () => {
+          hurried += 1;
+        },
+      },
     },
   });
 });
@@ -51,26 +69,16 @@ function batch(count: number, from = 1, value: string | number = 1): OutboxBatch
 
 async function post(what: OutboxBatch, answer: UploadAnswer, signal = never): Promise<void> {
   answers.push(answer);
-  expect(await delivery.deliver(what, signal)).toBe(answer);
+  expect(await judge.deliver(what, signal)).toBe(answer);
 }
 
-const rows = (): number => delivery.size.within(CONFIGURED).maxEntries;
+const rows = (): number => judge.size.within(CONFIGURED).maxEntries;
 
-it('an entry that made way is held as a suspect alone once it was refused', async () => {
-  await post(batch(1), { kind: 'busy', text: 'no answer', cut: true });
-  expect([delivery.unanswered.size, delivery.suspects.size]).toEqual([1, 0]);
-  await post(batch(1), { kind: 'refused', status: 400, text: 'bad' });
-  expect([delivery.unanswered.size, delivery.suspects.size]).toEqual([0, 1]);
-});
-
-it('nothing is posted of a batch without entries, and no suspect is judged by it', async () => {
-  for (let contact = 0; contact < 4; contact += 1) {
-    await post(batch(1), { kind: 'refused', status: 400, text: 'no' });
-    for (let times = 0; times < 3; times += 1) expect(await delivery.deliver(batch(0), never)).toEqual({ kind: 'kept' });
-    expect(await delivery.suspects.due({ nothingElse: false, withHistory: true })).toBeUndefined();
-    await clock.advance(700_000);
-  }
-  expect([rejected, delivery.suspects.size, [...aside]]).toEqual([[], 1, [1]]);
+it('nothing is posted of a batch without entries, and nothing is judged by it', async () => {
+  await post(batch(1), { kind: 'refused', status: 400, text: 'no' });
+  for (let times = 0; times < 3; times += 1) expect(await judge.deliver(batch(0), never)).toEqual({ kind: 'kept' });
+  expect(await alone()).toBeUndefined();
+  expect([buried, rejected, [...aside]]).toEqual([[], [], [1]]);
 });
 
 describe('the next post has half', () => {
@@ -82,7 +90,7 @@ describe('the next post has half', () => {
     ['what a gateway did not get through in time', { kind: 'busy', status: 504, text: '' }],
   ])('of %s', async (_name, answer) => {
     await post(batch(40), answer);
-    expect([rows(), delivery.suspects.size]).toEqual([20, 0]);
+    expect([rows(), judge.quarantine.size]).toEqual([20, 0]);
   });
 
   it('after two empty 500s in a row, and not after one', async () => {
@@ -149,7 +157,7 @@ describe('the next post has half', () => {
   ])('not after %s, however often', async (_name, answer) => {
     for (let time = 0; time < 4; time += 1) await post(batch(40), answer);
     await post(batch(1), answer);
-    expect([rows(), delivery.suspects.size]).toEqual([100, 0]);
+    expect([rows(), judge.quarantine.size]).toEqual([100, 0]);
   });
 
   it('not of what the agent itself ended', async () => {
@@ -160,83 +168,118 @@ describe('the next post has half', () => {
   });
 });
 
-describe('a single entry stands aside', () => {
+describe('a single entry makes way', () => {
   it.each<[string, UploadAnswer]>([
     ['refused', { kind: 'refused', status: 500, text: 'bad' }],
     ['too large', { kind: 'too-large', status: 413 }],
+    ['not answered in time', { kind: 'busy', text: 'no answer', cut: true }],
+    ['held up by a gateway', { kind: 'busy', status: 504, text: '' }],
   ])('when it is %s', async (_name, answer) => {
     await post(batch(1), answer);
-    expect([[...aside], delivery.suspects.size, rows()]).toEqual([[1], 1, 100]);
+    expect([[...aside], judge.quarantine.size, rows()]).toEqual([[1], 1, 100]);
   });
 
-  it('at the second empty 500, and when it did before at the first', async () => {
+  it('at the second empty 500, where nothing was accepted yet', async () => {
     await post(batch(1), SILENT);
-    expect(delivery.suspects.size).toBe(0);
+    expect(judge.quarantine.size).toBe(0);
     await post(batch(1), SILENT);
-    expect(delivery.suspects.size).toBe(1);
-    await post(batch(1, 2), ACCEPTED);
-    await clock.advance(60_000);
-    await post(batch(1, 2), ACCEPTED);
-    const due = await delivery.suspects.due({ nothingElse: false, withHistory: true });
-    expect(due?.entries.sequences).toEqual([1]);
-    await post(due ?? batch(0), SILENT);
-    await post(batch(1, 2), ACCEPTED);
-    // It was refused again just now, and is not asked for at once.
-    expect(await delivery.suspects.due({ nothingElse: false, withHistory: true })).toBeUndefined();
+    expect(judge.quarantine.size).toBe(1);
   });
 
-  it('not when it was only cut, or found the server busy', async () => {
-    await post(batch(1), { kind: 'busy', text: 'no answer', cut: true });
-    await post(batch(1), { kind: 'busy', status: 504, text: '' });
-    expect([delivery.suspects.size, rows()]).toEqual([0, 100]);
+  it.each<[string, UploadAnswer]>([
+    ['500 cannot parse', { kind: 'refused', status: 500, text: 'cannot parse' }],
+    ['413 too large', { kind: 'too-large', status: 413 }],
+    ['no answer in time', { kind: 'busy', status: 408, text: '' }],
+  ])('and is a dead letter, with the words "%s", when others are accepted and it fails again', async (text, answer) => {
+    for (let times = 0; times < 3; times += 1) await post(batch(1), answer);
+    expect(buried).toEqual([]);
+    await post(batch(1, 8), ACCEPTED);
+    expect((await alone())?.entries.sequences).toEqual([1]);
+    await post(batch(1), answer);
+    expect([buried, judge.quarantine.size, rejected]).toEqual([[text], 0, []]);
   });
 
-  it('and is rejected in the words of the platform', async () => {
-    for (const answer of [
-      { kind: 'refused', status: 500, text: 'cannot parse' } as const,
-      { kind: 'too-large', status: 413 } as const,
-      SILENT,
-    ]) {
-      answers = [];
-      for (let round = 0; round < 3; round += 1) {
-        if (answer === SILENT) {
-          await post(batch(1, 7, 'x'.repeat(500)), { kind: 'busy', status: 500, text: '' });
-          for (const other of [8, 9, 10]) await post(batch(1, other), ACCEPTED);
-        }
-        await post(batch(1, 7, 'x'.repeat(500)), answer);
-        await post(batch(1, 8), ACCEPTED);
-        await clock.advance(600_000);
-      }
+  it('and is a dead letter by empty 500s no sooner than time did not help', async () => {
+    await post(batch(1), SILENT);
+    await post(batch(1), SILENT);
+    await post(batch(1, 8), ACCEPTED);
+    await post(batch(1), SILENT);
+    expect(buried).toEqual([]);
+    for (let tries = 0; tries < 6; tries += 1) {
+      await clock.advance(15_000);
+      await post(batch(1), SILENT);
     }
-    expect(rejected).toEqual(['500 cannot parse', '413 too large', '500 without a reason']);
+    expect(buried[0]).toBe('500 without a reason');
   });
 
-  it('is not rejected for its size when something as large was taken', async () => {
-    await post(batch(1, 7, 'x'.repeat(500)), ACCEPTED);
-    for (let round = 0; round < 5; round += 1) {
-      await post(batch(1, 8, 'y'.repeat(500)), { kind: 'too-large', status: 413 });
-      await post(batch(1, 9), ACCEPTED);
-      await clock.advance(600_000);
-    }
-    expect(rejected).toEqual([]);
-    for (let round = 0; round < 3; round += 1) {
-      await post(batch(1, 10, 'y'.repeat(501)), { kind: 'too-large', status: 413 });
-      await post(batch(1, 9), ACCEPTED);
-      await clock.advance(600_000);
-    }
-    expect(rejected).toEqual(['413 too large']);
+  it('and is back in its lane with all others when it is accepted; dead letters are due then', async () => {
+    for (const from of [1, 2]) await post(batch(1, from), { kind: 'refused', status: 400, text: 'no' });
+    await post(batch(1, 8), ACCEPTED);
+    expect(hurried).toBe(0);
+    await post(batch(1), ACCEPTED);
+    expect([[...aside], judge.quarantine.size, hurried]).toEqual([[], 0, 1]);
   });
 
-  it('and begins anew when a batch that was refused is taken in parts', async () => {
-    const refused: UploadAnswer = { kind: 'refused', status: 500, text: 'bad' };
-    for (let round = 0; round < 4; round += 1) {
-      await post(batch(1), refused);
-      await post(batch(1, 50), ACCEPTED);
-      await post(batch(4, 100), refused);
-      await post(batch(2, 100), ACCEPTED);
-      await post(batch(2, 102), ACCEPTED);
-      await clock.advance(600_000);
-    }
-    expect(rejected).toEqual([]);
+  it('and stays while the disk does not take it as a dead letter, without a turn for ten seconds', async () => {
+    const refused: UploadAnswer = { kind: 'refused', status: 400, text: 'no' };
+    diskTakes = false;
+    await post(batch(1), refused);
+    await post(batch(1, 8), ACCEPTED);
+    await post(batch(1), refused);
+    await post(batch(1, 8), ACCEPTED);
+    expect([judge.quarantine.size, await alone()]).toEqual([1, undefined]);
+    diskTakes = true;
+    await clock.advance(10_000);
+    expect((await alone())?.entries.sequences).toEqual([1]);
+    await post(batch(1), refused);
+    expect([buried, judge.quarantine.size]).toEqual([['400 no'], 0]);
   });
 });
+
+describe('a dead letter', () => {
+  const refused: UploadAnswer = { kind: 'refused', status: 400, text: 'no' };
+  const letter: OutboxBatch = { ...batch(1, LETTER), isDeadLetter: true };
+  beforeEach(() => {
+    letterIsDue = true;
+  });
+
+  it('is asked for after others were accepted, ten seconds after one was refused, and not at a stop', async () => {
+    expect(await alone()).toBeUndefined();
+    await post(batch(1), ACCEPTED);
+    expect(await alone({ withDeadLetters: false })).toBeUndefined();
+    expect((await alone())?.isDeadLetter).toBe(true);
+    await post(letter, refused);
+    await post(batch(1), ACCEPTED);
+    await clock.advance(9_999);
+    expect(await alone()).toBeUndefined();
+    await clock.advance(1);
+    expect((await alone())?.isDeadLetter).toBe(true);
+  });
+
+  it('that is refused is refused for good only when others were accepted before it', async () => {
+    expect((await alone({ nothingElse: true }))?.isDeadLetter).toBe(true);
+    await post(letter, refused);
+    await post(batch(1), ACCEPTED);
+    await alone({ nothingElse: true });
+    await post(letter, { kind: 'too-large', status: 413 });
+    await post(letter, { kind: 'busy', status: 503, text: '' });
+    expect(postponed).toEqual([
+      { answer: '400 no', othersPass: false },
+      { answer: '413 too large', othersPass: true },
+    ]);
+  });
+
+  it('that is accepted shows that the platform was at fault: the others are due', async () => {
+    await post(letter, ACCEPTED);
+    expect([hurried, await alone()]).toEqual([1, undefined]);
+  });
+
+  it('that the client would not send any more is refused', async () => {
+    await post(letter, { kind: 'refused', status: 0, text: 'lost', unsendable: [{ row: 0, reason: 'lost' }] });
+    expect([postponed.length, rejected]).toEqual([1, []]);
+  });
+});
+
+function alone(options: { readonly nothingElse?: boolean; readonly withDeadLetters?: boolean } = {}): Promise<OutboxBatch | undefined> {
+  return judge.nextAlone({ nothingElse: false, withHistory: true, withDeadLetters: true, ...options });
+}
