@@ -103,7 +103,7 @@ export class Uploader {
       this.#rest();
       return this.#choice.idleWaitMs();
     }
-    const batch = this.#judge.size.partOf(next);
+    const batch = this.#judge.partOf(next);
     const pauseMs = this.#judge.pauseAfter(batch, this.#configured());
     const overtaken = new AbortController();
     const stopLooking = batch.lane === 'alarm' ? () => {} : this.#endForAlarm(overtaken);
@@ -144,7 +144,7 @@ export class Uploader {
   }
 
   #limits(): BatchLimits {
-    return this.#judge.size.within(this.#configured());
+    return this.#judge.within(this.#configured());
   }
 
   #configured(): BatchLimits {
@@ -156,7 +156,7 @@ export class Uploader {
     this.#isNextOther = isAboutWhatWasSent(answer);
     this.#choice.failures += 1;
     const held = answer.kind === 'portal' || answer.kind === 'unauthorised';
-    const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries) });
+    const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries), isNextLess: this.#judge.isNextLess(batch, answer) });
     const reason = reasonFor(answer);
     const isNews = this.#state.reason !== reason;
     this.#state = { ...this.#state, state: held ? 'held' : 'backing-off', reason, failures: this.#state.failures + 1 };

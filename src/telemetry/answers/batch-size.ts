@@ -34,6 +34,10 @@ export class BatchSize {
     return this.#proven > 0;
   }
 
+  get maxEntries(): number {
+    return this.#bound.maxEntries;
+  }
+
   /** What a batch may be, of what is configured. */
   within({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
     return { maxEntries: Math.min(maxEntries, this.#bound.maxEntries), maxBytes: Math.min(maxBytes, this.#bound.maxBytes) };
@@ -46,9 +50,9 @@ export class BatchSize {
   }
 
   /** The beginning of a batch that is not too much; one entry is always given. */
-  partOf(batch: OutboxBatch): OutboxBatch {
+  partOf(batch: OutboxBatch, most = Number.POSITIVE_INFINITY): OutboxBatch {
     const { maxEntries, maxBytes } = this.#bound;
-    let rows = Math.min(batch.entries.length, maxEntries);
+    let rows = Math.min(batch.entries.length, maxEntries, most);
     while (rows > 1 && Number.isFinite(maxBytes) && batch.entries.part(0, rows).jsonBytes() > maxBytes) rows = Math.floor(rows / 2);
     return headOf(batch, rows);
   }
@@ -68,21 +72,20 @@ export class BatchSize {
       if (batch.entries.length <= this.#proven) return;
       this.#attempt = { bound: this.#bound, isProbe: this.#isProbe };
       this.#isProbe = false;
-      this.#bound = halfOf(sizeOf(batch));
+      this.#bound = halfOfRows(batch);
     } else if (attempt !== 'over') {
       if (batch.entries.length <= this.#proven) {
         this.#bound = attempt.bound;
         this.#isProbe = attempt.isProbe;
         this.#attempt = 'over';
-      } else this.#bound = halfOf(sizeOf(batch));
+      } else this.#bound = halfOfRows(batch);
     }
   }
 
   /** One of these seems to be at fault. */
   refused(batch: OutboxBatch): void {
     this.shrink(batch);
-    // Not their length is at fault: rows alone tell one half from the other.
-    this.#bound = { maxEntries: this.#bound.maxEntries, maxBytes: sizeOf(batch).maxBytes };
+    this.#bound = halfOfRows(batch);
     this.#search = { ...spanOf(batch), left: MAX_SEARCH_LENGTH };
   }
 
@@ -92,10 +95,11 @@ export class BatchSize {
     this.#goodNeeded = 1;
   }
 
-  /** These were taken. */
-  taken(batch: OutboxBatch): void {
+  /** These were taken. True when more had met a limit just before: less helped. */
+  taken(batch: OutboxBatch): boolean {
     const attempt = this.#attempt;
-    if (attempt !== undefined && attempt !== 'over') {
+    const helped = attempt !== undefined && attempt !== 'over';
+    if (helped) {
       this.#endProbe(attempt.isProbe);
       // Less helped, so what more was taken before proves nothing any longer.
       if (this.#isFull(batch)) this.#proven = 0;
@@ -105,7 +109,7 @@ export class BatchSize {
     const search = this.#search;
     if (search === undefined) {
       this.#grow(batch);
-      return;
+      return helped;
     }
     const { first, last } = spanOf(batch);
     const isPart = first <= search.first && last >= search.first;
@@ -114,6 +118,7 @@ export class BatchSize {
       search.first = last + 1;
       this.#bound = { maxEntries: Math.max(1, Math.floor((search.last - last) / 2)), maxBytes: this.#bound.maxBytes };
     } else if (isPart || search.left === 0) this.#search = undefined;
+    return helped;
   }
 
   /** What was tried beyond the bound was too much. */
@@ -156,6 +161,12 @@ function headOf(batch: OutboxBatch, rows: number): OutboxBatch {
 
 function halfOf({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
   return { maxEntries: Math.max(1, Math.floor(maxEntries / 2)), maxBytes: Math.max(1, Math.floor(maxBytes / 2)) };
+}
+
+/** Where their length is not at fault, rows alone tell one half from the other. */
+function halfOfRows(batch: OutboxBatch): BatchLimits {
+  const { maxEntries, maxBytes } = sizeOf(batch);
+  return { maxEntries: Math.max(1, Math.floor(maxEntries / 2)), maxBytes };
 }
 
 function sizeOf({ entries }: OutboxBatch): BatchLimits {

@@ -61,6 +61,8 @@ export type UploadPhase = keyof typeof UPLOAD_ACTIONS;
 
 /** Request Timeout and Gateway Timeout. */
 const TIMED_OUT: ReadonlySet<number | undefined> = new Set([408, 504]);
+/** Too Many Requests and Service Unavailable. */
+const LIMITS: ReadonlySet<number | undefined> = new Set([429, 503]);
 /** These are about what was sent: the next post is less, or another, and need not fail. */
 const ABOUT_WHAT_WAS_SENT: ReadonlySet<AnswerName> = new Set<AnswerName>(['refused', 'too-large', 'timed-out']);
 
@@ -72,10 +74,15 @@ export function nameOf(answer: UploadAnswer): Exclude<AnswerName, 'unhealed'> {
       return 'held';
     case 'busy':
       if (answer.cut === true || TIMED_OUT.has(answer.status)) return 'timed-out';
-      return answer.status === 500 && answer.text === '' ? 'limited' : 'busy';
+      return isSilent(answer) || LIMITS.has(answer.status) ? 'limited' : 'busy';
     default:
       return answer.kind;
   }
+}
+
+/** Whether it is an empty 500, which may be a limit, and may be about an entry. */
+export function isSilent(answer: UploadAnswer): boolean {
+  return answer.kind === 'busy' && answer.status === 500 && answer.text === '';
 }
 
 /** Nobody was asked; the next batch is without what the disk did not keep. */

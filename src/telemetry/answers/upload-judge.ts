@@ -10,9 +10,9 @@ import type { BatchLimits, EntryColumns, Outbox, OutboxBatch, ResolvedEntry } fr
 import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
 import { BatchSize } from './batch-size.ts';
 import { Empty500 } from './empty-500.ts';
-import { PiecePace } from './piece-pace.ts';
 import { type DueOptions, Quarantine } from './quarantine.ts';
-import { type AnswerName, answerText, isAlone, NOT_KEPT, nameOf, UPLOAD_ACTIONS, type UploadPhase } from './upload-actions.ts';
+import { type AnswerName, answerText, isAlone, isSilent, NOT_KEPT, nameOf, UPLOAD_ACTIONS, type UploadPhase } from './upload-actions.ts';
+import { UploadPace } from './upload-pace.ts';
 
 export interface UploadJudgeDeps {
   readonly outbox: Pick<Outbox, 'aside' | 'reject' | 'deadLetter'> & {
@@ -34,11 +34,10 @@ const KEPT_WITHIN_MS = 5_000;
 
 export class UploadJudge {
   readonly #deps: UploadJudgeDeps;
-  /** What a batch may be now, of what is configured. */
   readonly size = new BatchSize();
   readonly quarantine: Quarantine;
   readonly empty500: Empty500;
-  readonly #pieces = new PiecePace();
+  readonly #pace = new UploadPace();
   /** What a disk has not answered yet is not asked of it again. */
   readonly #keeping = new Map<number, Promise<void>>();
   /** Others were accepted since a dead letter was last asked for, and since the one before it. */
@@ -58,11 +57,26 @@ export class UploadJudge {
     return count === 0 ? undefined : `${count} entries that the platform did not take are tried again later`;
   }
 
+  /** What a batch may be now, of what is configured. */
+  within(configured: BatchLimits): BatchLimits {
+    const limits = this.size.within(configured);
+    return { ...limits, maxEntries: this.#pace.within(limits.maxEntries) };
+  }
+
+  /** As much of a batch as may go in one post; one entry is always given. */
+  partOf(batch: OutboxBatch): OutboxBatch {
+    return this.size.partOf(batch, this.#pace.within(Number.POSITIVE_INFINITY));
+  }
+
   /** Ms to leave its lane alone after it was taken. */
   pauseAfter(batch: OutboxBatch, configured: BatchLimits): number {
-    if (this.size.isPiece(batch, configured)) return this.#pieces.after(batch.lane, this.#deps.clock.monotonicMs());
-    this.#pieces.afterWhole(batch.lane);
-    return 0;
+    const isPiece = this.size.isPiece(batch, configured);
+    return this.#pace.after(batch.lane, { values: batch.entries.length, isPiece, nowMs: this.#deps.clock.monotonicMs() });
+  }
+
+  /** Whether the next post is smaller than this one, to find a limit that is not known yet. */
+  isNextLess({ entries }: OutboxBatch, answer: UploadAnswer): boolean {
+    return nameOf(answer) === 'limited' && !this.#pace.hasLimit && this.size.maxEntries < entries.length;
   }
 
   /** What is to be retried by itself now. */
@@ -109,7 +123,7 @@ export class UploadJudge {
     switch (UPLOAD_ACTIONS[phase][name]) {
       case 'accept':
         this.empty500.taken(sent);
-        this.size.taken(sent);
+        this.#learnPace(sent);
         this.#othersPass ||= phase !== 'dead-letter';
         if (this.quarantine.accepted(sent) || phase === 'dead-letter') this.#deps.outbox.deadLetters?.hurry();
         return;
@@ -142,9 +156,16 @@ export class UploadJudge {
     const name = nameOf(answer);
     if (name !== 'limited') return name;
     const meaning = this.empty500.met(sent);
+    this.#pace.limited();
     if (meaning === 'moment') return 'busy';
     const isUnhealed = meaning === 'post' || (isAlone(sent.entries) && !this.size.isProven);
-    return isUnhealed ? 'unhealed' : 'limited';
+    if (isUnhealed && (isSilent(answer) || !isAlone(sent.entries))) return 'unhealed';
+    return this.#pace.hasLimit ? 'busy' : 'limited';
+  }
+
+  #learnPace(sent: OutboxBatch): void {
+    if (this.size.taken(sent)) this.#pace.limitFound(sent.entries.length);
+    else this.#pace.accepted(sent.entries.length);
   }
 
   /** It becomes a dead letter; while the disk does not take it, it stays in quarantine. */

@@ -30,13 +30,14 @@ export class UploadWaits {
     return this.#refused.attempts;
   }
 
-  /** Ms until the next try; `isAlone`: it was about one entry. */
-  after(answer: FailingAnswer, { isAlone }: { readonly isAlone: boolean }): number {
+  /** Ms until the next try; `isAlone`: it was about one entry; `isNextLess`: the next post is smaller, to find a limit. */
+  after(answer: FailingAnswer, { isAlone, isNextLess = false }: { readonly isAlone: boolean; readonly isNextLess?: boolean }): number {
     switch (answer.kind) {
       case 'portal':
       case 'unauthorised':
         return this.#hold.nextMs();
       case 'busy':
+        if (isNextLess && answer.retryAfterMs === undefined) return STEP_MS;
         return this.#busy.nextMs(answer.retryAfterMs);
       case 'refused':
       case 'too-large':
