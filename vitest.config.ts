@@ -7,6 +7,9 @@ const SEEDED = fileURLToPath(new URL('test/support/seeded-fast-check.ts', import
 /** They measure memory or CPU time of their own process. */
 const ALONE = ['{src,test/unit}/**/{costs,encoding,line-reader,report-reader}.test.ts'];
 
+/** The integration tests of the quick loop: each kills what holds a promise of the README, and looks at what is left. */
+const PROMISES = ['test/integration/{firmware-kill-points,outbox-crash,provisioning-kills,rpc-exactly-once}.test.ts'];
+
 // Two cores: files run in three workers, as one or the other always waits for what it has started; tests that start whole processes get time for
 // it. A process and all imports for each file of a room would cost more than what is tested there: those share the workers' processes, and
 // `clean-slate` holds them to leave nothing behind.
@@ -41,7 +44,16 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'processes',
-          include: ['test/{integration,journeys}/**/*.test.ts', ...ALONE],
+          include: [...PROMISES, ...ALONE],
+          globalSetup: ['test/support/bundled-agent.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'rest',
+          include: ['test/{integration,journeys}/**/*.test.ts'],
+          exclude: PROMISES,
           globalSetup: ['test/support/bundled-agent.ts'],
         },
       },

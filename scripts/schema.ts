@@ -8,14 +8,20 @@ import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { configSchema } from '../src/config/agent-config.ts';
+import { type JsonObject, sharingShapes } from './shared-shapes.ts';
 
 export const SCHEMA_FILE = fileURLToPath(new URL('../config/turnstone.schema.json', import.meta.url));
 
 /** Words by which our fields tell the agent about themselves; editors do not know them. */
 const OWN_WORDS = ['live', 'secret', 'private', 'exists', 'amount', 'expected', 'readOnly', 'names'] as const;
 
-/** The JSON Schema of the file as a person writes it. */
+/** The JSON Schema of the file as a person writes it: a shape that stands in several places is one definition. */
 export function configJsonSchema(): string {
+  return `${JSON.stringify(sharingShapes(plainJsonSchema()), undefined, 2)}\n`;
+}
+
+/** The same schema with each shape in each of its places. */
+export function plainJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(configSchema, {
     io: 'input',
     target: 'draft-7',
@@ -29,7 +35,7 @@ export function configJsonSchema(): string {
       for (const word of OWN_WORDS) delete words[word];
     },
   });
-  return `${JSON.stringify({ $id: 'turnstone.schema.json', title: 'Turnstone agent configuration', ...schema }, undefined, 2)}\n`;
+  return { $id: 'turnstone.schema.json', title: 'Turnstone agent configuration', ...(schema as JsonObject) };
 }
 
 if (import.meta.main) {

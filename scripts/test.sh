@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every test that needs no root and no lab: types, style, unused code, then all test files; COVERAGE=on counts what of src they reach.
-# scripts/test.sh [TEST-FILTER…] runs only matching test files, and none of the checks.
+# The quick loop: types, style, then the test files of two of the three projects in vitest.config.ts, which need neither root nor lab.
+# scripts/test.sh --all adds unused code, the bundle and the third project, `rest`; COVERAGE=on counts what of src the tests reach.
+# scripts/test.sh TEST-FILTER… runs the matching ones of all test files, and none of the checks.
 # Ends with one line: N passed, N failed, N skipped.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -26,18 +27,23 @@ check() { # NAME CMD…: one check counts as one test
   fi
 }
 
-if [ $# -eq 0 ]; then
+if [ $# -eq 0 ] || [ "$*" = --all ]; then
   # Beside the others: of two cores each has one. Its memory is cheaper than its collections.
   GOGC=400 "$dev" tsc --noEmit --singleThreaded >build/types.log 2>&1 &
   types=$!
   check 'style' "$dev" biome check --error-on-warnings .
-  check 'unused code' "$dev" knip
-  check 'bundle' "$dev" npm run --silent build
+  if [ $# -eq 0 ]; then
+    set -- --project rooms --project processes
+  else
+    check 'unused code' "$dev" knip
+    check 'bundle' "$dev" npm run --silent build
+    set --
+  fi
   wait "$types"
   types=$?
   cat build/types.log
   check 'types' test "$types" -eq 0
-  if [ "${COVERAGE:-off}" = on ]; then set -- --coverage; fi
+  if [ "${COVERAGE:-off}" = on ]; then set -- "$@" --coverage; fi
 fi
 
 rm -f build/tests.json

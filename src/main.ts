@@ -45,6 +45,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     stopping.abort();
   });
 }
+// Whoever started this process as its companion has ended, be it by SIGKILL (host/companion-process.ts); nobody else has a channel to it.
+process.once('disconnect', () => stopping.abort());
 // The reader of our output has closed it (`turnstone status | head -1`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure));
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {

@@ -1,6 +1,6 @@
 /** What an actuator may be asked for, and how often. Pure: the state comes in, a refusal or nothing comes out. */
 import { AgentError, type ErrorCode, retryable } from '../errors.ts';
-import { type ActuatorSettings, type ActuatorValue, isActive } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, isActive, nearestValue } from './actuator.ts';
 import { expectValueFor } from './actuator-value.ts';
 import type { PinRecord } from './pin-record.ts';
 
@@ -24,13 +24,13 @@ const MAX_TEXT_LENGTH = 1_024;
 /** Steps of decimals are not exact in binary. */
 const STEP_TOLERANCE = 1e-6;
 
-/** The value in the actuator's own type. @throws AgentError `actuators/wrong-type`, `actuators/out-of-range` or `actuators/off-step` (drop). */
+/** The value in the actuator's own type, as its hardware will have it. @throws AgentError `actuators/wrong-type`, `actuators/out-of-range` or `actuators/off-step` (drop). */
 export function checkValue(settings: ActuatorSettings, given: unknown): ActuatorValue {
   const value = expectValueFor(settings, given);
   if (typeof value === 'number') checkNumber(settings, value);
   if (typeof value === 'string' && value.length > MAX_TEXT_LENGTH)
     throw refused('actuators/out-of-range', settings, `takes up to ${MAX_TEXT_LENGTH} characters`);
-  return value;
+  return nearestValue(settings, value);
 }
 
 /**

@@ -38,6 +38,8 @@ export interface ActuatorSettings {
   readonly limits: ActuatorLimits;
   /** Whether the hardware has room for a number, whatever the limits say; default: for any. */
   readonly holds?: (value: number) => boolean;
+  /** The number that the hardware makes of one: it is what is written, wanted and told; default: the same. */
+  readonly nearest?: (value: number) => number;
   /** Actuators that must not be active while this one is; holds both ways. */
   readonly neverWith: readonly string[];
   readonly safe: SafeStates;
@@ -71,6 +73,11 @@ export function hasMemory({ restore, limits }: ActuatorSettings): boolean {
 /** What "off" is; undefined for what has no such state. */
 export function offValue(settings: ActuatorSettings): ActuatorValue | undefined {
   return settings.valueType === 'boolean' ? false : settings.valueType === 'number' ? 0 : undefined;
+}
+
+/** The value as the hardware will have it. */
+export function nearestValue({ valueType, nearest }: Pick<ActuatorSettings, 'valueType' | 'nearest'>, value: ActuatorValue): ActuatorValue {
+  return valueType === 'number' && typeof value === 'number' && nearest !== undefined ? nearest(value) : value;
 }
 
 /** Whether a value only ever ends something. */

@@ -6,11 +6,12 @@ import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import type { ActuatorState } from './actuator.ts';
+import { type ActuatorState, type ActuatorValue, nearestValue } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
@@ -104,7 +105,7 @@ export class Actuators {
     const ruleNames = config.rules.map(({ name }) => name);
     const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)), ruleNames);
     const told = { actuators: control, contact: control.contact, onEvent: deps.onRuleEvent };
-    const rules = new LocalRules({ rules: rulesInForce(config), standing, ...told, clock, log });
+    const rules = new LocalRules({ rules: rulesInForce(config, configs), standing, ...told, clock, log });
     return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
@@ -116,7 +117,7 @@ export class Actuators {
   /** Takes up changed rules; changed actuators wait for a restart, and rules on them do with them. */
   configure(config: AgentConfig): void {
     this.#ruleConfigs = rulesUntilRestart({ opened: this.configs, rules: this.#ruleConfigs }, config);
-    this.rules.configure(rulesInForce({ rules: this.#ruleConfigs, sensors: config.sensors }));
+    this.rules.configure(rulesInForce({ rules: this.#ruleConfigs, sensors: config.sensors }, this.configs));
   }
 
   /** Rules end first, so that nothing moves against the states for stop. Bounded in time, and idempotent. */
@@ -128,12 +129,27 @@ export class Actuators {
   }
 }
 
-/** One whose sensor is switched off would never end: it counts as taken out. */
-function rulesInForce({ rules, sensors }: Pick<AgentConfig, 'rules' | 'sensors'>): readonly RuleInForce[] {
+/**
+ * One whose sensor is switched off would never end: it counts as taken out. Their values are as the hardware will have them: rules compare
+ * what they want with what it shows.
+ */
+function rulesInForce(
+  { rules, sensors }: Pick<AgentConfig, 'rules' | 'sensors'>,
+  actuators: readonly ActuatorConfig[],
+): readonly RuleInForce[] {
+  const settings = new Map(actuators.map((each) => [each.name, actuatorSettings(each)]));
   const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, nextWithinMs(sensor)]));
   return rules.flatMap((rule) => {
     const withinMs = sampled.get(rule.when.sensor);
-    return withinMs === undefined ? [] : [{ ...rule, nextWithinMs: withinMs }];
+    if (withinMs === undefined) return [];
+    const { set, otherwise } = rule;
+    const own = settings.get(set.actuator);
+    const nearest = (value: ActuatorValue): ActuatorValue => (own === undefined ? value : nearestValue(own, value));
+    const values = given({
+      set: { ...set, value: nearest(set.value) },
+      otherwise: otherwise === undefined ? undefined : nearest(otherwise),
+    });
+    return [{ ...rule, ...values, nextWithinMs: withinMs }];
   });
 }
 

@@ -45,6 +45,8 @@ export interface ActuatorDefinition<S extends z.ZodType = z.ZodType, C = ConfigO
   range?(config: C): readonly [number, number] | undefined;
   /** Whether the hardware has room for a number, where the range alone does not say it. */
   holds?(config: C, value: number): boolean;
+  /** The number that the hardware makes of one, where it rounds. */
+  nearest?(config: C, value: number): number;
   /** The longest pulse anyone may ask for; a kind without it has no pulses. */
   maxPulseMs?(config: C): number;
   /** Whether the hardware can be asked what it does. */

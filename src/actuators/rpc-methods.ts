@@ -5,6 +5,7 @@ import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
+import { READ_NAMES, SET_NAMES } from '../rpc/widget-names.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isOff, shapeOfValue } from './actuator.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import { takenBy, valueFor } from './actuator-value.ts';
@@ -22,9 +23,6 @@ const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
 const NAME: ValueShape = { type: 'string', maxLength: 64, description: 'the actuator, as the configuration calls it' };
 const VALUE: ValueShape = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
 const PIN: ValueShape = { type: ['integer', 'string'], maxLength: 3, description: 'a pin of the panel' };
-/** Methods that the platform's widgets call where nobody has changed their settings. */
-export const READ_NAMES = ['getValue', 'getState', 'checkStatus'] as const;
-export const SET_NAMES = ['setValue', 'setState'] as const;
 const DURATION: ValueShape = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
 
 export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {

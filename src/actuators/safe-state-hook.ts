@@ -56,8 +56,9 @@ export async function setSafeStates(
   const hook: Hook = { ...deps, signal };
   const { left } = deps.marks;
   const owed = configs.flatMap((config) => {
-    const declared = config.enabled ? config.safe[event] : undefined;
-    const value = declared ?? (left.has(config.name) ? offValue(actuatorSettings(config)) : undefined);
+    const settings = actuatorSettings(config);
+    const declared = config.enabled ? settings.safe[event] : undefined;
+    const value = declared ?? (left.has(config.name) ? offValue(settings) : undefined);
     return value === undefined ? [] : [{ config, value }];
   });
   const outcomes: SafeStateOutcome[] = [];

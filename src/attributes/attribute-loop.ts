@@ -28,6 +28,8 @@ export interface AttributeLoopDeps {
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
   readonly pollTimeoutMs?: number | undefined;
+  /** Takes the keys of an update, before they are asked for. */
+  readonly onSaved?: (keys: readonly string[]) => void;
   /** The platform has answered. */
   readonly onContact?: () => void;
   /** Calls back when somebody needs to know whether it does, until the returned function is called. */
@@ -45,8 +47,10 @@ const RETRY_SHARE = 0.4;
 /** A partner that goes off, or a least time that ends, is noticed this soon. */
 const RETRY_WAITING_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
-/** Wake-ups without any news, after which the platform is believed to have none. */
+/** Wake-ups that no news is owed for, after which the platform is believed to have none and is polled ever more seldom. */
 const MAX_EMPTY_WAKES = 10;
+/** Wake-ups that a read with news pays for; at four reads a second that is eight polls, whatever the platform changes with each. */
+const WAKES_PER_NEWS = 2;
 
 /** Runs until the signal aborts; never rejects. */
 export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSignal): Promise<void> {
@@ -58,6 +62,7 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         kind: 'attributes',
         poll: (timeoutMs, oneSignal) => deps.deviceApi.pollAttributes(timeoutMs, oneSignal),
         onMessage: async ({ changed }) => {
+          deps.onSaved?.(Object.keys(changed));
           deps.shared.noteSaved(Object.keys(changed));
           return loop.woken();
         },
@@ -153,7 +158,8 @@ class AttributeLoop {
       else this.#dueAtMs = clock.monotonicMs() + this.#deps.reconcilePeriodMs() * RETRY_SHARE;
       if (answer.empty) return;
       this.#begin(async () => {
-        if (await shared.reconcile(answer.shared, signal)) this.#wakesWithoutNews = 0;
+        const hasNews = await shared.reconcile(answer.shared, signal);
+        if (hasNews) this.#wakesWithoutNews = Math.max(0, this.#wakesWithoutNews - WAKES_PER_NEWS);
       });
       if (!readsBack) return;
       client.heal(answer.client);

@@ -18,6 +18,7 @@ import { runAttributeLoop } from './attribute-loop.ts';
 import { ClientAttributes } from './client-attributes.ts';
 import { SharedAttributes } from './shared-attributes.ts';
 import { actuatorTarget, type SharedTarget, settingTarget } from './shared-target.ts';
+import { UnknownSettings } from './unknown-settings.ts';
 
 export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly config: () => AgentConfig;
@@ -38,15 +39,24 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
 
 /** A lease or a modem may give another address at any time; a dashboard may wait this long for it. */
 const LOOK_AT_IDENTITY_MS = 60_000;
+const REFUSED_ALERT = 'shared attributes';
+/** More than a person reads at once; `sharedRefused` has them all. */
+const MAX_TOLD = 5;
 
 export class DeviceAttributes {
   readonly client: ClientAttributes;
   readonly shared: SharedAttributes;
   readonly #deps: DeviceAttributesDeps;
   readonly #applied: AppliedValues;
+  readonly #unknown: UnknownSettings;
 
-  private constructor(deps: DeviceAttributesDeps, parts: Pick<DeviceAttributes, 'client' | 'shared'>, applied: AppliedValues) {
+  private constructor(
+    deps: DeviceAttributesDeps,
+    parts: Pick<DeviceAttributes, 'client' | 'shared'>,
+    { applied, unknown }: { readonly applied: AppliedValues; readonly unknown: UnknownSettings },
+  ) {
     this.#deps = deps;
+    this.#unknown = unknown;
     this.client = parts.client;
     this.shared = parts.shared;
     this.#applied = applied;
@@ -65,13 +75,19 @@ export class DeviceAttributes {
     let opened: SharedAttributes | undefined;
     const wishes = (): JsonObject => ({ effectiveSettings: deps.live.overrides, sharedRefused: opened?.refusals ?? {} });
     // Not while a value is being applied: what it changes shows itself a moment later.
-    const onChange = (): void => queueMicrotask(() => client.report(wishes()));
+    const onChange = (): void =>
+      queueMicrotask(() => {
+        client.report(wishes());
+        tellRefused(opened?.lastingRefusals ?? {}, deps.alerts);
+      });
+    const unknown = new UnknownSettings(() => deps.live.settings());
     const offers = { firmwareKeys: firmware.keys, onFirmwareOffer: (offer: JsonObject) => firmware.consider(offer) };
-    const shared = await SharedAttributes.open({ targets: () => targetsOf(deps), applied, ...offers, onChange, log }, signal);
+    const targets = (): readonly SharedTarget[] => targetsOf(deps, unknown);
+    const shared = await SharedAttributes.open({ targets, applied, ...offers, onChange, log }, signal);
     opened = shared;
     client.report({ ...deps.identity, ...config().attributes.client, ...actuatorValues(deps), ...wishes() });
     actuators.control.onState(() => client.report(actuatorValues(deps)));
-    return new DeviceAttributes(deps, { client, shared }, applied);
+    return new DeviceAttributes(deps, { client, shared }, { applied, unknown });
   }
 
   /** What speaks with the platform until the signal aborts: no kind of poll may ever stand twice. */
@@ -83,6 +99,7 @@ export class DeviceAttributes {
       ...{ deviceApi, clock, log, shared: this.shared, client: this.client, pollTimeoutMs: platform.pollTimeoutMs },
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
+      onSaved: (keys: readonly string[]) => this.#unknown.noteSaved(keys),
       onContact: () => contact.heard(),
       onQuiet: (ask: () => void) => contact.onQuiet(ask),
     };
@@ -92,6 +109,7 @@ export class DeviceAttributes {
   /** The configuration in force is another: its settings and its hash are told. */
   configurationChanged(configHash: string): void {
     this.client.report({ configHash, effectiveSettings: this.#deps.live.overrides });
+    tellRefused(this.shared.lastingRefusals, this.#deps.alerts);
   }
 
   /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
@@ -107,18 +125,31 @@ export class DeviceAttributes {
   }
 }
 
-function targetsOf({ config, actuators, live }: DeviceAttributesDeps): readonly SharedTarget[] {
+/** In the status, and so for the doctor, until each is settled. */
+function tellRefused(refused: Readonly<Record<string, string>>, alerts: Alerts): void {
+  const reasons = Object.values(refused);
+  const more = reasons.length > MAX_TOLD ? `; and ${reasons.length - MAX_TOLD} more` : '';
+  const told = reasons.slice(0, MAX_TOLD).join('; ');
+  if (reasons.length === 0) alerts.clear(REFUSED_ALERT);
+  else
+    alerts.raise(REFUSED_ALERT, `shared attributes are not applied (${told}${more}): correct, save again or delete them at the platform`);
+}
+
+function targetsOf({ config, actuators, live }: DeviceAttributesDeps, unknown: UnknownSettings): readonly SharedTarget[] {
   const { attributes } = config();
   return [
     ...actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control)),
-    ...(attributes.liveSettings ? live.settings().map(settingTarget) : []),
+    ...(attributes.liveSettings ? [...live.settings().map(settingTarget), ...unknown.targets()] : []),
   ];
 }
 
 /** What the hardware shows, and why it does not show what was wished. An attribute cannot be taken back, so what is not known is said in a word. */
-function actuatorValues({ actuators }: DeviceAttributesDeps): JsonObject {
+function actuatorValues({ actuators, config }: DeviceAttributesDeps): JsonObject {
   const states = actuators.configs.map(({ name, stateKey }) => ({ stateKey, ...actuators.control.state(name) }));
+  // The platform still has what an earlier run told of one that is disabled now.
+  const disabled = config().actuators.filter(({ enabled }) => !enabled);
   return {
+    ...Object.fromEntries(disabled.map(({ stateKey }) => [stateKey, 'unknown'])),
     ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
     actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
   };

@@ -15,7 +15,7 @@ import type { Log } from '../host/log.ts';
 import { mismatchOf } from '../host/value-shape.ts';
 import type { AppliedValues } from './applied-values.ts';
 import { FirmwareOffers, type FirmwareOffersDeps } from './firmware-offers.ts';
-import type { SharedTarget } from './shared-target.ts';
+import { type SharedTarget, sharedValue } from './shared-target.ts';
 
 export interface SharedAttributesDeps extends FirmwareOffersDeps {
   /** Asked each time: a changed configuration brings other settings. */
@@ -82,6 +82,11 @@ export class SharedAttributes {
   /** Why wishes are not fulfilled, by key. */
   get refusals(): Readonly<Record<string, string>> {
     return Object.fromEntries([...this.#refused].map(([key, { reason }]) => [key, reason]));
+  }
+
+  /** The refusals that do not end by themselves, of what can be shared now. */
+  get lastingRefusals(): Readonly<Record<string, string>> {
+    return Object.fromEntries(Object.entries(this.refusals).filter(([key]) => !this.#waiting.has(key) && this.keys.includes(key)));
   }
 
   /** Whether a wish waits for a limit. */
@@ -242,8 +247,4 @@ export class SharedAttributes {
     this.#deps.applied.set(key, value, 'dropped');
     return this.#refuse({ key, value, reason });
   }
-}
-
-function sharedValue(shared: JsonObject, key: string): JsonValue | undefined {
-  return Object.hasOwn(shared, key) ? shared[key] : undefined;
 }

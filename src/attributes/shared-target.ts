@@ -3,7 +3,7 @@ import { isOff } from '../actuators/actuator.ts';
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { valueFor } from '../actuators/actuator-value.ts';
 import type { ChangeableSetting } from '../config/live-config.ts';
-import type { JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 
 export interface SharedTarget {
@@ -48,4 +48,9 @@ export function actuatorTarget(
     restored: false,
     writes: () => actuators.movements(name),
   };
+}
+
+/** The value of a key in the platform's answer; undefined when it was deleted. */
+export function sharedValue(shared: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(shared, key) ? shared[key] : undefined;
 }

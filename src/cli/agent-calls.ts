@@ -1,6 +1,6 @@
 /** The one way of a command to what an agent knows and does: by its control socket, or, where none runs, from its files by the same calls. */
 import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
-import { peekFolders } from '../config/peek-config.ts';
+import { namedFolders } from '../config/peek-config.ts';
 import { ControlClient } from '../control-socket/control-client.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { hasCode } from '../errors.ts';
@@ -41,7 +41,7 @@ export async function reachAgent(
   edge: Edge,
   openFiles?: (configFile: string, edge: Edge) => Promise<AgentFiles>,
 ): Promise<AgentCalls> {
-  const folder = flags.runFolder ?? (await peekFolders(flags.config, edge.environment)).runFolder;
+  const folder = flags.runFolder ?? (await namedFolders(flags.config, edge.environment)).runFolder;
   try {
     return overSocket(await ControlClient.connect({ folder, interrupted: edge.signal }));
   } catch (error) {

@@ -1,7 +1,7 @@
 /** What runs, what is offered, and how an update goes on. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { peekFolders } from '../config/peek-config.ts';
+import { namedFolders } from '../config/peek-config.ts';
 import { formatSize } from '../config/quantity.ts';
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { HANDED_OVER_NAME } from '../firmware/guard-state.ts';
@@ -135,7 +135,7 @@ async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Pr
   const files = updateFiles(systemFiles);
   try {
     // The folder is the service's, and so is its name: neither is to lead root anywhere.
-    await actAsOwnerOf((await peekFolders(flags.config, edge.environment)).stateFolder);
+    await actAsOwnerOf((await namedFolders(flags.config, edge.environment)).stateFolder);
     await files.remove(copy);
     // The agent makes its own of it. On a full disk a part of one would lie in the way of the readings.
     await copyWhereRoom(files, source, copy, Number.MAX_SAFE_INTEGER, 2).catch(async (error: unknown) => {

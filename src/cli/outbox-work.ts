@@ -1,5 +1,5 @@
 /** The whole of an outbox: looked through, waited for until it has arrived, and what the platform refused of it. */
-import { peekFolders } from '../config/peek-config.ts';
+import { namedFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
@@ -15,7 +15,7 @@ import { valueText } from './value-text.ts';
 const LOOK_EVERY_MS = 500;
 
 export async function verify({ flags, edge, print }: VerifyCall): Promise<void> {
-  const { stateFolder } = await peekFolders(flags.config, edge.environment);
+  const { stateFolder } = await namedFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder);
   const folder = outboxFolder(stateFolder);
   const nextStep = 'name its --config, and run this as the service’s user or root';

@@ -36,11 +36,12 @@ function platformText({ platform, nowMs }: AgentStatus, { green, red, yellow }: 
 }
 
 function uploadsText({ platform, connection, nowMs }: AgentStatus): string {
-  const { acknowledgedEntries, sentTodayBytes, dailyBudgetBytes } = connection;
+  const { acknowledgedEntries, triesAgainAtMs = nowMs, sentTodayBytes, dailyBudgetBytes } = connection;
   const { lastAcknowledgedAtMs: atMs } = platform;
   const last = atMs === undefined ? 'nothing acknowledged yet' : `last acknowledged ${shortAge(nowMs - atMs)} ago`;
   const budget = dailyBudgetBytes === undefined ? '' : `, ${formatSize(sentTodayBytes)} of ${formatSize(dailyBudgetBytes)} used today`;
-  return `${last}, ${acknowledgedEntries} entries sent${budget}`;
+  const again = triesAgainAtMs <= nowMs ? '' : `, trying again in ${shortAge(triesAgainAtMs - nowMs)}`;
+  return `${last}, ${acknowledgedEntries} entries sent${again}${budget}`;
 }
 
 function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {

@@ -1,6 +1,7 @@
 /** What a configuration says of folders and hardware, also when something else in it is wrong. */
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
+import { readConfigBytes } from './config-bytes.ts';
 import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './default-places.ts';
 import { type HardwareConfig, hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';
@@ -17,11 +18,19 @@ export interface AgentFolders {
 const FOLDER_LINE = /^[{ "']*(stateFolder|runFolder)["']? *: *["']?([^"'#,\r\n]*)/gm;
 
 /**
- * The folders of a configuration file, or of the installed one, for commands that look for the agent; the usual ones when there is none to read. A variable that is not set here,
- * as the service's may be, stays as it is written.
+ * The folders of a configuration file; the usual ones when there is none to read. A variable that is not set here, as the service's may be,
+ * stays as it is written.
  */
-export async function peekFolders(file: string | undefined, environment: Environment): Promise<AgentFolders> {
-  return foldersIn((await readUserFile(file ?? DEFAULT_CONFIG_FILE).catch(() => undefined)) ?? '', environment);
+export async function peekFolders(file: string, environment: Environment): Promise<AgentFolders> {
+  return foldersIn((await readUserFile(file).catch(() => undefined)) ?? '', environment);
+}
+
+/**
+ * The folders of the configuration that a person named, else those of the installed one, for commands that look for the agent.
+ * @throws AgentError `config/unreadable` for a named file that is not there or cannot be read.
+ */
+export async function namedFolders(file: string | undefined, environment: Environment): Promise<AgentFolders> {
+  return foldersIn(await namedBytes(file), environment);
 }
 
 /** The folders that a text names. */
@@ -39,12 +48,20 @@ export function foldersOf({ stateFolder, runFolder }: Unchecked): AgentFolders {
   };
 }
 
-/** Which hardware it uses, for commands that look at buses; this machine's where there is none to read. */
+/**
+ * Which hardware the named configuration uses, else the installed one, for commands that look at buses; this machine's where neither says.
+ * @throws as `namedFolders`.
+ */
 export async function peekHardware(file: string | undefined, environment: Environment): Promise<HardwareConfig> {
-  const { tree } = readYaml((await readUserFile(file ?? DEFAULT_CONFIG_FILE).catch(() => undefined)) ?? '');
+  const { tree } = readYaml(await namedBytes(file));
   const { hardware = {} } = mappingIn(withEnvironment(tree, environment));
   const parsed = hardwareSchema.safeParse(hardware);
   return parsed.success ? parsed.data : { board: 'linux', gpio: 'auto' };
+}
+
+async function namedBytes(file: string | undefined): Promise<Uint8Array | string> {
+  if (file !== undefined) return await readConfigBytes(file);
+  return (await readUserFile(DEFAULT_CONFIG_FILE).catch(() => undefined)) ?? '';
 }
 
 function mappingIn(tree: unknown): Unchecked {

@@ -5,8 +5,6 @@
  *
  * Each section, sensor, actuator and rule is parsed by itself, so that a fault in one hides none in another.
  */
-import { AgentError, messageOf } from '../errors.ts';
-import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type AgentConfig, configSchema } from './agent-config.ts';
 import { CHECKS } from './checks/all-checks.ts';
@@ -14,6 +12,7 @@ import { checkCertificates } from './checks/certificates.ts';
 import { checkDrivers } from './checks/drivers.ts';
 import { checkFiles, checkReadable } from './checks/files.ts';
 import { checkFolders } from './checks/folders.ts';
+import { readConfigBytes } from './config-bytes.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
@@ -60,7 +59,7 @@ export async function loadConfigToRun(
 
 /** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */
 export async function readConfig(path: string, deps: ReadConfigDeps): Promise<ReadConfig> {
-  const source = readYaml(await readSource(path));
+  const source = readYaml(await readConfigBytes(path));
   if (source.tree === undefined) return { faults: source.faults, warnings: [] };
   if (typeof source.tree !== 'object' || source.tree === null || Array.isArray(source.tree)) {
     const notMapping = finding([], 'no configuration in this file', 'keys and values, beginning with "version: 1"');
@@ -92,16 +91,6 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
-}
-
-async function readSource(path: string): Promise<Uint8Array> {
-  const content = await readUserFile(path).catch((cause: unknown) => {
-    // A disk or a right may be mended by itself; what is no file, or far too large for one, is not.
-    const recovery = cause instanceof AgentError && cause.recovery === 'retry' ? 'retry' : 'stop';
-    throw new AgentError('config/unreadable', `no configuration: ${messageOf(cause)}`, { recovery, cause });
-  });
-  if (content === undefined) throw new AgentError('config/unreadable', `there is no configuration ${path}`, { recovery: 'stop' });
-  return content;
 }
 
 /** Whether a secret is written in the file itself. */

@@ -44,8 +44,13 @@ export class LinuxSerial implements SerialPorts {
   }
 
   async list(_signal: AbortSignal): Promise<readonly SerialDescription[]> {
-    const { SerialPort: Native } = await import('serialport');
-    return (await Native.list()).map(({ path, manufacturer: maker, vendorId, productId, pnpId }) => {
+    const { SerialPort: Native } = await (this.#deps.loadNative?.() ?? import('serialport'));
+    const found = await Native.list().catch((cause: unknown) => {
+      const why =
+        systemCode(cause) === 'ENOENT' ? 'there is no udevadm; install udev, or look for them with ls /dev/tty*' : messageOf(cause);
+      throw retryable('hardware/serial-failed', `the serial ports cannot be listed: ${why}`, cause);
+    });
+    return found.map(({ path, manufacturer: maker, vendorId, productId, pnpId }) => {
       const stablePath = pnpId === undefined ? undefined : `/dev/serial/by-id/${pnpId}`;
       return given({ path, stablePath, maker, vendorId, productId });
     });

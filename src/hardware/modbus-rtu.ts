@@ -12,7 +12,7 @@
  *
  * What switches off does not wait for any of this: it is asked at once, and again.
  */
-import { hasCode, retryable } from '../errors.ts';
+import { type AgentError, hasCode, retryable } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { withinDeadline } from './deadline.ts';
 import { answers, badAnswer, loopBackRequest, parseRtuFrame, rtuAnswerLength, rtuFrame } from './modbus-frames.ts';
@@ -95,14 +95,20 @@ export class RtuTransport implements ModbusTransport {
   }
 
   async exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    let stray: AgentError | undefined;
     const answer = this.#listen<Uint8Array>((frame, resolve, reject) => {
       if (frame === undefined) return reject(badAnswer('bytes that are no frame'));
+      // A unit that owes an answer gives a late one.
+      if (frame.unitId !== unitId && frame.fits.length === 0)
+        stray = badAnswer(`an answer with another unit number (${frame.unitId}) than ${unitId}`);
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;
       if (frame.fits.every((question) => isSame(question, pdu))) resolve(frame.pdu);
     });
     try {
       await this.#send(unitId, pdu, signal);
       return await withinDeadline(answer, `waiting for Modbus unit ${unitId} on ${this.#port.path}`, signal);
+    } catch (error) {
+      throw stray ?? error;
     } finally {
       this.#onFrame = undefined;
     }

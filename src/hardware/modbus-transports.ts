@@ -2,7 +2,7 @@
 import { createConnection, type Socket } from 'node:net';
 import { type AgentError, retryable } from '../errors.ts';
 import { deadlineError, withinDeadline } from './deadline.ts';
-import { parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
+import { badAnswer, parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
 
 export interface ModbusTransport {
   /**
@@ -41,10 +41,13 @@ export class TcpTransport implements ModbusTransport {
     const socket = this.#socket ?? (await withinDeadline(this.#connect(signal), what, signal));
     this.#transaction = (this.#transaction + 1) & 0xffff;
     const transaction = this.#transaction;
+    let stray: AgentError | undefined;
     const answer = new Promise<Uint8Array>((resolve, reject) => {
       this.#onLost = reject;
       this.#onAnswer = (given) => {
-        if (given.transaction === transaction && given.unitId === unitId) resolve(given.pdu);
+        if (given.transaction !== transaction) stray = badAnswer('an answer with another transaction number');
+        else if (given.unitId !== unitId) stray = badAnswer(`an answer with another unit number (${given.unitId}) than ${unitId}`);
+        else resolve(given.pdu);
       };
     });
     answer.catch(() => {});
@@ -54,7 +57,7 @@ export class TcpTransport implements ModbusTransport {
     } catch (error) {
       // A connection on which an answer is overdue is not trusted with the next request.
       this.#drop(socket);
-      throw error;
+      throw stray ?? error;
     } finally {
       this.#onAnswer = () => {};
       this.#onLost = () => {};

@@ -2,8 +2,9 @@
  * One transfer at a time. A caller whose deadline passes is let go, waiting or not, but the next transfer starts only when the one
  * before it has really ended: a bus that hangs blocks one thread of the pool, never all of them, and holds nothing of those who were let go.
  */
+import { retryable } from '../errors.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
-import { deadlineError, withinDeadline } from './deadline.ts';
+import { withinDeadline } from './deadline.ts';
 
 /**
  * Who goes before whom, whoever came first: what switches off, before all others; then what moves or shows a movement, then readings; at
@@ -44,7 +45,9 @@ export class TurnQueue {
     return new Promise<T>((resolve, reject) => {
       const giveUp = (): void => {
         this.#waiting = this.#waiting.filter((each) => each !== turn);
-        reject(deadlineError(`${what}, waiting for its turn`, signal));
+        reject(
+          retryable('hardware/deadline', `${what}, waiting for its turn: the deadline was over while others had theirs`, signal.reason),
+        );
       };
       const begin = async (): Promise<void> => {
         signal.removeEventListener('abort', giveUp);

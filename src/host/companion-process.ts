@@ -12,11 +12,12 @@ export interface CompanionProcess {
 const STARTS_WITHIN_MS = 10_000;
 
 /**
- * Starts `turnstone ARGS…`; resolves when it has printed its first line, which says that it is ready. It ends with this process.
+ * Starts `turnstone ARGS…`; resolves when it has printed its first line, which says that it is ready. It ends with this process, however that
+ * ends: its channel to it closes.
  * @throws AgentError `host/companion-failed` (stop) when it ends before that, or takes longer than 10 s.
  */
 export async function startCompanion(args: readonly string[]): Promise<CompanionProcess> {
-  const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');
@@ -27,13 +28,13 @@ export async function startCompanion(args: readonly string[]): Promise<Companion
     reject(new AgentError('host/companion-failed', `turnstone ${args[0]} ${reason}`, { recovery: 'stop' }));
   child.once('error', () => fail('cannot be started'));
   child.once('exit', () => fail('ended at once'));
-  child.stdout.once('data', () => resolve());
+  child.stdout?.once('data', () => resolve());
   if (!(await endedWithin(systemClock, STARTS_WITHIN_MS, ready))) fail('did not start in time');
   await ready.catch((error: unknown) => {
     child.kill('SIGKILL');
     throw error;
   });
-  child.stdout.resume();
+  child.stdout?.resume();
   process.once('exit', () => child.kill('SIGTERM'));
   return { stop };
 }

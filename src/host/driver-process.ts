@@ -12,6 +12,8 @@ import { JsonLink } from './json-link.ts';
 export interface DriverProcess {
   readonly link: JsonLink;
   readonly pid: number | undefined;
+  /** Resolves when the process has exited or could not be started: in words, with its exit code or signal. */
+  readonly exited: Promise<string>;
   /** Resolves when the process has ended and what it printed is told, or when it could not be started. */
   readonly ended: Promise<void>;
   /** Calls back with what it prints, in pieces of at most 64 kB and ten a second; until then it waits to be read. */
@@ -38,6 +40,12 @@ export function startDriverProcess(clock: Pick<Clock, 'after'>, entry = driverEn
   const { PATH = '/usr/local/bin:/usr/bin:/bin', LANG = 'C.UTF-8', TZ } = process.env;
   const env = { PATH, LANG, ...(TZ !== undefined && { TZ }) };
   const child = spawn(process.execPath, [...LEAN, entry], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env });
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) =>
+      resolve(signal === null ? `its process ended with exit code ${code}` : `its process was ended by ${signal}`),
+    );
+    child.once('error', ({ message }) => resolve(`its process cannot be started: ${message}`));
+  });
   const ended = new Promise<void>((resolve) => {
     child.once('close', () => resolve());
     child.once('error', () => resolve());
@@ -55,5 +63,5 @@ export function startDriverProcess(clock: Pick<Clock, 'after'>, entry = driverEn
       child.once('exit', () => stream.resume());
     }
   };
-  return { link: new JsonLink(child.stdio[LINK] as Socket, MAX_MESSAGE_BYTES), pid: child.pid, ended, onPrint, kill };
+  return { link: new JsonLink(child.stdio[LINK] as Socket, MAX_MESSAGE_BYTES), pid: child.pid, exited, ended, onPrint, kill };
 }

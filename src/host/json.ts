@@ -144,7 +144,7 @@ function refused(fault: 'malformed' | 'too-large' | 'too-deep', why: string, cau
   return new AgentError(`json/${fault}`, why, { recovery: 'drop', cause });
 }
 
-function isNumeric(value: JsonValue): value is number | bigint {
+export function isNumeric(value: JsonValue | undefined): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 

@@ -20,6 +20,7 @@ import type { RpcJournal } from './rpc-journal.ts';
 import type { MethodCall, RpcMethod } from './rpc-method.ts';
 import { bareBody, errorReply, outcomeUnknownReply, type ReplyBody, resultReply } from './rpc-reply.ts';
 import { DEEDS, type Effect } from './same-command.ts';
+import { isWidgetName } from './widget-names.ts';
 
 const INTERRUPTED = 'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
 const MAY_BE_A_REPEAT =
@@ -73,7 +74,9 @@ export class RpcExecutor {
 
   /** The reply in the form that the method's callers expect. */
   bodyOf({ method }: RpcRequest, reply: JsonObject): ReplyBody {
-    return this.#deps.methods.find(method)?.bare === true ? bareBody(reply) : { json: reply };
+    const known = this.#deps.methods.find(method);
+    const isBare = known === undefined ? isWidgetName(method) : known.bare === true;
+    return isBare ? bareBody(reply) : { json: reply };
   }
 
   /** Resolves when nothing is under way. */

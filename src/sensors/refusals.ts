@@ -1,31 +1,36 @@
-/** The values that a working sensor does not give: told when it begins and when it ends. */
-import type { Log } from '../host/log.ts';
+/** The values that a working sensor does not give: told when it begins, when the reason changes, and when it ends. */
+import { getOrInsert } from '../host/get-or-insert.ts';
+import type { SamplerDeps } from './sampler.ts';
 import type { Refusal } from './sensor.ts';
 import type { SensorState } from './sensor-state.ts';
+import { ToldReason } from './told-reason.ts';
 
 export class Refusals {
   readonly #sensor: string;
-  readonly #log: Log;
+  readonly #deps: Pick<SamplerDeps, 'clock' | 'log'>;
+  /** By key, as long as it is refused. */
+  readonly #told = new Map<string, ToldReason>();
   #refused: readonly Refusal[] = [];
 
-  constructor(sensor: string, log: Log) {
+  constructor(sensor: string, deps: Pick<SamplerDeps, 'clock' | 'log'>) {
     this.#sensor = sensor;
-    this.#log = log;
+    this.#deps = deps;
   }
 
   list(): SensorState['refused'] {
     return this.#refused.map(({ key, fault: { code, message } }) => ({ key, code, message }));
   }
 
-  /** Takes those of the newest read. True when a value is missing that was not before, or is there again. */
+  /** Takes those of the newest read. True when a value is missing that was not before, is missing for another reason, or is there again. */
   note(refused: readonly Refusal[]): boolean {
-    const before = this.#refused;
+    const { clock, log } = this.#deps;
     this.#refused = refused;
-    const news = refused.filter(({ key }) => before.every((one) => one.key !== key));
-    const given = before.filter(({ key }) => refused.every((one) => one.key !== key));
+    const given = [...this.#told.keys()].filter((known) => refused.every(({ key }) => key !== known));
+    for (const key of given) this.#told.delete(key);
+    const news = refused.filter(({ key, fault }) => getOrInsert(this.#told, key, () => new ToldReason(clock)).isNews(fault.message));
     for (const { key, fault } of news)
-      this.#log.warn({ sensor: this.#sensor, key, code: fault.code, reason: fault.message }, 'the sensor does not give this value');
-    for (const { key } of given) this.#log.info({ sensor: this.#sensor, key }, 'the sensor gives this value again');
+      log.warn({ sensor: this.#sensor, key, code: fault.code, reason: fault.message }, 'the sensor does not give this value');
+    for (const key of given) log.info({ sensor: this.#sensor, key }, 'the sensor gives this value again');
     return news.length + given.length > 0;
   }
 }

@@ -11,6 +11,7 @@ import { SensorDriver } from './sensor-driver.ts';
 import { sensorFault } from './sensor-fault.ts';
 import type { SensorState } from './sensor-state.ts';
 import { SensorWindow } from './sensor-window.ts';
+import { ToldReason } from './told-reason.ts';
 
 /** A failing sensor is tried again this soon, and at least this often, whatever its period; on its grid, where that is finer. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
@@ -32,6 +33,7 @@ export class SampledSensor {
   #wake = (): void => {};
   #running: Promise<void> | undefined;
   #error: AgentError | undefined;
+  #told: ToldReason | undefined;
   readonly #refusals: Refusals;
   #failuresInARow = 0;
   #lastReadAtMs: number | undefined;
@@ -46,7 +48,7 @@ export class SampledSensor {
     this.entry = entry;
     this.#deps = deps;
     this.#backoff = new Backoff(RETRY, deps.clock);
-    this.#refusals = new Refusals(entry.name, deps.log);
+    this.#refusals = new Refusals(entry.name, deps);
     this.#window = SensorWindow.of(entry, deps.clock);
     this.#driver = new SensorDriver({
       name: entry.name,
@@ -76,14 +78,10 @@ export class SampledSensor {
     const sameUse = entry.align || isDeepStrictEqual(entry.use, this.entry.use);
     this.entry = entry;
     if (sameGrid && sameUse) return;
-    if (sameGrid) {
-      this.#isDue = true;
-      // That is one more than are due.
-      this.#window?.miss(this.#deps.clock.monotonicMs());
-    } else {
-      this.#grid = undefined;
-      this.#isDue = false;
-    }
+    this.#isDue = sameGrid;
+    // That is one more than are due.
+    if (sameGrid) this.#window?.miss(this.#deps.clock.monotonicMs());
+    else this.#grid = undefined;
     this.#wake();
   }
 
@@ -227,6 +225,7 @@ export class SampledSensor {
     this.#backoff.reset();
     const worksAgain = this.#error !== undefined;
     this.#error = undefined;
+    this.#told = undefined;
     if (worksAgain) this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
     const givesOther = this.#refusals.note(refused);
     // The first read too: what an earlier run said of this sensor may still stand.
@@ -235,11 +234,11 @@ export class SampledSensor {
 
   #failed(cause: unknown): void {
     const error = cause instanceof AgentError ? cause : sensorFault('failed', messageOf(cause), cause);
-    const isNew = this.#error === undefined;
     this.#error = error;
+    this.#told ??= new ToldReason(this.#deps.clock);
     this.#failures += 1;
     this.#failuresInARow += 1;
-    if (isNew) {
+    if (this.#told.isNews(error.message)) {
       this.#deps.log.warn({ sensor: this.entry.name, code: error.code, reason: error.message }, 'the sensor fails; it is tried again');
       this.#deps.onStateChange?.(this.state(), error);
     }

@@ -1,7 +1,7 @@
 /**
  * Keeps every sensor's schedule. Each runs by itself: one that is slow, hangs or fails neither delays nor stops another. Reads lie on a
  * grid of their period, so that they do not drift; a read that is still under way when the next is due is not doubled, but counted
- * as missed. A failure is reported once, retried with backoff, and its end is reported too.
+ * as missed. A failure is reported when it begins and when its reason changes, retried with backoff, and its end is reported too.
  */
 import type { AgentError } from '../errors.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
@@ -36,7 +36,7 @@ export interface SamplerDeps {
   readonly log: Log;
   /** What was read, in one call per read; it must not wait. */
   readonly onSamples: (samples: readonly Sample[]) => void;
-  /** A sensor began to fail (with the reason), or works again. */
+  /** A sensor began to fail or fails for another reason (given), or works again. */
   readonly onStateChange?: (state: SensorState, error?: AgentError) => void;
 }
 

@@ -1,5 +1,5 @@
 /** Statistics over a window, so that a sensor can be read at 10 Hz and reported once a minute: `temperature_mean`, `temperature_min` … */
-import type { JsonValue } from '../host/json.ts';
+import { isNumeric, type JsonValue } from '../host/json.ts';
 import type { Reading } from './sensor.ts';
 
 export type Statistic = 'mean' | 'min' | 'max' | 'count' | 'sum' | 'last';
@@ -36,8 +36,8 @@ interface Tally {
   /** How many of them are numbers; of those are sum, least and greatest. */
   numbers: number;
   sum: number;
-  min: number;
-  max: number;
+  min: number | bigint;
+  max: number | bigint;
   last: JsonValue;
   readonly unit: string | undefined;
 }
@@ -70,16 +70,23 @@ export class Window {
     this.#lastMs = monotonicMs;
     for (const key of refused) this.#refused.add(key);
     for (const { key, value, unit } of readings) {
-      const number = typeof value === 'boolean' || typeof value === 'bigint' ? Number(value) : value;
-      const none = { count: 0, numbers: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
+      const number = typeof value === 'boolean' ? Number(value) : value;
+      const none: Omit<Tally, 'last' | 'unit'> = {
+        count: 0,
+        numbers: 0,
+        sum: 0,
+        min: Number.POSITIVE_INFINITY,
+        max: Number.NEGATIVE_INFINITY,
+      };
       const tally = this.#tallies.get(key) ?? { ...none, last: value, unit };
       tally.count += 1;
       tally.last = value;
-      if (typeof number === 'number') {
+      if (isNumeric(number)) {
         tally.numbers += 1;
-        tally.sum += number;
-        tally.min = Math.min(tally.min, number);
-        tally.max = Math.max(tally.max, number);
+        tally.sum += Number(number);
+        // Whole numbers past 2^53 are exact as bigint.
+        if (number < tally.min) tally.min = number;
+        if (number > tally.max) tally.max = number;
       }
       this.#tallies.set(key, tally);
     }
@@ -146,6 +153,6 @@ function readingOf(key: string, { count, numbers, sum, min, max, last, unit }: T
   const value = values[statistic];
   // Text has a count and a last value, and nothing else.
   if (typeof value === 'number' && !Number.isFinite(value)) return [];
-  if ((statistic === 'mean' || statistic === 'sum') && !Number.isFinite(min)) return [];
+  if ((statistic === 'mean' || statistic === 'sum') && numbers === 0) return [];
   return [{ key: `${key}_${statistic}`, value, ...(unit !== undefined && statistic !== 'count' && { unit }) }];
 }

@@ -1,8 +1,9 @@
 /**
  * Who may see the page on the LAN: whoever knows the PIN gets a session, and guessing is slow. Sessions live in memory, so that a restart ends
- * them. The limit holds per address and for all together: a LAN has many addresses to guess from.
+ * them. The limit holds per client (an IPv4 address, or an IPv6 network of 64 bits), so that nobody who guesses keeps the right PIN of another out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import type { Clock } from '../host/clock.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { RandomBytes } from '../host/random.ts';
@@ -18,14 +19,16 @@ interface Attempts {
 
 export const SESSION_LIFE_MS = 12 * 3_600_000;
 const MAX_SESSIONS = 64;
-/** An address may be wrong this often; then each further guess waits twice as long as the one before. */
+/** A client may be wrong this often; then each further guess waits twice as long as the one before. */
 const FREE_FAILURES = 5;
 const FIRST_WAIT_MS = 10_000;
+/**
+ * A client that goes on for ever makes 13 guesses in its first hour and then one an hour. A network whose 254 addresses all guess makes 3,302 and
+ * then 254 an hour: on average it finds 4 digits after seven hours, 6 digits after twelve weeks.
+ */
 const MAX_WAIT_MS = 3_600_000;
-/** All addresses together may be wrong this often in an hour: 4 digits then take a week on average, 6 two years. */
-const FAILURES_PER_HOUR = 30;
-const HOUR_MS = 3_600_000;
-const MAX_ADDRESSES = 256;
+/** The clients of a large LAN, in about 1 MB: past it the one that has not guessed for longest is forgotten. */
+const MAX_CLIENTS = 4_096;
 
 export class PinAccess {
   readonly #pin: Buffer;
@@ -33,26 +36,19 @@ export class PinAccess {
   readonly #randomBytes: RandomBytes;
   readonly #sessions = new Map<string, number>();
   readonly #attempts = new Map<string, Attempts>();
-  #hour: Attempts;
 
   constructor(pin: string, { clock, randomBytes }: PinAccessDeps) {
     this.#pin = digest(pin);
     this.#clock = clock;
     this.#randomBytes = randomBytes;
-    this.#hour = { failures: 0, lastMs: clock.monotonicMs() };
   }
 
-  /** Wrong guesses since the start of the hour. */
-  get failures(): number {
-    return this.#hour.failures;
-  }
-
-  /** Judges a guess. While an address has to wait, even the right PIN is not looked at. */
+  /** Judges a guess. While a client has to wait, even the right PIN is not looked at. */
   admit(pin: string, address: string): Admission {
     const nowMs = this.#clock.monotonicMs();
     const guess = this.#judge(pin, address, nowMs);
     if (guess !== 'right') return guess;
-    this.#attempts.delete(address);
+    this.#attempts.delete(clientOf(address));
     const session = this.#randomBytes(24).toString('base64url');
     // The oldest gives way: somebody with the PIN cannot fill the memory either.
     makeRoom(this.#sessions, MAX_SESSIONS);
@@ -75,32 +71,36 @@ export class PinAccess {
   }
 
   #judge(pin: string, address: string, nowMs: number): 'right' | 'wrong' | { readonly waitMs: number } {
-    const waitMs = Math.max(this.#waitOf(address, nowMs), this.#waitOfAll(nowMs));
+    const client = clientOf(address);
+    const waitMs = this.#waitOf(client, nowMs);
     if (waitMs > 0) return { waitMs };
     if (timingSafeEqual(digest(pin), this.#pin)) return 'right';
-    this.#noteFailure(address, nowMs);
+    this.#noteFailure(client, nowMs);
     return 'wrong';
   }
 
-  #waitOf(address: string, nowMs: number): number {
-    const { failures, lastMs } = this.#attempts.get(address) ?? { failures: 0, lastMs: 0 };
+  #waitOf(client: string, nowMs: number): number {
+    const { failures, lastMs } = this.#attempts.get(client) ?? { failures: 0, lastMs: 0 };
     if (failures < FREE_FAILURES) return 0;
     const waitMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - FREE_FAILURES));
     return Math.max(0, lastMs + waitMs - nowMs);
   }
 
-  #waitOfAll(nowMs: number): number {
-    if (nowMs - this.#hour.lastMs >= HOUR_MS) this.#hour = { failures: 0, lastMs: nowMs };
-    return this.#hour.failures < FAILURES_PER_HOUR ? 0 : this.#hour.lastMs + HOUR_MS - nowMs;
+  #noteFailure(client: string, nowMs: number): void {
+    const failures = (this.#attempts.get(client)?.failures ?? 0) + 1;
+    this.#attempts.delete(client);
+    makeRoom(this.#attempts, MAX_CLIENTS);
+    this.#attempts.set(client, { failures, lastMs: nowMs });
   }
+}
 
-  #noteFailure(address: string, nowMs: number): void {
-    const failures = (this.#attempts.get(address)?.failures ?? 0) + 1;
-    this.#attempts.delete(address);
-    makeRoom(this.#attempts, MAX_ADDRESSES);
-    this.#attempts.set(address, { failures, lastMs: nowMs });
-    this.#hour = { ...this.#hour, failures: this.#hour.failures + 1 };
-  }
+/** Name by which failures are counted: the IPv4 address, or the /64 of an IPv6 address, as one host may have any address of its network. */
+function clientOf(address: string): string {
+  const inIpv4 = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (inIpv4 !== undefined || !isIPv6(address)) return inIpv4 ?? address;
+  const [before = [], after] = address.split('::').map((groups) => groups.split(':').filter((group) => group !== ''));
+  const zeros = after === undefined ? 0 : 8 - before.length - after.length;
+  return [...before, ...Array<string>(zeros).fill('0'), ...(after ?? [])].slice(0, 4).join(':');
 }
 
 /** For one more: the oldest goes. */

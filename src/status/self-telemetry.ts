@@ -13,6 +13,8 @@ export interface SelfTelemetryDeps {
 
 /** How soon a setting that is switched on takes effect. */
 const LOOK_AGAIN_MS = 1_000;
+/** Parts of a second, and of any other unit, that a report tells: more digits are paid for and tell nothing. */
+const PARTS = 1_000;
 
 export class SelfTelemetry {
   readonly #deps: SelfTelemetryDeps;
@@ -46,7 +48,9 @@ export class SelfTelemetry {
     const entries = this.#deps.metrics().flatMap((metric) =>
       metric.samples.flatMap(({ labels, value }): TelemetryEntry[] => {
         const key = telemetryKey(metric, labels);
-        return key === undefined || !Number.isFinite(value) ? [] : [{ device: 'self', key, value, bootId, monotonicMs, class: 'regular' }];
+        return key === undefined || !Number.isFinite(value)
+          ? []
+          : [{ device: 'self', key, value: Math.round(value * PARTS) / PARTS, bootId, monotonicMs, class: 'regular' }];
       }),
     );
     this.#deps.append(entries);

@@ -47,7 +47,9 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
 }
 
 function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
-  const fault = error?.message ?? refused.map(({ key, message }) => `no ${key}: ${message}`).join('; ');
+  const byReason = Map.groupBy(refused, ({ message }) => message);
+  const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
+  const fault = error?.message ?? missing.join('; ');
   return {
     ...given({ name, kind, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
     readings: readings.map(({ key, value, unit, monotonicMs }) => given({ key, value, unit, atMs: monotonicMs })),

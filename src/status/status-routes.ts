@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, strin
 import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
-import { EventStreams, eventText } from './event-streams.ts';
+import { EventStreams, eventText, STREAM_HEADERS } from './event-streams.ts';
 import type { Health } from './health.ts';
 import type { LogRing } from './log-ring.ts';
 import type { Metric } from './metrics.ts';
@@ -103,7 +103,7 @@ export class StatusRoutes {
     const { view } = this.#deps;
     return {
       'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
-      'GET /api/events': (_request, response) => this.#stream(response),
+      'GET /api/events': (request, response) => this.#stream(request, response),
       'GET /api/series': (_request, response, query) => this.#series(response, query),
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
       'GET /api/claim': async (_request, response) => sendJson(response, await this.#claim()),
@@ -145,12 +145,20 @@ export class StatusRoutes {
     return bearer !== undefined && this.#access.proves(bearer, request.socket.remoteAddress ?? '');
   }
 
-  #stream(response: ServerResponse): void {
+  #stream(request: IncomingMessage, response: ServerResponse): void {
+    if (request.method === 'HEAD') {
+      response.writeHead(200, STREAM_HEADERS).end();
+      return;
+    }
     const { logLines } = this.#deps;
+    const session = cookieOf(request, COOKIE);
+    // A program that sent the PIN itself has no session that could end.
+    const isEntered = (): boolean => this.#access?.knows(session) ?? false;
+    const mayLook = isEntered() ? isEntered : () => true;
     // Whoever comes between two ticks gets every line up to the last one; the rest comes with the next.
     if (this.#streams.count === 0) this.#nextLine = logLines.next;
     const before = logEvent(logLines.between(0, this.#nextLine));
-    if (!this.#streams.add(response, this.#statusEvent() + before)) {
+    if (!this.#streams.add(response, this.#statusEvent() + before, mayLook)) {
       response.setHeader('retry-after', 5);
       sendText(response, 503, 'too many pages are open\n');
     }

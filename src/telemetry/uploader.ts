@@ -37,6 +37,8 @@ export interface UploadState {
   /** Monotonic ms of the last acknowledged batch of this run. */
   readonly lastAcknowledgedAtMs?: number;
   readonly failures: number;
+  /** Monotonic ms at which it sends again what failed. */
+  readonly triesAgainAtMs?: number;
   readonly acknowledgedEntries: number;
 }
 
@@ -159,7 +161,8 @@ export class Uploader {
     const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries), isNextLess: this.#judge.isNextLess(batch, answer) });
     const reason = reasonFor(answer);
     const isNews = this.#state.reason !== reason;
-    this.#state = { ...this.#state, state: held ? 'held' : 'backing-off', reason, failures: this.#state.failures + 1 };
+    const triesAgainAtMs = this.#deps.clock.monotonicMs() + waitMs;
+    this.#state = { ...this.#state, state: held ? 'held' : 'backing-off', reason, triesAgainAtMs, failures: this.#state.failures + 1 };
     // A fault of the contact is told once, by the contact itself.
     if (isNews && !isAboutContact(answer))
       this.#deps.log[held ? 'error' : 'warn']({ retryInMs: Math.round(waitMs) }, `telemetry is kept: ${reason}`);
@@ -168,7 +171,7 @@ export class Uploader {
 
   /** Nothing can be sent now. */
   #rest(): void {
-    const { reason: _before, ...state } = this.#state;
+    const { reason: _before, triesAgainAtMs: _passed, ...state } = this.#state;
     const waits = this.#deps.outbox.waitsForTime();
     const reason = waits ? WAITS_FOR_TIME : this.#judge.waitsAlone();
     this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...given({ reason }) };

@@ -34,7 +34,7 @@ describe('.ci/run', () => {
     await mkdir(join(checkout, 'src'));
     await writeFile(join(checkout, 'src', 'agent.ts'), '// first');
     await copyFile(join(ROOT, '.ci/run'), join(checkout, '.ci/run'));
-    await stage('test.sh', 'echo "100 passed, 0 failed, 2 skipped"');
+    await stage('test.sh', '[ "$*" = --all ] && echo "100 passed, 0 failed, 2 skipped"');
     await stage('test-release.sh', 'echo "10 passed, 0 failed"');
     await stage('lab.sh', 'echo "1 passed, 0 failed, 0 skipped"');
     await stage('dev.sh', `${SIMULATES}; echo "$*" >mutate-words`);

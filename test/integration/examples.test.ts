@@ -1,6 +1,6 @@
 /** Every example is right, and does what it says on the simulated board that `--simulate` would give it. */
 
-import { copyFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Example, examples, exampleText } from '../../scripts/examples.ts';
@@ -39,6 +39,7 @@ async function example(file: Example, folder: string): Promise<AgentConfig> {
   const path = join(folder, file.name);
   const driver = join(folder, 'tank-level.mjs');
   await copyFile(EXAMPLES.find(({ name }) => name === 'tank-level.mjs')?.path ?? '', driver);
+  await chmod(driver, 0o644); // a checkout may let the group write it
   await writeFile(path, exampleText(file).replace('/etc/turnstone/tank-level.mjs', driver), { mode: 0o600 });
   const { config, faults, warnings } = await readConfig(path, { environment });
   expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });

@@ -13,7 +13,7 @@ const README = await readFile(join(ROOT, 'README.md'), 'utf8');
 /** Which test runs a command, and the words by which it can be found there. */
 const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: string }>> = {
   './scripts/demo.sh': { file: 'test/integration/demo.test.ts', words: 'scripts/demo.sh' },
-  './scripts/test.sh': { file: '.ci/run', words: 'stage ./scripts/test.sh' },
+  './scripts/test.sh': { file: 'test/unit/scripts/test-loops.test.ts', words: "join(ROOT, 'scripts/test.sh')" },
   './scripts/lab.sh': { file: '.ci/run', words: 'stage ./scripts/lab.sh' },
   'npm run simulate -- --seeds 30': { file: '.ci/run', words: 'stage ./scripts/dev.sh node test/simulation/simulate.ts' },
   './scripts/build-release.sh --arch arm64': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },

@@ -10,6 +10,7 @@ import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import type { RunProgram } from '../../src/host/run-program.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import type { Operations } from '../../src/simulated-board/board-operations.ts';
+import type { StatusServerDeps } from '../../src/status/status-server.ts';
 import type { BoardClock } from './board-clock.ts';
 import type { Boot } from './boot.ts';
 import { FieldLine } from './field.ts';
@@ -43,6 +44,7 @@ export class Life {
   readonly #stopping = new AbortController();
   #agent: Agent | undefined;
   #doors: ControlServerDeps['methods'] = {};
+  #page: StatusServerDeps | undefined;
   /** Resolves with how it ended: `stopped`, or what made the process end. Never after a kill. */
   readonly ended: Promise<string>;
 
@@ -55,6 +57,11 @@ export class Life {
 
   get agent(): Agent | undefined {
     return this.#agent;
+  }
+
+  /** Answers of the local page, where the configuration has one and it is open. */
+  get page(): StatusServerDeps | undefined {
+    return this.isDead ? undefined : this.#page;
   }
 
   get isDead(): boolean {
@@ -95,7 +102,10 @@ export class Life {
       openHostMetrics: () => ({ read: () => absent('the board shows nothing of itself') }),
       diagnose: async () => ({ verdict: 'good' }),
       openPorts: () => this.#line.ports(clock),
-      openStatusServer: async () => ({ url: undefined, openPages: 0, close: async () => {} }),
+      openStatusServer: async (deps) => {
+        this.#page = deps;
+        return { url: undefined, openPages: 0, close: async () => {} };
+      },
       usage: () => ({ residentBytes: 80e6, heapUsedBytes: 20e6, cpuSeconds: 1 }),
       boardModel: async () => 'a board of the world',
       networkAddresses: () => ['192.0.2.7'],

@@ -1,13 +1,6 @@
-/**
- * Simulates worlds and says which of them contradict a promise:
- *
- *   npm run simulate -- --seeds 300 [--from N] [--hours H] [--workers 2] [--json]   seeds that the ledger does not have yet
- *   npm run simulate -- --long --seeds 4                                            weeks and years, with sensors that are read by the hour
- *   npm run simulate -- --sample [--minutes M]                                      what CI has time for: regressions, seeds new to this `src`, the first ones
- *   npm run simulate -- --seed N [--without "a,b"] [--trace] [--short]              one world; no such troubles; its story; only the parts that matter
- */
+/** Simulates worlds and says which of them contradict a promise. */
 import { createHash } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { askedFor } from './asked-for.ts';
 import { enter, hashOfSource, isIn, openLedger, saveLedger, worldsOf } from './ledger.ts';
 import { live, measureSpeed, type Verdict, warmUp } from './live.ts';
 import { type Plan, type PlanOptions, planOf } from './plan.ts';
@@ -15,25 +8,12 @@ import { REGRESSIONS } from './regressions.ts';
 import { shorten } from './shorten.ts';
 import { liveAll } from './workers.ts';
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '30' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    hours: { type: 'string' },
-    troubles: { type: 'string' },
-    only: { type: 'string' },
-    without: { type: 'string' },
-    workers: { type: 'string', default: '2' },
-    minutes: { type: 'string' },
-    json: { type: 'boolean', default: false },
-    trace: { type: 'boolean', default: false },
-    sample: { type: 'boolean', default: false },
-    long: { type: 'boolean', default: false },
-    short: { type: 'boolean', default: false },
-    again: { type: 'boolean', default: false },
-  },
-});
+const asked = askedFor(process.argv.slice(2));
+if ('usage' in asked) {
+  process[asked.exitCode === 0 ? 'stdout' : 'stderr'].write(asked.usage);
+  process.exit(asked.exitCode);
+}
+const { values } = asked;
 /** Of CI's four minutes a world that has begun still takes its time. */
 const SAMPLE_MINUTES = 3.5;
 /**

@@ -7,6 +7,7 @@ import { actuatorDefinition } from '../../src/actuators/kinds.ts';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
 import type { AgentConfig } from '../../src/config/agent-config.ts';
 import { loadConfig } from '../../src/config/read-config.ts';
+import { loadLinearPatterns } from '../../src/host/linear-pattern.ts';
 import { definitionOf } from '../../src/sensors/kinds.ts';
 import { loadTwins } from '../../src/sensors/twins.ts';
 import { type BoardConfig, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
@@ -14,6 +15,7 @@ import type { Twins } from '../../src/simulated-board/twin.ts';
 import { ATTACHED_TITLE } from './attached.ts';
 import { Chance } from './chance.ts';
 import { drawEquipment, type Equipment, type EquipmentOptions, type Output, SCANNER, slowed } from './equipment.ts';
+import type { DrawnOptions } from './options.ts';
 
 export const TOKEN = 'token-of-the-world';
 export const DEVICE_NAME = 'gateway';
@@ -49,24 +51,57 @@ export function drawSite(
   return { ...equipment, lockout: !isPlain && chance.happens(0.5), smallOutbox: equipment.periods.has(SCANNER) };
 }
 
-export async function makeSite(chance: Chance, provisions: Provisions, options: EquipmentOptions = {}): Promise<Site> {
-  const { sensors, actuators, rules, outputs, periods, parts, lockout, smallOutbox } = drawSite(chance, options);
-  const yaml = `version: 1
-platform: { url: "http://platform.example"${provisions === 'not' ? `, accessToken: ${TOKEN}` : ''} }
+/** Text of a site's configuration file. */
+export function siteYaml(site: ReturnType<typeof drawSite>, provisions: Provisions, drawn?: DrawnOptions): string {
+  const { sensors, actuators, rules, lockout, smallOutbox } = site;
+  const more = (members: string | undefined): string => (members === undefined || members === '' ? '' : `, ${members}`);
+  const section = (name: string, ...members: readonly (string | false | undefined)[]): string => {
+    const given = members.filter((one) => typeof one === 'string' && one !== '');
+    return given.length === 0 ? '' : `${name}: { ${given.join(', ')} }`;
+  };
+  const dressed = drawn?.dressed ?? ((line: string) => line);
+  const all = (drawn?.largeAlarms === true ? sensors.map(withLargeAlarm) : sensors).map(dressed);
+  return `version: 1
+platform: { url: "http://platform.example"${provisions === 'not' ? `, accessToken: ${TOKEN}` : ''}${more(drawn?.platform)} }
 ${provisions === 'not' ? '' : provisioning(provisions)}
 stateFolder: ${STATE_FOLDER}
 runFolder: ${RUN_FOLDER}
-status: { page: "off", metrics: false }
+status: { ${drawn?.status ?? 'page: "off", metrics: false'} }
 firmware: { requireSignature: false, chunk: 16kB, handlers: [{ title: ${ATTACHED_TITLE}, program: /bin/sh, arguments: ["{file}", "{version}"] }] }
-${smallOutbox ? 'outbox: { maxBytes: 1MB, retain: { bytes: 200kB } }' : ''}
-${lockout ? 'rpc: { lockout: { line: { chip: gpiochip0, offset: 6 } } }' : ''}
+${section('outbox', smallOutbox && 'maxBytes: 1MB, retain: { bytes: 200kB, for: 12h }', drawn?.outbox)}
+${section('upload', drawn?.upload)}
+${section('attributes', drawn?.attributes)}
+${section('shutdown', drawn?.shutdown)}
+${section('log', drawn?.log)}
+${section('rpc', lockout && 'lockout: { line: { chip: gpiochip0, offset: 6 } }', drawn?.methods !== undefined && drawn.methods !== '' && `methods: { ${drawn.methods} }`)}
 sensors:
-${sensors.join('\n')}
+${[...all, ...(drawn?.sensors ?? [])].join('\n')}
 actuators:
-${actuators.join('\n')}
+${[...actuators.map(dressed), ...(drawn?.actuators ?? [])].join('\n')}
 ${rules.length === 0 ? '' : `rules:\n${rules.join('\n')}`}
 `;
-  const config = await configFrom(yaml);
+}
+
+/** A whole number past 2^53 has a limit that no double is. */
+function withLargeAlarm(sensor: string): string {
+  return sensor.replace(
+    /(kind: serial-line, port: \/dev\/ttyUSB3, format: json)/,
+    '$1, keys: { turns: { alarms: [{ above: 1200000000000000001, name: many }] } }',
+  );
+}
+
+export async function makeSite(
+  chance: Chance,
+  provisions: Provisions,
+  options: EquipmentOptions = {},
+  drawn?: DrawnOptions,
+): Promise<Site> {
+  const site = drawSite(chance, options);
+  const { outputs, parts } = site;
+  const periods = new Map([...site.periods, ...(drawn?.periods ?? [])]);
+  const config = await configFrom(siteYaml(site, provisions, drawn));
+  // Patterns of methods are compiled as the agent starts.
+  await loadLinearPatterns();
   // In a world of virtual time nothing waits for a disk: what the agent loads when a configuration names it is loaded before.
   const ofSensors = config.sensors.map(({ kind }) => definitionOf(kind).driver());
   const ofActuators = config.actuators.map(({ kind }) => actuatorDefinition(kind).driver());
@@ -80,8 +115,8 @@ function provisioning(provisions: 'once' | 'again'): string {
   return `provisioning: { deviceName: ${DEVICE_NAME}, deviceKey: ${PROVISION_KEY}, deviceSecret: ${PROVISION_SECRET}, onUnauthorised: ${onUnauthorised} }`;
 }
 
-/** Through the real reader: what it would refuse is no site. */
-async function configFrom(yaml: string): Promise<AgentConfig> {
+/** Configuration of a text, through the real reader: what it would refuse is no site. */
+export async function configFrom(yaml: string): Promise<AgentConfig> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-world-'));
   try {
     const file = join(folder, 'turnstone.yaml');

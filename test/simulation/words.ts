@@ -20,6 +20,9 @@ const SETTLED_MS = 60_000;
 /** A sensor that was not read for so many periods, and so long, does not work. */
 const PERIODS = 4;
 const MAX_LIES = 20;
+/** A plot of the last hour. */
+const PLOT_MS = 3_600_000;
+const PLOTTED_KEYS = 4;
 
 export class Words {
   /** Words that were not so, each with when. */
@@ -50,6 +53,7 @@ export class Words {
       ...this.#ofBacklog(status, sinceMs),
       ...this.#ofOutputs(status),
       ...this.#ofSensors(status),
+      ...this.#ofPage(status),
     ])
       this.lies.push(`at ${seconds(timeline.nowMs)} ${lie}`);
   }
@@ -102,10 +106,29 @@ export class Words {
   *#ofSensors({ sensors, nowMs }: AgentStatus): Generator<string> {
     for (const { name, state, readings } of sensors) {
       const periodMs = this.#world.site.periods.get(name);
-      const readAtMs = readings[0]?.atMs;
-      if (state !== 'ok' || periodMs === undefined || readAtMs === undefined) continue;
+      if (state !== 'ok' || periodMs === undefined || readings.length === 0) continue;
+      // A counter's total is a reading once it is saved, its rate at each period.
+      const readAtMs = Math.max(...readings.map(({ atMs }) => atMs));
       const agoMs = nowMs - readAtMs;
       if (agoMs > PERIODS * periodMs + SETTLED_MS) yield `${name} is said to work, and was last read ${seconds(agoMs)} ago`;
     }
+  }
+  /** Contradictions between what the page shows and what status says in the same instant; metrics and a plot are asked for as a page asks. */
+  *#ofPage({ platform, timeSynchronised, outbox }: AgentStatus): Generator<string> {
+    const page = this.#world.life?.page;
+    if (page === undefined) return;
+    const view = page.view();
+    if (view.platform.words !== platform.words) yield `the page says "${view.platform.words}", and status "${platform.words}"`;
+    if (page.health().readiness.ok !== readinessOf({ platform, outbox, timeSynchronised }).ok)
+      yield 'the page’s readiness is not that of status';
+    const held = page.metrics().find(({ name }) => name === 'turnstone_outbox_held_entries')?.samples[0];
+    if (held !== undefined && held.value !== outbox.heldEntries)
+      yield `the metrics say that ${held.value} wait, and status ${outbox.heldEntries}`;
+    const keys = view.sensors.flatMap(({ readings }) => readings.map(({ key }) => key)).slice(0, PLOTTED_KEYS);
+    const toMs = page.clock.wallMs() + 1;
+    const gone = new AbortController();
+    const plot = async () => await page.series({ keys, fromMs: toMs - PLOT_MS, toMs, points: 100 }, gone.signal);
+    // An outbox that cannot be read has no plot.
+    if (keys.length > 0) plot().catch(() => {});
   }
 }

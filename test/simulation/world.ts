@@ -20,6 +20,7 @@ import { Identity } from './identity.ts';
 import { Life } from './life.ts';
 import { type Fill, Lives } from './lives.ts';
 import { Network } from './network.ts';
+import { optionsOf } from './options.ts';
 import { Pins } from './pins.ts';
 import { Rig } from './rig.ts';
 import { makeSite, PROVISION_SECRET, provisionsOf, RUN_FOLDER, type Site } from './site.ts';
@@ -103,7 +104,8 @@ export class World {
 
   static async make(seed: number, options: EquipmentOptions = {}): Promise<World> {
     const chance = new Chance(seed);
-    const site = await makeSite(chance.fork('site'), Object.keys(options).length > 0 ? 'not' : provisionsOf(seed), options);
+    const isPlain = Object.keys(options).length > 0;
+    const site = await makeSite(chance.fork('site'), isPlain ? 'not' : provisionsOf(seed), options, isPlain ? undefined : optionsOf(seed));
     const timeline = new Timeline();
     const clock = new BoardClock(timeline, { boot: new Boot(timeline, 'world'), jitter: chance.fork('platform').random });
     const platform = await LocalPlatform.start({ port: 'none', clock });

@@ -3,13 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { SensorKind } from '../../src/config/agent-config.ts';
+import type { Ports } from '../../src/hardware/ports.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import { silentLog } from '../../src/host/log.ts';
 import { createSensor } from '../../src/sensors/create-sensor.ts';
 import { type Outcome, sorted } from '../../src/sensors/outcome.ts';
 import type { Reading, Sensor } from '../../src/sensors/sensor.ts';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench } from './board-bench.ts';
+import { MemoryFiles } from './memory-files.ts';
 import { forRandomBytes } from './random-bytes.ts';
-import { sensorConfig, sensorDeps } from './sensor-bench.ts';
+import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from './sensor-bench.ts';
 
 const { signal } = new AbortController();
 export const RUNS = 100_000;
@@ -66,6 +70,44 @@ export async function chipWith(
   const constants = Object.fromEntries(Object.entries(signals).map(([key, value]) => [key, { kind: 'constant' as const, value }]));
   const bench = await openBoardBench(() => ({ i2c: [{ bus: 1, chips: [{ kind, address, signals: constants, options: more }] }] }));
   return { bench, sensor: await createSensor(sensorConfig({ name: 'chip', kind, address, ...more }), sensorDeps(bench), signal) };
+}
+
+/**
+ * What the driver reads of a chip that holds these words, register by register, and nothing else: written from the sheet, where driver and twin
+ * are made of the same data. A register of one byte is the upper half of its word.
+ */
+export async function readsOfRegisters(
+  kind: SensorKind,
+  states: readonly Readonly<Record<number, number>>[],
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<readonly unknown[]> {
+  const values: unknown[] = [];
+  for (const state of states) {
+    const words = new Map(Object.entries(state).map(([register, word]) => [Number(register), word]));
+    const readWord = async (_: number, register: number): Promise<number> => {
+      const word = words.get(register);
+      if (word === undefined) throw new Error(`the chip has no register ${register}`);
+      return word;
+    };
+    const bus = {
+      name: 'i2c-1',
+      readWord,
+      readRegisters: async (address: number, register: number, length: number) => {
+        const word = await readWord(address, register);
+        return Uint8Array.of(word >> 8, word & 0xff).subarray(0, length);
+      },
+      writeRegisters: async (_: number, register: number, [high = 0, low = 0]: Uint8Array) => {
+        words.set(register, (high << 8) | low);
+      },
+      close: async () => {},
+    };
+    const ports = { i2c: { openBus: async () => bus } } as unknown as Ports; // the only port that it asks
+    const clock = { ...systemClock, sleep: async () => {} };
+    const deps = { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/state' };
+    const sensor = await createSensor(sensorConfig({ name: 'chip', kind, ...more }), deps, signal);
+    for (const { value } of await sensor.read(signal)) values.push(value);
+  }
+  return values;
 }
 
 /** Noise far below the fifth by which a reading may differ from those before it. */

@@ -150,8 +150,8 @@ const VALUES: Readonly<Record<string, readonly [good: readonly unknown[], bad: r
   'sensors.0.kind': [['bmp280'], ['bme208', '', 5]],
   'sensors.0.address': [[0x77], [0x75, 0x78, '0x76', 118.5]],
   'sensors.0.period': [
-    ['10ms', '1d'],
-    ['9ms', '2d', 10, '10 s'],
+    ['20ms', '1d'],
+    ['9ms', '10ms', '2d', 10, '10 s'],
   ],
   'sensors.0.deadline': [['10s'], ['11s', '0ms']],
   'sensors.6.window': [

@@ -45,7 +45,7 @@ const BESIDE: readonly (readonly [string, string])[] = [
  */
 const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }[] = [
   { room: 'fields of a configuration', files: /^config\/(fields(\/.*)?|config-fault|quantity|secret)\.ts$/ },
-  { room: 'RPC methods', files: /^(\w[\w-]*\/rpc-methods|rpc\/(rpc-method|built-in-methods))\.ts$/ },
+  { room: 'RPC methods', files: /^(\w[\w-]*\/rpc-methods|rpc\/(rpc-method|built-in-methods|widget-names))\.ts$/ },
   { room: 'simulated-board', files: /^sensors\/.*\/twin(-[a-z]+)?\.ts$/ },
   {
     room: 'kinds of sensors and actuators',
@@ -55,7 +55,7 @@ const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }
 ];
 
 /** What a definition names of its own folder, by `import()` alone: nothing of it is loaded, or used, before somebody asks for it. */
-const NAMED_BY_DEFINITION = /^((?:sensors|actuators)\/[a-z0-9-]+\/)definition\.ts > \1(driver|twin)\.ts$/;
+const NAMED_BY_DEFINITION = /^((?:sensors|actuators)\/(?:families\/)?[a-z0-9-]+\/)definition\.ts > \1(driver|twin)\.ts$/;
 
 /** Programs of their own, which stand in for the world outside: what each may use of the house, apart from its types. */
 const STAND_INS: Readonly<Record<string, readonly string[]>> = {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type ConfigPath, pathText } from '../../config/config-fault.ts';
 import { type Finding, finding, findingAtKey } from '../../config/fields/findings.ts';
 import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/lines-and-ports.ts';
-import { holdsModbus, MODBUS_TYPES, modbusRange } from '../../config/fields/modbus-types.ts';
+import { holdsModbus, MODBUS_TYPES, modbusRange, nearestModbus } from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
 import { whole } from '../../config/fields.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts';
@@ -35,6 +35,7 @@ export const modbusWrite = defineActuator({
   valueType: ({ table, type }) => (table === 'coil' || type === 'bool' ? 'boolean' : 'number'),
   range: modbusRange,
   holds: holdsModbus,
+  nearest: nearestModbus,
   isReadable: ({ readBack }) => readBack,
   deadlineMs: ({ connection }, usualMs) => Math.max(usualMs, RESPONSE_TIMES * connection.responseTimeoutMs + DEADLINE_MARGIN_MS),
   isIdempotent: true,

@@ -1,5 +1,5 @@
 /** A setpoint or a coil in a Modbus unit: written in one request, read back from the same place. */
-import { holdsModbus, registersOf } from '../../config/fields/modbus-types.ts';
+import { nearestModbus, registersOf, valueOfModbus } from '../../config/fields/modbus-types.ts';
 import type { ModbusLink, ModbusRequests } from '../../hardware/modbus-port.ts';
 import { decodeModbus, encodeModbus, type ModbusLayout } from '../../hardware/modbus-values.ts';
 import { type ActuatorDriver, type ActuatorValue, isActive } from '../actuator.ts';
@@ -34,8 +34,6 @@ function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAc
   const layout: ModbusLayout = { type, wordOrder, byteOrder };
   const range = { table: 'holding', address, count: registersOf(layout) } as const;
   const wordsOf = (value: ActuatorValue): readonly number[] => encodeModbus((Number(value) - offset) / scale, layout);
-  // Off is 0, also where scale and offset make a little more or less of its register, whoever has written it.
-  const off = type === 'bool' || !holdsModbus(config, 0) ? undefined : { value: 0, words: wordsOf(0) };
   let wanted: { readonly value: ActuatorValue; readonly words: readonly number[] } | undefined;
   return {
     write: async (value, signal) => {
@@ -45,11 +43,10 @@ function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAc
     },
     read: async (signal) => {
       const words = await link.ranked('movement').readRegisters(unitId, range, signal);
-      // 21.37 in steps of 0.1 is 21.4 in the register: what was written is what was wanted.
-      const meant = [wanted, off].find((one) => one?.words.every((word, at) => word === words[at]));
-      if (meant !== undefined) return meant.value;
+      // A float64 and its scale do not come back to the last bit: what was written is what was wanted.
+      if (wanted?.words.every((word, at) => word === words[at])) return wanted.value;
       const raw = decodeModbus(words, layout);
-      return typeof raw === 'number' || typeof raw === 'bigint' ? Number((Number(raw) * scale + offset).toPrecision(12)) : raw;
+      return typeof raw === 'number' || typeof raw === 'bigint' ? nearestModbus(config, valueOfModbus(config, Number(raw))) : raw;
     },
   };
 }

@@ -18,6 +18,7 @@ const LIST_OPTIONS = {
   ...JSON_OPTIONS,
 };
 const EXPORT_OPTIONS = { ...ENTRY_OPTIONS, format: choice('<format>', 'of the lines', ['jsonl', 'csv'], 'jsonl') };
+const VERIFY_OPTIONS = { config: valued('<file>', 'configuration of the agent, to find its state folder'), ...JSON_OPTIONS };
 const DRAIN_OPTIONS = {
   within: valued('<duration>', 'how long to wait', { parse: duration('a duration such as 30s or 10m', 1), byDefault: 5 * 60_000 }),
   json: toggle('print the end as JSON'),
@@ -30,7 +31,7 @@ const REJECTED_OPTIONS = {
 export type EntriesCall = Call<typeof ENTRY_OPTIONS>;
 export type ListCall = Call<typeof LIST_OPTIONS>;
 export type ExportCall = Call<typeof EXPORT_OPTIONS>;
-export type VerifyCall = Call<typeof JSON_OPTIONS>;
+export type VerifyCall = Call<typeof VERIFY_OPTIONS>;
 export type DrainCall = Call<typeof DRAIN_OPTIONS>;
 export type RejectedCall = Call<typeof REJECTED_OPTIONS>;
 
@@ -59,8 +60,10 @@ const SUBCOMMANDS = [
   }),
   command('verify', {
     says: 'read every block on the disk and say what is whole',
-    options: JSON_OPTIONS,
-    examples: ['outbox verify', 'outbox verify --json'],
+    // Reads the files even where an agent runs.
+    agent: 'none',
+    options: VERIFY_OPTIONS,
+    examples: ['outbox verify', 'outbox verify --config gateway.yaml', 'outbox verify --json'],
     exitCodes: '0 every block is whole, 1 something is damaged or was set aside',
     run: async (call) => (await import('../outbox-work.ts')).verify(call),
   }),

@@ -21,7 +21,7 @@ export const checkSockets: Check = ({ sections: { runFolder = '', hardware } }) 
   return findings;
 };
 
-/** Who works on the machine has locked it until they unlock it, whatever the power does meanwhile. */
+/** Finds a lockout file that a power cut would take away: a lockout lasts until the person who works on the machine ends it. */
 export const checkLockoutFile: Check = ({ sections: { runFolder = '/run', rpc } }) => {
   const file = rpc?.lockout.file;
   if (file === undefined || ![...FOLDERS_IN_MEMORY, runFolder].some((folder) => isWithin(file, folder))) return [];

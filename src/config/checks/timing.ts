@@ -7,6 +7,9 @@ import { type Finding, finding } from '../fields/findings.ts';
 import { formatDuration } from '../quantity.ts';
 import type { Check } from './draft.ts';
 
+/** Some thirty bytes at 100 kHz, and a timer that comes a little late. */
+const BUS_MS = 5;
+
 export const checkSensorTimes: Check = ({ sensors }) =>
   sensors.flatMap(({ config: { periodMs, deadlineMs, window, keys }, config, path }) => {
     const findings: Finding[] = [];
@@ -25,9 +28,11 @@ export const checkSensorTimes: Check = ({ sensors }) =>
 
 /** A sensor that is never read to its end. */
 function conversionFaults(config: SensorConfig, path: ConfigPath): Finding[] {
-  const minMs = definitionOf(config.kind).minReadMs?.(config) ?? 0;
-  const short = (['period', 'deadline'] as const).find((option) => minMs >= config[`${option}Ms`]);
-  const expected = `more than the ${Math.ceil(minMs)} ms that its conversions take with these settings`;
+  const conversionMs = definitionOf(config.kind).minReadMs?.(config);
+  if (conversionMs === undefined) return [];
+  const minMs = Math.ceil(conversionMs + BUS_MS);
+  const short = (['period', 'deadline'] as const).find((option) => config[`${option}Ms`] < minMs);
+  const expected = `at least the ${minMs} ms that its conversions and the bus take with these settings`;
   return short === undefined ? [] : [finding([...path, short], 'too short for one read:', expected)];
 }
 

@@ -52,3 +52,29 @@ export function modbusRange({ type, scale, offset }: Scaled): readonly [number, 
 export function holdsModbus({ type, scale, offset }: Scaled, value: number): boolean {
   return fitsModbus(type, Math.round((value - offset) / scale));
 }
+
+/** Decimals that are tried at first: what a person wrote has no more. A float32 holds seven digits at most. */
+const DIGITS = { usual: 12, float32: 6, most: 17 } as const;
+
+/** The value of a raw number, in the fewest digits that make the same register. */
+export function valueOfModbus(layout: Scaled, raw: number): number {
+  const { type, scale, offset } = layout;
+  const value = raw * scale + offset;
+  for (let digits: number = type === 'float32' ? DIGITS.float32 : DIGITS.usual; digits < DIGITS.most; digits += 1) {
+    const short = Number(value.toPrecision(digits));
+    if (rawOf(layout, short) === raw) return short;
+  }
+  return value;
+}
+
+/** What a register makes of a value: 21.37 in steps of 0.1 is 21.4. Off is 0, also where scale and offset make a little more or less of its register. */
+export function nearestModbus(layout: Scaled, value: number): number {
+  const raw = rawOf(layout, value);
+  return holdsModbus(layout, 0) && raw === rawOf(layout, 0) ? 0 : valueOfModbus(layout, raw);
+}
+
+function rawOf({ type, scale, offset }: Scaled, value: number): number {
+  const raw = (value - offset) / scale;
+  if (type === 'float32') return Math.fround(raw);
+  return type === 'float64' ? raw : Math.round(raw);
+}

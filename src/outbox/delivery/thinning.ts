@@ -3,7 +3,7 @@
  * outage keeps a coarse history. The thinner copy is written beside the segment, synced, and renamed over it.
  */
 import { given } from '../../host/given.ts';
-import type { JsonValue } from '../../host/json.ts';
+import { isNumeric, type JsonValue } from '../../host/json.ts';
 import { type BlockInfo, frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
 import { SEGMENT_HEADER_BYTES, segmentHeader } from '../format/segment-file.ts';
@@ -122,8 +122,9 @@ export function decimate(entries: BlockEntries): BlockEntries {
   return joined([{ entries, rows: [...kept].sort((a, b) => a - b) }]);
 }
 
+/** A bigint, which whole numbers past 2^53 are, compares exactly with every number. */
 function isLess(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  return typeof a === 'number' && typeof b === 'number' && a < b;
+  return isNumeric(a) && isNumeric(b) && a < b;
 }
 
 interface Rows {

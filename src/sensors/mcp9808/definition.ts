@@ -1,27 +1,35 @@
-/** MCP9808. Key `temperature` (°C). */
+/** MCP9808, after DS25095A. Key `temperature` (°C). */
 import { z } from 'zod';
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
-import { addresses, type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
-import { UNITS } from '../families/thermometers/definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
+
+/** °C, by the bits of register 8 (register 5-7). */
+const RESOLUTIONS = [0.5, 0.25, 0.125, 0.0625] as const;
 
 const schema = sensorSection('mcp9808', {
   ...i2cFields({ default: 0x18, min: 0x18, max: 0x1f }),
-  resolution: z.literal([0.5, 0.25, 0.125, 0.0625]).default(0.0625),
+  resolution: z.literal(RESOLUTIONS).default(0.0625),
 });
 
-export type Mcp9808Config = ConfigOf<typeof schema>;
+type Mcp9808Config = ConfigOf<typeof schema>;
 
-export const mcp9808 = defineSensor({
-  schema,
-  driver: () => import('./driver.ts'),
-  twin: () => import('./twin.ts'),
-  units: UNITS,
-  scan: {
-    addresses: addresses(0x18, 0x1f),
-    isCertain: true,
-    turn: 1,
-    // Microchip DS25095A 5.1.1: manufacturer 0x0054 in register 6, device 0x04 in the upper byte of register 7.
-    looksLike: async (bus, address, signal) =>
-      (await bus.readWord(address, 6, signal)) === 0x0054 && (await bus.readWord(address, 7, signal)) >> 8 === 0x04,
-  },
-});
+export const MCP9808: ThermometerData<Pick<Mcp9808Config, 'resolution'>> = {
+  kind: 'mcp9808',
+  addresses: [0x18, 0x1f],
+  sample: 0x18,
+  // 5.1.1: the manufacturer in register 6, the device in the upper byte of register 7.
+  powerOn: { 6: 0x0054, 7: 0x0400, 8: 0x0300 },
+  knownBy: { 6: 0xffff, 7: 0xff00 },
+  turn: 1,
+  temperature: 5,
+  configBytes: 2,
+  // Typically, at the finest resolution (table 5-4); nobody promises more.
+  conversionMs: { typical: 250, longest: 300 },
+  format: { bits: 13, lowestBit: 0, stepsPerDegree: 16, range: [-40, 125] },
+  // At or above the critical limit, above the upper, below the lower one, which are all 0 after power-on.
+  flags: (steps) => (steps >= 0 ? 0x8000 : 0) | (steps > 0 ? 0x4000 : 0) | (steps < 0 ? 0x2000 : 0),
+  settings: ({ resolution }) => ({ register: 8, bytes: [RESOLUTIONS.indexOf(resolution)] }),
+};
+
+export const mcp9808 = defineSensor({ schema, ...thermometer(MCP9808) });

@@ -1,44 +1,25 @@
-/** The MCP9808 against its sheet, against another library, and on the board. */
-import { describe, expect, it } from 'vitest';
-import { chipWith, otherLibraries, readsWhatIsShown, withinForAll } from '../../../test/support/chip-on-board.ts';
-import { parseMcp9808 } from './driver.ts';
+/** The MCP9808's data against its sheet, and against another library. */
+import { expect, it } from 'vitest';
+import { otherLibraries, readsOfRegisters, withinForAll } from '../../../test/support/chip-on-board.ts';
+import { parseTemperature } from '../families/thermometers/driver.ts';
+import { MCP9808 } from './definition.ts';
 
-const { signal } = new AbortController();
-
-describe('MCP9808', () => {
-  // DS25095A, section 5.1.3: the read-out of +25.25 °C is 1100 0001 1001 0100, three alert flags before the sign. Below zero by equation 5-1.
-  it('agrees with the example of its data sheet', () => {
-    expect(parseMcp9808(0b1100_0001_1001_0100).value).toBe(25.25);
-    expect(parseMcp9808(0x1fff).value).toBe(-0.0625);
-    expect(parseMcp9808(0x1d80).value).toBe(-40);
-  });
-  it('never leaves its range', () => withinForAll((word) => [parseMcp9808(word)], [-40, 125]));
+// DS25095A, register 5-1, and section 5.1.3: the read-out of +25.25 °C is 1100 0001 1001 0100, three alert flags before the sign. Below zero
+// by equation 5-1.
+it('agrees with the example of its data sheet', async () => {
+  const registers = [0b1100_0001_1001_0100, 0x1fff, 0x1d80].map((word) => ({ 1: 0, 5: word, 6: 0x0054, 7: 0x0400, 8: 0x0300 }));
+  expect(await readsOfRegisters('mcp9808', registers)).toEqual([25.25, -0.0625, -40]);
 });
+
+it('is told from a chip of another maker', async () => {
+  const registers = { 1: 0, 5: 0xc194, 6: 0x0055, 7: 0x0400, 8: 0x0300 };
+  await expect(readsOfRegisters('mcp9808', [registers])).rejects.toMatchObject({ code: 'sensors/wrong-chip' });
+});
+
+it('never leaves its range', () => withinForAll((word) => [parseTemperature(MCP9808, word)], [-40, 125]));
 
 it('agrees with the library of another maker', async () => {
   const { mcp9808 } = await otherLibraries();
-  for (const [word, celsius] of mcp9808) expect(parseMcp9808(word).value).toBe(celsius);
+  for (const [word, celsius] of mcp9808) expect(parseTemperature(MCP9808, word).value).toBe(celsius);
   expect(mcp9808).toHaveLength(60);
-});
-
-it('reads exactly what the board says it showed, and survives a chip that loses its power', () => readsWhatIsShown('mcp9808', 0x18));
-
-it('does not report the 0 °C of a chip that has just been switched on, but a true one', async () => {
-  const { bench, sensor } = await chipWith('mcp9808', 0x18, { temperature: 25 });
-  expect(await sensor.read(signal)).toMatchObject([{ value: 25 }]);
-  bench.board.bench.fault('i2c-1:0x18', 'brown-out');
-  expect(await sensor.read(signal)).toMatchObject([{ value: 25 }]);
-  bench.board.bench.hold('i2c-1:0x18/temperature', 0);
-  expect(await sensor.read(signal)).toMatchObject([{ value: 0 }]);
-  await bench.close();
-});
-
-it('is woken that another program has shut down', async () => {
-  const { bench, sensor } = await chipWith('mcp9808', 0x18, { temperature: 25 });
-  await sensor.read(signal);
-  const bus = await bench.ports.i2c.openBus(1, signal);
-  await bus.writeWord(0x18, 1, 0x0100, signal);
-  bench.board.bench.hold('i2c-1:0x18/temperature', 30);
-  expect(await sensor.read(signal).catch(() => sensor.read(signal))).toMatchObject([{ value: 30 }]);
-  await bench.close();
 });

@@ -51,7 +51,8 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
   const link = await ports.modbus.open(connection, signal);
   const plan = plans.get(registers) ?? new PollingPlan(registers, maxGap);
   plans.set(registers, plan);
-  const tooLate = retryable('hardware/deadline', `${name}: its time was over before this was given`);
+  const remedy = 'a longer deadline and period, or fewer requests (a larger maxGap, fewer sensors on its line) give it time';
+  const tooLate = retryable('hardware/deadline', `${name}: the deadline was over before this was given; ${remedy}`);
   /** How many reads are left for which each of these is called late. */
   const late = new Map<string, number>();
   let refused: readonly Refusal[] = [];

@@ -46,6 +46,7 @@ const MAX_TOLD = 20;
 /** So long after its deadline a driver may take to say that it is there; then it stands still. */
 const ANSWERS_WITHIN_MS = 2_000;
 const CLOSES_WITHIN_MS = 2_000;
+const EXITS_WITHIN_MS = 1_000;
 const ROOMS = ['gpio', 'i2c', 'serial', 'oneWire', 'pwm', 'modbus'] as const;
 
 export async function open({ name, file, options }: ModuleConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
@@ -130,7 +131,7 @@ class RunningDriver {
     this.#clock = clock;
     this.#onKilled = onKilled;
     this.#process = startDriverProcess(clock);
-    this.#peer = new Peer(this.#process.link, offered);
+    this.#peer = new Peer(this.#process.link, offered, () => this.#howEnded());
   }
 
   /** @throws what the driver throws, or Error once its process has ended. */
@@ -162,6 +163,12 @@ class RunningDriver {
       this.#peer.call('driver', 'close', []).catch(() => {}),
     );
     await endedWithin(this.#clock, CLOSES_WITHIN_MS, Promise.all([this.end('it is closed'), this.#process.ended]));
+  }
+
+  /** The link ends a little before its process does. */
+  async #howEnded(): Promise<string> {
+    const { exited } = this.#process;
+    return (await endedWithin(this.#clock, EXITS_WITHIN_MS, exited)) ? await exited : 'its process has closed its link to the agent';
   }
 
   /** One that waits for something answers all the same. */

@@ -112,6 +112,17 @@ describe('a module', () => {
     expect(reading?.value).not.toBe(process.pid);
   });
 
+  it.each([
+    ['process.exit(3)', 'its process ended with exit code 3'],
+    ["process.kill(process.pid, 'SIGSEGV'); await new Promise(() => {})", 'its process was ended by SIGSEGV'],
+  ])('whose process ends by %s says how it ended', async (end, words) => {
+    const sensor = await open(`export const openSensor = async () => ({ read: async () => { ${end}; } });`);
+    await expect(sensor.read(signal)).rejects.toThrow(words);
+    await expect(sensor.read(signal)).rejects.toThrow(words);
+    const opening = `export const openSensor = async () => { ${end}; };`;
+    await expect(open(opening)).rejects.toThrow(words);
+  });
+
   it('that waits for something is not killed at its deadline', async () => {
     const sensor = await open(`let reads = 0; export const openSensor = async () => ({
       read: (signal) => (reads += 1) > 1 ? [{ key: 'reads', value: reads }] : new Promise((_, reject) => signal.onabort = () => reject(new Error('too late'))),

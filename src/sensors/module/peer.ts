@@ -32,15 +32,17 @@ export class Peer {
   #end: Error | undefined;
   #givenBack: Promise<unknown> = Promise.resolve();
 
-  constructor(link: JsonLink, offered: Readonly<Record<string, object>>) {
+  /** `howEnded` words why the link has ended; asked once it has. */
+  constructor(link: JsonLink, offered: Readonly<Record<string, object>>, howEnded = async (): Promise<string> => 'its process has ended') {
     this.#link = link;
     for (const [name, target] of Object.entries(offered)) this.#kept.set(name, target);
     this.ended = new Promise((resolve) =>
       link.listen({
         message: (message) => this.#take(message),
         end: () => {
-          void this.end(new Error('its process has ended'));
-          resolve();
+          void howEnded()
+            .then((how) => this.end(new Error(how)))
+            .then(resolve);
         },
       }),
     );

@@ -110,6 +110,21 @@ describe('Modbus/TCP against modbus-serial', () => {
     await new Promise((resolve) => echo.close(resolve));
   });
 
+  it.each([
+    ['another transaction number', (asked: Buffer) => Buffer.of(0xff, 0xff, 0, 0, 0, 5, asked[6] ?? 0, 3, 2, 0, 7)],
+    ['another unit number (9) than 1', (asked: Buffer) => Buffer.concat([asked.subarray(0, 4), Buffer.of(0, 5, 9, 3, 2, 0, 7)])],
+  ])('says that an answer came with %s', async (what, answer) => {
+    const other = createServer((socket) => socket.on('data', (asked) => socket.write(answer(asked))).on('error', () => {}));
+    const port = await new Promise<number>((resolve) => other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port)));
+    const unit = await modbus.open({ transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 200 }, signal);
+    await expect(unit.readRegisters(1, { table: 'holding', address: 0, count: 1 }, signal)).rejects.toMatchObject({
+      code: 'hardware/modbus-bad-answer',
+      message: `on the Modbus came an answer with ${what}`,
+    });
+    await unit.close();
+    other.close();
+  });
+
   it('takes no nonsense for an answer, and comes back after it', async () => {
     const liar = createServer((socket) =>
       socket.on('data', () => socket.write(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'))).on('error', () => {}),

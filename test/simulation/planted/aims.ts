@@ -121,7 +121,7 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
   ],
   'a counter loses no pulse but those that nobody saw, and what was not saved when a life was cut short': [
     'a total is not saved when its line is closed',
-    'a total is saved once',
+    'a total is reported before it is saved',
   ],
   'who was shown a claim’s secret becomes the owner with it': [
     'a claim is shown that the platform was not told of',

@@ -41,10 +41,10 @@ export const FIELD: readonly Sentence[] = [
 ];
 
 function kept(world: World): string[] {
-  return world.site.config.sensors.flatMap(({ name, keys }) => {
+  return world.site.config.sensors.flatMap(({ name, keys, window }) => {
     const periodMs = world.site.periods.get(name);
     const rules = keys.temperature;
-    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined) return [];
+    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined || window !== undefined) return [];
     const newest = newestOf(world, rules.rename)?.takenAtMs ?? Number.NEGATIVE_INFINITY;
     const agoMs = world.timeline.nowMs - newest;
     return agoMs > 2 * periodMs + KEPT_WITHIN_MS ? [`the newest of ${rules.rename} that is durable was taken at ${seconds(newest)}`] : [];
@@ -121,7 +121,9 @@ function rules(world: World): string[] {
       const time = { fromMs: atMs - RULE_SETTLED_MS, untilMs: atMs };
       // A sensor that was taken out took the rule's turn with it.
       const isWatched = !world.configuration.isWithout(when.sensor, time.fromMs, time.untilMs);
-      if (seen.length >= 3 && due !== undefined && due !== isOn && isWatched && isLeftAlone(world, time))
+      // Readings that have just begun again, after a bus that hung, settle nothing.
+      const isSettled = seen.length >= 3 && atMs - (seen[0]?.atMs ?? atMs) >= RULE_SETTLED_MS / 2;
+      if (isSettled && due !== undefined && due !== isOn && isWatched && isLeftAlone(world, time))
         return [`${name}: ${output.name} is ${isOn ? 'on' : 'off'} at ${seconds(atMs)}, and ${when.key} is ${value}`];
     }
     return [];

@@ -32,7 +32,8 @@ function reading(world: World): string[] {
   if (status === undefined) return ['the agent does not run'];
   const nowMs = world.monotonicMs;
   return [...world.site.periods].flatMap(([sensor, periodMs]) => {
-    const atMs = status.sensors.find(({ name }) => name === sensor)?.readings[0]?.atMs ?? Number.NEGATIVE_INFINITY;
+    const readings = status.sensors.find(({ name }) => name === sensor)?.readings ?? [];
+    const atMs = Math.max(...readings.map((reading) => reading.atMs));
     const agoMs = nowMs - atMs;
     return agoMs > 2 * periodMs
       ? [`${sensor} was last read ${Math.round(agoMs / 1_000)} s ago, and its period is ${periodMs / 1_000} s`]
@@ -57,7 +58,8 @@ function telling(world: World): string[] {
   return site.outputs.flatMap(({ name, line }) => {
     if (world.movesOf(line).some(({ atMs }) => atMs > timeline.nowMs - TOLD_WITHIN_MS)) return [];
     const shows = isOnAt(world, line, timeline.nowMs);
-    const [told] = platform.state.attributes.read(deviceId, 'CLIENT_SCOPE', [`${name}State`]);
+    const { stateKey = `${name}State` } = site.config.actuators.find((one) => one.name === name) ?? {};
+    const [told] = platform.state.attributes.read(deviceId, 'CLIENT_SCOPE', [stateKey]);
     return told?.value === shows ? [] : [`${name} is ${shows ? 'on' : 'off'}, and the platform holds ${JSON.stringify(told?.value)}`];
   });
 }

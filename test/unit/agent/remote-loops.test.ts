@@ -53,7 +53,7 @@ const deviceApi = {
   postAttributes: async (attributes: JsonObject) => void posted.push(attributes),
 } as Partial<DeviceApi> as DeviceApi;
 
-type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'deviceApi' | 'live' | 'log'>>;
+type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'config' | 'deviceApi' | 'live' | 'log'>>;
 
 async function open(changing: () => JsonObject, own: Own = {}) {
   const config = configSchema.parse({
@@ -142,6 +142,44 @@ describe('what is told from afar', () => {
     await remote.close();
   });
 
+  it('tells the status of refused settings and of names that are no setting, until each is corrected or deleted', async () => {
+    const sensors = [{ name: 'host', kind: 'host', period: '10s' }];
+    const live = new LiveConfig(configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'token' }, sensors }));
+    const alerts = new AlertList(silentLog);
+    let atPlatform: JsonObject = {};
+    let wake = (_changed: JsonObject): void => {};
+    const shares: DeviceApi = {
+      ...deviceApi,
+      pollAttributes: () => new Promise((resolve) => (wake = (changed) => resolve({ changed, deleted: [] }))),
+      getAttributes: async ({ sharedKeys }: { readonly sharedKeys: readonly string[] }) => ({
+        client: { version: '1' },
+        shared: Object.fromEntries(Object.entries(atPlatform).filter(([key]) => sharedKeys.includes(key))),
+        empty: false,
+      }),
+    };
+    const save = async (values: JsonObject): Promise<readonly string[]> => {
+      atPlatform = values;
+      wake(values);
+      await clock.advance(5_000);
+      return alerts.list();
+    };
+    const remote = await open(() => ({}), { live, alerts, deviceApi: shares });
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    expect(alerts.list()).toEqual([]);
+    expect(await save({ 'log.level': 'loud', 'sensors.host.perod': '2s', 'somebody.elses': 1, other: 2 })).toEqual([
+      expect.stringMatching(
+        /log.level: expected .*; sensors.host.perod is no live setting, did you mean sensors.host.period\?.*: correct, save again or delete/,
+      ),
+    ]);
+    expect(await save({ 'log.level': 'warn', 'sensors.host.perod': '2s' })).toEqual([expect.not.stringContaining('log.level')]);
+    expect(Object.assign({}, ...posted).sharedRefused).toEqual({ 'sensors.host.perod': expect.stringContaining('did you mean') });
+    expect(await save({ 'log.level': 'warn', 'sensors.host.period': '2s' })).toEqual([]);
+    expect(live.current.sensors[0]?.periodMs).toBe(2_000);
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`sensors.made-up-${at}.period`, 1]));
+    expect(await save(many)).toEqual([expect.stringMatching(/^.{1,700}; and 15 more/)]);
+  });
+
   it('ends every loop when one fails, so that the next run has the only poll of each kind', async () => {
     let looks = 0;
     const remote = await open(() => {
@@ -205,6 +243,16 @@ describe('what is told from afar', () => {
     await clock.advance(2_000);
     expect(Object.assign({}, ...posted)).toMatchObject({ version: '1', addresses: ['192.0.2.2'], configHash: 'abc' });
     expect(posted[0]).toMatchObject({ addresses: ['192.0.2.1'] });
+  });
+
+  it('tells that the state of a disabled output is not known, in place of what an earlier run told', async () => {
+    const lamp = { name: 'lamp', kind: 'gpio-output', line: 'GPIO17', enabled: false };
+    const given = { version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, stateFolder: '/state' };
+    const config = configSchema.parse({ ...given, actuators: [lamp, { ...lamp, name: 'horn', stateKey: 'hornIs' }] });
+    const remote = await open(() => ({}), { config: () => config });
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    expect(posted[0]).toMatchObject({ lampState: 'unknown', hornIs: 'unknown' });
   });
 
   it('ends when told to', async () => {

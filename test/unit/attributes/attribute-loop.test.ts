@@ -383,6 +383,21 @@ describe('the attribute loop', () => {
     await clock.advance(60_000);
     expect(platform.polls - before).toBeLessThan(15);
   });
+
+  it('asks a platform that wakes at once, and has another value at each read, far less than twenty times a second', async () => {
+    await start();
+    const { getAttributes } = platform;
+    platform.getAttributes = (keys) => {
+      platform.shared.level = platform.reads.length;
+      return getAttributes.call(platform, keys);
+    };
+    platform.wakesAtOnce = true;
+    platform.cut();
+    await clock.advance(60_000);
+    expect((platform.reads.length + platform.polls) / 60).toBeLessThan(15);
+    // It is read as often as before, so that no change waits.
+    expect(platform.reads.length / 60).toBeGreaterThan(2);
+  });
 });
 
 describe('client attributes', () => {

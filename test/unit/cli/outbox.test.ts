@@ -202,6 +202,11 @@ it('turnstone outbox list takes "now" from the agent, whose readings have the pl
 });
 
 describe('turnstone outbox verify', () => {
+  it('refuses the run folder that it does not look into', async () => {
+    const { exitCode, err } = await run(['verify', '--run-folder', folder]);
+    expect({ exitCode, err }).toEqual({ exitCode: EXIT.usage, err: expect.stringContaining("unknown option '--run-folder'") });
+  });
+
   it('names what is no segment and would hold it up or fill its memory, and reads none of it', async () => {
     await filled();
     const outbox = join(folder, 'state/outbox');

@@ -29,6 +29,7 @@ const STATUS: AgentStatus = {
     state: 'held',
     reason: 'the platform does not know this device',
     failures: 3,
+    triesAgainAtMs: 7_342_000,
     acknowledgedEntries: 12,
     lastAcknowledgedAtMs: 7_000_000,
     sentBytes: 1,
@@ -56,7 +57,10 @@ const STATUS: AgentStatus = {
       readings: [{ key: 'temperature', value: 21.123456789, unit: '°C', atMs: 7_299_000 }],
     },
   ],
-  actuators: [{ name: 'pump', kind: 'gpio-output', value: true }],
+  actuators: [
+    { name: 'pump', kind: 'gpio-output', value: true },
+    { name: 'display', kind: 'serial-write', value: null },
+  ],
   lockedOut: true,
   firmware: {
     version: '1.2.3',
@@ -102,13 +106,14 @@ describe('turnstone status', () => {
     expect(out).toContain('clock not synchronised yet, LOCKED OUT');
     expect(out).toContain('! the clock is not synchronised');
     expect(out).toMatch(/platform +the platform does not know this device; enter it there, for 5m/);
-    expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent/);
+    expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent, trying again in 42s/);
     expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected, 3 damaged');
     expect(out).toMatch(/adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/);
     expect(out).toContain('1.2.3, DOWNLOADING 42%, offered 1.3.0');
     expect(out.replace(/\s+/g, ' ')).toMatch(/the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/);
     expect(out).toMatch(/temperature = 21\.12346 °C +1s ago/);
     expect(out).toMatch(/pump +gpio-output +true/);
+    expect(out).toMatch(/display +serial-write +unknown$/m);
   });
 
   it('lets no device write into the terminal', async () => {
@@ -133,6 +138,12 @@ describe('turnstone status', () => {
     const config = join(folder, 'turnstone.yaml');
     await writeFile(config, `version: 7\nrunFolder: ${folder}\n`);
     expect((await status(['--config', config])).exitCode).toBe(EXIT.ok);
+  });
+
+  it('says that the configuration it is to find the agent by is not there', async () => {
+    const config = join(folder, 'none.yaml');
+    const { exitCode, out, err } = await status(['--config', config]);
+    expect({ exitCode, out, err }).toEqual({ exitCode: EXIT.badConfig, out: '', err: `turnstone: there is no configuration ${config}\n` });
   });
 
   it('says in one line that no agent runs, and what to do', async () => {

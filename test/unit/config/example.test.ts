@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { configJsonSchema, SCHEMA_FILE } from '../../../scripts/schema.ts';
+import { configJsonSchema, plainJsonSchema, SCHEMA_FILE } from '../../../scripts/schema.ts';
 import { configSchema } from '../../../src/config/agent-config.ts';
 import { faultLine } from '../../../src/config/config-fault.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
@@ -88,6 +88,17 @@ describe('the JSON Schema for editors', () => {
     expect(await readFile(SCHEMA_FILE, 'utf8')).toBe(configJsonSchema());
   });
 
+  it('has each shape once, and means what it would mean with the shape in each of its places', async () => {
+    const { definitions, ...root } = JSON.parse(await readFile(SCHEMA_FILE, 'utf8')) as Schema;
+    const { definitions: recursive, ...plain } = plainJsonSchema() as ReturnType<typeof plainJsonSchema> & Schema;
+    const shared = Object.fromEntries(Object.entries(definitions).filter(([name]) => !Object.hasOwn(recursive, name)));
+    expect(Object.keys(shared)).toContain('window');
+    expect(inPlace(root, shared)).toEqual(plain);
+    expect(inPlace(Object.fromEntries(Object.keys(recursive).map((name) => [name, definitions[name]])), shared)).toEqual(recursive);
+    const texts = largeShapes([root, definitions]);
+    expect(texts.filter((text, at) => texts.indexOf(text) !== at)).toEqual([]);
+  });
+
   it('accepts the example, and not an unknown key in it', async () => {
     const schema = z.fromJSONSchema(JSON.parse(await readFile(SCHEMA_FILE, 'utf8')));
     const example: unknown = parse(await readFile(EXAMPLE, 'utf8'));
@@ -102,4 +113,24 @@ function kindsOf(union: z.core.$ZodType): string[] {
   return options
     .flatMap(shapeOf)
     .flatMap(({ kind }) => (kind === undefined ? [] : [...((bare(kind).schema as z.core.$ZodTypes)._zod.values ?? [])].map(String)));
+}
+
+interface Schema {
+  readonly definitions: Readonly<Record<string, unknown>>;
+}
+
+/** A schema with what its references stand for. */
+function inPlace(node: unknown, definitions: Schema['definitions']): unknown {
+  if (Array.isArray(node)) return node.map((each) => inPlace(each, definitions));
+  if (typeof node !== 'object' || node === null) return node;
+  const name = '$ref' in node ? String(node.$ref).replace('#/definitions/', '') : '';
+  if (Object.hasOwn(definitions, name)) return inPlace(definitions[name], definitions);
+  return Object.fromEntries(Object.entries(node).map(([key, each]) => [key, inPlace(each, definitions)]));
+}
+
+function largeShapes(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const text = JSON.stringify(node, undefined, 1);
+  const isShape = ('type' in node && typeof node.type === 'string') || 'anyOf' in node || 'oneOf' in node;
+  return [...(isShape && text.split('\n').length > 10 ? [text] : []), ...Object.values(node).flatMap(largeShapes)];
 }

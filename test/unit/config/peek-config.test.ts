@@ -35,6 +35,8 @@ it.each<readonly [string, string, object]>([
   expect(await hardwareIn(content)).toEqual(hardware);
 });
 
-it('of a file that is not there is that of this machine', async () => {
-  expect(await peekHardware(join(folder, 'none.yaml'), environment)).toEqual(OWN);
+it('of a named file that is not there is not guessed', async () => {
+  const file = join(folder, 'none.yaml');
+  const fault = { code: 'config/unreadable', message: `there is no configuration ${file}` };
+  await expect(peekHardware(file, environment)).rejects.toMatchObject(fault);
 });

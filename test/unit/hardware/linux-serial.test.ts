@@ -49,3 +49,19 @@ it('holds one thread of the pool with an adapter that stands still, however ofte
   await off;
   await serial.close();
 });
+
+it.each([
+  ['there is no udevadm', Object.assign(new Error('spawn udevadm ENOENT'), { code: 'ENOENT' }), /: there is no udevadm; install udev, or /],
+  ['udevadm fails', new Error('udevadm exited with error code: 1'), /: udevadm exited with error code: 1$/],
+])('says that its ports cannot be listed where %s', async (_what, fault, message) => {
+  const Twin = { list: () => Promise.reject(fault) };
+  const serial = new LinuxSerial({
+    clock: new FakeClock(),
+    loadNative: async () => ({ SerialPort: Twin as unknown as typeof NodeSerialPort }),
+  });
+  await expect(serial.list(new AbortController().signal)).rejects.toMatchObject({
+    name: 'AgentError',
+    code: 'hardware/serial-failed',
+    message: expect.stringMatching(message),
+  });
+});

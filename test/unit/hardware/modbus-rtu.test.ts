@@ -180,6 +180,17 @@ describe('a late answer on a serial line', () => {
   });
 });
 
+it('says that the answer of a unit came that nobody asked', async () => {
+  unit = { delayMs: 10, answer: () => undefined, does: () => say(rtuFrame(9, Uint8Array.of(3, 2, 0, 7))) };
+  const value = link.readRegisters(1, { table: 'holding', address: 0, count: 1 }, never);
+  value.catch(() => {});
+  await clock.advance(1_000);
+  await expect(value).rejects.toMatchObject({
+    code: 'hardware/modbus-bad-answer',
+    message: 'on the Modbus came an answer with another unit number (9) than 1',
+  });
+});
+
 it('switches off before the readings that wait on its line', async () => {
   const readings = [0, 10, 0, 10].map((address) => link.readRegisters(1, { table: 'holding', address, count: 1 }, never));
   const off = link.ranked('off').writeCoil(1, 0, false, never);

@@ -82,6 +82,18 @@ describe('the RPC executor', () => {
     expect([answers.map(({ repeat }) => repeat), moved]).toEqual([[false, true], 1]);
   });
 
+  it('refuses a widget’s default name that nobody declares in words, and a declared one in the form of its method', async () => {
+    const { executor } = await start();
+    const bodyOf = async (name: string) =>
+      executor.bodyOf({ id: 0, method: name, params: null }, (await call(executor, name, null)).reply ?? {});
+    for (const name of ['getValue', 'getState', 'checkStatus', 'getGpioStatus', 'setValue'])
+      expect(await bodyOf(name)).toEqual({ text: `fault: there is no method ${name}; listMethods names them` });
+    expect(await bodyOf('getOther')).toMatchObject({ json: { error: { code: 'unknown-method' } } });
+    extra = [method('setValue', {})];
+    const { executor: declared } = await start();
+    expect(declared.bodyOf({ id: 1, method: 'setValue', params: null }, { error: {} })).toEqual({ json: { error: {} } });
+  });
+
   it('moves again for the same id with other params', async () => {
     const { executor } = await start();
     await call(executor, 'pulse', { n: 1 });

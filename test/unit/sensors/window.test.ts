@@ -22,6 +22,13 @@ it('takes the mean of the numbers, and counts all that was read, where a line gi
   ]);
 });
 
+it('keeps the least and the greatest of whole numbers past 2^53 as they are', () => {
+  const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['min', 'max', 'mean'] });
+  const top = 2n ** 60n;
+  for (const [at, value] of [top, top + 1n, top - 1n].entries()) window.add([{ key: 'total', value }], instant(at * 1_000));
+  expect(window.cut().readings.map(({ value }) => value)).toEqual([top - 1n, top + 1n, 2 ** 60]);
+});
+
 it('gives what it holds before its end where names never end, loses none of it and holds a thousand at most', async () => {
   const clock = new FakeClock();
   const window =

@@ -14,12 +14,31 @@ describe('EventStreams', () => {
     const clock = new FakeClock();
     const streams = new EventStreams({ clock, tick: () => 'x'.repeat(100_000) });
     const page = untaken();
-    streams.add(page, '');
+    streams.add(page, '', () => true);
     await clock.advance(3_000);
     expect(page.destroyed).toBe(false);
     await clock.advance(1_000);
     expect(page.destroyed).toBe(true);
     expect(page.writableLength).toBeLessThan(512 * 1024);
+    streams.close();
+  });
+
+  it('ends the stream of a reader who may look no longer, before its next event', async () => {
+    const clock = new FakeClock();
+    const streams = new EventStreams({ clock, tick: () => 'event' });
+    const [page, other] = [untaken(), untaken()];
+    let mayLook = true;
+    streams.add(page, '', () => mayLook);
+    streams.add(other, '', () => true);
+    await clock.advance(1_000);
+    expect(page.writableEnded).toBe(false);
+    mayLook = false;
+    const written = page.writableLength;
+    await clock.advance(1_000);
+    expect(page.writableEnded).toBe(true);
+    // The last piece of a chunked answer has five bytes.
+    expect(page.writableLength - written).toBeLessThanOrEqual(5);
+    expect([other.writableEnded, streams.count]).toEqual([false, 1]);
     streams.close();
   });
 });

@@ -64,5 +64,9 @@ describe('alerts of the sensors', () => {
     const refused = [{ key: 'humidity', code: 'sensors/bad-reading', message: 'not measured' }];
     expect(await alertsWith({}, [{ ...base, state: 'working', refused }])).toEqual(['sensor roof gives no humidity: not measured']);
     expect(await alertsWith({}, [{ ...base, state: 'working', refused: [] }])).toEqual([]);
+    const late = ['power', 'voltage'].map((key) => ({ key, code: 'hardware/deadline', message: 'the deadline was over' }));
+    expect(await alertsWith({}, [{ ...base, state: 'working', refused: [...refused, ...late] }])).toEqual([
+      'sensor roof gives no humidity: not measured; no power, voltage: the deadline was over',
+    ]);
   });
 });

@@ -3,7 +3,9 @@ import { request } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_STREAMS } from '../../../src/status/event-streams.ts';
+import { SESSION_LIFE_MS } from '../../../src/status/pin-access.ts';
 import type { StatusServerSettings } from '../../../src/status/status-server.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { StatusBench } from '../../support/status-bench.ts';
 
 let bench: StatusBench;
@@ -202,6 +204,27 @@ describe('StatusServer', () => {
     await expect.poll(() => bench.openPages, { timeout: 5_000 }).toBe(0);
   });
 
+  it('gives no place among the streams to who asks for the headers alone', async () => {
+    const ask = await open();
+    const { status, headers } = await ask('/api/events', { method: 'HEAD' });
+    expect([status, headers.get('content-type'), bench.openPages]).toEqual([200, 'text/event-stream', 0]);
+  });
+
+  it.each(['logout', 'the end of the session'])('ends a stream with its session: %s', async (how) => {
+    const clock = new FakeClock();
+    bench = await StatusBench.open({ page: 'lan', pin: '471199' }, clock);
+    const entered = await fetch(`${bench.url}/api/session`, { method: 'POST', body: '{"pin":"471199"}' });
+    const headers = { cookie: (entered.headers.get('set-cookie') ?? '').split(';')[0] ?? '' };
+    await clock.advance(SESSION_LIFE_MS - (how === 'logout' ? 5_000 : 1_000));
+    const { body } = await fetch(`${bench.url}/api/events`, { headers });
+    const read = new Response(body).text();
+    expect(bench.openPages).toBe(1);
+    if (how === 'logout') await fetch(`${bench.url}/api/session`, { method: 'DELETE', headers });
+    await clock.advance(1_000);
+    expect(bench.openPages).toBe(0);
+    expect(await read).toContain('event: status');
+  });
+
   it('does not wait long for a request that never ends', async () => {
     await open();
     const { port } = new URL(bench.url);
@@ -281,7 +304,6 @@ describe('StatusServer', () => {
     await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
     const address = holder.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const { FakeClock } = await import('../../support/fake-clock.ts');
     const clock = new FakeClock();
     const warned: string[] = [];
     const hear = ({ name }: Error): number => warned.push(name);

@@ -104,9 +104,14 @@ describe('the uploader', () => {
     expect(uploader.state.reason).toBeUndefined();
   });
 
-  it('waits as long as the server asks', async () => {
-    const { uploader, signal } = given({ live: [[entry(1)]] }, () => ({ ...BUSY, retryAfterMs: 20_000 }));
+  it('waits as long as the server asks, and says until when', async () => {
+    const { uploader, clock, signal } = given({ live: [[entry(1)]] }, (_records, attempt) =>
+      attempt < 2 ? { ...BUSY, retryAfterMs: 20_000 } : { kind: 'accepted' },
+    );
     expect(await uploader.uploadNextBatch(signal)).toBe(22_500);
+    expect(uploader.state.triesAgainAtMs).toBe(clock.monotonicMs() + 22_500);
+    await uploader.uploadNextBatch(signal);
+    expect(uploader.state.triesAgainAtMs).toBeUndefined();
   });
 
   it.each([

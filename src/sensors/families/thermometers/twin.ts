@@ -4,62 +4,59 @@
  */
 import { clamped } from '../../../simulated-board/numbers.ts';
 import { type ChipContext, WordChip } from '../../../simulated-board/simulated-chip.ts';
+import type { Twin } from '../../../simulated-board/twin.ts';
+import type { Format, ThermometerData } from './definition.ts';
 
-export interface Layout {
-  readonly register: number;
-  readonly perDegree: number;
-  readonly conversionMs: number;
-  /** What the register can hold and the chip can measure. */
-  readonly range: readonly [number, number];
-  readonly word: (steps: number) => number;
-}
+type Chip = ThermometerData<never>;
 
-interface Thermometer {
-  /** Registers that are not 0 after power-on. */
-  readonly powerOn: Readonly<Record<number, number>>;
-  /** By the configuration that holds. */
-  readonly layout: (config: number) => Layout;
-  /** Bits of the configuration that read 1 whatever is written. */
-  readonly alwaysSet?: number;
-}
-
-export const CONFIG = 1;
+const CONFIG = 1;
 const SHUTDOWN = 0x0100;
 
-export class ThermometerChip extends WordChip {
+export function thermometerTwin(chip: Chip): Twin {
+  return { chip: (context) => new ThermometerChip(context, chip), sample: { address: chip.sample } };
+}
+
+class ThermometerChip extends WordChip {
   readonly #context: ChipContext;
-  readonly #chip: Thermometer;
+  readonly #chip: Chip;
   /** When the conversion ends that was begun by power-on, or by the end of a shutdown. */
   #convertedAtMs: number;
 
-  constructor(context: ChipContext, chip: Thermometer) {
+  constructor(context: ChipContext, chip: Chip) {
     super();
     this.#context = context;
     this.#chip = chip;
     for (const [register, word] of Object.entries(chip.powerOn)) this.words[Number(register)] = word;
-    this.#convertedAtMs = context.monotonicMs() + this.#layout().conversionMs;
+    this.#convertedAtMs = this.#afterConversion();
   }
 
   protected override write(register: number, word: number): void {
     const before = this.words[CONFIG] ?? 0;
-    const layout = this.#layout();
+    const format = this.#format();
     super.write(register, register === CONFIG ? word | (this.#chip.alwaysSet ?? 0) : word);
     const isAwakeAgain = register === CONFIG && (before & SHUTDOWN) !== 0 && (word & SHUTDOWN) === 0;
     // Another number of bits begins with the next conversion.
-    if (isAwakeAgain || layout !== this.#layout())
-      this.#convertedAtMs = Math.max(this.#convertedAtMs, this.#context.monotonicMs() + this.#layout().conversionMs);
+    if (isAwakeAgain || format !== this.#format()) this.#convertedAtMs = Math.max(this.#convertedAtMs, this.#afterConversion());
   }
 
   protected override beforeRead(register: number): void {
-    const { register: at, perDegree, range, word } = this.#layout();
+    const { temperature, flags, extended } = this.#chip;
     const sleeps = ((this.words[CONFIG] ?? 0) & SHUTDOWN) !== 0;
-    if (register !== at || sleeps || this.#context.monotonicMs() < this.#convertedAtMs) return;
-    const steps = Math.round(clamped(this.#context.signal('temperature'), ...range) * perDegree);
-    this.words[register] = word(steps) & 0xffff;
-    this.#context.show({ temperature: steps / perDegree });
+    if (register !== temperature || sleeps || this.#context.monotonicMs() < this.#convertedAtMs) return;
+    const format = this.#format();
+    const { bits, lowestBit, stepsPerDegree, range, overload = range[1] } = format;
+    const steps = Math.round(clamped(this.#context.signal('temperature'), range[0], overload) * stepsPerDegree);
+    const mark = format === extended?.format ? extended.said : 0;
+    this.words[register] = ((steps & ((1 << bits) - 1)) << lowestBit) | mark | (flags?.(steps) ?? 0);
+    this.#context.show({ temperature: steps / stepsPerDegree });
   }
 
-  #layout(): Layout {
-    return this.#chip.layout(this.words[CONFIG] ?? 0);
+  #format(): Format {
+    const { format, extended } = this.#chip;
+    return extended !== undefined && ((this.words[CONFIG] ?? 0) & extended.asked) !== 0 ? extended.format : format;
+  }
+
+  #afterConversion(): number {
+    return this.#context.monotonicMs() + this.#chip.conversionMs.typical;
   }
 }

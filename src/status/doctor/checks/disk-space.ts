@@ -10,7 +10,7 @@ const EARLY_SHARE = 2;
 export const diskSpace = configCheck('disk-space', 'the disk has room', async ({ stateFolder, outbox }, { machine }) => {
   const disk = await machine.disk(stateFolder);
   if (disk === undefined) return unknown(`${stateFolder} cannot be looked at`);
-  const remedy = 'free space (journalctl --vacuum-size=50M, apt-get clean), or lower outbox.maxBytes';
+  const remedy = 'free space: journalctl --vacuum-size=50M, apt-get clean';
   const free = `${formatSize(disk.freeBytes)} of ${formatSize(disk.totalBytes)} free`;
   if (disk.totalFiles > 0 && disk.freeFiles < disk.totalFiles * MIN_INODE_SHARE)
     return fault(`only ${disk.freeFiles} files can still be made`, 'remove small files that nobody needs: df -i, du --inodes');

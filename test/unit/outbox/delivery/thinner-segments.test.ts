@@ -33,6 +33,10 @@ describe('decimation', () => {
     expect(left(...ofKey(3, 2, 3, 2, 3))).toEqual([3, 2, 3, 3]);
     expect(left(...ofKey(3, 4, 3, 4, 3))).toEqual([3, 4, 3, 3]);
     expect(left(...ofKey(1))).toEqual([1]);
+    // Next to each other as doubles they are one and the same.
+    const top = 2n ** 60n;
+    expect(left(...ofKey(top, top + 1n, top, top - 1n, top))).toEqual([top, top + 1n, top, top - 1n, top]);
+    expect(left(...ofKey(5, top, 5, -top, 5))).toEqual([5, top, 5, -top, 5]);
   });
 
   it('knows no least or greatest of what is no number', () => {

@@ -1,0 +1,48 @@
+/**
+ * Shared attributes that are named like a live setting and are none: a misspelt key, or a sensor that is not configured. Nobody would ask for them,
+ * so each that is saved is asked for from then on and refused, until it is deleted at the platform or becomes a setting.
+ */
+import { configShape } from '../config/agent-config.ts';
+import { nearest } from '../config/did-you-mean.ts';
+import type { ChangeableSetting } from '../config/live-config.ts';
+import { AgentError } from '../errors.ts';
+import type { SharedTarget } from './shared-target.ts';
+
+/** A person who corrects a name saves a few; whoever makes names up must not fill the memory. */
+const MAX_KNOWN = 20;
+
+export class UnknownSettings {
+  readonly #settings: () => readonly ChangeableSetting[];
+  readonly #keys = new Set<string>();
+
+  constructor(settings: () => readonly ChangeableSetting[]) {
+    this.#settings = settings;
+  }
+
+  /** Takes the keys of an update. */
+  noteSaved(keys: readonly string[]): void {
+    const known = new Set(this.#settings().map(({ key }) => key));
+    for (const key of keys) if (isNamedLikeSetting(key) && !known.has(key) && this.#keys.size < MAX_KNOWN) this.#keys.add(key);
+  }
+
+  targets(): readonly SharedTarget[] {
+    if (this.#keys.size === 0) return [];
+    const known = this.#settings().map(({ key }) => key);
+    for (const key of known) this.#keys.delete(key);
+    return [...this.#keys].map((key) => ({
+      ...{ key, shape: {}, switchesOff: () => false, restored: false, writes: () => 0 },
+      apply: () => {
+        const meant = nearest(key, known);
+        const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+        throw new AgentError('agent/setting-refused', `${key} is no live setting${hint}`, { recovery: 'drop' });
+      },
+      clear: () => void this.#keys.delete(key),
+    }));
+  }
+}
+
+/** `log.levle` is; what has no dot, or begins with no section of the configuration, is somebody else's. */
+function isNamedLikeSetting(key: string): boolean {
+  const dot = key.indexOf('.');
+  return dot > 0 && Object.hasOwn(configShape, key.slice(0, dot));
+}

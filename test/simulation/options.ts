@@ -1,0 +1,170 @@
+/**
+ * Options beside the equipment, as sites differ: each is in some worlds and not in others. Drawn apart from everything else, so that whatever a seed
+ * draws stays as it was. What no world has is named in NOT_IN_WORLDS, with the reason.
+ */
+import { Chance } from './chance.ts';
+
+/** Members of flow mappings, by section; empty where a world has none. */
+export interface DrawnOptions {
+  readonly platform: string;
+  readonly outbox: string;
+  readonly upload: string;
+  readonly attributes: string;
+  readonly status: string;
+  readonly shutdown: string;
+  readonly log: string;
+  readonly methods: string;
+  /** Lines of sensors and actuators of the worlds' own equipment, with options that its kind has. */
+  readonly dressed: (line: string) => string;
+  /** Lines of sensors that no fault of the board hits, with options that the equipment has not, and the periods of those that are read, ms. */
+  readonly sensors: readonly string[];
+  readonly periods: ReadonlyMap<string, number>;
+  readonly actuators: readonly string[];
+  /** Alarms on numbers that no double holds. */
+  readonly largeAlarms: boolean;
+}
+
+const SHARE = 0.35;
+const PAGES = [
+  'page: "off", metrics: false',
+  'page: loopback, port: 8080, metrics: true',
+  'page: lan, pin: "471100", metrics: false',
+] as const;
+
+export function optionsOf(seed: number): DrawnOptions {
+  const chance = new Chance(`options ${seed}`);
+  const some = (...members: readonly string[]): string => members.filter(() => chance.happens(SHARE)).join(', ');
+  return {
+    platform: some(
+      `connectTimeout: ${chance.between(5, 15)}s`,
+      `requestTimeout: ${chance.between(10, 20)}s`,
+      `pollTimeout: ${chance.between(10, 25)}s`,
+      `reconcilePeriod: ${chance.between(60, 300)}s`,
+      'dailyBudget: 500MB',
+    ),
+    outbox: some(
+      `commitAge: ${chance.between(1, 5)}s`,
+      `commitEntries: ${chance.between(200, 2_000)}`,
+      'maxAge: 30d',
+      'minFree: 1MB',
+      'whenFull: thin',
+      `backlogRate: ${chance.between(200, 1_000)}/s`,
+      'order: oldest-first',
+      'timeUncertain: hold',
+      `memoryEntries: ${chance.between(5_000, 20_000)}`,
+    ),
+    upload: some(
+      `interval: ${chance.between(0, 15)}s`,
+      `maxBatchBytes: ${chance.between(8, 60)}kB`,
+      `maxBatchEntries: ${chance.between(100, 1_000)}`,
+    ),
+    attributes: some('client: { building: A, floor: 2 }', `readBackPeriod: ${chance.between(5, 60)}m`, 'liveSettings: true'),
+    status: [some(`telemetryPeriod: ${chance.between(2, 10)}m`), chance.pick(PAGES)].filter((one) => one !== '').join(', '),
+    shutdown: some(`drain: ${chance.between(1, 5)}s`),
+    log: some(`level: ${chance.pick(['info', 'warn'])}`),
+    methods: some(
+      'getMotor: { actuator: motorUp, read: true }',
+      'stopMotor: { actuator: motorUp, value: off, description: Stops it., mostPerMinute: 30, deadline: 5s }',
+      'ring: { actuator: bell, pulse: 500ms }',
+      'readDoor: { sensor: door, key: state }',
+      'getGpioStatus: { pins: { "7": motorUp, "8": motorDown }, read: true }',
+      'setActuator: { allowed: { type: object, properties: { name: { type: string, maxLength: 64 } } } }',
+      'own: { command: { program: /bin/true, arguments: [run], idempotent: true, json: false }, params: { type: string, pattern: "^[a-z]+$" } }',
+    ),
+    largeAlarms: chance.happens(SHARE),
+    ...ofEquipment(chance),
+  };
+}
+
+const SERIAL = 'baudRate: 9600, dataBits: 8, parity: even, stopBits: 1';
+/** Options by what a line of the configuration contains. */
+const DRESSES: readonly (readonly [contains: RegExp, ...members: readonly string[]])[] = [
+  [/kind: gpio-input/, 'bias: pull-up', 'debounce: 20ms', 'activeLow: true'],
+  [/kind: gpio-counter/, 'bias: pull-down', 'debounce: 1ms', 'activeLow: true', 'edge: falling', 'saveEvery: 5m'],
+  [/kind: bme280/, 'oversampling: { temperature: 2, pressure: 4, humidity: 1 }', 'filter: 4'],
+  [/kind: bh1750/, 'mode: high2'],
+  [/kind: ds18b20/, 'resolution: 11'],
+  [/kind: serial-line/, SERIAL, 'delimiter: "\\n", maxLine: 8kB'],
+  [/kind: nmea/, SERIAL],
+  [/name: bell/, 'desiredKey: ringNow', 'telemetry: false', 'restore: false', 'limits: { maxSwitchesPerHour: 100000 }'],
+  [/name: flap/, 'stateKey: flapStands', 'maxPulse: 10m'],
+];
+const CUP = '{ temperature: { deadbandPercent: 5 }, humidity: { report: false } }';
+const MAST =
+  'kind: bme280, bus: 6, address: 118, enabled: true, deadline: 2s, align: true, window: { length: 1m, statistics: [mean, max, count] }, keys: { temperature: { rename: mastTemperature, round: 1, unit: °C, scale: 1, offset: 0, minInterval: 5s, maxInterval: 10m }, humidity: { report: false }, pressure: { deadband: 0.5 } }';
+const REGISTERS =
+  'volts: { table: input, address: 0, type: float32, wordOrder: little, byteOrder: big, scale: 2, offset: 1, unit: V, min: -1000, max: 100000, noValue: 65535 }, fault: { address: 20, type: bool, bit: 3 }, model: { address: 30, type: string, length: 4 }';
+const LINE = `${SERIAL}, responseTimeout: 500ms`;
+
+/** Equipment of its own places, and what is added to the lines of the rest. */
+function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' | 'periods' | 'actuators'> {
+  const own: readonly (readonly [name: string, seconds: number, words: string])[] = [
+    ['mast', 10, MAST],
+    ['cup', 30, `kind: serial-line, port: /dev/ttyUSB5, format: csv, columns: [temperature, humidity], separator: ",", keys: ${CUP}`],
+    ['press', 20, 'kind: serial-line, port: /dev/ttyUSB6, format: regex, pattern: "^P(?<bar>[0-9.]+)$"'],
+    ['inverter', 15, `kind: modbus, connection: { transport: rtu, port: /dev/ttyUSB7, ${LINE} }, maxGap: 4, registers: { ${REGISTERS} }`],
+  ];
+  const drawn = own.filter(() => chance.happens(SHARE));
+  const setPoint = `  - { name: setPoint, kind: modbus-write, connection: { transport: rtu, port: /dev/ttyUSB8, ${LINE} }, unitId: 5, address: 100, type: int16, wordOrder: big, byteOrder: big, scale: 0.1, offset: 0, readBack: true, limits: { min: 5, max: 30, step: 0.5 }, safe: { noContact: { after: 1h, value: 15 } } }`;
+  const dresses = DRESSES.map(([contains, ...members]) => ({ contains, members: members.filter(() => chance.happens(SHARE)) }));
+  return {
+    dressed: (line) =>
+      dresses
+        .filter(({ contains, members }) => contains.test(line) && members.length > 0)
+        .reduce((so, { members }) => so.replace(/ \}$/, `, ${members.join(', ')} }`), line),
+    sensors: drawn.map(([name, seconds, words]) => `  - { name: ${name}, period: ${seconds}s, ${words} }`),
+    periods: new Map(drawn.map(([name, seconds]) => [name, seconds * 1_000])),
+    actuators: chance.happens(SHARE) ? [setPoint] : [],
+  };
+}
+
+/** Beginnings of paths that no world's configuration has. */
+export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: string])[] = [
+  ['platform.accessTokenFile', 'secrets come through the real reader; test/unit/config holds the three ways'],
+  ['platform.accessTokenCredential', 'as accessTokenFile'],
+  ['platform.caFile', 'the network of a world has no TLS'],
+  ['platform.clientCertificateFile', 'as caFile'],
+  ['platform.clientKeyFile', 'as caFile'],
+  ['platform.proxy', 'the network of a world has no hosts; test/unit/platform/connections.test.ts has proxies'],
+  ['platform.codec', 'contract tests run both codecs; strangers of a world speak JSON'],
+  ['provisioning.deviceKeyFile', 'as accessTokenFile'],
+  ['provisioning.deviceKeyCredential', 'as accessTokenFile'],
+  ['provisioning.deviceSecretFile', 'as accessTokenFile'],
+  ['provisioning.deviceSecretCredential', 'as accessTokenFile'],
+  ['provisioning.onOtherBoard', 'a moved card provisions by the default; test/unit/provisioning holds the others'],
+  ['time.trust', 'clocks of worlds are judged under the default; test/unit/host/time-sync tests hold the others'],
+  ['hardware.', 'a world is its board'],
+  ['rules[].enabled', 'a rule that is off does nothing'],
+  ['rules[].when.below', 'the mirror of above: test/unit/actuators/rules tests'],
+  ['rules[].when.equal', 'test/unit/actuators/rules tests'],
+  ['rpc.enabled', 'a world without RPC has no commands to judge'],
+  ['rpc.lockout.file', 'a key switch stands for both; test/unit/actuators/lockout tests'],
+  ['rpc.lockout.activeLow', 'as rpc.lockout.file'],
+  ['rpc.methods.*.enabled', 'a method that is off is refused: test/unit/rpc'],
+  ['firmware.enabled', 'a world without updates has no offers to judge'],
+  ['firmware.title', 'offers to the agent itself are the lab’s'],
+  ['firmware.installFolder', 'as firmware.title'],
+  ['firmware.guardFolder', 'as firmware.title'],
+  ['firmware.trustedKeys', 'as firmware.title'],
+  ['firmware.allowDowngrade', 'as firmware.title'],
+  ['firmware.maxSize', 'test/unit/firmware holds bounds of images'],
+  ['firmware.rateLimit', 'as firmware.maxSize'],
+  ['firmware.hours', 'as firmware.maxSize'],
+  ['firmware.downloadDeadline', 'as firmware.maxSize'],
+  ['firmware.confirm', 'as firmware.title'],
+  ['firmware.handlers[].package', 'as firmware.maxSize'],
+  ['firmware.handlers[].timeout', 'as firmware.maxSize'],
+  ['status.pinFile', 'as accessTokenFile'],
+  ['status.pinCredential', 'as accessTokenFile'],
+  ['sensors[](modbus).connection.host', 'the bus of a world is a line; test/unit/hardware and the lab have units behind TCP'],
+  ['actuators[](modbus-write).connection.host', 'as for sensors'],
+  ['analytics', 'reports are asked for by commands, and by no agent'],
+  ['actuators[].safe.crash', 'set by the stop hook, which is the lab’s'],
+  ['actuators[].enabled', 'one that is off is not opened; interlocks with it are held by test/unit/actuators/gates.test.ts'],
+];
+
+/**
+ * Kinds whose drivers are judged by their twins and examples: a world has one of each bus and port, and its faults are the bus's. The same
+ * holds for every chip that a scan knows and no world has.
+ */
+export const KINDS_NOT_IN_WORLDS: readonly string[] = 'command gpio-frequency host i2c-register module pwm serial-write'.split(' ');
