@@ -158,7 +158,7 @@ export class UploadJudge {
     const meaning = this.empty500.met(sent);
     this.#pace.limited();
     if (meaning === 'moment') return 'busy';
-    const isUnhealed = meaning === 'post' || (isAlone(sent.entries) && !this.size.isProven);
+    const isUnhealed = meaning === 'post' || (isAlone(sent.entries) ? !this.size.isProven : isSilent(answer) && this.#pace.hasLimit);
     if (isUnhealed && (isSilent(answer) || !isAlone(sent.entries))) return 'unhealed';
     return this.#pace.hasLimit ? 'busy' : 'limited';
   }

@@ -1,8 +1,7 @@
 /**
- * How soon a lane sends its next post after one that was accepted. Behind a limit of values a second the rate of values is learned: each full post
- * that is accepted raises it a little, each that meets the limit lowers it; posts are a third of a second's values. Posts that are small for another reason are many for the same
- * entries: each lane sends a bounded number of them. Alarms wait for neither. Nor does a lane wait that would never catch up: one that has sent
- * small posts for most of an hour and still has more than one.
+ * How soon a lane sends its next post after one that was accepted. Behind a limit of values a second the rate is learned: each full post that is
+ * accepted raises it a little, each that meets the limit lowers it; a post has a third of a second's values. Posts that are small for another
+ * reason are many for the same entries: each lane sends a bounded number of them, until it has done so for most of an hour. Alarms never wait.
  */
 import type { Lane } from '../../outbox/outbox.ts';
 

@@ -148,15 +148,26 @@ describe('the next post has half', () => {
   });
 
   it.each<[string, UploadAnswer]>([
-    ['503', { kind: 'busy', status: 503, text: '' }],
     ['500 with a page', { kind: 'busy', status: 500, text: '<html>' }],
-    ['429', { kind: 'busy', status: 429, text: '' }],
     ['no network', { kind: 'busy', text: 'no route' }],
     ['401', { kind: 'unauthorised', status: 401, text: '' }],
     ['a portal', { kind: 'portal', status: 302 }],
   ])('not after %s, however often', async (_name, answer) => {
     for (let time = 0; time < 4; time += 1) await post(batch(40), answer);
     await post(batch(1), answer);
+    expect([rows(), judge.quarantine.size]).toEqual([100, 0]);
+  });
+
+  it.each([503, 429])('after %i while more goes than was taken before, and no single entry is in doubt', async (status) => {
+    const answer: UploadAnswer = { kind: 'busy', status, text: '' };
+    await post(batch(10), ACCEPTED);
+    for (const next of [20, 10]) {
+      await post(batch(next * 2), answer);
+      await post(batch(next * 2), answer);
+      expect(rows()).toBe(next);
+    }
+    await post(batch(10), answer);
+    for (let time = 0; time < 4; time += 1) await post(batch(1), answer);
     expect([rows(), judge.quarantine.size]).toEqual([100, 0]);
   });
 

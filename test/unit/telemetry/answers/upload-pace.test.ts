@@ -1,5 +1,6 @@
 /** A platform that takes so many values a second gets nearly as many: the size of posts and their pace find its limit. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Lane } from '../../../../src/outbox/outbox.ts';
 import type { TelemetryRows, UploadAnswer } from '../../../../src/platform/device-api.ts';
 import { UploadPace } from '../../../../src/telemetry/answers/upload-pace.ts';
 import { UploadBench } from '../../../support/upload-bench.ts';
@@ -39,6 +40,16 @@ async function fill(blocks: number): Promise<void> {
   for (let block = 0; block < blocks; block += 1) await gateway.commit(Array.from({ length: 2_000 }, (_none, at) => `k${at % 50}`));
 }
 
+/** Pieces of a lane that always has more, each sent as soon as it may go: how many in so many minutes. */
+function piecesIn(pace: UploadPace, fromMs: number, minutes: number): number {
+  const untilMs = fromMs + minutes * 60_000;
+  let sent = 0;
+  for (let nowMs = fromMs; nowMs < untilMs; nowMs += 100 + afterPiece(pace, 'backlog', nowMs)) sent += 1;
+  return sent;
+}
+
+const afterPiece = (pace: UploadPace, lane: Lane, nowMs: number): number => pace.after(lane, { values: 10, isPiece: true, nowMs });
+
 async function acceptedIn(seconds: number): Promise<number> {
   const before = gateway.taken.length;
   for (let second = 0; second < seconds; second += 1) await gateway.fixture.clock.advance(1_000);
@@ -62,15 +73,37 @@ describe('a limit of values a second', () => {
       gateway.answer = () => ({ kind: 'busy', text: 'no route' });
       await fill(28);
       gateway.answer = limit(refusal);
-      const learned = await acceptedIn(120);
+      await acceptedIn(120);
       const posts = gateway.posts.length;
       const accepted = await acceptedIn(300);
       const failed = gateway.posts.slice(posts).filter(({ answer }) => answer.kind !== 'accepted').length;
-      console.log(_name, refusal.status, learned / 120, accepted / 300, failed, gateway.posts.length - posts);
-      if (refusal.status === 429) console.log(gateway.posts.slice(0).filter((p)=>p.keys.length).map(({atMs,keys,answer})=>`${(atMs/1000).toFixed(1)}:${keys.length}${answer.kind==='accepted'?'':'x'}`).join(' ').slice(0,6000));
       expect(accepted / 300).toBeGreaterThanOrEqual(0.8 * LIMIT);
       expect(failed).toBeLessThan(120);
       if (refusal.status !== 500) await gateway.close();
     }
+  });
+});
+
+describe('small posts behind no known limit', () => {
+  it('follow each other slowly for most of an hour, and then as fast as they pass until the lane is through', () => {
+    const pace = new UploadPace();
+    const first = piecesIn(pace, 0, 45);
+    expect([first > 1_500, first < 45 * 41]).toEqual([true, true]);
+    expect(piecesIn(pace, 45 * 60_000, 30)).toBeGreaterThan(10_000);
+    pace.after('live', { values: 10, isPiece: false, nowMs: 75 * 60_000 });
+    expect(piecesIn(pace, 75 * 60_000, 1)).toBeGreaterThan(500);
+    pace.after('backlog', { values: 10, isPiece: false, nowMs: 80 * 60_000 });
+    expect(piecesIn(pace, 80 * 60_000, 1)).toBeLessThan(60);
+  });
+
+  it('go at once eleven times, then 1.5 s apart, and at once after two thousand', () => {
+    const pace = new UploadPace();
+    const waits = Array.from({ length: 2_001 }, () => afterPiece(pace, 'live', 0));
+    expect(waits).toEqual([...Array(11).fill(0), ...Array.from({ length: 1_989 }, (_none, at) => 1_500 * (at + 1)), 0]);
+  });
+
+  it('never let an alarm wait', () => {
+    const pace = new UploadPace();
+    for (let piece = 0; piece < 100; piece += 1) expect(afterPiece(pace, 'alarm', 0)).toBe(0);
   });
 });
