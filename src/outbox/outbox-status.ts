@@ -143,7 +143,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
 /** While the folder has not been opened: what it holds nobody knows. */
 export function statusBeforeOpening(known: Pick<OutboxStatus, 'heldEntries' | 'dropped' | 'fault' | 'timeSynchronised'>): OutboxStatus {
   return {
-    ...{ rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 },
+    ...{ rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 },
     ...{ heldEntries: 0, inMemoryEntries: known.heldEntries, undecidedEntries: 0 },
     ...{ bytes: 0, heldBytes: 0, segments: 0, lanes: { alarm: 0, live: 0, backlog: 0 } },
     ...{ ratePerS: 0, diskBytesPerDay: 0, diskBytesPerYear: 0 },

@@ -4,7 +4,6 @@
  *
  *   append ─▶ GroupCommit ─▶ BlockBuilder ─▶ SegmentWriter ─▶ segments ─▶ Lanes ─▶ peek ─▶ acknowledge ─▶ ledger
  */
-
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';
@@ -153,9 +152,8 @@ export class Outbox {
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
   async acknowledge(batch: OutboxBatch): Promise<void> {
-    const { acknowledged } = this.#delivery.state;
     this.#delivery.acknowledge(batch);
-    this.#commit.arrived((first, last) => acknowledged.covers(first, last));
+    this.#commit.arrived((first, last) => this.#delivery.state.acknowledged.covers(first, last));
     this.#housekeeping.changed(batch.entries.length);
   }
 
@@ -187,8 +185,7 @@ export class Outbox {
 
   /** What was delivered, per key and hour. */
   async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
-    const { ledger, state } = this.#parts;
-    return (await ledger.read(query, state.cells)).list();
+    return (await this.#parts.ledger.read(query, this.#parts.state.cells)).list();
   }
 
   /** Puts delivered entries that are still kept back into the backlog; resolves to how many. */
@@ -197,6 +194,11 @@ export class Outbox {
     this.#housekeeping.changed(count);
     this.#notify();
     return count;
+  }
+
+  /** Puts back what was acknowledged at or after `sinceMs`, monotonic: the platform may have lost it. */
+  resendRecent(sinceMs: number): void {
+    this.#delivery.resendRecent(sinceMs);
   }
 
   /** What the platform refused, with its answers, oldest first. */

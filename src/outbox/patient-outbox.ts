@@ -62,6 +62,7 @@ export class PatientOutbox {
   readonly rejected: Outbox['rejected'] = async () => this.#expectOpen().rejected();
   readonly resendRejected: Outbox['resendRejected'] = async (pick) => this.#expectOpen().resendRejected(pick);
   // Of one that is not, that nothing is there.
+  readonly resendRecent: Outbox['resendRecent'] = (sinceMs) => this.#outbox?.resendRecent(sinceMs);
   readonly peek: Outbox['peek'] = async (...look) => this.#outbox?.peek(...look);
   readonly isStillLooking: Outbox['isStillLooking'] = () => this.#outbox?.isStillLooking() ?? false;
   readonly waitsForTime: Outbox['waitsForTime'] = () => this.#outbox?.waitsForTime() ?? false;

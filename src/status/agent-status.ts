@@ -47,6 +47,8 @@ type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' |
 export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   /** UTC epoch ms of the oldest entry that waits, where its time is known. */
   readonly oldestTs?: number;
+  /** Sent once more after a restart of the platform. Absent in what an agent of an older release says. */
+  readonly resent?: number;
   /** Lost to damage on the disk. Absent in what an agent of an older release says, and so is `lastLost`. */
   readonly damaged?: number;
   readonly writtenBytes: number;

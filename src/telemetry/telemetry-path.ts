@@ -142,6 +142,12 @@ export class TelemetryPath {
     return this.#check.keyOf(key);
   }
 
+  /** The platform has restarted: what it acknowledged shortly before its last answer goes once more. */
+  platformRestarted(lastHeardAtMs: number): void {
+    const { resendWindowMs } = this.#deps.config().platform;
+    if (resendWindowMs > 0) this.outbox.resendRecent(lastHeardAtMs - resendWindowMs);
+  }
+
   /** Readings from the sampler. */
   take(samples: readonly Sample[]): void {
     this.#rules.take(samples);

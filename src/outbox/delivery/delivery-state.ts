@@ -18,6 +18,8 @@ import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 export interface OutboxCounters {
   /** Entries refused by the platform and kept in `rejected`. */
   rejected: number;
+  /** Delivered entries that were sent once more after a restart of the platform. */
+  resent: number;
   /** Entries decimated away. */
   thinned: number;
   /** Entries that gave way undelivered: to age, to the bound, or in memory. Here and below at least, where the end of a segment was never read. */
@@ -88,7 +90,7 @@ export class DeliveryState {
     this.#pair = new FilePair(deps, NAMES, name);
     this.acknowledged = new SequenceRanges(body?.acknowledged);
     this.undelivered = new SequenceRanges(body?.undelivered);
-    this.counters = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
+    this.counters = { rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
     const { thinned, dropped, damaged } = { ...this.counters, ...body?.reported };
     this.reported = { thinned, dropped, damaged };
     this.#keptLastLost = body?.lastLost ?? {};

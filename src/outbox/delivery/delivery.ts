@@ -16,6 +16,7 @@ import { Lanes } from './lanes.ts';
 import { LedgerFile } from './ledger-file.ts';
 import type { OutboxBatch } from './outbox-batch.ts';
 import { RejectedFile } from './rejected-file.ts';
+import { RecentDeliveries } from './resend.ts';
 import { Retention } from './retention.ts';
 import { SequenceRanges } from './sequence-ranges.ts';
 
@@ -47,6 +48,7 @@ export class Delivery {
   /** What is tried again by itself for a week. */
   readonly deadLetters: DeadLetters;
   readonly #deps: DeliveryDeps;
+  readonly #recent: RecentDeliveries;
   /** Entries that wait aside; in memory only. */
   readonly #aside = new SequenceRanges();
   #flushedMs: number;
@@ -61,7 +63,8 @@ export class Delivery {
     const batches = new BatchReader({ ...parts, lanes: this.lanes });
     this.reading = new LaneReading({ ...deps, batches, lanes: this.lanes });
     this.aside = new AsideEntries({ ...parts, batches, reading: this.reading });
-    this.retention = new Retention(parts);
+    this.#recent = new RecentDeliveries(deps);
+    this.retention = new Retention({ ...parts, recent: this.#recent });
     this.rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
     this.deadLetters = new DeadLetters({
       ...deps,
@@ -99,6 +102,12 @@ export class Delivery {
       acknowledged.add(first, last);
       this.#aside.remove(first, last);
     }
+    this.#recent.add(entries);
+  }
+
+  /** As `Outbox.resendRecent`. */
+  resendRecent(sinceMs: number): void {
+    this.count('resent', this.#recent.putBack(sinceMs));
   }
 
   /** As `Outbox.reject`. */
@@ -121,7 +130,7 @@ export class Delivery {
     else this.#settle(sequence);
   }
 
-  count(counter: 'dropped' | 'rejected', count: number): void {
+  count(counter: 'dropped' | 'rejected' | 'resent', count: number): void {
     this.state.count(counter, count);
     this.#deps.onChanged(count);
   }
@@ -159,6 +168,7 @@ export class Delivery {
     const entries = this.deadLetters.accepted(sequence);
     if (entries === undefined) return;
     this.state.cells.add(entries, 0);
+    this.#recent.add(entries);
     this.state.undelivered.remove(sequence, sequence);
   }
 

@@ -10,10 +10,14 @@ import { isOpenEnded } from '../format/segment-file.ts';
 import { FreeSpace } from '../segments/free-space.ts';
 import type { Segment } from '../segments/segment-shelf.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
+import type { RecentDeliveries } from './resend.ts';
 import { contentOf, heldIn } from './segment-count.ts';
 import { type ThinningDeps, thinSegment } from './thinning.ts';
 
-type RetentionDeps = Pick<DeliveryParts, 'clock' | 'log' | 'boots' | 'settings' | 'setAside' | keyof ThinningDeps>;
+type RetentionDeps = Pick<DeliveryParts, 'clock' | 'log' | 'boots' | 'settings' | 'setAside' | keyof ThinningDeps> & {
+  /** The segments of these stay until there is no room. */
+  readonly recent: Pick<RecentDeliveries, 'lieIn'>;
+};
 
 /** `refusable`: the room is for new entries that can be refused instead. `unread`: nothing may be read to make it. */
 type GivingWay = Record<'refusable' | 'unread', boolean>;
@@ -64,8 +68,8 @@ export class Retention {
 
   /** Removes delivered segments that were kept for long enough, and all that is too old. One that cannot be unlinked does not keep the others. */
   async expire(): Promise<void> {
-    const { settings } = this.#deps;
-    const delivered = this.#delivered();
+    const { settings, recent } = this.#deps;
+    const delivered = this.#delivered().filter((segment) => !recent.lieIn(segment));
     let retained = delivered.reduce((sum, segment) => sum + segment.bytes, 0);
     for (const segment of delivered) {
       const tooMuch = retained > settings.retain.bytes;

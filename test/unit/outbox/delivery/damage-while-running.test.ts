@@ -129,7 +129,7 @@ it('does not make a segment be forgotten that can neither be set aside nor remov
   await fixture.clock.advance(130_000);
   expect(outbox.status().segments).toBe(2);
   files.faults = {};
-  await fixture.clock.advance(61_000);
+  await fixture.clock.advance(661_000);
   expect(outbox.status()).toMatchObject({ segments: 1, setAside: 1 });
   expect(files.paths.filter((one) => one.includes('/set-aside/'))).toHaveLength(1);
 });

@@ -163,7 +163,7 @@ describe('a dead letter', () => {
     // What is sealed and delivered goes.
     for (let block = 0; block < 40; block += 1) await fixture.commit(outbox, fixture.noise(2_000, block * 2_000));
     await drain(outbox);
-    await fixture.clock.advance(10 * MINUTE_MS);
+    await fixture.clock.advance(12 * MINUTE_MS);
     const held: string[] = [];
     for await (const { key } of outbox.read({}, new AbortController().signal)) held.push(key);
     expect(held).not.toContain('bad');

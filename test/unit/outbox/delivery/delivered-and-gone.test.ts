@@ -48,7 +48,7 @@ it('counts nothing as damaged that had arrived, and went, when the power is cut'
   await fixture.clock.advance(61_000);
   const { segments } = outbox.status();
   await deliver(outbox, 'backlog', 12);
-  await fixture.clock.advance(61_000);
+  await fixture.clock.advance(661_000);
   expect(outbox.status().segments).toBeLessThan(segments - 2);
   outbox = await cutPower();
   await drain(outbox);
@@ -123,6 +123,8 @@ it('lets it go all the same on a disk that does not come back with that', async 
   await fixture.clock.advance(61_000);
   const { segments } = outbox.status();
   await deliver(outbox, 'backlog', 12);
+  // Until it may go.
+  await fixture.clock.advance(599_000);
   const hanging = Promise.withResolvers<void>();
   const heal = files.addFaults({
     delay: (operation, path) => (operation === 'write' && path.endsWith('.state') ? hanging.promise : undefined),
