@@ -2,17 +2,14 @@
  * How much goes into one post: what is configured, or less while the platform or the line does not take that. It is remembered from batch to
  * batch, and grows again.
  *
- *   too much → half of it │ limited → half, to see whether that helps │ refused → bisected, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
+ *   too much → half of it │ refused → half of its rows │ limited → half, to see whether that helps │ taken → twice as much, the more seldom the oftener that failed
  */
 import type { BatchLimits, OutboxBatch, SequenceRange } from '../../outbox/outbox.ts';
-import { spanOf } from './empty-500.ts';
 
 const UNBOUNDED: BatchLimits = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 /** A platform with a limit of its own sees no more than one post in so many that is beyond it. */
 const MAX_GOOD_NEEDED = 64;
-/** After so many others were taken, what a search was about is not there any more. */
-const MAX_SEARCH_LENGTH = 64;
-/** What goes in posts of so many rows goes in few. */
+/** Posts of fewer rows count as pieces. */
 const MANY_ROWS = 150;
 
 export class BatchSize {
@@ -22,14 +19,12 @@ export class BatchSize {
   #goodNeeded = 1;
   /** The bound has just grown, and nothing says yet that it may. */
   #isProbe = false;
-  /** Entries that were refused together, of which the first are still to be sent. */
-  #search: { first: number; readonly last: number; left: number } | undefined;
   /** Rows of the largest post that was taken, as long as nothing says that it is too large now. */
   #proven = 0;
   /** Less is tried, to see whether that helps: what was before. `over`: it was no help. */
   #attempt: { readonly bound: BatchLimits; readonly isProbe: boolean } | 'over' | undefined;
 
-  /** Whether anything was taken. */
+  /** True once a post was accepted. */
   get isProven(): boolean {
     return this.#proven > 0;
   }
@@ -38,12 +33,12 @@ export class BatchSize {
     return this.#bound.maxEntries;
   }
 
-  /** What a batch may be, of what is configured. */
+  /** Limits of the next batch, within those that are configured. */
   within({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
     return { maxEntries: Math.min(maxEntries, this.#bound.maxEntries), maxBytes: Math.min(maxBytes, this.#bound.maxBytes) };
   }
 
-  /** Whether it is a small piece, as no more passes, of more that would have gone: such posts would be without number. */
+  /** True for a small post, as no more passes, of more that would have gone: such posts would be without number. */
   isPiece(batch: OutboxBatch, { maxEntries, maxBytes }: BatchLimits): boolean {
     const isLess = this.#bound.maxEntries < maxEntries || this.#bound.maxBytes < maxBytes;
     return isLess && batch.entries.length < MANY_ROWS && this.#isFull(batch);
@@ -86,12 +81,10 @@ export class BatchSize {
   refused(batch: OutboxBatch): void {
     this.shrink(batch);
     this.#bound = halfOfRows(batch);
-    this.#search = { ...spanOf(batch), left: MAX_SEARCH_LENGTH };
   }
 
   /** The one at fault was refused by itself. */
   found(): void {
-    this.#search = undefined;
     this.#goodNeeded = 1;
   }
 
@@ -106,29 +99,18 @@ export class BatchSize {
     }
     this.#attempt = undefined;
     this.#proven = Math.max(this.#proven, batch.entries.length);
-    const search = this.#search;
-    if (search === undefined) {
-      this.#grow(batch);
-      return helped;
-    }
-    const { first, last } = spanOf(batch);
-    const isPart = first <= search.first && last >= search.first;
-    search.left -= 1;
-    if (isPart && last < search.last) {
-      search.first = last + 1;
-      this.#bound = { maxEntries: Math.max(1, Math.floor((search.last - last) / 2)), maxBytes: this.#bound.maxBytes };
-    } else if (isPart || search.left === 0) this.#search = undefined;
+    this.#grow(batch);
     return helped;
   }
 
-  /** What was tried beyond the bound was too much. */
+  /** Ends a probe beyond the bound, which was too much. */
   #endProbe(isProbe: boolean): void {
     if (isProbe) this.#goodNeeded = Math.min(MAX_GOOD_NEEDED, this.#goodNeeded * 2);
     this.#isProbe = false;
     this.#good = 0;
   }
 
-  /** Whether the bound is what keeps it from being more. */
+  /** True when only the bound keeps it from being more. */
   #isFull({ entries }: OutboxBatch): boolean {
     const { maxEntries, maxBytes } = this.#bound;
     return entries.length * 2 >= maxEntries || (Number.isFinite(maxBytes) && entries.jsonBytes() * 2 >= maxBytes);

@@ -218,18 +218,12 @@ describe('the size', () => {
 });
 
 describe('a search for the one at fault', () => {
-  it('halves with every step, whether the half before was refused or taken, and ends with the one', () => {
-    size.refused(batch(1, 16));
-    expect(rows()).toBe(8);
+  it('halves the rows of what was refused, whatever their length, and doubles after what was taken', () => {
+    const whole = batch(1, 16);
+    size.refused(whole);
+    expect(size.within(CONFIGURED)).toEqual({ maxEntries: 8, maxBytes: whole.bytes });
     size.taken(batch(1, 8));
-    expect(rows()).toBe(4);
-    size.refused(batch(9, 12));
-    expect(rows()).toBe(2);
-    size.taken(batch(9, 10));
-    expect(rows()).toBe(1);
-    size.found();
-    size.taken(batch(12, 12));
-    expect(rows()).toBe(2);
+    expect(rows()).toBe(16);
   });
 
   it('finds it in a few steps also where the first part was shorter than half, and where text makes the rows long', () => {
@@ -247,28 +241,6 @@ describe('a search for the one at fault', () => {
       else size.refused(part);
     }
     expect(posts).toBeLessThan(20);
-  });
-
-  it('ends when all was taken in parts, and there was none', () => {
-    size.refused(batch(1, 4));
-    for (const [first, last, next] of [
-      [1, 2, 1],
-      [3, 3, 1],
-      [4, 4, 1],
-      [5, 5, 2],
-    ] as const) {
-      size.taken(batch(first, last));
-      expect(rows()).toBe(next);
-    }
-  });
-
-  it('is not disturbed by what other lanes send, but not for ever', () => {
-    size.refused(batch(1, 16));
-    for (let post = 0; post < 63; post += 1) size.taken(batch(100, 107));
-    expect(rows()).toBe(8);
-    size.taken(batch(100, 107));
-    size.taken(batch(100, 107));
-    expect(rows()).toBe(16);
   });
 
   it('forgives the tries that were too much for the one at fault', () => {
