@@ -1,5 +1,5 @@
 /**
- * What devices sent, on its way to the stores: it is stored after its 200, and what the real server then loses without a word is lost here
+ * Telemetry and attributes of devices, on their way to the stores: all is stored after its 200, and what the real server then loses without a word is lost here
  * too, whole instants and whole sets of attributes (platform/wire-facts.md, "Values").
  *
  *   body → 200 → a while → keys and time looked at → stores · lost

@@ -43,7 +43,7 @@ export class LocalPlatform {
   readonly faults: Faults;
   readonly rateLimit: RateLimit;
   readonly attributePolls: LongPolls<JsonObject>;
-  /** What devices sent and is not stored yet, and how much of it was lost. */
+  /** Values that devices sent and that are not stored yet, and how many were lost. */
   readonly arrivals: Arrivals;
   readonly packages: OtaPackages;
   readonly reportPool: ExecutionPool;

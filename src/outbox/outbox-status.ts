@@ -1,4 +1,4 @@
-/** What people and dashboards want to know: how much is held, from when to when, how long it can go on, and what was lost. */
+/** Counts for people and dashboards: how much is held, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { Delivery } from './delivery/delivery.ts';
@@ -12,9 +12,9 @@ import type { BootTimes } from './times/boot-times.ts';
 export interface OutboxStatus extends OutboxCounters {
   /** Entries that wait for delivery, on disk and in memory. An upper bound after thinning, a lower one while the end of a segment is unread. */
   readonly heldEntries: number;
-  /** Of these, entries not yet durable. */
+  /** Held entries that are not yet durable. */
   readonly inMemoryEntries: number;
-  /** Of these, entries of boots whose wall time cannot be known, or not yet: held back, or sent as uncertain, by policy. */
+  /** Held entries of boots whose wall time cannot be known, or not yet: held back, or sent as uncertain, by policy. */
   readonly undecidedEntries: number;
   /** Present while so many entries wait in the dead-letter queue; they are held nowhere else. */
   readonly deadLetters?: number;
@@ -168,7 +168,7 @@ function startOf(segment: Segment, { shelf, state, boots }: StatusDeps): number 
   return first.ownTime ? first.ms : boots.look(first.bootId, first.ms);
 }
 
-/** What an entry takes on disk, by the newest segment that has some. */
+/** Bytes of an entry on the disk, by the newest segment that has some. */
 function entryBytes(shelf: SegmentShelf): number {
   const segment = shelf.segments.findLast((one) => one.count > 0 && shelf.usedBytes(one) > SAMPLE_BYTES);
   return segment === undefined ? USUAL_ENTRY_BYTES : shelf.usedBytes(segment) / segment.count;

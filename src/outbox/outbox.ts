@@ -28,7 +28,7 @@ import { GroupCommit } from './segments/group-commit.ts';
 import { SerialQueue } from './segments/serial-queue.ts';
 import type { BootTimes } from './times/boot-times.ts';
 
-/** What other rooms use of the outbox: all of it comes through this file. */
+/** Types that other rooms use of the outbox: all of them come through this file. */
 export type { AsideEntries } from './delivery/aside-entries.ts';
 export type { DeadLetters } from './delivery/dead-letters.ts';
 export type { LedgerCell } from './delivery/delivery-ledger.ts';
@@ -46,9 +46,9 @@ export { type OutboxVerdict, verifyOutbox } from './segments/verify-outbox.ts';
 const CLOSE_DEADLINE_MS = 5_000;
 
 export class Outbox {
-  /** What failed by itself, until it is known whether others pass. */
+  /** Entries that failed by themselves, until it is known whether others pass. */
   readonly aside: Pick<AsideEntries, keyof AsideEntries>;
-  /** What the platform refuses alone while it takes others. */
+  /** Entries that the platform refuses alone while it takes others. */
   readonly deadLetters: Pick<DeadLetters, 'size' | 'next' | 'refused' | 'hurry'>;
   /** For what is taken now and appended later. */
   readonly times: Pick<BootTimes, 'take'>;
@@ -137,7 +137,7 @@ export class Outbox {
   readonly onAppended = this.#appended.add;
 
   /**
-   * What a lane has to send: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
+   * Gives the next batch of a lane: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
    * It is durable, but for alarms that the disk does not take: they leave without it. Nothing waits for a disk that hangs.
    * `beyond` is a batch on its way, which is passed over.
    */
@@ -145,7 +145,7 @@ export class Outbox {
     return this.#delivery.reading.peek(lane, limits, beyond);
   }
 
-  /** Whether a look that nobody waited for any more is under way: listeners are called when it has ended, and what it found is given out then. */
+  /** True while a look that nobody waits for any more is under way: listeners are called when it has ended, and what it found is given out then. */
   isStillLooking(): boolean {
     return this.#delivery.reading.isStillLooking;
   }
@@ -172,7 +172,7 @@ export class Outbox {
     return readStatus({ ...this.#parts, commit: this.#commit, rate: this.#rate, opened: this.#opened, lanes, retention });
   }
 
-  /** Whether entries are held because their time is not known yet, and nothing else would be sent before it is. */
+  /** True while entries are held because their time is not known yet, and nothing else would be sent before it is. */
   waitsForTime(): boolean {
     const { boots, clock } = this.#parts;
     return !boots.canResolve(clock.bootId) && this.status().undecidedEntries > 0;
@@ -183,7 +183,7 @@ export class Outbox {
     return readEntries(this.#parts, query, signal);
   }
 
-  /** What was delivered, per key and hour. */
+  /** Cells of what was delivered, per key and hour. */
   async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
     return (await this.#parts.ledger.read(query, this.#parts.state.cells)).list();
   }
@@ -201,7 +201,7 @@ export class Outbox {
     this.#delivery.resendRecent(sinceMs);
   }
 
-  /** What the platform refused, with its answers, oldest first. */
+  /** Entries that the platform refused, with its answers, oldest first. */
   rejected(): Promise<RejectedEntry[]> {
     return this.#delivery.rejected.list();
   }

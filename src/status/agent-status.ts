@@ -1,4 +1,4 @@
-/** What a running agent says of itself: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
+/** State of a running agent: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
 import type { EpochMs } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
@@ -43,7 +43,7 @@ export interface ConnectionStatus extends UploadState {
 type Told = 'heldEntries' | 'heldBytes' | 'deadLetters' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
 type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' | 'hangingReadMs';
 
-/** What was rejected, thinned, dropped and damaged counts for as long as the outbox is kept. */
+/** Counts of what was rejected, thinned, dropped and damaged last as long as the outbox is kept. */
 export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   /** UTC epoch ms of the oldest entry that waits, where its time is known. */
   readonly oldestTs?: number;
@@ -77,7 +77,7 @@ export interface FirmwareSummary {
   /** 0 to 100. */
   readonly progressPercent?: number;
   readonly error?: string;
-  /** What ended last of each kind of package, where it failed, until another update begins; times are UTC epoch ms. */
+  /** The last end of each kind of package, where it failed, until another update begins; times are UTC epoch ms. */
   readonly failed?: readonly { readonly title: string; readonly version: string; readonly reason?: string; readonly endedAtMs?: EpochMs }[];
 }
 

@@ -68,7 +68,7 @@ function sensorStatus({ name, kind, state, error, refused, readings }: SensorSta
   };
 }
 
-/** What is wrong, in words, beside the alerts that the parts raised themselves. */
+/** Faults in words, beside the alerts that the parts raised themselves. */
 function derivedAlerts(status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuators' | 'timeSynchronised'>): string[] {
   const { outbox, sensors, actuators, timeSynchronised } = status;
   const { fault, unreadSegments, hangingReadMs, missingBytes, untimedEntries } = outbox;

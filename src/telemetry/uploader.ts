@@ -29,7 +29,7 @@ export interface UploaderDeps extends UploadJudgeDeps, Pick<BatchChoiceDeps, 'bu
   readonly onAcknowledged?: (entries: number) => void;
 }
 
-/** What the status page, the status command and `doctor` show of the connection. */
+/** State of uploads, as the status page, the status command and `doctor` show it. */
 export interface UploadState {
   readonly state: 'idle' | 'sending' | 'backing-off' | 'held';
   /** Why it does not send, in words. */
@@ -58,7 +58,7 @@ export class Uploader {
   readonly #choice: BatchChoice;
   /** There is nothing to send; whatever changes that wakes it. */
   #isResting = false;
-  /** What failed last is less now, or out of the way: the next need not fail. */
+  /** The batch that failed last is smaller now, or out of the way: the next need not fail. */
   #isNextOther = false;
 
   constructor(deps: UploaderDeps) {

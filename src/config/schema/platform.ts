@@ -68,7 +68,7 @@ export const timeSchema = section({ trust: z.enum(['system', 'platform', 'always
 export const attributesSchema = section({
   /** Fixed client attributes, such as where the gateway stands. */
   client: z.record(platformKey(), z.json()).readonly().default({}),
-  /** Whether shared attributes may change live settings. */
+  /** Lets shared attributes change live settings. */
   liveSettings: z.boolean().default(true),
   /** How often client attributes are read back and differences healed. */
   readBackPeriod: duration({ min: '1m', max: '30d' }).prefault('1h'),

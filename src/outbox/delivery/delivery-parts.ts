@@ -1,4 +1,4 @@
-/** What the files of this folder work on; each of them takes the parts that it needs. */
+/** The parts that the files of this folder work on; each of them takes the parts that it needs. */
 import type { OutboxConfig } from '../../config/agent-config.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import type { ReadingTurns } from '../segments/reading-turns.ts';

@@ -1,5 +1,5 @@
 /**
- * What was delivered, and what was counted: the acknowledged ranges, the counters, and the ledger cells not yet in their file. One
+ * The state of delivery: the acknowledged ranges, the counters, and the ledger cells not yet in their file. One
  * small file, mostly not synced, because its loss only re-sends; two of them in turns, so that a cut in the middle of a write leaves the
  * other. All of it is one piece: what is re-sent after a loss is also counted again, once.
  */
@@ -67,11 +67,11 @@ type DeliveryStateDeps = Pick<OutboxPlace, 'clock'> & SmallFileDeps;
 
 export class DeliveryState {
   readonly acknowledged: SequenceRanges;
-  /** Of the acknowledged, what was refused or given up one by one: the ledger never counted it, and nobody sends it again unasked. */
+  /** Acknowledged entries that were refused or given up one by one: the ledger never counted them, and nobody sends them again unasked. */
   readonly undelivered: SequenceRanges;
   readonly counters: OutboxCounters;
   readonly cells: LedgerCells;
-  /** Of the ledger: the last flush whose lines count. */
+  /** Last flush of the ledger whose lines count. */
   flush: number;
   readonly #deps: DeliveryStateDeps;
   readonly #pair: FilePair;

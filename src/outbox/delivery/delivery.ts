@@ -43,9 +43,9 @@ export class Delivery {
   readonly lanes: Lanes;
   readonly reading: LaneReading;
   readonly retention: Retention;
-  /** What the platform refused. */
+  /** Entries that the platform refused for good. */
   readonly rejected: RejectedFile;
-  /** What is tried again by itself for a week. */
+  /** Entries that are retried alone for a week. */
   readonly deadLetters: DeadLetters;
   readonly #deps: DeliveryDeps;
   readonly #recent: RecentDeliveries;
@@ -143,7 +143,7 @@ export class Delivery {
     });
   }
 
-  /** What the ledger does not take stays in the delivery state, as far as that can carry it. */
+  /** Cells that the ledger does not take stay in the delivery state, as far as that can carry them. */
   async #flushLedger(): Promise<void> {
     const { state } = this;
     const { ledger, clock, log } = this.#deps;

@@ -104,7 +104,7 @@ export async function resendDelivered(parts: ResendParts, query: ResendQuery, si
   return matched;
 }
 
-/** Whether it arrived, and was not refused or given up. */
+/** True when it arrived, and was not refused or given up. */
 function isDelivered({ acknowledged, undelivered }: DeliveryState, sequence: number): boolean {
   return acknowledged.has(sequence) && !undelivered.has(sequence);
 }

@@ -14,7 +14,7 @@ export interface DueOptions {
 
 /** Beyond so many the one that failed first is back in its lane. */
 const MAX_QUARANTINED = 1_000;
-/** What the disk does not take as a dead letter must not take every second post of the others. */
+/** An entry that the disk does not take as a dead letter must not take every second post of the others. */
 const AGAIN_AFTER_MS = 10_000;
 
 export class Quarantine {
@@ -33,7 +33,7 @@ export class Quarantine {
     return this.#all.size;
   }
 
-  /** Whether it failed before, and others were accepted since: if it fails again it is at fault. */
+  /** True when it failed before, and others were accepted since: if it fails again it is at fault. */
   isSuspicious(sequence: number): boolean {
     return this.#all.get(sequence)?.othersPass === true;
   }

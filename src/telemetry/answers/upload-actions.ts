@@ -1,5 +1,5 @@
 /**
- * What an upload's answer means for its entries, as one table of phase and answer. A post of several entries is made smaller; an entry that
+ * The meaning of an upload's answer for its entries, as one table of phase and answer. A post of several entries is made smaller; an entry that
  * fails by itself makes way for others; whatever says nothing about the entries is retried with backoff.
  */
 import type { EntryColumns } from '../../outbox/outbox.ts';
@@ -80,7 +80,7 @@ export function nameOf(answer: UploadAnswer): Exclude<AnswerName, 'unhealed'> {
   }
 }
 
-/** Whether it is an empty 500, which may be a limit, and may be about an entry. */
+/** True for an empty 500, which may be a limit, and may be about an entry. */
 export function isSilent(answer: UploadAnswer): boolean {
   return answer.kind === 'busy' && answer.status === 500 && answer.text === '';
 }
@@ -88,7 +88,7 @@ export function isSilent(answer: UploadAnswer): boolean {
 /** Nobody was asked; the next batch is without what the disk did not keep. */
 export const NOT_KEPT: UploadAnswer = { kind: 'busy', status: 0, text: 'the disk does not take what cannot be sent' };
 
-/** Whether what goes next is less, or another: so it need not fail as this did. */
+/** True when the next post is smaller, or another: so it need not fail as this did. */
 export function isAboutWhatWasSent(answer: UploadAnswer): boolean {
   return answer === NOT_KEPT || ABOUT_WHAT_WAS_SENT.has(nameOf(answer));
 }
@@ -100,7 +100,7 @@ export function answerText(answer: UploadAnswer): string {
   return nameOf(answer) === 'limited' ? '500 without a reason' : 'no answer in time';
 }
 
-/** Whether a batch is one entry, with its mark if it has one. */
+/** True for a batch of one entry, with its mark if it has one. */
 export function isAlone({ sequences }: EntryColumns): boolean {
   return sequences.length > 0 && sequences[0] === sequences.at(-1);
 }

@@ -38,7 +38,7 @@ export class UploadJudge {
   readonly quarantine: Quarantine;
   readonly empty500: Empty500;
   readonly #pace = new UploadPace();
-  /** What a disk has not answered yet is not asked of it again. */
+  /** Writes that the disk has not answered yet, by sequence; none is asked for twice. */
   readonly #keeping = new Map<number, Promise<void>>();
   /** Others were accepted since a dead letter was last asked for, and since the one before it. */
   #othersPass = false;
@@ -51,13 +51,13 @@ export class UploadJudge {
     this.empty500 = new Empty500(deps.clock);
   }
 
-  /** What waits out of its lane, in words; undefined when nothing does. */
+  /** Entries that wait out of their lanes, in words; undefined when there are none. */
   waitsAlone(): string | undefined {
     const count = this.quarantine.size + (this.#deps.outbox.deadLetters?.size ?? 0);
     return count === 0 ? undefined : `${count} entries that the platform did not take are tried again later`;
   }
 
-  /** What a batch may be now, of what is configured. */
+  /** Limits of the next batch, within those that are configured. */
   within(configured: BatchLimits): BatchLimits {
     const limits = this.size.within(configured);
     return { ...limits, maxEntries: this.#pace.within(limits.maxEntries) };
@@ -74,12 +74,12 @@ export class UploadJudge {
     return this.#pace.after(batch.lane, { values: batch.entries.length, isPiece, nowMs: this.#deps.clock.monotonicMs() });
   }
 
-  /** Whether the next post is smaller than this one, to find a limit that is not known yet. */
+  /** True when the next post is smaller than this one, to find a limit that is not known yet. */
   isNextLess({ entries }: OutboxBatch, answer: UploadAnswer): boolean {
     return nameOf(answer) === 'limited' && !this.#pace.hasLimit && this.size.maxEntries < entries.length;
   }
 
-  /** What is to be retried by itself now. */
+  /** The entry that is to be retried by itself now. */
   async nextAlone(options: DueOptions & { readonly withDeadLetters: boolean }): Promise<OutboxBatch | undefined> {
     const quarantined = await this.quarantine.due(options);
     if (quarantined !== undefined || !options.withDeadLetters) return quarantined;
@@ -201,7 +201,7 @@ export class UploadJudge {
     return left.length > 0 ? undefined : entries.where((row) => !rows.has(row));
   }
 
-  /** Whether the disk has taken an entry out of its lane; if not, it may yet when it answers. Never rejects. */
+  /** True when the disk has taken an entry out of its lane; if not, it may yet when it answers. Never rejects. */
   async #isKept(sequence: number, keep: () => Promise<void>): Promise<boolean> {
     const { clock, log } = this.#deps;
     const work = this.#keeping.get(sequence) ?? keep().finally(() => this.#keeping.delete(sequence));

@@ -9,7 +9,7 @@ export type FailingAnswer = Exclude<UploadAnswer, { readonly kind: 'accepted' }>
 const BUSY_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Nothing but a person changes credentials or a portal; still, the device must notice by itself when one did. */
 const HOLD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
-/** What is refused is looked into step by step, no quicker than a host is asked that answers with faults. */
+/** A refused batch is bisected step by step, no quicker than a host is asked that answers with faults. */
 const STEP_MS = 2_000;
 /** The same while one entry after the other is refused, and nothing taken. */
 const REFUSED_BACKOFF = { firstMs: 2_000, maxMs: 20_000 };
