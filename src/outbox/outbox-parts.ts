@@ -28,7 +28,7 @@ export interface OutboxDeps extends OutboxPlace {
   readonly watch?: BootTimes;
 }
 
-export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'aside'> {
+export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'quarantined'> {
   readonly writer: SegmentWriter;
   readonly builder: BlockBuilder;
   readonly ledger: LedgerFile;

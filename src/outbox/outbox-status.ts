@@ -89,7 +89,7 @@ export class AppendRate {
   }
 }
 
-interface StatusDeps extends Omit<DeliveryParts, 'aside'>, Pick<Delivery, 'retention' | 'lanes'> {
+interface StatusDeps extends Omit<DeliveryParts, 'quarantined'>, Pick<Delivery, 'retention' | 'lanes'> {
   readonly commit: GroupCommit;
   readonly rate: AppendRate;
   readonly opened: { readonly atMs: number; readonly diskBytes: number };

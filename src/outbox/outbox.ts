@@ -8,7 +8,6 @@ import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';
 import { CommitWriter } from './commit-writer.ts';
-import type { AsideEntries } from './delivery/aside-entries.ts';
 import type { DeadLetters } from './delivery/dead-letters.ts';
 import { Delivery } from './delivery/delivery.ts';
 import type { LedgerCell } from './delivery/delivery-ledger.ts';
@@ -16,6 +15,7 @@ import type { LedgerQuery } from './delivery/ledger-file.ts';
 import { lossReport } from './delivery/loss-report.ts';
 import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 import { type EntryQuery, readEntries } from './delivery/outbox-reading.ts';
+import type { QuarantinedEntries } from './delivery/quarantined-entries.ts';
 import { asAppended, type RejectedEntry } from './delivery/rejected-file.ts';
 import { type ResendQuery, resendDelivered } from './delivery/resend.ts';
 import type { FramedBlock } from './format/block-frame.ts';
@@ -28,12 +28,12 @@ import { GroupCommit } from './segments/group-commit.ts';
 import { SerialQueue } from './segments/serial-queue.ts';
 import type { BootTimes } from './times/boot-times.ts';
 
-/** Types that other rooms use of the outbox: all of them come through this file. */
-export type { AsideEntries } from './delivery/aside-entries.ts';
 export type { DeadLetters } from './delivery/dead-letters.ts';
 export type { LedgerCell } from './delivery/delivery-ledger.ts';
 export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 export type { EntryQuery } from './delivery/outbox-reading.ts';
+/** Types that other rooms use of the outbox: all of them come through this file. */
+export type { QuarantinedEntries } from './delivery/quarantined-entries.ts';
 export type { RejectedEntry } from './delivery/rejected-file.ts';
 export type { SequenceRange } from './delivery/sequence-ranges.ts';
 export type { EntryColumns, ResolvedEntry } from './format/entry-columns.ts';
@@ -47,7 +47,7 @@ const CLOSE_DEADLINE_MS = 5_000;
 
 export class Outbox {
   /** Entries that failed by themselves, until it is known whether others pass. */
-  readonly aside: Pick<AsideEntries, keyof AsideEntries>;
+  readonly quarantined: Pick<QuarantinedEntries, keyof QuarantinedEntries>;
   /** Entries that the platform refuses alone while it takes others. */
   readonly deadLetters: Pick<DeadLetters, 'size' | 'next' | 'refused' | 'hurry'>;
   /** For what is taken now and appended later. */
@@ -77,8 +77,8 @@ export class Outbox {
       onLate: () => this.#notify(),
       onChanged: (entries) => this.#housekeeping.changed(entries),
     });
-    const { state, aside, retention, deadLetters } = this.#delivery;
-    this.aside = aside;
+    const { state, quarantined, retention, deadLetters } = this.#delivery;
+    this.quarantined = quarantined;
     this.deadLetters = deadLetters;
     const reportLoss = lossReport({ clock, state, append: (entries) => this.append(entries) });
     const writing = this.#writing;

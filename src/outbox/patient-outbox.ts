@@ -90,8 +90,8 @@ export class PatientOutbox {
   }
 
   /** What the platform refuses by itself: known only of what was given out. */
-  get aside(): Outbox['aside'] {
-    return this.#expectOpen().aside;
+  get quarantined(): Outbox['quarantined'] {
+    return this.#expectOpen().quarantined;
   }
 
   /** Undefined of one that is not open: nothing of it is due. */

@@ -18,8 +18,8 @@ export interface DeliveryParts extends OutboxPlace, Pick<SmallFileDeps, 'setAsid
   readonly state: DeliveryState;
   /** The dead-letter queue as it was read, by sequence. */
   readonly letters: Map<number, DeadLetter>;
-  /** Entries that wait aside; in memory only. To a lane they are as good as acknowledged. */
-  readonly aside: SequenceRanges;
+  /** Entries that wait in quarantine; in memory only. To a lane they are as good as acknowledged. */
+  readonly quarantined: SequenceRanges;
   /** With its share of the disk. */
   readonly settings: OutboxConfig;
 }

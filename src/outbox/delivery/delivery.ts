@@ -1,12 +1,11 @@
 /**
- * All that one platform device has of its own: which ranges it has received, the lanes over what it has not, the ledger, what it
- * refused, what waits aside or as a dead letter, and its share of the disk. The segments and the times of boots are shared and handed in. Nothing is kept
- * outside of the object, so there can be several of them, each with a folder for its small files.
+ * All that one platform device has of its own: which ranges it has received, the lanes over what it has not, the ledger, what it refused, what is in
+ * quarantine or a dead letter, and its share of the disk. The segments and the times of boots are shared and handed in. Nothing is kept outside of
+ * the object, so there can be several of them, each with a folder for its small files.
  */
 import type { FramedBlock } from '../format/block-frame.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
-import { AsideEntries } from './aside-entries.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
@@ -15,12 +14,13 @@ import { LaneReading, type LaneReadingDeps } from './lane-reading.ts';
 import { Lanes } from './lanes.ts';
 import { LedgerFile } from './ledger-file.ts';
 import type { OutboxBatch } from './outbox-batch.ts';
+import { QuarantinedEntries } from './quarantined-entries.ts';
 import { RejectedFile } from './rejected-file.ts';
 import { RecentDeliveries } from './resend.ts';
 import { Retention } from './retention.ts';
 import { SequenceRanges } from './sequence-ranges.ts';
 
-export interface DeliveryDeps extends Omit<DeliveryParts, 'aside'>, Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
+export interface DeliveryDeps extends Omit<DeliveryParts, 'quarantined'>, Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
   readonly ledger: LedgerFile;
   /** Told that the delivery state changed, by so many entries. */
   readonly onChanged: (entries: number) => void;
@@ -39,7 +39,7 @@ const MAX_UNFLUSHED_CELLS = 1_024;
 
 export class Delivery {
   readonly state: DeliveryState;
-  readonly aside: AsideEntries;
+  readonly quarantined: QuarantinedEntries;
   readonly lanes: Lanes;
   readonly reading: LaneReading;
   readonly retention: Retention;
@@ -49,8 +49,8 @@ export class Delivery {
   readonly deadLetters: DeadLetters;
   readonly #deps: DeliveryDeps;
   readonly #recent: RecentDeliveries;
-  /** Entries that wait aside; in memory only. */
-  readonly #aside = new SequenceRanges();
+  /** Entries that wait in quarantine; in memory only. */
+  readonly #quarantined = new SequenceRanges();
   #flushedMs: number;
 
   constructor(deps: DeliveryDeps) {
@@ -58,11 +58,11 @@ export class Delivery {
     this.#deps = deps;
     this.state = state;
     this.#flushedMs = clock.monotonicMs();
-    const parts = { ...deps, aside: this.#aside };
+    const parts = { ...deps, quarantined: this.#quarantined };
     this.lanes = new Lanes({ ...parts, acknowledged: state.acknowledged });
     const batches = new BatchReader({ ...parts, lanes: this.lanes });
     this.reading = new LaneReading({ ...deps, batches, lanes: this.lanes });
-    this.aside = new AsideEntries({ ...parts, batches, reading: this.reading });
+    this.quarantined = new QuarantinedEntries({ ...parts, batches, reading: this.reading });
     this.#recent = new RecentDeliveries(deps);
     this.retention = new Retention({ ...parts, recent: this.#recent });
     this.rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
@@ -100,7 +100,7 @@ export class Delivery {
       if (!entries.isMark(row) && !acknowledged.has(entries.sequences[row] as number)) cells.add(entries, row);
     for (const [first, last] of ranges) {
       acknowledged.add(first, last);
-      this.#aside.remove(first, last);
+      this.#quarantined.remove(first, last);
     }
     this.#recent.add(entries);
   }
@@ -176,7 +176,7 @@ export class Delivery {
   #settle(sequence: number, counter?: 'rejected'): void {
     this.state.acknowledged.add(sequence, sequence);
     this.state.noteUndelivered(sequence);
-    this.#aside.remove(sequence, sequence);
+    this.#quarantined.remove(sequence, sequence);
     if (counter !== undefined) this.count(counter, 1);
     else this.#deps.onChanged(1);
   }

@@ -18,14 +18,14 @@ const MAX_QUARANTINED = 1_000;
 const AGAIN_AFTER_MS = 10_000;
 
 export class Quarantine {
-  readonly #deps: { readonly outbox: Pick<Outbox, 'aside'>; readonly clock: Pick<Clock, 'monotonicMs'> };
+  readonly #deps: { readonly outbox: Pick<Outbox, 'quarantined'>; readonly clock: Pick<Clock, 'monotonicMs'> };
   /** By sequence, in the order of their turns: out of which lane, and whether others were accepted since. */
   readonly #all = new Map<number, { readonly lane: Lane; readonly othersPass: boolean }>();
   /** Others were accepted since one was last asked for. */
   #othersAccepted = false;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: { readonly outbox: Pick<Outbox, 'aside'>; readonly clock: Pick<Clock, 'monotonicMs'> }) {
+  constructor(deps: { readonly outbox: Pick<Outbox, 'quarantined'>; readonly clock: Pick<Clock, 'monotonicMs'> }) {
     this.#deps = deps;
   }
 
@@ -34,7 +34,7 @@ export class Quarantine {
   }
 
   /** True when it failed before, and others were accepted since: if it fails again it is at fault. */
-  isSuspicious(sequence: number): boolean {
+  othersPassed(sequence: number): boolean {
     return this.#all.get(sequence)?.othersPass === true;
   }
 
@@ -45,10 +45,10 @@ export class Quarantine {
 
   /** It failed by itself: no lane gives it. */
   add(sequence: number, givenBy: Lane): void {
-    // Of what stands aside nobody else knows that it was the present.
+    // Nobody else knows that it was the present.
     const { lane = givenBy } = this.#all.get(sequence) ?? {};
     this.#all.delete(sequence);
-    this.#deps.outbox.aside.add(sequence);
+    this.#deps.outbox.quarantined.add(sequence);
     this.#all.set(sequence, { lane, othersPass: false });
     const [first] = this.#all.keys();
     if (first !== undefined && this.#all.size > MAX_QUARANTINED) this.#putBack(first);
@@ -82,7 +82,7 @@ export class Quarantine {
     for (const [sequence, known] of [...this.#all]) {
       if (!nothingElse && (isEarly || !this.#othersAccepted)) return undefined;
       if (known.lane === 'backlog' && !withHistory) continue;
-      const batch = await this.#deps.outbox.aside.peek(sequence);
+      const batch = await this.#deps.outbox.quarantined.peek(sequence);
       // It keeps its turn, and what is known of it.
       if (batch === 'not-now') return undefined;
       this.#othersAccepted = false;
@@ -98,6 +98,6 @@ export class Quarantine {
 
   #putBack(sequence: number): void {
     this.#all.delete(sequence);
-    this.#deps.outbox.aside.putBack(sequence);
+    this.#deps.outbox.quarantined.putBack(sequence);
   }
 }

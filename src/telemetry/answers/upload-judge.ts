@@ -15,7 +15,7 @@ import { type AnswerName, answerText, isAlone, isSilent, NOT_KEPT, nameOf, UPLOA
 import { UploadPace } from './upload-pace.ts';
 
 export interface UploadJudgeDeps {
-  readonly outbox: Pick<Outbox, 'aside' | 'reject' | 'deadLetter'> & {
+  readonly outbox: Pick<Outbox, 'quarantined' | 'reject' | 'deadLetter'> & {
     /** Undefined while the outbox is not open. */
     readonly deadLetters: Outbox['deadLetters'] | undefined;
   };
@@ -149,7 +149,7 @@ export class UploadJudge {
   #phaseOf({ entries, isDeadLetter }: OutboxBatch): UploadPhase {
     if (isDeadLetter === true) return 'dead-letter';
     if (!isAlone(entries)) return 'batch';
-    return this.quarantine.isSuspicious(entries.sequences[0] as number) ? 'quarantined' : 'single';
+    return this.quarantine.othersPassed(entries.sequences[0] as number) ? 'quarantined' : 'single';
   }
 
   #nameOf(sent: OutboxBatch, answer: UploadAnswer): AnswerName {

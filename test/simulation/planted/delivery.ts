@@ -32,7 +32,7 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
     perHour: 25,
   },
   {
-    name: 'an acknowledgement reaches what stands aside',
+    name: 'an acknowledgement reaches what is in quarantine',
     file: 'outbox/delivery/batch-reader.ts',
     old: 'ranges: isPartial ? this.#waitingIn(whole) : [whole] }',
     new: 'ranges: [whole] }',

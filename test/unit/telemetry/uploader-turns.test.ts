@@ -113,7 +113,7 @@ beforeEach(() => {
         hurry: () => {},
       },
       reject: async () => (rejects ? undefined : expect.fail('nothing is rejected here')),
-      aside: {
+      quarantined: {
         add: (sequence) => void asideSequences.push(sequence),
         putBack: (sequence) => {
           asideSequences = asideSequences.filter((one) => one !== sequence);

@@ -95,7 +95,7 @@ it.each([
     let delivered = 0;
     // Of the segment that was thinned, and of some of the next.
     for (const sequence of (await readings()).slice(0, 2 * thinned)) {
-      const alone = await outbox.aside.peek(sequence);
+      const alone = await outbox.quarantined.peek(sequence);
       if (typeof alone !== 'object') throw new Error('it is not given out');
       await outbox.acknowledge(alone);
       delivered += 1;

@@ -400,7 +400,7 @@ describe('an alarm', () => {
     expect(gateway.taken).toEqual(['fire']);
   });
 
-  it('ends no upload that may still be answered in its time, nor one for an alarm that stands aside', async () => {
+  it('ends no upload that may still be answered in its time, nor one for an alarm that is in quarantine', async () => {
     gateway = await UploadBench.open();
     gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
     await gateway.commit(['bad'], { class: 'alarm' });

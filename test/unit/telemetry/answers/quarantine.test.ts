@@ -6,7 +6,7 @@ import { Quarantine } from '../../../../src/telemetry/answers/quarantine.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 let clock: FakeClock;
-let aside: Set<number>;
+let quarantined: Set<number>;
 let gone: Set<number>;
 let unreadable: Set<number>;
 let diskAnswers: boolean;
@@ -14,13 +14,13 @@ let quarantine: Quarantine;
 
 beforeEach(() => {
   clock = new FakeClock();
-  [aside, gone, unreadable, diskAnswers] = [new Set(), new Set(), new Set(), true];
+  [quarantined, gone, unreadable, diskAnswers] = [new Set(), new Set(), new Set(), true];
   quarantine = new Quarantine({
     clock,
     outbox: {
-      aside: {
-        add: (sequence) => void aside.add(sequence),
-        putBack: (sequence) => void aside.delete(sequence),
+      quarantined: {
+        add: (sequence) => void quarantined.add(sequence),
+        putBack: (sequence) => void quarantined.delete(sequence),
         peek: async (sequence) => {
           if (!diskAnswers) return 'not-now';
           if (unreadable.has(sequence)) return 'unreadable';
@@ -41,13 +41,13 @@ const due = async (nothingElse = false, withHistory = true): Promise<number | un
 it('makes way, and is suspicious only when others were accepted since it failed', async () => {
   for (let times = 0; times < 3; times += 1) {
     quarantine.add(1, 'live');
-    expect(quarantine.isSuspicious(1)).toBe(false);
+    expect(quarantine.othersPassed(1)).toBe(false);
   }
-  expect([[...aside], await due()]).toEqual([[1], undefined]);
+  expect([[...quarantined], await due()]).toEqual([[1], undefined]);
   expect(quarantine.accepted(batch(9))).toBe(false);
-  expect([await due(), quarantine.isSuspicious(1)]).toEqual([1, true]);
+  expect([await due(), quarantine.othersPassed(1)]).toEqual([1, true]);
   quarantine.release(1);
-  expect([quarantine.size, quarantine.isSuspicious(1), [...aside]]).toEqual([0, false, [1]]);
+  expect([quarantine.size, quarantine.othersPassed(1), [...quarantined]]).toEqual([0, false, [1]]);
 });
 
 it('is retried one at a time, each after another was accepted, and each in its turn when there is nothing else', async () => {
@@ -63,13 +63,13 @@ it('is retried one at a time, each after another was accepted, and each in its t
 it.each([1, 9])('goes on making way when only %i is accepted, before it or behind', async (accepted) => {
   quarantine.add(5, 'live');
   quarantine.accepted(batch(accepted));
-  expect([[...aside], await due()]).toEqual([[5], 5]);
+  expect([[...quarantined], await due()]).toEqual([[5], 5]);
 });
 
 it('brings all back into their lanes when one of them is accepted, and waits for others again', async () => {
   for (const sequence of [1, 2, 3]) quarantine.add(sequence, 'live');
   expect(quarantine.accepted(batch(2))).toBe(true);
-  expect([quarantine.size, [...aside]]).toEqual([0, []]);
+  expect([quarantine.size, [...quarantined]]).toEqual([0, []]);
   quarantine.add(4, 'live');
   expect(await due()).toBeUndefined();
   quarantine.accepted(batch(9));
@@ -80,7 +80,7 @@ it('is back in its lane when it is gone', async () => {
   for (const sequence of [2, 3]) quarantine.add(sequence, 'live');
   gone.add(2);
   expect(await due(true)).toBe(3);
-  expect([quarantine.size, [...aside]]).toEqual([1, [3]]);
+  expect([quarantine.size, [...quarantined]]).toEqual([1, [3]]);
 });
 
 it('keeps its turn, and what is known of it, when the disk does not answer', async () => {
@@ -88,9 +88,9 @@ it('keeps its turn, and what is known of it, when the disk does not answer', asy
   quarantine.accepted(batch(9));
   diskAnswers = false;
   expect([await due(), await due(true)]).toEqual([undefined, undefined]);
-  expect([quarantine.size, [...aside]]).toEqual([2, [1, 2]]);
+  expect([quarantine.size, [...quarantined]]).toEqual([2, [1, 2]]);
   diskAnswers = true;
-  expect([await due(), quarantine.isSuspicious(1)]).toEqual([1, true]);
+  expect([await due(), quarantine.othersPassed(1)]).toEqual([1, true]);
 });
 
 it('is retried when its segment can be read, out of its lane until then, and holds up no other', async () => {
@@ -98,10 +98,10 @@ it('is retried when its segment can be read, out of its lane until then, and hol
   unreadable = new Set([1, 2]);
   quarantine.accepted(batch(9));
   expect(await due()).toBeUndefined();
-  expect([await due(true), quarantine.size, [...aside]]).toEqual([3, 3, [1, 2, 3]]);
+  expect([await due(true), quarantine.size, [...quarantined]]).toEqual([3, 3, [1, 2, 3]]);
   quarantine.release(3);
   unreadable.clear();
-  expect([await due(true), quarantine.isSuspicious(1)]).toEqual([1, true]);
+  expect([await due(true), quarantine.othersPassed(1)]).toEqual([1, true]);
 });
 
 it('does not take the turns of others while the disk does not keep it elsewhere', async () => {
@@ -114,7 +114,7 @@ it('does not take the turns of others while the disk does not keep it elsewhere'
 
 it('holds no more than a thousand: the first is back in its lane', () => {
   for (let sequence = 0; sequence <= 1_000; sequence += 1) quarantine.add(sequence, 'live');
-  expect([quarantine.size, aside.has(0), aside.has(1)]).toEqual([1_000, false, true]);
+  expect([quarantine.size, quarantined.has(0), quarantined.has(1)]).toEqual([1_000, false, true]);
 });
 
 it('keeps the lane that it had: only what came out of the backlog waits for another day', async () => {

@@ -9,9 +9,9 @@ import { UploadJudge } from '../../../../src/telemetry/answers/upload-judge.ts';
 import { reasonFor } from '../../../../src/telemetry/answers/upload-waits.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
-const unexpected = (): never => expect.fail('nothing stands aside here');
-/** What cannot be sent does not stand aside while the disk keeps it. */
-const NONE_ASIDE = { add: unexpected, putBack: unexpected, peek: unexpected };
+const unexpected = (): never => expect.fail('nothing is in quarantine here');
+/** What cannot be sent is not in quarantine while the disk keeps it. */
+const NONE_QUARANTINED = { add: unexpected, putBack: unexpected, peek: unexpected };
 const NO_LETTERS = { deadLetter: unexpected, deadLetters: undefined };
 const never = new AbortController().signal;
 
@@ -41,7 +41,7 @@ it('is set aside with its reason, and the others go in one piece', async () => {
       posts.push(rows.keys);
       return refuseBad(rows);
     },
-    outbox: { ...NO_LETTERS, aside: NONE_ASIDE, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
+    outbox: { ...NO_LETTERS, quarantined: NONE_QUARANTINED, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
     clock: new FakeClock(),
     log: silentLog,
   });
@@ -64,7 +64,7 @@ it('leaves nothing to send when it is all there is', async () => {
       posts += 1;
       return refuseBad(rows);
     },
-    outbox: { ...NO_LETTERS, aside: NONE_ASIDE, reject: async ({ key }) => void rejected.push(key) },
+    outbox: { ...NO_LETTERS, quarantined: NONE_QUARANTINED, reject: async ({ key }) => void rejected.push(key) },
     clock: new FakeClock(),
     log: silentLog,
   });
@@ -80,7 +80,7 @@ it.each(['refuses', 'hangs on'])(
     const clock = new FakeClock();
     const posts: (readonly string[])[] = [];
     const rejected: string[] = [];
-    const aside = new Set<number>();
+    const quarantined = new Set<number>();
     const disk = Promise.withResolvers<void>();
     let works = false;
     let asked = 0;
@@ -95,10 +95,10 @@ it.each(['refuses', 'hangs on'])(
       },
       outbox: {
         ...NO_LETTERS,
-        aside: {
-          ...NONE_ASIDE,
-          add: (sequence) => void aside.add(sequence),
-          putBack: (sequence) => void aside.delete(sequence),
+        quarantined: {
+          ...NONE_QUARANTINED,
+          add: (sequence) => void quarantined.add(sequence),
+          putBack: (sequence) => void quarantined.delete(sequence),
           peek: async (sequence) => {
             const batch = some([sequence]);
             return rejected.includes(batch.entries.keys[0] as string) ? undefined : batch;
@@ -121,7 +121,7 @@ it.each(['refuses', 'hangs on'])(
     expect([answer.kind, reasonFor(answer)]).toEqual(['busy', 'the disk does not take what cannot be sent']);
     // So that a drain goes on with the others.
     expect(isAboutWhatWasSent(answer)).toBe(true);
-    expect([...aside]).toEqual([1, 3]);
+    expect([...quarantined]).toEqual([1, 3]);
     expect(await judge.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
     const again = async () => {
       await clock.advance(600_000);

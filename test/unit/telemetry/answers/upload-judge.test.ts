@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 const LETTER = 7_777;
 
 let answers: UploadAnswer[];
-let aside: Set<number>;
+let quarantined: Set<number>;
 let judge: UploadJudge;
 let clock: FakeClock;
 let rejected: string[];
@@ -27,7 +27,7 @@ let diskTakes: boolean;
 
 beforeEach(() => {
   answers = [];
-  aside = new Set();
+  quarantined = new Set();
   [rejected, buried, postponed, hurried, letterIsDue, diskTakes] = [[], [], [], 0, false, true];
   clock = new FakeClock();
   judge = new UploadJudge({
@@ -35,9 +35,9 @@ beforeEach(() => {
     log: silentLog,
     postTelemetry: async () => answers.shift() ?? expect.fail('one post too many'),
     outbox: {
-      aside: {
-        add: (sequence) => void aside.add(sequence),
-        putBack: (sequence) => void aside.delete(sequence),
+      quarantined: {
+        add: (sequence) => void quarantined.add(sequence),
+        putBack: (sequence) => void quarantined.delete(sequence),
         peek: async (sequence) => batch(1, sequence),
       },
       reject: async (_entry, answer) => void rejected.push(answer),
@@ -78,7 +78,7 @@ it('nothing is posted of a batch without entries, and nothing is judged by it', 
   await post(batch(1), { kind: 'refused', status: 400, text: 'no' });
   for (let times = 0; times < 3; times += 1) expect(await judge.deliver(batch(0), never)).toEqual({ kind: 'kept' });
   expect(await alone()).toBeUndefined();
-  expect([buried, rejected, [...aside]]).toEqual([[], [], [1]]);
+  expect([buried, rejected, [...quarantined]]).toEqual([[], [], [1]]);
 });
 
 describe('the next post has half', () => {
@@ -187,7 +187,7 @@ describe('a single entry makes way', () => {
     ['held up by a gateway', { kind: 'busy', status: 504, text: '' }],
   ])('when it is %s', async (_name, answer) => {
     await post(batch(1), answer);
-    expect([[...aside], judge.quarantine.size, rows()]).toEqual([[1], 1, 100]);
+    expect([[...quarantined], judge.quarantine.size, rows()]).toEqual([[1], 1, 100]);
   });
 
   it('at the second empty 500, where nothing was accepted yet', async () => {
@@ -228,7 +228,7 @@ describe('a single entry makes way', () => {
     await post(batch(1, 8), ACCEPTED);
     expect(hurried).toBe(0);
     await post(batch(1), ACCEPTED);
-    expect([[...aside], judge.quarantine.size, hurried]).toEqual([[], 0, 1]);
+    expect([[...quarantined], judge.quarantine.size, hurried]).toEqual([[], 0, 1]);
   });
 
   it('and stays while the disk does not take it as a dead letter, without a turn for ten seconds', async () => {
