@@ -120,6 +120,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onAcknowledged: () => hardware.actuators.control.contact.heard(),
     observe: (sensor, key, value) => hardware.actuators.rules.take(sensor, key, value),
   });
+  platform.contact.onRestarted((lastHeardAtMs) => telemetry.platformRestarted(lastHeardAtMs));
   telemetryOpened.resolve(telemetry);
   const hardware: HardwareParts = await hardwareOpening;
   const firmware = await FirmwareUpdates.open({
