@@ -1,17 +1,8 @@
-/**
- * The checksums that are taken for a firmware file, each computed in a stream (src/platform/wire-facts.md, "Firmware"). Of the seven that a
- * platform may name the two MurmurHash3 are not: nobody needs them where SHA-256 is the platform's own choice.
- */
+/** The seven checksums a platform may name for a firmware file, each computed in a stream (src/platform/wire-facts.md, "Firmware"). */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { refusal } from '../errors.ts';
-
-/** The parts of a streaming hash that this room uses; node:crypto's Hash has the same two. */
-interface StreamingHash {
-  update(bytes: Uint8Array): void;
-  /** The hash's bytes; nothing may follow. */
-  digest(): Buffer;
-}
+import { Murmur3With32Bits, Murmur3With128Bits, type StreamingHash } from './murmur3.ts';
 
 export type ChecksumAlgorithm = keyof typeof ALGORITHMS;
 
@@ -30,12 +21,14 @@ const ALGORITHMS = {
   SHA384: { digits: 96, weak: false, start: () => createHash('sha384') },
   SHA512: { digits: 128, weak: false, start: () => createHash('sha512') },
   CRC32: { digits: 8, weak: true, eitherOrder: true, start: () => new Crc32() },
+  MURMUR3_32: { digits: 8, weak: true, eitherOrder: true, start: () => new Murmur3With32Bits() },
+  MURMUR3_128: { digits: 32, weak: true, start: () => new Murmur3With128Bits() },
 } as const satisfies Record<string, Algorithm>;
 
 /** The algorithm a name means, however it is written ("sha-256"); undefined for an unknown one. */
 export function checksumAlgorithm(name: string): ChecksumAlgorithm | undefined {
   const upper = name.trim().toUpperCase();
-  const known = [upper, upper.replace('-', '')].find((form) => Object.hasOwn(ALGORITHMS, form));
+  const known = [upper, upper.replace('-', ''), upper.replaceAll('-', '_')].find((form) => Object.hasOwn(ALGORITHMS, form));
   return known as ChecksumAlgorithm | undefined;
 }
 

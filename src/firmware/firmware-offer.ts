@@ -62,7 +62,7 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
   const named = { title: title.slice(0, MAX_TEXT_LENGTH), version: version.slice(0, MAX_TEXT_LENGTH), fingerprint };
   if (fault !== undefined) return { ...named, fault };
   if (algorithm === undefined)
-    return { ...named, fault: `the checksum algorithm ${field('checksum_algorithm').slice(0, 40)} is not taken: choose SHA256` };
+    return { ...named, fault: `the checksum algorithm ${field('checksum_algorithm').slice(0, 40)} is not known` };
   const checksum = field('checksum').toLowerCase();
   return { ...named, checksum, algorithm, ...given({ sizeBytes: Number(field('size')) || undefined, url: field('url') || undefined }) };
 }

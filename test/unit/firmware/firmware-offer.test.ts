@@ -61,7 +61,7 @@ describe('an offer', () => {
     [{ fw_size: '1'.repeat(16) }, 'its size is not a number of bytes'],
     [{ fw_size: -1 }, 'its size is not a number of bytes'],
     [{ fw_url: `https://${'x'.repeat(2041)}` }, 'its address is too long'],
-    [{ fw_checksum_algorithm: 'R'.repeat(60) }, `the checksum algorithm ${'R'.repeat(40)} is not taken: choose SHA256`],
+    [{ fw_checksum_algorithm: 'R'.repeat(60) }, `the checksum algorithm ${'R'.repeat(40)} is not known`],
   ])('is refused with its name and its fault %#', (changes, fault) => {
     const refused = read(changes);
     expect(refused).toMatchObject({ fault, fingerprint: expect.any(String) });

@@ -170,7 +170,7 @@ describe('an offer for this agent', () => {
     ['is older than what runs', { version: '1.9.9' }, /1\.9\.9 is older than 2\.0\.0/],
     ['has a version that is none', { version: '../../2' }, /not one/],
     ['has no checksum', { checksum: '' }, /no checksum/],
-    ['names an unknown checksum', { checksum_algorithm: 'ROT13' }, /ROT13 is not taken/],
+    ['names an unknown checksum', { checksum_algorithm: 'ROT13' }, /ROT13 is not known/],
     ['has a size that is none', { size: 'big' }, /size is not a number/],
     ['is too large', { size: 600_000_000 }, /larger than/],
   ])('that %s is refused', async (_name, changes, reason) => {
