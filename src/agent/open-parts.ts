@@ -32,7 +32,7 @@ import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { shownClaim } from '../provisioning/claim-device.ts';
 import { platformCalls } from '../provisioning/control-calls.ts';
-import { queueOwnerWithin, setFormerQueueAside } from '../provisioning/former-queue.ts';
+import { setFormerQueueAside } from '../provisioning/former-queue.ts';
 import { PlatformConnection } from '../provisioning/platform-connection.ts';
 import { builtInMethods } from '../rpc/built-in-methods.ts';
 import { programMethods } from '../rpc/program-methods.ts';
@@ -110,10 +110,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
-  const expectQueueOwner = queueOwnerWithin({ store: platform.store, clock, log });
   const expectFolder = async (): Promise<void> => {
     await stateFolder.expectTaken();
-    await expectQueueOwner();
     await platform.leaveOtherBoard();
     await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
   };
@@ -124,6 +122,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onAcknowledged: () => hardware.actuators.control.contact.heard(),
     observe: (sensor, key, value) => hardware.actuators.rules.take(sensor, key, value),
   });
+  platform.contact.onRestarted((lastHeardAtMs) => telemetry.platformRestarted(lastHeardAtMs));
   telemetryOpened.resolve(telemetry);
   const hardware: HardwareParts = await hardwareOpening;
   const firmware = await FirmwareUpdates.open({

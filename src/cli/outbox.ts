@@ -34,6 +34,8 @@ function statusPage(status: OutboxStatus, isRunning: boolean, print: Printer): s
     ['lost', lost.length === 0 ? 'nothing' : yellow(lost.join(', '))],
   ];
   const untimed = `${untimedEntries} entries of earlier starts: the clock was not right then (outbox.timeUncertain)`;
+  if (status.deadLetters !== undefined)
+    rows.push(['dead letters', yellow(`${status.deadLetters} entries that the platform refuses are tried again by themselves for a week`)]);
   if (fault !== undefined) rows.push(['fault', yellow(`the disk takes no entries: ${fault}`)]);
   if (untimedEntries !== undefined) rows.push(['no time', yellow(untimed)]);
   if (isRunning && !status.timeSynchronised) rows.push(['clock', yellow('not synchronised yet: entries wait until their time is known')]);

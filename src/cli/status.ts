@@ -47,7 +47,7 @@ function uploadsText({ platform, connection, nowMs }: AgentStatus): string {
 function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {
   const oldest = outbox.oldestTs === undefined ? '' : `, oldest ${shortAge(wallMs - outbox.oldestTs)}`;
   const fits = outbox.hoursThatFit === undefined ? '' : `, ${Math.floor(outbox.hoursThatFit)} more hours fit`;
-  const lost = (['rejected', 'thinned', 'dropped', 'damaged'] as const)
+  const lost = (['resent', 'rejected', 'thinned', 'dropped', 'damaged'] as const)
     .filter((what) => (outbox[what] ?? 0) > 0)
     .map((what) => `, ${outbox[what]} ${what}`);
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;

@@ -76,7 +76,7 @@ async function nameFor(deps: ReleaseSwapDeps, { release }: ReleaseManifest, need
   return free;
 }
 
-/** Whether an installed release says of itself what the incoming one says. */
+/** True when an installed release has the manifest of the incoming one. */
 async function isSameBuild(deps: ReleaseSwapDeps, version: string): Promise<boolean> {
   const incoming = await manifestIn(deps, incomingFolder(deps.paths));
   return incoming.length > 0 && incoming.equals(await manifestIn(deps, releaseFolder(deps.paths, version)));

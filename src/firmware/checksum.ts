@@ -32,7 +32,7 @@ export function checksumAlgorithm(name: string): ChecksumAlgorithm | undefined {
   return known as ChecksumAlgorithm | undefined;
 }
 
-/** Whether an algorithm says nothing about who made a file. */
+/** True for an algorithm that says nothing about who made a file. */
 export function isWeak(algorithm: ChecksumAlgorithm): boolean {
   return ALGORITHMS[algorithm].weak;
 }

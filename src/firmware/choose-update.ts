@@ -1,4 +1,4 @@
-/** What an idle updater begins: an offer of the platform, or a wish of a person. */
+/** Chooses the update that an idle updater begins: an offer of the platform, or a wish of a person. */
 import { join } from 'node:path';
 import { refusal } from '../errors.ts';
 import { withPlain } from './file-pieces.ts';
@@ -10,7 +10,7 @@ import type { Update, UpdateJournal } from './update-journal.ts';
 import type { UpdateEvent } from './update-states.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
-/** What a person asks for at the command line: a bundle that lies here, or a release that is kept. */
+/** A request at the command line: a bundle that lies here, or a release that is kept. */
 export type UpdateWish = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'back'; readonly version: string };
 
 export interface Beginning {
@@ -69,7 +69,7 @@ export async function expectUsable(
   else await releaseIn(deps, wish.path, signal);
 }
 
-/** Whether a package replaces this agent, and not the program of something attached to it. */
+/** True for a package that replaces this agent, and not the program of something attached to it. */
 export function isOurs({ kind, config }: Pick<UpdaterDeps, 'kind' | 'config'>, title: string): boolean {
   return kind === 'firmware' && title === config.title;
 }

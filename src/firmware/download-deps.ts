@@ -1,4 +1,4 @@
-/** What a download needs of the rest, and where it goes. */
+/** The needs of a download, and where it goes. */
 import type { FirmwareConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';

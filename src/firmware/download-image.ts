@@ -1,9 +1,9 @@
 /**
  * Downloads an image to a part file, chunk by chunk at its place, and begins after a kill or a power cut where whole chunks end. Nothing
- * is held in memory but the piece in hand; two writes may be on their way while the next piece arrives.
+ * is held in memory but the piece in hand.
  *
  *   getFirmware(chunk n) ─► pieces ─► image.part at n × chunk     a server that sends more than a chunk has sent the whole file:
- *        ▲     │ cut, busy: back off, same chunk again            its answer to chunk 0 is streamed as such, a later one begins again
+ *        ▲     │ cut, busy: back off, same chunk again            its answer to chunk 0 is streamed as such
  *        └─────┘
  */
 import { dirname } from 'node:path';
@@ -12,12 +12,9 @@ import { Backoff } from '../host/backoff.ts';
 import type { OpenFile } from '../host/files.ts';
 import { given } from '../host/given.ts';
 import type { FirmwareBody } from '../platform/device-api.ts';
-import { ChunkSize } from './chunk-size.ts';
 import type { DownloadDeps, DownloadTarget } from './download-deps.ts';
 import { type DownloadProgress, keptBytes, readProgress, writeProgress } from './download-progress.ts';
 import { DownloadSchedule, WindowClosed } from './download-schedule.ts';
-import type { ImageDigest } from './image-digest.ts';
-import { discard, ImageWriter } from './image-writer.ts';
 
 /** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
@@ -25,20 +22,16 @@ const SPARE_BYTES = 32 * 1024 * 1024;
 const MAX_BAD_CHUNKS = 5;
 const BACKOFF = { firstMs: 1_000, maxMs: 5 * 60_000 };
 
-/** A later chunk was answered with the whole file. */
-class WholeFileAnswer extends Error {}
-
 export class ImageDownload {
   readonly #deps: DownloadDeps;
   readonly #target: DownloadTarget;
-  readonly #writer: ImageWriter;
+  readonly #part: OpenFile;
   readonly #schedule: DownloadSchedule;
   readonly #backoff: Backoff;
-  readonly #size: ChunkSize;
   #mode: DownloadProgress['mode'] = 'chunks';
   /** Whole chunks so far. */
   #at = 0;
-  /** Of a whole file whose download has begun: with it the rest can be asked for. */
+  /** The ETag of a whole file whose download has begun: with it the rest can be asked for. */
   #validator: string | undefined;
   #syncedBytes = 0;
   #badChunks = 0;
@@ -46,18 +39,17 @@ export class ImageDownload {
   private constructor(deps: DownloadDeps, target: DownloadTarget, part: OpenFile, elapsedMs: number) {
     this.#deps = deps;
     this.#target = target;
-    this.#writer = new ImageWriter(part, target.offer.algorithm);
-    this.#size = new ChunkSize(deps.settings.chunkBytes, deps.clock);
+    this.#part = part;
     this.#schedule = new DownloadSchedule(deps.settings, deps.clock, elapsedMs);
     this.#backoff = new Backoff(BACKOFF, deps.clock);
   }
 
   /**
-   * Downloads the whole image; resolves once it is durable, with the sums of what was received.
+   * Downloads the whole image; resolves once it is durable.
    * @throws AgentError `firmware/no-space`, `firmware/too-large`, `firmware/wrong-size`, `firmware/download-deadline` (drop), and the
    * signal's reason.
    */
-  static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<ImageDigest> {
+  static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<void> {
     const { files, settings, clock } = deps;
     const { offer, partPath, progressPath } = target;
     const progress = await readProgress(files, progressPath, { fingerprint: offer.fingerprint, chunkBytes: settings.chunkBytes });
@@ -70,20 +62,20 @@ export class ImageDownload {
         download.#at = Math.min(keptBytes(progress, await part.size(), clock.bootId), offer.sizeBytes ?? settings.maxSizeBytes);
       }
       await download.#expectRoom(offer.sizeBytes);
-      await download.#writer.cut(download.#at);
+      await part.truncate(download.#at);
       await download.#note();
-      return await download.#run(signal);
+      await download.#run(signal);
     } finally {
       await part.close();
     }
   }
 
-  async #run(signal: AbortSignal): Promise<ImageDigest> {
+  async #run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#schedule.waitForWindow(signal);
       signal.throwIfAborted();
       try {
-        if (await this.#schedule.within((within) => this.#next(within), signal)) return await this.#writer.finish(this.#at, signal);
+        if (await this.#schedule.within((within) => this.#next(within), signal)) return await this.#part.datasync();
         this.#backoff.reset();
         if (this.#at - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note();
       } catch (error) {
@@ -99,23 +91,22 @@ export class ImageDownload {
     if (sizeBytes !== undefined && this.#at === sizeBytes) return true;
     const body = await this.#request(signal);
     try {
-      if (this.#mode === 'whole' || (body.lengthBytes ?? 0) > this.#size.askedBytes) await this.#beginWhole(body);
+      if (this.#mode === 'whole' || (body.lengthBytes ?? 0) > this.#deps.settings.chunkBytes) await this.#beginWhole(body);
     } catch (error) {
       await discard(body);
       throw error;
     }
     const received = await this.#receive(body, signal);
     this.#at += received;
-    this.#size.arrived();
     this.#badChunks = 0;
-    return sizeBytes === undefined ? this.#mode === 'whole' || received < this.#size.askedBytes : this.#at === sizeBytes;
+    return sizeBytes === undefined ? this.#mode === 'whole' || received < this.#deps.settings.chunkBytes : this.#at === sizeBytes;
   }
 
   async #request(signal: AbortSignal): Promise<FirmwareBody> {
     const { url } = this.#target.offer;
-    const sizeBytes = this.#size.next(this.#at);
+    const { chunkBytes } = this.#deps.settings;
     try {
-      if (this.#mode === 'chunks') return await this.#deps.getChunk(this.#at / sizeBytes, sizeBytes, signal);
+      if (this.#mode === 'chunks') return await this.#deps.getChunk(this.#at / chunkBytes, chunkBytes, signal);
       return await this.#deps.getChunk(0, 0, signal);
     } catch (error) {
       if (!hasCode(error, 'platform/not-found') || url === undefined) throw error;
@@ -125,35 +116,36 @@ export class ImageDownload {
     }
   }
 
-  /** Writes an answer to its place; of one that is cut or short whole chunks stay. */
+  /** Writes an answer to its place; one that is cut is asked for again, or its rest where the server can send that. */
   async #receive(body: FirmwareBody, signal: AbortSignal): Promise<number> {
     const at = this.#at;
-    const allow = (received: number): void => {
-      if (this.#mode === 'chunks' && received > this.#size.askedBytes) {
-        if (at > 0) throw new WholeFileAnswer();
-        this.#mode = 'whole';
-      }
-      this.#expectFits(at + received);
-    };
-    let got = 0;
-    const taken = async (piece: number, received: number): Promise<void> => {
-      got = received;
-      this.#deps.onProgress?.(at + received);
-      // The piece itself may still be on its way to the disk.
-      const written = at + received - piece;
-      if (this.#validator !== undefined && written - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note(written);
-      await this.#schedule.pay(piece, signal);
-    };
+    let received = 0;
     try {
-      const received = await this.#writer.pour(body.stream, { at, allow, taken }, signal);
+      for await (const piece of body.stream) {
+        signal.throwIfAborted();
+        this.#allow(received + piece.length);
+        await this.#part.write(piece, at + received);
+        received += piece.length;
+        this.#deps.onProgress?.(at + received);
+        if (this.#validator !== undefined && at + received - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note(at + received);
+        await this.#schedule.pay(piece.length, signal);
+      }
       this.#expectWhole(received, body.lengthBytes);
       return received;
     } catch (error) {
-      if (this.#mode === 'chunks') this.#at = at + got - (got % this.#deps.settings.chunkBytes);
-      else if (this.#validator !== undefined) this.#at = at + got;
-      await this.#writer.cut(this.#at);
+      if (this.#validator !== undefined) this.#at = at + received;
+      await this.#part.truncate(this.#at);
       throw error;
     }
+  }
+
+  /** Called before a piece is written, with the bytes of this answer, it included. */
+  #allow(received: number): void {
+    if (this.#mode === 'chunks' && received > this.#deps.settings.chunkBytes) {
+      if (this.#at > 0) throw wrongAnswer('more than a chunk came');
+      this.#mode = 'whole';
+    }
+    this.#expectFits(this.#at + received);
   }
 
   #expectFits(bytes: number): void {
@@ -170,21 +162,21 @@ export class ImageDownload {
   #expectWhole(received: number, lengthBytes: number | undefined): void {
     const { sizeBytes } = this.#target.offer;
     const at = this.#at + received;
-    if (lengthBytes !== undefined && received !== lengthBytes) throw shortAnswer(`${received} of ${lengthBytes} bytes came`);
-    const isLast = this.#mode === 'whole' || received < this.#size.askedBytes;
-    if (isLast && sizeBytes !== undefined && at < sizeBytes) throw shortAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
-    if (isLast && at === 0) throw shortAnswer('the file is empty');
+    if (lengthBytes !== undefined && received !== lengthBytes) throw wrongAnswer(`${received} of ${lengthBytes} bytes came`);
+    const isLast = this.#mode === 'whole' || received < this.#deps.settings.chunkBytes;
+    if (isLast && sizeBytes !== undefined && at < sizeBytes) throw wrongAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
+    if (isLast && at === 0) throw wrongAnswer('the file is empty');
   }
 
   /** Takes the file from its beginning, or what is missing of it. The noted progress never claims more than the part file holds. */
   async #beginWhole({ startsAt = 0, lengthBytes, validator }: FirmwareBody): Promise<void> {
-    // The server knows no chunks: its answer to the first is the file; after that it is asked for the file from the beginning.
-    if (this.#mode === 'chunks' && this.#at > 0) throw new WholeFileAnswer();
+    // A server that knows no chunks has said so at the first.
+    if (this.#mode === 'chunks' && this.#at > 0) throw wrongAnswer('more than a chunk came');
     if (this.#mode === 'chunks') await this.#beginAgain();
     const goesOn = startsAt === this.#at;
     if (!goesOn) {
       this.#at = 0;
-      await this.#writer.cut(0);
+      await this.#part.truncate(0);
     }
     await this.#expectRoom(lengthBytes === undefined ? undefined : startsAt + lengthBytes);
     if (goesOn && validator === this.#validator) return;
@@ -196,13 +188,12 @@ export class ImageDownload {
     this.#mode = 'whole';
     this.#validator = undefined;
     this.#at = 0;
-    await this.#writer.cut(0);
+    await this.#part.truncate(0);
     await this.#note();
   }
 
   /** Waits before the next attempt. @throws what no attempt can mend. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    if (error instanceof WholeFileAnswer) return this.#beginAgain();
     if (error instanceof WindowClosed) return this.#note();
     const isRefused = hasCode(error, 'platform/refused');
     if (isRefused) await this.#deps.readOffer(signal).catch(() => {});
@@ -210,7 +201,6 @@ export class ImageDownload {
     const recovery = isRefused ? 'retry' : error instanceof AgentError ? error.recovery : 'drop';
     if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MAX_BAD_CHUNKS) throw error;
     if (recovery !== 'retry' && recovery !== 'hold') throw error;
-    this.#size.lost();
     this.#schedule.fault = messageOf(error);
     const delayMs = this.#backoff.nextMs();
     this.#deps.log.warn({ bytes: this.#at, error: messageOf(error), delayMs: Math.round(delayMs) }, 'a part of the image did not arrive');
@@ -222,7 +212,7 @@ export class ImageDownload {
   /** Makes what is there durable and remembers it. */
   async #note(bytes = this.#at): Promise<void> {
     const { files, settings, clock } = this.#deps;
-    await this.#writer.sync();
+    await this.#part.datasync();
     await writeProgress(files, this.#target.progressPath, {
       fingerprint: this.#target.offer.fingerprint,
       mode: this.#mode,
@@ -243,4 +233,11 @@ export class ImageDownload {
   }
 }
 
-const shortAnswer = (what: string): AgentError => retryable('firmware/short-answer', `part of the image is missing: ${what}`);
+/** Ends an answer that nobody wants; its stream releases the connection only once it was begun. */
+async function discard(body: FirmwareBody): Promise<void> {
+  const pieces = body.stream[Symbol.asyncIterator]();
+  await pieces.next().catch(() => undefined);
+  await pieces.return?.();
+}
+
+const wrongAnswer = (what: string): AgentError => retryable('firmware/short-answer', `part of the image is missing: ${what}`);

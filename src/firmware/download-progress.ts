@@ -1,5 +1,5 @@
 /**
- * What a download has on disk, and how much of it may be trusted after a restart. Within one boot every byte that was written is still
+ * The part of a download on disk, and how much of it may be trusted after a restart. Within one boot every byte that was written is still
  * there, so whole chunks are counted by the part file's length; after a power cut only what was synced counts.
  */
 import { fieldsOf, sealJson } from '../host/sealed-json.ts';

@@ -23,7 +23,7 @@ export class DownloadSchedule {
   /** When the bytes so far would have taken as long as the rate allows. */
   #paidUntilMs: number;
   #outsideMs = 0;
-  /** What went wrong last; told when the deadline has come. */
+  /** The last fault; told when the deadline has come. */
   fault: string | undefined;
 
   constructor(limits: DownloadLimits, clock: Clock, elapsedBeforeMs: number) {

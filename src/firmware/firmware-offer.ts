@@ -1,4 +1,4 @@
-/** What the platform offers: the `fw_*` (and `sw_*`) shared attributes, read as one thing. */
+/** An offer of the platform: the `fw_*` (and `sw_*`) shared attributes, read as one thing. */
 import { createHash } from 'node:crypto';
 import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';

@@ -9,7 +9,6 @@ import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
 import { type FirmwareOffer, type RefusedOffer, readOffer } from './firmware-offer.ts';
-import { lostTrial } from './release-trial.ts';
 import { endedJournal, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
 import { UpdateNews } from './update-news.ts';
 import { mustBeTold, nextState, type UpdateEvent, type UpdateState } from './update-states.ts';
@@ -20,7 +19,7 @@ import { statusOf, type UpdaterStatus } from './updater-status.ts';
 
 /** A step that fails in a way nobody foresaw is not begun again at once. */
 const PAUSE_AFTER_FAULT_MS = 10_000;
-/** What cannot be read at the start is read again this often. */
+/** Between two attempts to read the journal. */
 const READ_AGAIN_AFTER_MS = 60_000;
 /** A start does without updates where a disk does not answer in this time. */
 const LOAD_WITHIN_MS = 5_000;
@@ -35,11 +34,11 @@ export class FirmwareUpdater {
   #offer: FirmwareOffer | RefusedOffer | undefined;
   /** The offer was read since the start; before that the one of an unfinished update may have been withdrawn. */
   #wasRead = false;
-  /** What a person asked for, ready to begin. */
+  /** A person's request, ready to begin. */
   #wished: Beginning | undefined;
   /** A person's file is being copied to where a download would go. */
   #isTaken = false;
-  /** What is to begin is chosen, and not on disk yet. */
+  /** The next update is chosen, and not on disk yet. */
   #isBeginning = false;
   /** Why the journal of the last run could not be read. */
   #fault: string | undefined;
@@ -151,14 +150,12 @@ export class FirmwareUpdater {
     }
   }
 
-  /** What cannot be read may say that a release is on trial, or that a command was begun: nothing is begun until it can be. */
+  /** Reads the journal. It may say that a release is on trial, or that a command was begun: nothing is begun before. */
   async #loadNow(): Promise<void> {
     const { files, paths, kind, log } = this.#deps;
     try {
       await files.makeFolder(paths.firmware, 0o750);
-      const journal = await readJournal(files, this.#journalPath, log);
-      const lost = journal.state === 'idle' ? await lostTrial(this.#deps) : undefined;
-      this.#journal = lost === undefined ? journal : { ...journal, state: 'trial', update: lost };
+      this.#journal = await readJournal(files, this.#journalPath, log);
       if (this.#journal.state === 'idle') await this.#clear(() => this.#steps.clearLeftovers());
       if (this.#fault !== undefined && this.#fault !== NO_ANSWER) log.info({}, 'updates are possible again');
       this.#fault = undefined;

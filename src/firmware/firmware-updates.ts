@@ -32,9 +32,9 @@ export interface FirmwareUpdatesDeps
   readonly config: AgentConfig;
   /** Resolves when the entries are durable. */
   readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
-  /** Whether an upload of this process was acknowledged. */
+  /** True once an upload of this process was acknowledged. */
   readonly uploaded: () => boolean;
-  /** What is wrong on this machine, the network aside; undefined when all is well. */
+  /** The fault of this machine, the network aside; undefined when all is well. */
   readonly fault: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
@@ -122,7 +122,7 @@ export class FirmwareUpdates {
     return given({ uploaded: uploaded(), reachable: clock.monotonicMs() - this.#lastContactMs < CONTACT_COUNTS_MS, fault: fault() });
   }
 
-  /** What the command line can ask of updates of the agent itself. */
+  /** Calls of the command line about updates of the agent itself. */
   calls(): ControlCalls {
     const { firmware } = this.#updaters;
     const status = (): JsonObject => jsonOf(this.status());

@@ -27,7 +27,7 @@ export function releasePaths(root = '/'): ReleasePaths {
   };
 }
 
-/** What the agent asks of the helper. `swap` takes the verified image beside the request, or goes to a kept release. */
+/** A request of the agent to the helper. `swap` takes the verified image beside the request, or goes to a kept release. */
 export type HelperRequest = Partial<AskedAt> &
   (
     | { readonly request: 'swap'; readonly id: string; readonly version: string; readonly source: 'image' | 'kept' }
@@ -46,10 +46,6 @@ export interface Trial {
   readonly id: string;
   readonly version: string;
   readonly previous: string;
-  /** SHA-256, hex, of the configuration at the trial's beginning and of the files it names: what the release refuses later may have changed since. */
-  readonly config?: string;
-  /** The files that it names, in their order in the sum. */
-  readonly file?: readonly string[];
 }
 
 /** How the last request or trial ended; `swapped` is the start of a trial. */
@@ -115,10 +111,10 @@ export async function currentVersion(files: UpdateFiles, paths: ReleasePaths): P
   return version !== undefined && isVersion(version) ? version : undefined;
 }
 
-/** One KEY=VALUE a line; a value keeps to its line, and a list has one for each. */
+/** One KEY=VALUE a line; a value keeps to its line. */
 export function guardLines(fields: HelperRequest | Trial | GuardResult | { readonly id: string }): string {
   return Object.entries(fields)
-    .flatMap(([key, value]) => [value].flat().map((one) => `${key}=${lineOf(String(one))}\n`))
+    .map(([key, value]) => `${key}=${lineOf(String(value))}\n`)
     .join('');
 }
 

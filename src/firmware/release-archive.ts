@@ -33,7 +33,7 @@ export function* archiveEntry(path: string, content: Uint8Array, executable: boo
   yield Buffer.alloc(paddingAfter(content.length));
 }
 
-/** What ends an archive. */
+/** The end of an archive. */
 export const ARCHIVE_END = Buffer.alloc(2 * BLOCK_BYTES);
 
 /**

@@ -111,7 +111,7 @@ export async function nameIncoming({ files, paths }: ReleaseFolderDeps, version:
   await files.rename(incomingFolder(paths), folder);
 }
 
-/** Whether every file of an installed release is the one of its manifest. @throws AgentError `firmware/damaged-release` (drop). */
+/** Checks every file of an installed release against its manifest. @throws AgentError `firmware/damaged-release` (drop). */
 export async function expectWhole(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest> {
   const manifest = await installedManifest(deps, version);
   if (manifest === undefined) throw refusal('firmware/damaged-release', `release ${version} is not installed`);

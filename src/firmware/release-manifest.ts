@@ -50,7 +50,7 @@ export function parseManifest(text: string): ReleaseManifest {
   return { format: 'turnstone-release', version: 1, release, arch, node, stateFormats: parseStateFormats(stateFormats), files: parsed };
 }
 
-/** Whether a path stays below the folder it is put in, as plain names only. */
+/** True for a path that stays below the folder it is put in, as plain names only. */
 export function isSafePath(path: string): boolean {
   return path.length <= MAX_PATH_LENGTH && path !== MANIFEST_NAME && path.split('/').every((name) => FILE_NAME.test(name));
 }

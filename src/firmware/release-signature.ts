@@ -4,7 +4,7 @@
  *
  *   │ zstd frame: the archive … │ 50 2A 4D 18 │ length │ "turnstone-sig-1\n" │ key id, 8 bytes │ Ed25519 signature, 64 bytes │
  *
- * What is signed is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
+ * The signed message is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
  */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { AgentError, refusal } from '../errors.ts';
@@ -63,12 +63,7 @@ export interface VerifiedSignature {
  */
 export async function verifySignature(
   file: OpenFile,
-  options: {
-    readonly keys: readonly TrustedKey[];
-    readonly required: boolean;
-    /** Of all but the frame, when it was added up already. */
-    readonly archiveSha256?: Uint8Array;
-  },
+  options: { readonly keys: readonly TrustedKey[]; readonly required: boolean },
 ): Promise<VerifiedSignature> {
   const size = await file.size();
   const frame = await readFrame(file, size);
@@ -82,7 +77,7 @@ export async function verifySignature(
     if (!options.required) return { archiveBytes };
     throw refusal('firmware/unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
   }
-  const digest = options.archiveSha256 ?? (await digestOf(file, archiveBytes));
+  const digest = await digestOf(file, archiveBytes);
   if (!verify(null, signedMessage(digest), trusted.key, frame.signature))
     throw refusal('firmware/bad-signature', 'the signature does not fit the release');
   return { archiveBytes, signedBy: trusted.name };

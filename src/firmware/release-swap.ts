@@ -1,5 +1,5 @@
 /**
- * What root does when the agent asks: swap the release or reboot, nothing else. Every step can be cut short; the same request again
+ * The work of root when the agent asks: swap the release or reboot, nothing else. Every step can be cut short; the same request again
  * finishes it, and until `current` moves the device runs what it ran before.
  *
  *   request ─► taken away ─► image copied ─► copy verified ─► unpacked ─► tried as the service user ─► named ─► trial ─► current ─► restart
@@ -9,7 +9,6 @@ import { messageOf, refusal } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { currentVersion, type HelperRequest, IMAGE_NAME, parseRequest, REQUEST_NAME, readHead, readResult } from './guard-state.ts';
-import { noteConfig } from './noted-config.ts';
 import {
   copyPlain,
   expectWhole,
@@ -108,7 +107,7 @@ async function swap(deps: ReleaseSwapDeps, request: HelperRequest & { request: '
 
   await rememberRelease(deps, previous);
   await forgetTrial(deps);
-  await beginTrial(deps, { id: request.id, version: request.version, previous, ...(await noteConfig(deps.files, deps.settingsFolder)) });
+  await beginTrial(deps, { id: request.id, version: request.version, previous });
   await tellSwapped(deps, request);
   await pruneReleases(deps);
 }

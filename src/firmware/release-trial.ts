@@ -1,9 +1,7 @@
 /**
- * Whether a new release may stay. It is confirmed after its first acknowledged upload and a time of health. Time counts against it only
+ * Judges a new release. It is confirmed after its first acknowledged upload and a time of health. Time counts against it only
  * while the platform can be reached, or while it is unwell itself: a dead link is no fault of a release, for a day.
  */
-import { confirmedId, readTrial } from './guard-state.ts';
-import type { Update } from './update-journal.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
 const LOOK_EVERY_MS = 1_000;
@@ -36,17 +34,6 @@ export async function proveRelease(
       return { event: 'unfit', reason: `the platform was out of reach for ${minutes(confirm.unreachableHoldMs)} minutes` };
   }
   return undefined;
-}
-
-/** A trial that the journal knows nothing of, because it was set aside: the release proves itself all the same. */
-export async function lostTrial(
-  deps: Pick<UpdaterDeps, 'kind' | 'files' | 'paths' | 'config' | 'clock' | 'runningVersion'>,
-): Promise<Update | undefined> {
-  const { kind, files, paths, config, clock, runningVersion: version } = deps;
-  const trial = kind === 'firmware' ? await readTrial(files, paths) : undefined;
-  if (trial?.version !== version || (await confirmedId(files, paths)) === trial.id) return undefined;
-  const { id, previous: from } = trial;
-  return { id, title: config.title, version, source: 'kept', from, startedAtMs: clock.wallMs(), unanswered: 0, attempts: 0 };
 }
 
 function minutes(ms: number): number {

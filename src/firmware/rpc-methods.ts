@@ -1,4 +1,4 @@
-/** What begins the process or the machine anew. Safe states move on the way down and up, so lockout holds these back too. */
+/** Methods that begin the process or the machine anew. Safe states move on the way down and up, so lockout holds these back too. */
 import { type MethodsOn, QUESTION } from '../rpc/rpc-method.ts';
 
 export interface Restarts {

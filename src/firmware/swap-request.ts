@@ -96,7 +96,7 @@ async function isForgotten({ files, paths, clock }: UpdaterDeps, update: Update)
   return update.askedInBoot !== clock.bootId && !(await files.list(paths.firmware)).includes(REQUEST_NAME);
 }
 
-/** What trial and result say about this update; undefined while they say nothing. */
+/** Returns the outcome that trial and result tell of this update; undefined while they say nothing. */
 export async function lookAtGuard(
   { files, paths, runningVersion }: Pick<UpdaterDeps, 'files' | 'paths' | 'runningVersion'>,
   update: Update,

@@ -3,7 +3,7 @@
  * trial begins: a release that fills the disk must not be able to keep it from being taken.
  */
 import { join } from 'node:path';
-import { confirmedId, currentVersion, type GuardResult, guardLines, readTrial, type Trial } from './guard-state.ts';
+import { confirmedId, type GuardResult, guardLines, readTrial, type Trial } from './guard-state.ts';
 import type { ReleaseFolderDeps } from './release-folder.ts';
 
 /** Where the boot guard goes on a full disk: renamed over `current`, which takes no room. */
@@ -11,30 +11,10 @@ const BACK_NAME = 'back';
 /** The boot guard counts in them in place: the room that they take now is there on a full disk too. */
 const COUNTING_FILES = ['starts', 'ticks'] as const;
 
-/**
- * Puts a release under the boot guard's eyes and moves `current` to it. The guard outside of every release may be an earlier one, which takes
- * a trial for cut short as long as `current` has not moved, and takes it away: no release may start without one, so it is looked at again.
- */
+/** Puts a release under the boot guard's eyes and moves `current` to it. */
 export async function beginTrial(deps: ReleaseFolderDeps, trial: Trial): Promise<void> {
-  const { files, paths } = deps;
-  const moveTo = (version: string): Promise<void> => files.link(join('releases', version), join(paths.home, 'current'));
   await layTrial(deps, trial);
-  try {
-    await moveTo(trial.version);
-  } finally {
-    if ((await currentVersion(files, paths)) === trial.version && !(await isLaid(deps, trial))) {
-      await layTrial(deps, trial).catch(async (error: unknown) => {
-        await moveTo(trial.previous);
-        throw error;
-      });
-    }
-  }
-}
-
-/** A trial that cannot be read may be another's, so it does not count. */
-async function isLaid({ files, paths }: ReleaseFolderDeps, { id }: Trial): Promise<boolean> {
-  const laid = await readTrial(files, paths).catch(() => undefined);
-  return laid?.id === id;
+  await deps.files.link(join('releases', trial.version), join(deps.paths.home, 'current'));
 }
 
 async function layTrial({ files, paths }: ReleaseFolderDeps, trial: Trial): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Where an update stands, in one small file that is replaced whole: the state, what it is about, how it ended, and what went before. A file
- * that is no journal is set aside: then no update is under way, and the guard still knows what it has to watch.
+ * that is no journal is set aside: then no update is under way, and the guard goes back from a release that is on trial.
  */
 
 import { AgentError } from '../errors.ts';
@@ -22,7 +22,7 @@ export interface Update {
   /** Where the image comes from: the platform, a file that a person gave, or a release that is kept. */
   readonly source: 'platform' | 'file' | 'kept';
   readonly offer?: FirmwareOffer;
-  /** Of the offer, also of one that was refused unread. */
+  /** Fingerprint of the offer, also of one that was refused unread. */
   readonly fingerprint?: string;
   /** The version that ran when it began. */
   readonly from: string;
@@ -86,7 +86,7 @@ export interface UpdateEnd {
   readonly state: UpdateState;
   readonly update: Update;
   readonly endedAtMs: EpochMs;
-  /** Whether it was about this agent. */
+  /** The update was about this agent. */
   readonly isOurs: boolean;
 }
 

@@ -8,7 +8,7 @@
  *                      failed ◄──────────────────────────────────────────────────────────────────────────────────────────────   idle
  */
 
-/** What the platform is told; wire spellings. */
+/** The states told to the platform; wire spellings. */
 export type ReportedState = 'DOWNLOADING' | 'DOWNLOADED' | 'VERIFIED' | 'UPDATING' | 'UPDATED' | 'FAILED';
 
 export const UPDATE_STATES = {
@@ -50,7 +50,7 @@ export const UPDATE_STATES = {
 
 export type UpdateState = keyof typeof UPDATE_STATES;
 export type UpdateStep = (typeof UPDATE_STATES)[UpdateState]['step'];
-/** What a state's step may end with. */
+/** The events that a state's step may end with. */
 export type UpdateEvent<S extends UpdateState = UpdateState> = S extends UpdateState
   ? Extract<keyof (typeof UPDATE_STATES)[S]['on'], string>
   : never;
@@ -66,14 +66,14 @@ export function nextState(state: UpdateState, event: UpdateEvent): UpdateState {
   return isUpdateState(next) ? next : 'failed';
 }
 
-/** What the platform is told on entering a state; undefined for states that are nobody's concern. */
+/** Returns the state to tell the platform; undefined for states that are nobody's concern. */
 export function reportedState(state: UpdateState): ReportedState | undefined {
   const row = UPDATE_STATES[state];
   return 'report' in row ? row.report : undefined;
 }
 
 /**
- * Whether nothing goes on until the platform was told: before a start and after an end. Between them a release whose outbox takes nothing
+ * True for states that wait until the platform was told: before a start and after an end. Between them a release whose outbox takes nothing
  * has to be judged, and given up, all the same.
  */
 export function mustBeTold(state: UpdateState): boolean {

@@ -7,7 +7,6 @@ import { ImageDownload } from './download-image.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
 import { CONFIRMED_NAME, currentVersion, guardLines, HANDED_OVER_NAME, IMAGE_NAME, readTrial } from './guard-state.ts';
-import type { ImageDigest } from './image-digest.ts';
 import { LockoutWait } from './lockout-wait.ts';
 import { readImageManifest } from './release-archive.ts';
 import { proveRelease } from './release-trial.ts';
@@ -20,9 +19,9 @@ import { expectAnnounced, expectFitting, expectSigned, writePayload } from './ve
 /** Undefined: the signal aborted, or the same step is to be begun again. */
 export type Outcome = StepOutcome<UpdateEvent> | undefined;
 
-/** What the steps ask of the updater while they run. */
+/** Questions of the running steps to the updater. */
 export interface StepSurroundings {
-  /** Whether the platform still offers what has this fingerprint; `unread` until it was asked since the start. */
+  /** Standing of the offer with this fingerprint; `unread` until the platform was asked since the start. */
   readonly standing: (fingerprint: string) => OfferStanding;
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly received: (bytes: number) => void;
@@ -37,12 +36,10 @@ const RETURN_WITHIN_MS = 10 * 60_000;
 export class UpdateSteps {
   readonly image: string;
   readonly lockout: LockoutWait;
-  /** What the handler's command is given. */
+  /** The file for the handler's command. */
   readonly #payload: string;
   readonly #deps: UpdaterDeps;
   readonly #around: StepSurroundings;
-  /** Sums of the image, when this very process downloaded it. */
-  #digest: ImageDigest | undefined;
   #withdrawal: AbortController | undefined;
 
   constructor(deps: UpdaterDeps, around: StepSurroundings) {
@@ -90,14 +87,12 @@ export class UpdateSteps {
     if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
     const withdrawal = new AbortController();
     this.#withdrawal = withdrawal;
-    const outcome = await outcomeOf(signal, async () => {
-      this.#digest = await this.#downloadImage(offer, AbortSignal.any([signal, withdrawal.signal]));
-    });
+    const outcome = await outcomeOf(signal, () => this.#downloadImage(offer, AbortSignal.any([signal, withdrawal.signal])));
     this.#withdrawal = undefined;
     return outcome?.event === 'failed' && withdrawal.signal.aborted ? { event: 'withdrawn' } : outcome;
   }
 
-  #downloadImage(offer: FirmwareOffer, signal: AbortSignal): Promise<ImageDigest> {
+  #downloadImage(offer: FirmwareOffer, signal: AbortSignal): Promise<void> {
     const { files, clock, log, config, deviceApi, getUrl, kind } = this.#deps;
     const { title, version } = offer;
     const getChunk = (chunk: number, sizeBytes: number, ended: AbortSignal) =>
@@ -113,17 +108,15 @@ export class UpdateSteps {
   async #verify(update: Update, signal: AbortSignal): Promise<Outcome> {
     const deps = this.#deps;
     return outcomeOf(signal, async () => {
-      const [digest, { offer }] = [this.#digest, update];
-      this.#digest = undefined;
       await withPlain(deps.files, this.image, async (file) => {
-        const sums = offer === undefined ? undefined : await expectAnnounced(file, offer, digest, deps, signal);
-        const archiveBytes = await expectSigned(file, sums, deps);
+        if (update.offer !== undefined) await expectAnnounced(file, update.offer, deps, signal);
+        const archiveBytes = await expectSigned(file, deps);
         if (isOurs(deps, update.title)) expectFitting(await readImageManifest(file, archiveBytes, signal), update.version, deps.arch);
       });
     });
   }
 
-  /** What was withdrawn while this agent was down is not installed either: the platform has to have said that it still offers it. */
+  /** Chooses the way on once the platform has said that it still offers the image: it may have been withdrawn while this agent was down. */
   async #choose(update: Update, signal: AbortSignal): Promise<Outcome> {
     const { offer } = update;
     if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
@@ -180,7 +173,7 @@ export class UpdateSteps {
     if (update.attempts > MAX_HANDLER_ATTEMPTS) return { event: 'failed', reason: 'its command was cut short too often' };
     const { title, version } = update;
     return outcomeOf(signal, async () => {
-      const bytes = await withPlain(files, this.image, (file) => expectSigned(file, undefined, this.#deps));
+      const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#deps));
       await writePayload(files, this.image, this.#payload, bytes);
       await this.#deps.runHandler(handler, { file: this.#payload, title, version }, signal);
     });
@@ -200,7 +193,6 @@ export class UpdateSteps {
   /** Takes away the image and what was made of it. */
   async clearImage(): Promise<void> {
     for (const path of [`${this.image}.progress`, this.image, this.#payload]) await this.#deps.files.remove(path);
-    this.#digest = undefined;
   }
 
   /** As `clearImage`, at the start; also removes a person's file whose command was cut short. */

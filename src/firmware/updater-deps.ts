@@ -1,4 +1,4 @@
-/** What an update needs of the rest of the agent; agent.ts hands it over as functions, tests hand over their own. */
+/** The needs of an update; agent.ts hands them over as functions, tests hand over their own. */
 import type { FirmwareConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -23,7 +23,7 @@ export interface UpdaterDeps {
   readonly getUrl: GetUrl;
   /** Appends telemetry to the outbox; resolves when it is durable. */
   readonly report: (values: Readonly<Record<string, JsonValue>>) => Promise<void>;
-  /** What a new release is judged by. */
+  /** The signs by which a new release is judged. */
   readonly vitals: () => Vitals;
   /** Ends this process so that the service manager starts `current`. */
   readonly requestRestart: (reason: string) => void;
@@ -31,18 +31,18 @@ export interface UpdaterDeps {
   readonly runHandler: (handler: FirmwareHandlerConfig, image: AttachedImage, signal: AbortSignal) => Promise<void>;
   /** Names an update, or a request to the root helper, like no other. */
   readonly newId: () => string;
-  /** Whether someone works on the machine. */
+  /** True while someone works on the machine. */
   readonly locked: () => boolean;
   /** Why the update does not go on, for a person to know; undefined when it does. */
   readonly onWait: (why: string | undefined) => void;
 }
 
 export interface Vitals {
-  /** Whether an upload of this process was acknowledged. */
+  /** An upload of this process was acknowledged. */
   readonly uploaded: boolean;
-  /** Whether the platform answered lately, whatever it said. */
+  /** The platform answered lately, whatever it said. */
   readonly reachable: boolean;
-  /** What is wrong on this machine, the network aside; undefined when all is well. */
+  /** The fault of this machine, the network aside; undefined when all is well. */
   readonly fault?: string;
 }
 
@@ -52,7 +52,7 @@ export interface AttachedImage {
   readonly version: string;
 }
 
-/** What a step ended with. */
+/** The end of a step. */
 export interface StepOutcome<E extends string> {
   readonly event: E;
   readonly reason?: string;

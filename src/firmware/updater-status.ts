@@ -1,4 +1,4 @@
-/** What an updater says of itself to those who ask: the command line, the status page, `turnstone status`. */
+/** The status of an updater for the command line, the status page and `turnstone status`. */
 import { given } from '../host/given.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import type { HistoryEntry, Update, UpdateJournal } from './update-journal.ts';
@@ -18,7 +18,7 @@ export interface UpdaterStatus {
   readonly update?: Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'>;
   readonly receivedBytes?: number;
   readonly sizeBytes?: number;
-  /** What the platform assigns now, whether it was tried or not. */
+  /** The package that the platform assigns now, whether it was tried or not. */
   readonly offered?: { readonly title: string; readonly version: string; readonly settled: boolean };
   readonly history: readonly HistoryEntry[];
 }

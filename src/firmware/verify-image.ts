@@ -3,11 +3,9 @@
 import type { FirmwareConfig } from '../config/agent-config.ts';
 import { refusal } from '../errors.ts';
 import type { OpenFile } from '../host/files.ts';
-import { given } from '../host/given.ts';
-import { isWeak } from './checksum.ts';
-import { copyPieces, withPlain } from './file-pieces.ts';
+import { expectSum, isWeak, startSum } from './checksum.ts';
+import { copyPieces, piecesOf, withPlain } from './file-pieces.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
-import { ImageDigest } from './image-digest.ts';
 import { readTrustedKeys } from './release-folder.ts';
 import type { ReleaseManifest } from './release-manifest.ts';
 import { verifySignature } from './release-signature.ts';
@@ -18,42 +16,34 @@ export interface VerifyDeps extends Pick<UpdaterDeps, 'files' | 'log'> {
   readonly config: Pick<FirmwareConfig, 'trustedKeys' | 'requireSignature'>;
 }
 
-/**
- * Verifies size and checksum. `digest` has the sums of the download when this process did it; otherwise the file is read again.
- * @throws AgentError `firmware/wrong-size`, `firmware/checksum-mismatch` (drop).
- */
-export async function expectAnnounced(
-  file: OpenFile,
-  offer: FirmwareOffer,
-  digest: ImageDigest | undefined,
-  deps: VerifyDeps,
-  signal: AbortSignal,
-): Promise<ImageDigest> {
+/** Verifies size and checksum. @throws AgentError `firmware/wrong-size`, `firmware/checksum-mismatch` (drop). */
+export async function expectAnnounced(file: OpenFile, offer: FirmwareOffer, deps: VerifyDeps, signal: AbortSignal): Promise<void> {
   const size = await file.size();
   if (offer.sizeBytes !== undefined && size !== offer.sizeBytes)
     throw refusal('firmware/wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`);
-  const sums = digest?.bytes === size ? digest : new ImageDigest(offer.algorithm);
-  await sums.catchUp(file, size, signal);
-  sums.expectChecksum(offer.checksum);
+  const sum = startSum(offer.algorithm);
+  for await (const piece of piecesOf(file, size)) {
+    signal.throwIfAborted();
+    sum.update(piece);
+  }
+  expectSum(offer.algorithm, sum.digest(), offer.checksum);
   if (isWeak(offer.algorithm))
     deps.log.warn({ algorithm: offer.algorithm }, 'the checksum of this image is weak: it finds accidents, not intent');
-  return sums;
 }
 
 /**
  * Verifies the signature; resolves with the length of what is signed.
  * @throws AgentError `firmware/unsigned`, `firmware/unknown-key`, `firmware/bad-signature` (drop).
  */
-export async function expectSigned(file: OpenFile, digest: ImageDigest | undefined, deps: VerifyDeps): Promise<number> {
+export async function expectSigned(file: OpenFile, deps: VerifyDeps): Promise<number> {
   const keys = await readTrustedKeys(deps, deps.config.trustedKeys);
-  const options = given({ keys, required: deps.config.requireSignature, archiveSha256: digest?.signedSha256() });
-  const { archiveBytes, signedBy } = await verifySignature(file, options);
+  const { archiveBytes, signedBy } = await verifySignature(file, { keys, required: deps.config.requireSignature });
   if (signedBy === undefined) deps.log.warn({}, 'this image is not signed by a trusted key; signatures are switched off');
   else deps.log.info({ signedBy }, 'the signature is good');
   return archiveBytes;
 }
 
-/** Whether a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
+/** Checks that a release is the offered one and for this machine. @throws AgentError `firmware/other-version`, `firmware/other-machine` (drop). */
 export function expectFitting(manifest: ReleaseManifest, version: string, arch: string): void {
   if (manifest.release !== version)
     throw refusal('firmware/other-version', `the image holds release ${manifest.release}, offered was ${version}`);

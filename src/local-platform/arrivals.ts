@@ -30,7 +30,7 @@ export class Arrivals {
     this.#settings = settings;
   }
 
-  /** Instants, and sets of attributes, that were answered with 200 and lost. */
+  /** Instants, sets of attributes, and uploads that a killed server had not stored: answered with 200 and lost. */
   get lost(): number {
     return this.#lost;
   }
@@ -59,6 +59,13 @@ export class Arrivals {
       cancel();
       store();
     }
+  }
+
+  /** Loses what waits, as a server does that is killed. */
+  forget(): void {
+    this.#lost += this.#waiting.size;
+    for (const cancel of this.#waiting.values()) cancel();
+    this.#waiting.clear();
   }
 
   #later(work: () => void): void {

@@ -125,6 +125,13 @@ export class LocalPlatform {
     return { id: device.id, accessToken: device.accessToken };
   }
 
+  /** Goes away as a killed server does: what it answered with 200 within `storeDelayMs` is lost. */
+  async crash(): Promise<void> {
+    await this.#service.close();
+    this.arrivals.forget();
+    await this.goAway();
+  }
+
   /** Stops listening and cuts every connection; what is stored stays. */
   async goAway(): Promise<void> {
     await this.#service.close();

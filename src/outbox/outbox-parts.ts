@@ -5,6 +5,7 @@ import { Delivery } from './delivery/delivery.ts';
 import type { DeliveryParts } from './delivery/delivery-parts.ts';
 import { DeliveryState } from './delivery/delivery-state.ts';
 import type { LedgerFile } from './delivery/ledger-file.ts';
+import { openDeadLetters } from './delivery/open-dead-letters.ts';
 import { oldestWaitingBoot } from './delivery/segment-count.ts';
 import type { BlockInfo } from './format/block-frame.ts';
 import { isOpenEnded } from './format/segment-file.ts';
@@ -27,7 +28,7 @@ export interface OutboxDeps extends OutboxPlace {
   readonly watch?: BootTimes;
 }
 
-export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'aside'> {
+export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'quarantined'> {
   readonly writer: SegmentWriter;
   readonly builder: BlockBuilder;
   readonly ledger: LedgerFile;
@@ -61,6 +62,7 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
   const state = await DeliveryState.open({ ...deps, unread, setAside });
   opened = state;
   if (counted > 0) state.count('setAside', counted);
+  const letters = await openDeadLetters({ ...deps, unread, setAside }, state);
   const boots = await BootTimes.open({ ...deps, unread, setAside });
   let waiting: Segment | undefined;
   const onScanned = (segment: Segment, blocks: readonly BlockInfo[]): void => {
@@ -94,7 +96,7 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
   const nextSequence = Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1;
   const builder = new BlockBuilder(nextSequence, boots);
   if (newest !== undefined) await noteTaken(builder.spacing, { ...newest, shelf, boots, clock });
-  return { ...deps, reading, shelf, boots, writer, builder, setAside, state, ledger };
+  return { ...deps, reading, shelf, boots, writer, builder, setAside, state, letters, ledger };
 }
 
 /** Segment and preallocation sizes that suit a bound: at least 16 segments in it, whole pages. */

@@ -1,4 +1,4 @@
-/** State of the outbox for people and dashboards: how much waits, from when to when, how long it can go on, and what was lost. */
+/** Counts for people and dashboards: how much is held, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { Delivery } from './delivery/delivery.ts';
@@ -12,11 +12,13 @@ import type { BootTimes } from './times/boot-times.ts';
 export interface OutboxStatus extends OutboxCounters {
   /** Entries that wait for delivery, on disk and in memory. An upper bound after thinning, a lower one while the end of a segment is unread. */
   readonly heldEntries: number;
-  /** Entries among these that are not yet durable. */
+  /** Held entries that are not yet durable. */
   readonly inMemoryEntries: number;
-  /** Entries among these of boots whose wall time cannot be known, or not yet: they wait, or go as uncertain, by policy. */
+  /** Held entries of boots whose wall time cannot be known, or not yet: held back, or sent as uncertain, by policy. */
   readonly undecidedEntries: number;
-  /** Present while so many of these wait although the clock is right now: of earlier boots, whose time nobody may ever know. */
+  /** Present while so many entries wait in the dead-letter queue; they are held nowhere else. */
+  readonly deadLetters?: number;
+  /** Present while so many of these are held although the clock is right now: of earlier boots, whose time nobody may ever know. */
   readonly untimedEntries?: number;
   /** While the outbox has not been opened it is not known. */
   readonly lastLost?: LastLost;
@@ -87,14 +89,14 @@ export class AppendRate {
   }
 }
 
-interface StatusDeps extends Omit<DeliveryParts, 'aside'>, Pick<Delivery, 'retention' | 'lanes'> {
+interface StatusDeps extends Omit<DeliveryParts, 'quarantined'>, Pick<Delivery, 'retention' | 'lanes'> {
   readonly commit: GroupCommit;
   readonly rate: AppendRate;
   readonly opened: { readonly atMs: number; readonly diskBytes: number };
 }
 
 export function readStatus(deps: StatusDeps): OutboxStatus {
-  const { clock, shelf, state, boots, retention, commit, rate, reading, opened } = deps;
+  const { clock, shelf, state, letters, boots, retention, commit, rate, reading, opened } = deps;
   const held = shelf.segments
     .map((segment) => ({ segment, entries: heldIn(segment, shelf.knownBlocksOf(segment), state.acknowledged) }))
     .filter(({ entries }) => entries > 0);
@@ -117,6 +119,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     lastLost: state.lastLost,
     heldEntries: onDisk + commit.waitingEntries,
     inMemoryEntries: commit.waitingEntries,
+    deadLetters: letters.size === 0 ? undefined : letters.size,
     undecidedEntries,
     untimedEntries: isUntimed ? undecidedEntries : undefined,
     bytes: shelf.bytes,
@@ -140,7 +143,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
 /** While the folder has not been opened: what it holds nobody knows. */
 export function statusBeforeOpening(known: Pick<OutboxStatus, 'heldEntries' | 'dropped' | 'fault' | 'timeSynchronised'>): OutboxStatus {
   return {
-    ...{ rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 },
+    ...{ rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 },
     ...{ heldEntries: 0, inMemoryEntries: known.heldEntries, undecidedEntries: 0 },
     ...{ bytes: 0, heldBytes: 0, segments: 0, lanes: { alarm: 0, live: 0, backlog: 0 } },
     ...{ ratePerS: 0, diskBytesPerDay: 0, diskBytesPerYear: 0 },
@@ -165,7 +168,7 @@ function startOf(segment: Segment, { shelf, state, boots }: StatusDeps): number 
   return first.ownTime ? first.ms : boots.look(first.bootId, first.ms);
 }
 
-/** Returns the mean bytes of an entry on disk, by the newest segment that has some. */
+/** Bytes of an entry on the disk, by the newest segment that has some. */
 function entryBytes(shelf: SegmentShelf): number {
   const segment = shelf.segments.findLast((one) => one.count > 0 && shelf.usedBytes(one) > SAMPLE_BYTES);
   return segment === undefined ? USUAL_ENTRY_BYTES : shelf.usedBytes(segment) / segment.count;

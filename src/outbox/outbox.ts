@@ -4,18 +4,18 @@
  *
  *   append ─▶ GroupCommit ─▶ BlockBuilder ─▶ SegmentWriter ─▶ segments ─▶ Lanes ─▶ peek ─▶ acknowledge ─▶ ledger
  */
-
 import { AgentError, messageOf, systemCode } from '../errors.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';
 import { CommitWriter } from './commit-writer.ts';
-import type { AsideEntries } from './delivery/aside-entries.ts';
+import type { DeadLetters } from './delivery/dead-letters.ts';
 import { Delivery } from './delivery/delivery.ts';
 import type { LedgerCell } from './delivery/delivery-ledger.ts';
 import type { LedgerQuery } from './delivery/ledger-file.ts';
 import { lossReport } from './delivery/loss-report.ts';
 import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 import { type EntryQuery, readEntries } from './delivery/outbox-reading.ts';
+import type { QuarantinedEntries } from './delivery/quarantined-entries.ts';
 import { asAppended, type RejectedEntry } from './delivery/rejected-file.ts';
 import { type ResendQuery, resendDelivered } from './delivery/resend.ts';
 import type { FramedBlock } from './format/block-frame.ts';
@@ -28,11 +28,12 @@ import { GroupCommit } from './segments/group-commit.ts';
 import { SerialQueue } from './segments/serial-queue.ts';
 import type { BootTimes } from './times/boot-times.ts';
 
-/** Types that other rooms use of the outbox: all of them come through this file. */
-export type { AsideEntries } from './delivery/aside-entries.ts';
+export type { DeadLetters } from './delivery/dead-letters.ts';
 export type { LedgerCell } from './delivery/delivery-ledger.ts';
 export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 export type { EntryQuery } from './delivery/outbox-reading.ts';
+/** Types that other rooms use of the outbox: all of them come through this file. */
+export type { QuarantinedEntries } from './delivery/quarantined-entries.ts';
 export type { RejectedEntry } from './delivery/rejected-file.ts';
 export type { SequenceRange } from './delivery/sequence-ranges.ts';
 export type { EntryColumns, ResolvedEntry } from './format/entry-columns.ts';
@@ -45,9 +46,11 @@ export { type OutboxVerdict, verifyOutbox } from './segments/verify-outbox.ts';
 const CLOSE_DEADLINE_MS = 5_000;
 
 export class Outbox {
-  /** Dead letters, and entries that may become some. */
-  readonly aside: Pick<AsideEntries, keyof AsideEntries>;
-  /** Times of entries that are measured now and appended later. */
+  /** Entries that failed by themselves, until it is known whether others pass. */
+  readonly quarantined: Pick<QuarantinedEntries, keyof QuarantinedEntries>;
+  /** Entries that the platform refuses alone while it takes others. */
+  readonly deadLetters: Pick<DeadLetters, 'size' | 'next' | 'refused' | 'hurry'>;
+  /** For what is taken now and appended later. */
   readonly times: Pick<BootTimes, 'take'>;
   readonly #parts: OutboxParts;
   readonly #commit: GroupCommit;
@@ -74,8 +77,9 @@ export class Outbox {
       onLate: () => this.#notify(),
       onChanged: (entries) => this.#housekeeping.changed(entries),
     });
-    const { state, aside, retention } = this.#delivery;
-    this.aside = aside;
+    const { state, quarantined, retention, deadLetters } = this.#delivery;
+    this.quarantined = quarantined;
+    this.deadLetters = deadLetters;
     const reportLoss = lossReport({ clock, state, append: (entries) => this.append(entries) });
     const writing = this.#writing;
     this.#housekeeping = new Housekeeping({ ...parts, delivery: this.#delivery, writing, onMaintained: () => void reportLoss() });
@@ -133,30 +137,34 @@ export class Outbox {
   readonly onAppended = this.#appended.add;
 
   /**
-   * Returns the next batch of a lane: whole blocks within the limits, at least one; undefined when there is none. Its times are final from now
-   * on. It is durable, except alarms that the disk does not take, which leave without it. Nothing waits for a disk that hangs. `beyond` is a
-   * batch under way, which is passed over.
+   * Gives the next batch of a lane: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
+   * It is durable, but for alarms that the disk does not take: they leave without it. Nothing waits for a disk that hangs.
+   * `beyond` is a batch on its way, which is passed over.
    */
   peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
     return this.#delivery.reading.peek(lane, limits, beyond);
   }
 
-  /** True while a look that timed out is still under way: listeners are called when it has ended, and what it found is given out then. */
+  /** True while a look that nobody waits for any more is under way: listeners are called when it has ended, and what it found is given out then. */
   isStillLooking(): boolean {
     return this.#delivery.reading.isStillLooking;
   }
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
   async acknowledge(batch: OutboxBatch): Promise<void> {
-    const { acknowledged } = this.#delivery.state;
     this.#delivery.acknowledge(batch);
-    this.#commit.arrived((first, last) => acknowledged.covers(first, last));
+    this.#commit.arrived((first, last) => this.#delivery.state.acknowledged.covers(first, last));
     this.#housekeeping.changed(batch.entries.length);
   }
 
-  /** The platform refuses this entry: it goes to `rejected`, and counts as acknowledged. @throws the disk's fault: it then waits as before. */
+  /** This entry can never be sent: it goes to `rejected`, and counts as acknowledged. @throws the disk's fault: it then waits as before. */
   reject(entry: ResolvedEntry, answer: string): Promise<void> {
     return this.#delivery.reject(entry, answer);
+  }
+
+  /** Copies an entry into the dead-letter queue, with its mark; its segment need not keep it. @throws the disk's fault: it then waits as before. */
+  deadLetter(rows: readonly ResolvedEntry[], answer: string): Promise<void> {
+    return this.#delivery.deadLetter(rows, answer);
   }
 
   status(): OutboxStatus {
@@ -164,7 +172,7 @@ export class Outbox {
     return readStatus({ ...this.#parts, commit: this.#commit, rate: this.#rate, opened: this.#opened, lanes, retention });
   }
 
-  /** True when entries wait because their time is not known yet, and nothing else would be sent before it is. */
+  /** True while entries are held because their time is not known yet, and nothing else would be sent before it is. */
   waitsForTime(): boolean {
     const { boots, clock } = this.#parts;
     return !boots.canResolve(clock.bootId) && this.status().undecidedEntries > 0;
@@ -175,10 +183,9 @@ export class Outbox {
     return readEntries(this.#parts, query, signal);
   }
 
-  /** Returns the delivered counts, per key and hour. */
+  /** Cells of what was delivered, per key and hour. */
   async readLedger(query: LedgerQuery): Promise<readonly LedgerCell[]> {
-    const { ledger, state } = this.#parts;
-    return (await ledger.read(query, state.cells)).list();
+    return (await this.#parts.ledger.read(query, this.#parts.state.cells)).list();
   }
 
   /** Puts delivered entries that are still kept back into the backlog; resolves to how many. */
@@ -189,7 +196,12 @@ export class Outbox {
     return count;
   }
 
-  /** Returns the dead letters with the platform's answers, oldest first. */
+  /** Puts back what was acknowledged at or after `sinceMs`, monotonic: the platform may have lost it. */
+  resendRecent(sinceMs: number): void {
+    this.#delivery.resendRecent(sinceMs);
+  }
+
+  /** Entries that the platform refused, with its answers, oldest first. */
   rejected(): Promise<RejectedEntry[]> {
     return this.#delivery.rejected.list();
   }

@@ -54,6 +54,7 @@ export class PatientOutbox {
 
   // Calls that only an open outbox can answer. @throws AgentError `outbox/not-open` (retry).
   readonly acknowledge: Outbox['acknowledge'] = (batch) => this.#expectOpen().acknowledge(batch);
+  readonly deadLetter: Outbox['deadLetter'] = (rows, answer) => this.#expectOpen().deadLetter(rows, answer);
   readonly reject: Outbox['reject'] = (entry, answer) => this.#expectOpen().reject(entry, answer);
   readonly read: Outbox['read'] = (query, signal) => this.#expectOpen().read(query, signal);
   readonly readLedger: Outbox['readLedger'] = async (query) => this.#expectOpen().readLedger(query);
@@ -61,6 +62,7 @@ export class PatientOutbox {
   readonly rejected: Outbox['rejected'] = async () => this.#expectOpen().rejected();
   readonly resendRejected: Outbox['resendRejected'] = async (pick) => this.#expectOpen().resendRejected(pick);
   // Calls that a closed outbox answers as an empty one.
+  readonly resendRecent: Outbox['resendRecent'] = (sinceMs) => this.#outbox?.resendRecent(sinceMs);
   readonly peek: Outbox['peek'] = async (...look) => this.#outbox?.peek(...look);
   readonly isStillLooking: Outbox['isStillLooking'] = () => this.#outbox?.isStillLooking() ?? false;
   readonly waitsForTime: Outbox['waitsForTime'] = () => this.#outbox?.waitsForTime() ?? false;
@@ -87,9 +89,14 @@ export class PatientOutbox {
     return this.#outbox !== undefined;
   }
 
-  /** Dead letters, and entries that may become some: known only of what was given out. */
-  get aside(): Outbox['aside'] {
-    return this.#expectOpen().aside;
+  /** Entries that failed by themselves: known only of what was given out. */
+  get quarantined(): Outbox['quarantined'] {
+    return this.#expectOpen().quarantined;
+  }
+
+  /** Undefined of one that is not open: nothing of it is due. */
+  get deadLetters(): Outbox['deadLetters'] | undefined {
+    return this.#outbox?.deadLetters;
   }
 
   /** @throws as Outbox.append. */

@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
+import { Listeners } from '../host/listeners.ts';
 import type { Log } from '../host/log.ts';
 import type { Answer, Verdict } from './answer-or-portal.ts';
 import { type ContactFault, type ContactPlace, type ContactReason, faultOfAnswer, faultOfError } from './contact-faults.ts';
@@ -43,6 +44,10 @@ export interface ContactDeps {
 }
 
 const COUNTS_AFTER_MS = 5_000;
+/** A platform that was absent for so long has restarted, and may have lost what it acknowledged last. */
+const RESTARTED_AFTER_MS = 10_000;
+/** A broken connection is no sign of it: an idle one is reset by anything on the way. */
+const ABSENT: ReadonlySet<ContactReason> = new Set(['connection-refused', 'unavailable']);
 const REFUSALS: ReadonlySet<ContactReason> = new Set(['token-refused', 'device-refused', 'no-device-api']);
 const BLOCKS: ReadonlySet<ContactReason> = new Set(['portal', 'https-wanted', 'proxy-login', 'proxy-refuses']);
 
@@ -54,7 +59,12 @@ export class Contact implements ContactObserver {
   #fault: { readonly what: ContactFault; readonly sinceMs: number } | undefined;
   /** Problems of this fault that the log has: two ways to fail take turns. */
   readonly #logged = new Set<string>();
+  #absentSinceMs: number | undefined;
+  readonly #restarted = new Listeners<[lastHeardAtMs: number]>();
   #cancelCount: (() => void) | undefined;
+
+  /** Calls back at the first answer after a restart of the platform, with the time of its last answer before; the returned function ends it. */
+  readonly onRestarted = this.#restarted.add;
 
   constructor(deps: ContactDeps) {
     this.#deps = deps;
@@ -101,11 +111,15 @@ export class Contact implements ContactObserver {
     }
     this.#logged.clear();
     this.#fault = undefined;
+    const [absentSinceMs = nowMs, lastHeardAtMs] = [this.#absentSinceMs, this.#lastHeardAtMs];
+    this.#absentSinceMs = undefined;
     this.#lastHeardAtMs = nowMs;
+    if (lastHeardAtMs !== undefined && nowMs - absentSinceMs >= RESTARTED_AFTER_MS) this.#restarted.tell(lastHeardAtMs);
   }
 
   #fail(what: ContactFault): void {
     const { clock } = this.#deps;
+    if (ABSENT.has(what.reason)) this.#absentSinceMs ??= clock.monotonicMs();
     this.#fault = { what, sinceMs: this.#fault?.sinceMs ?? clock.monotonicMs() };
     if (this.#counts()) this.#logFault();
     else this.#cancelCount ??= clock.after(COUNTS_AFTER_MS, () => this.#logFault());

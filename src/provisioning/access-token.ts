@@ -14,7 +14,7 @@ export function makeAccessToken(random: RandomBytes, length = TOKEN_LENGTH): str
   return randomText(random, ALPHABET, length);
 }
 
-/** Whether a text can be an access token: printable, without spaces, not too long. */
+/** True for a text that can be an access token: printable, without spaces, not too long. */
 export function isAccessToken(text: string): boolean {
   // In a path, `.` and `..` would lead to another folder.
   return text.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(text) && !/^\.{1,2}$/.test(text);

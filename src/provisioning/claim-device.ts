@@ -77,7 +77,7 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   return { ...claim, ...name, alreadyOpen: false };
 }
 
-/** Whether the platform said so itself; after any other fault the claim may have been taken. */
+/** True for the platform's own refusal; after any other fault the claim may have been taken. */
 function isRefused(error: unknown): boolean {
   return error instanceof PlatformError && REFUSALS.has(error.code) && (error.status ?? 0) < 500;
 }
@@ -87,7 +87,7 @@ export function makeClaimSecret(random: RandomBytes): string {
   return Array.from({ length: GROUPS }, () => randomText(random, ALPHABET, GROUP_LENGTH)).join('-');
 }
 
-/** What the QR code says: the two things a claim form asks for. */
+/** The text of the QR code: the two things a claim form asks for. */
 export function claimText({ deviceName, secretKey }: Pick<OpenClaim, 'deviceName' | 'secretKey'>): string {
   return stringifyJson({ ...given({ deviceName }), secretKey });
 }

@@ -1,4 +1,4 @@
-/** What the command line can ask of this device's identity, and of the platform, through the running agent. */
+/** Calls of the command line about this device's identity, and to the platform, through the running agent. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';

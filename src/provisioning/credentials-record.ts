@@ -1,7 +1,6 @@
-/** What the credentials file holds, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
+/** The content of the credentials file, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
 import { AgentError, refusal } from '../errors.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
-import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';
 import { sealJson } from '../host/sealed-json.ts';
@@ -29,8 +28,6 @@ export interface CredentialsRecord {
   readonly generation: number;
   /** The generation of another board that has become this device: this board sends nothing, after a restart either. */
   readonly replacedBy?: number;
-  /** The platform was told which board this is: a later answer that names none may be a fault. */
-  readonly ownerTold?: boolean;
   /** A person made this board the device, by an import or by adopting the card, and the platform has not been told yet. */
   readonly takesOver?: boolean;
 }
@@ -57,7 +54,7 @@ const MAX_FORMERLY_CONFIGURED = 4;
 const FORMAT = 'turnstone/credentials';
 const VERSION = 1;
 
-/** Of a token or a provisioning secret. */
+/** Characters of a token or a provisioning secret. */
 export const MAX_SECRET_LENGTH = 255;
 const TOKEN: ValueShape = { type: 'string', minLength: 1, maxLength: MAX_SECRET_LENGTH };
 const BOARD: ValueShape = {
@@ -84,7 +81,6 @@ const RECORD: ValueShape = {
     board: BOARD,
     generation: { type: 'integer', minimum: 1 },
     replacedBy: { type: 'integer', minimum: 1 },
-    ownerTold: { type: 'boolean' },
     takesOver: { type: 'boolean' },
   },
 };
@@ -130,20 +126,6 @@ export function withRecord(state: CredentialsState, place: CredentialsPlace, rec
   const known = formerlyConfigured.find(({ configuredToken }) => configuredToken === record.configuredToken);
   const former = [configured, ...formerlyConfigured.filter((other) => other !== known)].slice(0, MAX_FORMERLY_CONFIGURED);
   return { ...state, configured: known ?? record, formerlyConfigured: former };
-}
-
-/**
- * The state with what only the other file of the two says, where nobody can tell which is right: records that it lacks, and tokens, which are
- * tried once the platform refuses this one's.
- */
-export function joinedWith(state: CredentialsState, other: CredentialsState): CredentialsState {
-  const join = (one: CredentialsRecord | undefined, two: CredentialsRecord | undefined): CredentialsRecord | undefined => {
-    if (one === undefined || two === undefined) return one ?? two;
-    if (one.configuredToken !== two.configuredToken) return one;
-    const others = [two.accessToken, ...(one.previousTokens ?? []), ...tokensOf(two)].filter((token) => token !== one.nextToken);
-    return { ...one, ...earlierTokens(one.accessToken, others) };
-  };
-  return { ...other, ...state, ...given({ own: join(state.own, other.own), configured: join(state.configured, other.configured) }) };
 }
 
 /** The text of the file. What the next start could not read would cost the device its identity. @throws AgentError `provisioning/unreadable` (drop). */

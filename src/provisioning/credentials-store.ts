@@ -9,14 +9,7 @@ import type { Clock } from '../host/clock.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
-import {
-  CREDENTIALS_FILES,
-  type CredentialsFilesDeps,
-  mayBeLost,
-  readCredentialsFiles,
-  removeAsides,
-  setUnreadAside,
-} from './credentials-files.ts';
+import { CREDENTIALS_FILES, type CredentialsFilesDeps, readCredentialsFiles, removeAsides } from './credentials-files.ts';
 import {
   type CredentialsPlace,
   type CredentialsRecord,
@@ -35,8 +28,6 @@ export interface CredentialsStoreDeps extends CredentialsFilesDeps {
 
 const TWIN_ALERT = 'credentials-not-kept';
 const HEAL_EVERY_MS = 60_000;
-/** After this time a first file that cannot be read counts as lost; until then its twin, which may be older, is not used. */
-const UNREAD_FOR_MS = 10 * 60_000;
 
 export class CredentialsStore {
   readonly #deps: CredentialsStoreDeps;
@@ -44,11 +35,8 @@ export class CredentialsStore {
   #isRead = false;
   /** Reads once even when the disk hangs: a late answer must not overwrite what was changed since. */
   readonly #loadOnce = joinedWhileUnderWay(() => this.#load());
-  #unreadSinceMs: number | undefined;
-  /** The path of a file that is not used and may be the right one: it is set aside before anything is written. */
-  #inTheWay: string | undefined;
   #timesReplaced = 0;
-  /** Whether both files hold what is in memory; true until something was read. */
+  /** Both files hold what is in memory; true until something was read. */
   #isWhole = true;
   #writing: Promise<void> = Promise.resolve();
 
@@ -92,11 +80,6 @@ export class CredentialsStore {
     return this.#timesReplaced;
   }
 
-  /** Whether the disk has taken all that is in memory. */
-  get isWhole(): boolean {
-    return this.#isWhole;
-  }
-
   get provisionSecret(): ProvisionSecret | undefined {
     return this.#state.provisionSecret;
   }
@@ -135,7 +118,7 @@ export class CredentialsStore {
     await this.#replace((state) => ({ ...state, own: record, ...more }));
   }
 
-  /** Whether what waits for delivery was measured as another device, and has not been set aside. */
+  /** True while the queue was measured as another device, and has not been set aside. */
   get setsQueueAside(): boolean {
     return this.#state.setsQueueAside === true;
   }
@@ -153,7 +136,6 @@ export class CredentialsStore {
   /** Forgets who this device is, in set-aside files too, so that the next start provisions anew. @throws AgentError `host/write-failed` (retry). */
   async forget(options: { readonly setsQueueAside: boolean }): Promise<void> {
     // The copies first: once the credentials are gone nothing may fail any more.
-    await setUnreadAside(this.#deps.files, this.#inTheWay);
     await removeAsides(this.#deps);
     await this.#replace(({ provisionSecret, setsQueueAside = false }) =>
       given({ provisionSecret, setsQueueAside: setsQueueAside || options.setsQueueAside || undefined }),
@@ -162,18 +144,12 @@ export class CredentialsStore {
 
   async #load(): Promise<void> {
     if (this.#isRead) return;
-    const nowMs = this.#deps.clock.monotonicMs();
-    const withoutUnread = nowMs - (this.#unreadSinceMs ?? nowMs) >= UNREAD_FOR_MS;
-    const found = await readCredentialsFiles(this.#deps, { withoutUnread }).catch((error: unknown) => {
-      this.#unreadSinceMs = mayBeLost(error) ? (this.#unreadSinceMs ?? nowMs) : undefined;
-      throw error;
-    });
+    const found = await readCredentialsFiles(this.#deps);
     this.#isRead = true;
     if (found === undefined) return;
     this.#hideAll(found.state);
     this.#state = found.state;
     this.#isWhole = found.isWhole;
-    this.#inTheWay = found.inTheWay;
   }
 
   #replace(change: (state: CredentialsState) => CredentialsState): Promise<void> {
@@ -200,26 +176,13 @@ export class CredentialsStore {
     this.#hideAll(state);
     const text = formatCredentials(state);
     const [first, twin] = CREDENTIALS_FILES;
-    await setUnreadAside(this.#deps.files, this.#inTheWay);
-    this.#inTheWay = undefined;
-    try {
-      await writeDurably(this.#deps.files, join(stateFolder, first), text);
-    } catch (error) {
-      await this.#putBack();
-      throw error;
-    }
+    // A write that failed late may be on the disk all the same: `keepWhole` goes over it.
+    this.#isWhole = false;
+    await writeDurably(this.#deps.files, join(stateFolder, first), text);
     // From here on the next start reads the new state, so this one has to know it too.
     this.#state = state;
-    this.#isWhole = false;
     onTaken?.();
     await this.#writeTwin(join(stateFolder, twin), text);
-  }
-
-  /** A write that failed late may still be on the disk: the next start must not read what was reported as failed. */
-  async #putBack(): Promise<void> {
-    this.#isWhole = false;
-    const path = join(this.#deps.stateFolder, CREDENTIALS_FILES[0]);
-    await writeDurably(this.#deps.files, path, formatCredentials(this.#state)).catch(() => {});
   }
 
   async #writeTwin(path: string, text: string): Promise<void> {

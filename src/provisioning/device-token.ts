@@ -8,7 +8,6 @@
  */
 import { refusal, retryable } from '../errors.ts';
 import { Backoff } from '../host/backoff.ts';
-import { given } from '../host/given.ts';
 import { SharedWork } from '../host/shared-work.ts';
 import { isAccessToken } from './access-token.ts';
 import { type CredentialsPlace, type CredentialsRecord, earlierTokens, tokensOf } from './credentials-record.ts';
@@ -88,11 +87,14 @@ export class DeviceToken {
     if (token !== this.record.accessToken) return;
     this.#refusals = 0;
     const kept = this.#deps.store.record(this.#deps.place);
-    const isOutdated = kept?.phase === 'proposed' ? !this.#refusal.isRunning : kept?.previousTokens !== undefined;
+    const isOutdated = kept?.phase === 'in-use' && kept.previousTokens !== undefined;
     if (!isOutdated || this.#isForgetting || this.#isReplaced) return;
     this.#isForgetting = true;
     void this.#deps.store
-      .update(this.#deps.place, (now) => this.#afterSuccess(now, token))
+      .update(this.#deps.place, (now) => {
+        const { previousTokens: _old, ...rest } = now;
+        return now.accessToken === token ? rest : now;
+      })
       .catch(() => {})
       .finally(() => {
         this.#isForgetting = false;
@@ -125,18 +127,6 @@ export class DeviceToken {
 
   get #isReplaced(): boolean {
     return this.#deps.store.timesReplaced !== this.#timesReplaced;
-  }
-
-  /** What came before an accepted token is forgotten; provisioning that was given up midway was not needed. */
-  #afterSuccess(now: CredentialsRecord, token: string): CredentialsRecord {
-    if (now.phase === 'proposed') {
-      if (this.#refusal.isRunning || this.#isReplaced) return now;
-      const { nextToken, accessToken, previousTokens = [] } = now;
-      return { ...this.#inUse, ...given({ nextToken }), ...earlierTokens(token, [accessToken, ...previousTokens]) };
-    }
-    if (now.accessToken !== token) return now;
-    const { previousTokens: _old, ...rest } = now;
-    return rest;
   }
 
   async #afterRefusal(signal: AbortSignal): Promise<boolean> {

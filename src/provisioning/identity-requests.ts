@@ -1,5 +1,5 @@
 /**
- * What people ask about this device's identity, by command or through the running agent: claim it, look at it, move it, rotate its secrets.
+ * Requests of people about this device's identity, by command or through the running agent: claim it, look at it, move it, rotate its secrets.
  * One place for both, so that a command does the same with and without an agent.
  */
 

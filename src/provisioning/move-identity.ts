@@ -43,7 +43,7 @@ export async function unpackIdentity(
     throw refusal('provisioning/has-credentials', `this board is provisioned already${name}; --replace gives that up`);
   }
   const { record, provisionSecret } = await importIdentity(file.text, file.passphrase);
-  const { configuredToken: _configured, replacedBy: _replaced, ownerTold: _told, ...rest } = record;
+  const { configuredToken: _configured, replacedBy: _replaced, ...rest } = record;
   // Readings of a board without an identity belong to whichever device it becomes.
   const setsQueueAside = isDevice && !isSameDevice(own, record);
   const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
@@ -51,7 +51,7 @@ export async function unpackIdentity(
   return given({ deviceName: record.deviceName, setsQueueAside });
 }
 
-/** Whether they have a token in common, as when a board imports its own export. */
+/** True when they have a token in common, as when a board imports its own export. */
 function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
   const known = tokensOf(one);
   return tokensOf(other).some((token) => known.includes(token));
@@ -64,7 +64,7 @@ function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean
 export async function adoptIdentity({ store, board, place }: MoveDeps): Promise<void> {
   const record = inUse({ store, place }, 'adopt');
   await store.save(place, (now = record) => {
-    const { replacedBy = 0, ownerTold: _told, ...rest } = now;
+    const { replacedBy = 0, ...rest } = now;
     return { ...rest, board, generation: Math.max(now.generation, replacedBy) + 1, takesOver: true };
   });
 }

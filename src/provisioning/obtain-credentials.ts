@@ -1,5 +1,5 @@
 /**
- * Who this device is, at start: the configured access token if there is one (and what it was rotated to since), else the kept credentials,
+ * The identity of this device at the start: the configured access token if there is one (and what it was rotated to since), else the kept credentials,
  * else provisioning. Notices a card that was copied or moved: the same credentials on another board.
  */
 import type { AgentConfig } from '../config/agent-config.ts';
@@ -20,7 +20,7 @@ export interface CredentialsSettings {
     readonly deviceName: string;
     readonly secret?: ProvisionSecret;
     readonly onUnauthorised: 'hold' | 'reprovision';
-    /** What to do with another board's credentials: `continue` and `hold` alert, `reprovision` makes a device of its own, see `leaveOtherBoard`. Default `continue`. */
+    /** The way with another board's credentials: `continue` and `hold` alert, `reprovision` makes a device of its own, see `leaveOtherBoard`. Default `continue`. */
     readonly onOtherBoard?: 'continue' | 'hold' | 'reprovision';
   };
 }

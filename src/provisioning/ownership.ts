@@ -27,11 +27,7 @@ export const OWNER_KEY = 'turnstoneOwner';
 const CHECK_PERIOD_MS = 600_000;
 /** Until the platform has answered. */
 const UNSETTLED_PERIOD_MS = 30_000;
-/** A platform with a fault answers without the attribute too (src/platform/wire-facts.md): it is asked again before that is believed. */
-const EMPTY_ANSWERS = 3;
-const ASK_AGAIN_MS = 2_000;
 /** A platform that answers everything else must not silence the device for ever; one that restarts behind a proxy takes minutes. */
-const MAX_REFUSED_QUESTIONS = 5;
 const REFUSED_FOR_MS = 600_000;
 const QUESTION_BACKOFF = { firstMs: 2_000, maxMs: 15_000 };
 const REPLACED_ALERT = 'identity-moved';
@@ -46,8 +42,7 @@ export class IdentityOwnership {
   #isSettled = false;
   /** It has failed to answer this question so often that it is no longer waited for. */
   #isUnwilling = false;
-  #refused = 0;
-  #refusedSinceMs = 0;
+  #refusedSinceMs: number | undefined;
 
   constructor(deps: OwnershipDeps) {
     this.#deps = deps;
@@ -96,7 +91,7 @@ export class IdentityOwnership {
     // An identity that has replaced this one counts from the next start, and so does its number.
     if (record === undefined || store.timesReplaced !== this.#timesReplaced) return 'ours';
     const marks = marksOf(board, record.board);
-    const owner = await this.#askOwner(record.ownerTold === true ? EMPTY_ANSWERS : 1, signal);
+    const owner = ownerIn((await deviceApi.getAttributes({ clientKeys: [OWNER_KEY] }, signal)).client);
     const isThisBoard = owner !== undefined && marks.includes(owner.board);
     if (owner === undefined && (record.replacedBy ?? 0) > record.generation) return 'replaced';
     if (owner !== undefined && owner.generation > record.generation && !isThisBoard) {
@@ -123,9 +118,7 @@ export class IdentityOwnership {
     if (owner !== undefined && isThisBoard) generation = Math.max(generation, owner.generation);
     if (generation !== record.generation) await this.#remember((now) => ({ ...now, generation }));
     if (owner?.generation !== generation) await deviceApi.postAttributes({ [OWNER_KEY]: { board: mark, generation } }, signal);
-    // Also when the disk did not take it the last time.
-    if (record.ownerTold !== true || record.takesOver === true || store.isWhole === false)
-      await this.#remember(({ takesOver: _done, ...rest }) => ({ ...rest, ownerTold: true }));
+    if (record.takesOver === true) await this.#remember(({ takesOver: _done, ...rest }) => rest);
     return 'ours';
   }
 
@@ -141,20 +134,9 @@ export class IdentityOwnership {
       log.debug({ reason: messageOf(error) }, 'which board is the device could not be asked');
       if (error.code === 'platform/unauthorised') return 'unauthorised';
       if (error instanceof PlatformError && error.status === undefined && error.code !== 'platform/bad-answer') return 'not-now';
-      if (this.#refused === 0) this.#refusedSinceMs = clock.monotonicMs();
-      this.#refused += 1;
-      if (this.#refused >= MAX_REFUSED_QUESTIONS && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS) this.#isUnwilling = true;
+      this.#refusedSinceMs ??= clock.monotonicMs();
+      this.#isUnwilling = clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS;
       return 'not-now';
-    }
-  }
-
-  async #askOwner(questions: number, signal: AbortSignal): Promise<ReturnType<typeof ownerIn>> {
-    const { deviceApi, clock } = this.#deps;
-    for (let asked = 1; ; asked += 1) {
-      const owner = ownerIn((await deviceApi.getAttributes({ clientKeys: [OWNER_KEY] }, signal)).client);
-      if (owner !== undefined || asked >= questions) return owner;
-      await clock.sleep(ASK_AGAIN_MS, signal);
-      signal.throwIfAborted();
     }
   }
 

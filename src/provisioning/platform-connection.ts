@@ -41,12 +41,12 @@ export interface PlatformConnectionDeps {
 
 /** A start does without credentials that a disk does not give in this time. */
 const READ_WITHIN_MS = 5_000;
-/** What keeps this device from its credentials may pass: a full disk, a folder of another user. */
+/** A fault that keeps this device from its credentials may pass: a full disk, a folder of another user. */
 const CONNECT_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 const CONNECT_ALERT = 'credentials';
 
 export class PlatformConnection {
-  /** What this board is. */
+  /** The marks of this board. */
   readonly board: BoardIdentity;
   readonly #deps: PlatformConnectionDeps;
   readonly store: CredentialsStore;

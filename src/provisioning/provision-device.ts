@@ -13,7 +13,6 @@
 import { type AgentError, hasCode, messageOf, retryable } from '../errors.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
-import { given } from '../host/given.ts';
 import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -29,7 +28,7 @@ export type ProvisioningStep = 'token-made' | 'token-synced' | 'asking' | 'answe
 export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
   readonly store: CredentialsStore;
   readonly provision: (request: ProvisionRequest, signal: AbortSignal) => Promise<ProvisionAnswer>;
-  /** Whether the platform knows a token; false only on its own word (401). @throws PlatformError when it cannot be asked. */
+  /** Asks whether the platform knows a token; false only on its own word (401). @throws PlatformError when it cannot be asked. */
   readonly tokenWorks: (token: string, signal: AbortSignal) => Promise<boolean>;
   readonly log: Log;
   readonly alerts: Alerts;
@@ -84,16 +83,11 @@ function usable(outcome: Outcome): Outcome {
 
 /** The token this board proposes: the one of an interrupted attempt, or a new one, on disk before it is returned. */
 async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal): Promise<CredentialsRecord> {
-  const { store, deviceName, board, log, randomBytes } = deps;
+  const { store, deviceName, board, randomBytes } = deps;
   const kept = store.record('own');
   // Another board's record is not used: the card is a copy.
   const earlier = kept === undefined || isOtherBoard(kept.board, board) ? undefined : kept;
   if (earlier?.phase === 'proposed' && earlier.deviceName === deviceName) return earlier;
-  // The name was changed in the configuration after an attempt that may have succeeded: its device would be left behind as a second one.
-  if (earlier?.phase === 'proposed' && (await askUntilKnown(deps, earlier.accessToken, signal))) {
-    log.warn({ deviceName: earlier.deviceName, configured: deviceName }, 'this board was provisioned under an earlier name and keeps it');
-    return earlier;
-  }
   const accessToken = makeAccessToken(randomBytes);
   deps.hide(accessToken);
   deps.onStep?.('token-made');
@@ -104,27 +98,12 @@ async function propose(deps: ProvisioningDeps, save: Save, signal: AbortSignal):
     accessToken,
     // A rotation may be under way: the platform may know this board by the next token already.
     ...earlierTokens(accessToken, earlier === undefined ? [] : tokensOf(earlier)),
-    ...given({ ownerTold: earlier?.ownerTold }),
     board,
     generation: earlier?.generation ?? 1,
   };
   await save(() => proposal, signal);
   deps.onStep?.('token-synced');
   return proposal;
-}
-
-/** Waits until the platform can be asked: if the earlier name has a device, a second one would stay there for ever. */
-async function askUntilKnown(deps: ProvisioningDeps, token: string, signal: AbortSignal): Promise<boolean> {
-  const backoff = new Backoff(BUSY_BACKOFF, deps.clock);
-  while (!signal.aborted) {
-    try {
-      return await deps.tokenWorks(token, signal);
-    } catch (error) {
-      deps.log.debug({ reason: messageOf(error) }, 'whether an earlier name of this board was provisioned could not be asked');
-      await deps.clock.sleep(backoff.nextMs(), signal);
-    }
-  }
-  throw aborted();
 }
 
 type Save = (record: (now: CredentialsRecord | undefined) => CredentialsRecord, signal: AbortSignal) => Promise<void>;

@@ -11,9 +11,6 @@ export type Outcome =
   /** `busy`: ask again soon. `held`: a portal or proxy is in the way. `refused`: only a person at the platform can change it. */
   | { readonly kind: 'busy' | 'held' | 'refused'; readonly explanation: string; readonly retryAfterMs?: number };
 
-/** A server that is still busy with an earlier request stores the name before the token. */
-const SETTLE_MS = 2_000;
-
 const NOT_FOUND_WORDS =
   'the platform knows no device profile for the provisioning key and secret: check provisioning.deviceKey and provisioning.deviceSecret' +
   ' against the device profile, and that provisioning is switched on in it';
@@ -54,7 +51,7 @@ function success(answer: Extract<ProvisionAnswer, { status: 'SUCCESS' }>): Outco
 
 /** The name is taken: by ourselves, when one of our tokens works. */
 async function afterFailure(deps: ProvisioningDeps, proposal: CredentialsRecord, said: string, signal: AbortSignal): Promise<Outcome> {
-  const own = (await workingToken(deps, proposal, signal)) ?? (await afterSettling(deps, proposal, signal));
+  const own = await workingToken(deps, proposal, signal);
   if (own !== undefined) {
     deps.onStep?.('own-token-works');
     return { kind: 'token', accessToken: own };
@@ -65,11 +62,6 @@ async function afterFailure(deps: ProvisioningDeps, proposal: CredentialsRecord,
     `${said === '' ? '' : ` (it says: ${said})`}. Copy that device's access token into platform.accessToken, or delete the device at the platform` +
     ` and this board takes its place. If the profile only admits devices entered beforehand, enter "${name}" there`;
   return { kind: 'refused', explanation };
-}
-
-async function afterSettling(deps: ProvisioningDeps, proposal: CredentialsRecord, signal: AbortSignal): Promise<string | undefined> {
-  await deps.clock.sleep(SETTLE_MS, signal);
-  return workingToken(deps, proposal, signal);
 }
 
 async function workingToken(deps: ProvisioningDeps, proposal: CredentialsRecord, signal: AbortSignal): Promise<string | undefined> {

@@ -40,13 +40,15 @@ export interface ConnectionStatus extends UploadState {
 }
 
 /** As the outbox tells it. */
-type Told = 'heldEntries' | 'heldBytes' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
+type Told = 'heldEntries' | 'heldBytes' | 'deadLetters' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
 type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' | 'hangingReadMs';
 
 /** Outbox summary. Rejected, thinned, dropped and damaged entries count for as long as the outbox is kept. */
 export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   /** UTC epoch ms of the oldest entry that waits, where its time is known. */
   readonly oldestTs?: number;
+  /** Sent once more after a restart of the platform. Absent in what an agent of an older release says. */
+  readonly resent?: number;
   /** Lost to damage on the disk. Absent in what an agent of an older release says, and so is `lastLost`. */
   readonly damaged?: number;
   readonly writtenBytes: number;

@@ -38,10 +38,22 @@ export function agentStatus(sources: StatusSources): AgentStatus {
 }
 
 function outboxSummary(status: OutboxStatus): OutboxSummary {
-  const { heldEntries, heldBytes, rejected, thinned, dropped, damaged, lastLost, diskBytes, oldestMs } = status;
+  const { heldEntries, heldBytes, deadLetters, rejected, resent, thinned, dropped, damaged, lastLost, diskBytes, oldestMs } = status;
   const { hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs } = status;
   return given({
-    ...{ heldEntries, heldBytes, rejected, thinned, dropped, damaged, lastLost, writtenBytes: diskBytes, oldestTs: oldestMs },
+    ...{
+      heldEntries,
+      heldBytes,
+      deadLetters,
+      rejected,
+      resent,
+      thinned,
+      dropped,
+      damaged,
+      lastLost,
+      writtenBytes: diskBytes,
+      oldestTs: oldestMs,
+    },
     ...{ hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs },
   });
 }

@@ -7,9 +7,9 @@ import type { KeyRulesConfig } from '../config/agent-config.ts';
 /** Exactly one of `above` and `below`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;
 
-/** What `<key>_alarm` says when no threshold is crossed. */
+/** Value of `<key>_alarm` when no threshold is crossed. */
 export const ALARM_CLEAR = 'ok';
-/** What it says when nobody will say how it is any more. */
+/** Its value once nobody measures any more. */
 export const ALARM_REMOVED = 'removed';
 
 export class AlarmThresholds {

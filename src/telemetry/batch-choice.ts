@@ -3,15 +3,15 @@ import type { Clock } from '../host/clock.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import type { BatchLimits, Lane, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { TelemetryRows } from '../platform/device-api.ts';
-import type { BatchDelivery } from './batch-delivery.ts';
+import type { UploadJudge } from './answers/upload-judge.ts';
+import type { UploadWaits } from './answers/upload-waits.ts';
 import type { DailyBudget } from './daily-budget.ts';
-import type { UploadWaits } from './upload-waits.ts';
 
 export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
   readonly budget: DailyBudget;
-  readonly delivery: Pick<BatchDelivery, 'suspects' | 'unanswered' | 'empty500'>;
+  readonly judge: Pick<UploadJudge, 'nextAlone' | 'quarantine' | 'empty500'>;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;
   /** Told of the batch that is likely next, while another is on its way. */
@@ -43,32 +43,29 @@ export class BatchChoice {
     this.#deps = deps;
   }
 
-  /** Undefined when nothing may go now. `withSuspects`: what was refused by itself is asked for, too. */
-  async next({ withSuspects }: { readonly withSuspects: boolean }): Promise<OutboxBatch | undefined> {
-    const { outbox, clock, budget, delivery, waits, limits } = this.#deps;
+  /** Undefined when nothing may go now. */
+  async next({ withDeadLetters }: { readonly withDeadLetters: boolean }): Promise<OutboxBatch | undefined> {
+    const { outbox, clock, budget, judge, waits, limits } = this.#deps;
     const now = clock.monotonicMs();
     const withHistory = !budget.isSpent();
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');
     if (now >= this.#backlogNotBeforeMs && withHistory) due.push('backlog');
     // While entries are refused by themselves, or not answered, each failing post gives another lane its turn: it may show that the platform works.
-    const isHeldUp = waits.refusals + delivery.unanswered.waiting({ withHistory }) > 0;
+    const isHeldUp = waits.refusals + judge.quarantine.waiting({ withHistory }) > 0;
     for (let turns = isHeldUp ? this.failures % due.length : 0; turns > 0; turns -= 1) due.push(due.shift() as Lane);
     // What little a limit of posts lets through must not all be the present's.
-    if (delivery.empty500.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
+    if (judge.empty500.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
     this.#ahead = undefined;
-    const alone = async (options: { readonly nothingElse: boolean }): Promise<OutboxBatch | undefined> => {
-      const unanswered = await delivery.unanswered.due({ ...options, withHistory });
-      return unanswered === undefined && withSuspects ? delivery.suspects.due({ ...options, withHistory }) : unanswered;
-    };
-    const again = await alone({ nothingElse: false });
+    const alone = { withHistory, withDeadLetters };
+    const again = await judge.nextAlone({ ...alone, nothingElse: false });
     if (again !== undefined) return again;
     for (const lane of due) {
       const batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, limits());
       if (batch !== undefined) return batch;
     }
-    return alone({ nothingElse: true });
+    return judge.nextAlone({ ...alone, nothingElse: true });
   }
 
   /** History is read from the disk, and encoded, while the batch before it is on its way; a fault is met again at its own time. */

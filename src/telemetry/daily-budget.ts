@@ -5,7 +5,7 @@ import type { JsonObject } from '../host/json.ts';
 export const DAILY_BUDGET_FORMAT = { format: 'turnstone/daily-budget', version: 1 } as const;
 
 const DAY_MS = 86_400_000;
-/** Of which it is known what was sent; only the present one is kept over a restart. */
+/** Days whose bytes are known; only the present one is kept over a restart. */
 const MAX_DAYS = 8;
 
 /** Days since 1970-01-01 UTC, what was sent in that day, and for how long this run and those before it ran in it. */
@@ -15,7 +15,7 @@ export interface SentToday {
   readonly ranMs: number;
 }
 
-/** What an earlier run left; nothing when it is not what it should be. */
+/** Reads what an earlier run left; nothing when it is malformed. */
 export function sentTodayFrom(state: JsonObject | undefined): SentToday | undefined {
   const { day, bytes, ranMs } = state ?? {};
   if (typeof day !== 'number' || typeof bytes !== 'number' || !(bytes >= 0)) return undefined;
@@ -25,7 +25,7 @@ export function sentTodayFrom(state: JsonObject | undefined): SentToday | undefi
 
 export interface DailyBudgetDeps {
   readonly clock: Clock;
-  /** Whether the clock can be believed. */
+  /** True when the clock can be believed. */
   readonly isSynchronised: () => boolean;
   readonly bytesSent: () => number;
   readonly limitBytes: () => number | undefined;
@@ -39,7 +39,7 @@ export class DailyBudget {
   #day: number;
   /** When that day began, by time that ran: what earlier runs had of it is counted back. */
   #beganMs: number;
-  /** Of the present day, sent before anyone could say which day it is. */
+  /** Bytes of the present day, sent before its date was known. */
   #unsureBytes = 0;
   #isSure: boolean;
 
@@ -54,7 +54,7 @@ export class DailyBudget {
     this.#isSure = deps.isSynchronised();
   }
 
-  /** What was sent today; to be carried over a restart. */
+  /** Bytes sent today, to be carried over a restart. */
   today(): SentToday {
     const countedBytes = this.#deps.bytesSent();
     // What was sent since the last look was sent in that day.

@@ -1,5 +1,5 @@
 /**
- * What the platform was told to be wrong and was not told to be over: raised alarms and failing sensors. Small, on disk, and needed only
+ * States that the platform was told to be wrong and was not told to be over: raised alarms and failing sensors. Small, on disk, and needed only
  * for what nobody will speak of again: what was taken out of the configuration would be "failing" there for ever.
  */
 import { isJsonObject, type JsonObject } from '../host/json.ts';
@@ -20,7 +20,7 @@ export class StandingStates {
   readonly #file: StateFile;
   /** By the key under which the platform knows it; the one that was seen longest ago comes first. */
   readonly #standing = new Map<string, StateOwner>();
-  /** Of each reading, under whatever names it had. */
+  /** Keys of each reading, under whatever names it had. */
   readonly #keysOf = new Map<string, Set<string>>();
 
   private constructor(file: StateFile, standing: readonly [string, StateOwner][]) {
@@ -41,7 +41,7 @@ export class StandingStates {
     this.#save();
   }
 
-  /** What it is about was measured again. */
+  /** Notes that its subject was measured again. */
   seen(key: string): void {
     const owner = this.#standing.get(key);
     if (owner === undefined) return;

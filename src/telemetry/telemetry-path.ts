@@ -47,7 +47,7 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
 
 /** A crash forgets no more of the day's budget than this. */
 const KEEP_BUDGET_EVERY_MS = 60_000;
-/** What a disk has not taken by then it may never take, and counts as stuck to alarms: what can be sent is sent without it. */
+/** A disk that has not taken an entry by then may never take it, and counts as stuck to alarms: what can be sent is sent without it. */
 const FLUSH_WITHIN_MS = 5_500;
 /** Taken out, sensors give what is left of their windows as they close, seconds later; beside those of one change nobody takes out more. */
 const MAX_LEFT = 100;
@@ -57,7 +57,7 @@ export class TelemetryPath {
   readonly uploader: Uploader;
   readonly budget: DailyBudget;
   readonly uploads: UploadTimes;
-  /** What the sensors gave last, as it is reported. */
+  /** Last values of the sensors, as they are reported. */
   readonly latest = new LatestValues();
   readonly #deps: TelemetryPathDeps;
   readonly #rules: DeadbandRules;
@@ -131,7 +131,7 @@ export class TelemetryPath {
     return new TelemetryPath(deps, outbox, { file, carried: sentTodayFrom(spent), standing: standingStates });
   }
 
-  /** What the outbox holds and lost, and what was changed since start so that the platform keeps it. */
+  /** Counts of what the outbox holds and lost, and of what was changed since start so that the platform keeps it. */
   status(): { readonly outbox: OutboxStatus; readonly adapted: AdaptedEntries } {
     const { counts } = this.#check;
     return { outbox: this.outbox.status(), adapted: { ...counts, renamed: counts.renamed + this.#deps.platform.renamedEntries } };
@@ -140,6 +140,12 @@ export class TelemetryPath {
   /** The name under which the platform keeps this key; counts the reading that has another. */
   keyOf(key: string): string {
     return this.#check.keyOf(key);
+  }
+
+  /** The platform has restarted: what it acknowledged shortly before its last answer goes once more. */
+  platformRestarted(lastHeardAtMs: number): void {
+    const { resendWindowMs } = this.#deps.config().platform;
+    if (resendWindowMs > 0) this.outbox.resendRecent(lastHeardAtMs - resendWindowMs);
   }
 
   /** Readings from the sampler. */
@@ -194,7 +200,7 @@ export class TelemetryPath {
     await Promise.all([this.outbox.close(), this.#spentFile.close(), this.#standing.close()]);
   }
 
-  /** What the first post cost is kept at once, whatever its answer: a process that ends within each minute forgets no more. */
+  /** The cost of the first post is kept at once, whatever its answer: a process that ends within each minute forgets no more. */
   readonly #onPosted = (): void => {
     if (this.#keptBytes === undefined) this.#keepBudget();
   };
@@ -219,7 +225,7 @@ export class TelemetryPath {
   }
 
   /**
-   * Of a sensor that is no longer configured its last rules, without alarms, which nobody would clear; the same for a reading that a changed sensor no
+   * Rules of a reading; of a sensor that is no longer configured its last ones, without alarms, which nobody would clear; the same for a reading that a changed sensor no
    * longer gives, or did not report before. Of a sensor that never was configured nothing goes out.
    */
   #rulesFor(sensor: string, key: string): KeyRules | undefined {

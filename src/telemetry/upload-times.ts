@@ -4,7 +4,7 @@ import { given } from '../host/given.ts';
 
 export interface UploadTimesStatus {
   readonly lastMs?: number;
-  /** Of the last that were accepted, the one in the middle. */
+  /** Median of the last that were accepted. */
   readonly medianMs?: number;
   readonly outcomes: Readonly<Record<string, number>>;
   /** How many took at most so many seconds, as Prometheus counts: each contains those before it. */

@@ -2,8 +2,8 @@
  * Sends what the outbox holds, and moves its cursor only on the platform's word.
  *
  *   outbox.peek(alarm → live → backlog) → post ─ accepted ─→ outbox.acknowledge
- *                                             ├ refused, too large → less at once, down to one, which stands aside
- *                                             ├ busy → back off, the same batch again; one entry that was not answered makes way
+ *                                             ├ refused, too large, too slow → less, down to one, which makes way, or is a dead letter
+ *                                             ├ busy → back off, the same batch again
  *                                             └ portal, unauthorised → hold, retry slowly
  *
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
@@ -12,23 +12,24 @@ import type { UploadConfig } from '../config/agent-config.ts';
 import { given } from '../host/given.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
+import { isAboutWhatWasSent, isAlone } from './answers/upload-actions.ts';
+import { UploadJudge, type UploadJudgeDeps } from './answers/upload-judge.ts';
+import { isAboutContact, reasonFor, UploadWaits } from './answers/upload-waits.ts';
 import { BatchChoice, type BatchChoiceDeps } from './batch-choice.ts';
-import { BatchDelivery, type BatchDeliveryDeps, isAboutWhatWasSent, isAlone } from './batch-delivery.ts';
-import { isAboutContact, reasonFor, UploadWaits } from './upload-waits.ts';
 
 export interface UploadSettings extends UploadConfig {
   /** How fast history fills in after an outage, entries per second; undefined: as fast as the platform takes it. */
   readonly backlogRatePerS?: number;
 }
 
-export interface UploaderDeps extends BatchDeliveryDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
-  readonly outbox: Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime' | 'aside' | 'reject'>;
+export interface UploaderDeps extends UploadJudgeDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
+  readonly outbox: UploadJudgeDeps['outbox'] & Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime'>;
   /** Asked before each batch, so that live settings take effect at once. */
   readonly settings: () => UploadSettings;
   readonly onAcknowledged?: (entries: number) => void;
 }
 
-/** What the status page, the status command and `doctor` show of the connection. */
+/** State of uploads, as the status page, the status command and `doctor` show it. */
 export interface UploadState {
   readonly state: 'idle' | 'sending' | 'backing-off' | 'held';
   /** Why it does not send, in words. */
@@ -51,20 +52,20 @@ const MAX_DRAIN_FAILURES = 12;
 
 export class Uploader {
   readonly #deps: UploaderDeps;
-  readonly #delivery: BatchDelivery;
+  readonly #judge: UploadJudge;
   readonly #waits: UploadWaits;
   #state: UploadState = { state: 'idle', failures: 0, acknowledgedEntries: 0 };
   readonly #choice: BatchChoice;
   /** There is nothing to send; whatever changes that wakes it. */
   #isResting = false;
-  /** What failed last is less now, or out of the way: the next need not fail. */
+  /** The batch that failed last is smaller now, or out of the way: the next need not fail. */
   #isNextOther = false;
 
   constructor(deps: UploaderDeps) {
     this.#deps = deps;
     this.#waits = new UploadWaits(deps.clock);
-    this.#delivery = new BatchDelivery(deps);
-    this.#choice = new BatchChoice({ ...deps, delivery: this.#delivery, waits: this.#waits, limits: () => this.#limits() });
+    this.#judge = new UploadJudge(deps);
+    this.#choice = new BatchChoice({ ...deps, judge: this.#judge, waits: this.#waits, limits: () => this.#limits() });
   }
 
   get state(): UploadState {
@@ -81,7 +82,7 @@ export class Uploader {
 
   /** Sends one batch if one is due. Resolves to how long to wait before the next, ms; an append ends only an idle wait. */
   uploadNextBatch(signal: AbortSignal): Promise<number> {
-    return this.#upload({ withSuspects: true }, signal);
+    return this.#upload({ withDeadLetters: true }, signal);
   }
 
   /** Sends until nothing is left that can be sent, or the platform does not take it; for a stop with little time left. */
@@ -90,30 +91,30 @@ export class Uploader {
       this.#choice.hurry();
       this.#isNextOther = false;
       // What was refused before would take its time, and what is good would stay behind.
-      const waitMs = await this.#upload({ withSuspects: false }, signal);
+      const waitMs = await this.#upload({ withDeadLetters: false }, signal);
       if (this.#isResting && this.#deps.outbox.isStillLooking()) await this.#wait(waitMs, signal);
       else if (waitMs > 0 && !this.#isNextOther) return;
       else failures = waitMs > 0 ? failures + 1 : 0;
     }
   }
 
-  async #upload(options: { readonly withSuspects: boolean }, signal: AbortSignal): Promise<number> {
+  async #upload(options: { readonly withDeadLetters: boolean }, signal: AbortSignal): Promise<number> {
     this.#isResting = false;
     const next = await this.#choice.next(options);
     if (next === undefined) {
       this.#rest();
       return this.#choice.idleWaitMs();
     }
-    const batch = this.#delivery.size.partOf(next);
-    const pauseMs = this.#delivery.pauseAfter(batch, this.#configured());
+    const batch = this.#judge.partOf(next);
+    const pauseMs = this.#judge.pauseAfter(batch, this.#configured());
     const overtaken = new AbortController();
     const stopLooking = batch.lane === 'alarm' ? () => {} : this.#endForAlarm(overtaken);
-    const delivered = this.#delivery.deliver(batch, AbortSignal.any([signal, overtaken.signal])).finally(stopLooking);
+    const delivered = this.#judge.deliver(batch, AbortSignal.any([signal, overtaken.signal])).finally(stopLooking);
     const following = batch === next ? this.#choice.lookAhead(batch) : undefined;
     const answer = await delivered;
     const isOver = answer.kind === 'accepted' || answer.kind === 'kept';
     if (!isOver && overtaken.signal.aborted) {
-      this.#delivery.overtaken(batch);
+      this.#judge.overtaken(batch);
       this.#choice.failures = 0;
     } else if (!isOver && !signal.aborted) return this.#postpone(batch, answer);
     if (!isOver) return 0;
@@ -145,7 +146,7 @@ export class Uploader {
   }
 
   #limits(): BatchLimits {
-    return this.#delivery.size.within(this.#configured());
+    return this.#judge.within(this.#configured());
   }
 
   #configured(): BatchLimits {
@@ -157,7 +158,7 @@ export class Uploader {
     this.#isNextOther = isAboutWhatWasSent(answer);
     this.#choice.failures += 1;
     const held = answer.kind === 'portal' || answer.kind === 'unauthorised';
-    const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries) });
+    const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries), isNextLess: this.#judge.isNextLess(batch, answer) });
     const reason = reasonFor(answer);
     const isNews = this.#state.reason !== reason;
     const triesAgainAtMs = this.#deps.clock.monotonicMs() + waitMs;
@@ -172,7 +173,7 @@ export class Uploader {
   #rest(): void {
     const { reason: _before, triesAgainAtMs: _passed, ...state } = this.#state;
     const waits = this.#deps.outbox.waitsForTime();
-    const reason = waits ? WAITS_FOR_TIME : this.#delivery.standsAside();
+    const reason = waits ? WAITS_FOR_TIME : this.#judge.waitsAlone();
     this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...given({ reason }) };
     this.#isResting = true;
   }

@@ -13,7 +13,6 @@ import { pipeline } from 'node:stream/promises';
 import { request } from 'undici';
 import { ImageDownload } from '../../src/firmware/download-image.ts';
 import type { FirmwareOffer } from '../../src/firmware/firmware-offer.ts';
-import { ImageWriter } from '../../src/firmware/image-writer.ts';
 import { expectAnnounced, expectSigned } from '../../src/firmware/verify-image.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
@@ -44,7 +43,7 @@ async function image([url, token, folder, offerText, keys, log]: [string, string
   const memory = new PeakMemory();
   const startedMs = performance.now();
   const target = { offer, partPath: join(folder, 'image'), progressPath: join(folder, 'image.progress') };
-  const digest = await ImageDownload.run(
+  await ImageDownload.run(
     {
       files: systemUpdateFiles,
       clock: systemClock,
@@ -62,7 +61,8 @@ async function image([url, token, folder, offerText, keys, log]: [string, string
   );
   const verify = { files: systemUpdateFiles, log: silentLog, config: { trustedKeys: keys, requireSignature: true } };
   const file = await systemUpdateFiles.openPlain(target.partPath);
-  await expectSigned(file, await expectAnnounced(file, offer, digest, verify, never), verify);
+  await expectAnnounced(file, offer, verify, never);
+  await expectSigned(file, verify);
   await file.close();
   console.log(JSON.stringify({ ms: performance.now() - startedMs, extraMb: memory.end() }));
   await api.close();
@@ -74,10 +74,13 @@ async function image([url, token, folder, offerText, keys, log]: [string, string
  */
 async function warmUp(api: HttpDeviceApi, { title, version }: FirmwareOffer, file: string): Promise<void> {
   const part = await systemUpdateFiles.openPart(file, 0o600);
-  const writer = new ImageWriter(part, 'SHA256');
   for (let chunk = 0; chunk < WARM_UP_CHUNKS; chunk += 1) {
     const body = await api.getFirmware({ title, version, sizeBytes: CHUNK_BYTES, chunk }, never);
-    await writer.pour(body.stream, { at: chunk * CHUNK_BYTES, allow: () => {}, taken: async () => {} }, never);
+    let at = chunk * CHUNK_BYTES;
+    for await (const piece of body.stream) {
+      await part.write(piece, at);
+      at += piece.length;
+    }
   }
   await part.close();
 }

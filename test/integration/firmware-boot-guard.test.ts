@@ -1,18 +1,12 @@
 /** The boot guard is a shell script: it is killed at every command that it was seen to run, and started again. */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { guardLines } from '../../src/firmware/guard-state.ts';
-import { noteConfig } from '../../src/firmware/noted-config.ts';
-import { updateFiles } from '../../src/firmware/update-files.ts';
-import { systemFiles } from '../../src/host/files.ts';
 import { GUARD, runGuard, SED } from '../support/guard-shell.ts';
 
-const COMMANDS = ['sync', 'mv', 'rm', 'ln', 'readlink', 'dd', 'mkdir', 'head', 'sha256sum'];
-const CONFIG = 'version: 1\n';
+const COMMANDS = ['sync', 'mv', 'rm', 'ln', 'readlink', 'dd', 'mkdir'];
 const MAX_RUNS = 6;
 /** Most of a guard's life is waiting for the disk. */
 const AT_ONCE = 4;
@@ -53,14 +47,11 @@ async function stage(scene: Scene): Promise<string> {
     'opt/turnstone/releases/2.0.0',
     'var/lib/turnstone/firmware',
     'var/lib/turnstone-guard',
-    'etc/turnstone',
   ])
     await mkdir(join(root, folder), { recursive: true });
   for (const version of ['1.0.0', '2.0.0']) await writeFile(join(root, `opt/turnstone/releases/${version}/turnstone`), '', { mode: 0o755 });
   await symlink('releases/2.0.0', join(root, 'opt/turnstone/current'));
-  await writeFile(join(root, 'etc/turnstone/turnstone.yaml'), CONFIG);
-  const config = createHash('sha256').update(CONFIG).digest('hex');
-  await writeFile(join(guard, 'trial'), `id=one\nversion=2.0.0\nprevious=1.0.0\nconfig=${config}\n`);
+  await writeFile(join(guard, 'trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
   await writeFile(join(guard, 'result'), 'id=one\noutcome=swapped\nversion=2.0.0\n');
   if (scene.starts !== undefined) await writeFile(join(guard, 'starts'), `count=${scene.starts}\n`);
   if (scene.ticks !== undefined) await writeFile(join(guard, 'ticks'), `count=${scene.ticks}\n`);
@@ -213,65 +204,6 @@ describe('the boot guard', () => {
     await rm(root, { recursive: true });
   });
 
-  it.each<[string, (file: string) => Promise<unknown>]>([
-    ['missing', (file) => rm(file)],
-    ['empty', (file) => writeFile(file, '')],
-    ['changed since the trial began', (file) => writeFile(file, `${CONFIG}sensorz: []\n`)],
-    ['nothing that can be read', (file) => rm(file).then(() => mkdir(file))],
-  ])('takes a configuration that is %s for no fault of the release, and its starts for none', async (_how, change) => {
-    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
-    await change(join(root, 'etc/turnstone/turnstone.yaml'));
-    for (let start = 1; start <= 5; start += 1) {
-      await runGuard(root, 'starting');
-      await runGuard(root, 'stopped', '78');
-      expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
-    }
-    await rm(root, { recursive: true });
-  });
-
-  /** Names a driver, an authority behind a link, and a credential; the trial is the helper's own. */
-  async function stageWithFiles(): Promise<{ readonly root: string; readonly driver: string }> {
-    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
-    const settings = join(root, 'etc/turnstone');
-    const driver = join(settings, 'my driver.mjs');
-    await writeFile(driver, 'export default {};\n');
-    await writeFile(join(settings, 'authority-1.pem'), 'x'.repeat(300_000));
-    await symlink('authority-1.pem', join(settings, 'authority.pem'));
-    await mkdir(join(settings, 'credentials'));
-    await writeFile(join(settings, 'credentials/token'), 'secret');
-    const text = `platform: { caFile: ${settings}/authority.pem, accessTokenCredential: turnstone_token }\nsensors:\n  - file: "${driver}"\n`;
-    await writeFile(join(settings, 'turnstone.yaml'), text);
-    const noted = await noteConfig(updateFiles(systemFiles), settings);
-    expect(noted.file).toEqual([join(settings, 'authority.pem'), join(settings, 'credentials/token'), driver]);
-    await writeFile(join(root, 'var/lib/turnstone-guard/trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0', ...noted }));
-    return { root, driver };
-  }
-
-  it('rolls a release back that refuses the configuration where all that it names is as it was', async () => {
-    const { root } = await stageWithFiles();
-    await runGuard(root, 'stopped', '78');
-    expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
-    await rm(root, { recursive: true });
-  });
-
-  it.each<[string, (root: string, driver: string) => Promise<unknown>]>([
-    ['driver changed', (_root, driver) => writeFile(driver, 'export defaul')],
-    ['driver is gone', (_root, driver) => rm(driver)],
-    ['driver is a pipe', (_root, driver) => rm(driver).then(() => new Promise((done) => spawn('mkfifo', [driver]).once('exit', done)))],
-    ['driver is endless', (_root, driver) => rm(driver).then(() => symlink('/dev/zero', driver))],
-    ['authority behind a link changed', (root) => writeFile(join(root, 'etc/turnstone/authority-1.pem'), 'y')],
-    ['credential changed', (root) => writeFile(join(root, 'etc/turnstone/credentials/token'), '')],
-  ])('takes it for no fault of the release that the %s, and its starts for none', async (_what, change) => {
-    const { root, driver } = await stageWithFiles();
-    await change(root, driver);
-    for (let start = 1; start <= 5; start += 1) {
-      await runGuard(root, 'starting');
-      await runGuard(root, 'stopped', '78');
-      expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
-    }
-    await rm(root, { recursive: true });
-  });
-
   it('counts no start that could not read the configuration, and every other', async () => {
     const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
     await expectOnlyOthersCounted(root);
@@ -283,23 +215,6 @@ describe('the boot guard', () => {
     await writeFile(join(root, 'bin/dd'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     if (takes === 'only once') await runGuard(root, 'stopped', '66');
     await expectOnlyOthersCounted(root);
-  });
-
-  it('rolls a release back that refuses the configuration where nobody noted which it was', async () => {
-    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
-    await writeFile(join(root, 'var/lib/turnstone-guard/trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
-    await runGuard(root, 'stopped', '78');
-    expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
-    await rm(root, { recursive: true });
-  });
-
-  it('rolls no release back for a configuration that is not there: the one before would refuse that as well', async () => {
-    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
-    await writeFile(join(root, 'var/lib/turnstone-guard/trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
-    await rm(join(root, 'etc/turnstone/turnstone.yaml'));
-    await runGuard(root, 'stopped', '78');
-    expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
-    await rm(root, { recursive: true });
   });
 
   it('goes back to no place outside the releases', async () => {

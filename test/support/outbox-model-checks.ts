@@ -21,7 +21,7 @@ export interface KnownEntry {
   rejected?: boolean;
   /** It waits again, in whichever lane. */
   resent?: boolean;
-  /** Its sequence, while it stands aside. */
+  /** Its sequence, while it is in quarantine. */
   asideAs?: number;
 }
 
@@ -53,7 +53,11 @@ export function checkStatus(known: KnownOutbox): void {
   // Reports of the outbox about its losses are appended by itself.
   if (own < 0 || own > givenUp) throw new Error(`status: ${status.heldEntries} are held, not ${waiting.length + inMemory}`);
   between('in memory', status.inMemoryEntries, [inMemory, inMemory + own]);
-  same('rejected and dropped', status.rejected + status.dropped, entries.filter((one) => one.rejected === true).length);
+  same(
+    'rejected, dropped and dead letters',
+    status.rejected + status.dropped + (status.deadLetters ?? 0),
+    entries.filter((one) => one.rejected === true).length,
+  );
   same('undecided', status.undecidedEntries, 0);
   const { alarm, live, backlog } = status.lanes;
   same('lanes', alarm + live + backlog, status.heldEntries - status.inMemoryEntries);
@@ -91,7 +95,7 @@ export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimi
     if (batch.bytes > limits.maxBytes) throw new Error(`a batch of ${batch.bytes} bytes where ${limits.maxBytes} were allowed`);
   }
   for (const one of given) {
-    if (one.asideAs !== undefined) throw new Error(`${one.entry.key} stands aside and is given out`);
+    if (one.asideAs !== undefined) throw new Error(`${one.entry.key} is in quarantine and is given out`);
     if (lane === 'alarm' && one.entry.class !== 'alarm') throw new Error(`${one.entry.key} is no alarm`);
     if (lane === 'live' && !mayBeLive(one, known)) throw new Error(`${one.entry.key} is not of the present`);
     if (lane === 'backlog' && isLive(one, known)) throw new Error(`${one.entry.key} is of the present`);

@@ -31,7 +31,7 @@ export type Step =
   /** So many batches on their way together. */
   | (DeliverStep & { readonly kind: 'deliver' })
   | { readonly kind: 'reject' }
-  /** The first entry of a lane stands aside, until all that do are put back or given up. */
+  /** The first entry of a lane is in quarantine, until all of these are put back or given up. */
   | { readonly kind: 'setAside'; readonly lane: Lane }
   | { readonly kind: 'endAside'; readonly giveUp: boolean }
   | { readonly kind: 'resend'; readonly key: string }
@@ -236,7 +236,7 @@ export class OutboxModel {
     const entry = batch?.entries.at(0);
     if (batch === undefined || entry === undefined || isMark(entry.key)) return;
     this.#check(batch);
-    this.#opened.aside.add(entry.sequence);
+    this.#opened.quarantined.add(entry.sequence);
     this.#of(entry.key, entry.value).asideAs = entry.sequence;
   }
 
@@ -244,16 +244,30 @@ export class OutboxModel {
     for (const known of this.#known.values()) {
       const sequence = known.asideAs;
       if (sequence === undefined) continue;
-      const found = await this.#opened.aside.peek(sequence);
+      const found = await this.#opened.quarantined.peek(sequence);
       const alone = typeof found === 'string' ? undefined : found;
       delete known.asideAs;
       if (alone !== undefined) this.#check(alone);
       if (alone !== undefined && alone.entries.at(0)?.sequence !== sequence) throw new Error(`${describe(known)} is given as another`);
       if (this.#isExact && (alone?.entries.at(0)?.sequence !== sequence || alone.entries.length !== 1))
-        throw new Error(`${describe(known)} stands aside and is not given alone`);
-      if (!giveUp) this.#opened.aside.putBack(sequence);
+        throw new Error(`${describe(known)} is in quarantine and is not given alone`);
+      if (!giveUp) this.#opened.quarantined.putBack(sequence);
       else {
-        this.#opened.aside.giveUp(sequence);
+        if (alone === undefined) {
+          this.#opened.quarantined.putBack(sequence);
+          continue;
+        }
+        const isKept = await this.#opened.deadLetter([...alone.entries], 'not wanted').then(
+          () => true,
+          (error: unknown) => {
+            if (!this.#diskFailed || systemCode(error) === undefined) throw error;
+            return false;
+          },
+        );
+        if (!isKept) {
+          known.asideAs = sequence;
+          continue;
+        }
         known.acknowledged = true;
         known.rejected = true;
         this.#givenUp += 1;

@@ -98,14 +98,34 @@ export class UploadBench {
     }
   }
 
+  /** Entries that wait, in lanes or as dead letters. */
+  get waiting(): number {
+    const { heldEntries, deadLetters = 0 } = this.outbox.status();
+    return heldEntries + deadLetters;
+  }
+
   /** Time passes until nothing waits any more, an hour at most. */
   async drained(): Promise<void> {
-    for (let second = 0; second < 3_600 && this.outbox.status().heldEntries > 0; second += 1) await this.fixture.clock.advance(1_000);
+    for (let second = 0; second < 3_600 && this.waiting > 0; second += 1) await this.fixture.clock.advance(1_000);
     expect(this.outbox.status()).toMatchObject({ rejected: 0, dropped: 0, heldEntries: 0 });
+    expect(this.outbox.status().deadLetters).toBeUndefined();
   }
 
   async rejected(): Promise<string[]> {
     return (await this.outbox.rejected()).map(({ key }) => key);
+  }
+
+  /** Keys of what waits in the dead-letter queue, by its file. */
+  deadLetters(): string[] {
+    const path = `${this.fixture.folder}/dead-letters.jsonl`;
+    const letters = new Map<number, string>();
+    if (!this.files.paths.includes(path)) return [];
+    for (const line of this.files.contentOf(path).toString().split('\n').slice(1)) {
+      const { sequence, rows = [] } = line === '' ? {} : JSON.parse(line);
+      letters.delete(sequence);
+      if (rows.length > 0) letters.set(sequence, rows[0].key);
+    }
+    return [...letters.values()];
   }
 
   get taken(): string[] {

@@ -21,6 +21,8 @@ const DEFAULT_CONNECT_TIMEOUT = '10s';
 const DEFAULT_POLL_TIMEOUT = '20s';
 /** A shared attribute lost between two polls is found again this late at worst. */
 const DEFAULT_RECONCILE_PERIOD = '5m';
+/** The platform acknowledges what is in the memory of its queue. */
+const DEFAULT_RESEND_WINDOW = '15s';
 
 export const platformSchema = section({
   /** Scheme, host and port; a path only when a proxy in front needs one. */
@@ -37,6 +39,8 @@ export const platformSchema = section({
   requestTimeout: duration({ min: '100ms', max: '5m' }).prefault(DEFAULT_REQUEST_TIMEOUT),
   pollTimeout: duration({ min: '1s', max: '25s' }).prefault(DEFAULT_POLL_TIMEOUT),
   reconcilePeriod: duration({ min: '5s', max: '1d' }).meta(LIVE).prefault(DEFAULT_RECONCILE_PERIOD),
+  /** After a restart of the platform, telemetry acknowledged so shortly before its last answer is sent once more; 0s: never. */
+  resendWindow: duration({ max: '5m' }).prefault(DEFAULT_RESEND_WINDOW),
   /** Bytes sent per UTC day on a metered link; beyond it backlog waits, alarms never do. */
   dailyBudget: size({ min: '10kB' }).meta(LIVE).optional(),
 });

@@ -14,7 +14,7 @@ import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 /** Alarms do not wait longer for a disk that hangs. */
 const SAVE_WITHIN_MS = 2_000;
 
-interface BatchReaderDeps extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' | 'state' | 'aside' | 'boots' | 'settings'> {
+interface BatchReaderDeps extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' | 'state' | 'quarantined' | 'boots' | 'settings'> {
   readonly lanes: Lanes;
 }
 
@@ -42,7 +42,7 @@ export class BatchReader {
     }
   }
 
-  /** One entry with its mark, whether it stands aside or not; undefined when it was delivered, dropped or damaged. */
+  /** One entry with its mark, whether it is in quarantine or not; undefined when it was delivered, dropped or damaged. */
   async only(sequence: number): Promise<OutboxBatch | 'unreadable' | undefined> {
     const { shelf, state } = this.#deps;
     const segment = shelf.segmentAtOrAfter(sequence);
@@ -73,8 +73,8 @@ export class BatchReader {
 
   /** The first of some blocks in memory that still waits, not for its time, and is not on its way: `beyond`. */
   async unwritten(blocks: readonly FramedBlock[], beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
-    const { state, boots, aside } = this.#deps;
-    const notNow = new SequenceRanges([...(beyond?.ranges ?? []), ...aside.list()]);
+    const { state, boots, quarantined } = this.#deps;
+    const notNow = new SequenceRanges([...(beyond?.ranges ?? []), ...quarantined.list()]);
     for (const { bytes, info } of blocks) {
       const { firstSequence, lastSequence } = info;
       if (notNow.coversWith(state.acknowledged, firstSequence, lastSequence) || !canGiveOut(boots, info)) continue;
@@ -107,7 +107,7 @@ export class BatchReader {
   }
 
   async #read(placed: readonly PlacedBlock[], maxBytes: number, newestFirst: boolean): Promise<{ parts: Part[]; bytes: number }> {
-    const { shelf, state, boots, aside } = this.#deps;
+    const { shelf, state, boots, quarantined } = this.#deps;
     const { acknowledged } = state;
     const read = await shelf.read(placed);
     const parts: Part[] = [];
@@ -122,12 +122,12 @@ export class BatchReader {
         continue;
       }
       const all = freezeEntries(boots, block.info, columns);
-      const isPartial = acknowledged.touches(firstSequence, lastSequence) || aside.touches(firstSequence, lastSequence);
+      const isPartial = acknowledged.touches(firstSequence, lastSequence) || quarantined.touches(firstSequence, lastSequence);
       const whole: SequenceRange = [firstSequence, lastSequence];
       const entries = isPartial ? this.#waitingOf(all) : all;
       if (entries.length === 0) {
-        // Nothing waits but what stands aside; the gaps alone would make it look as if something did, again and again.
-        state.settleGaps(aside.without([whole]));
+        // Nothing waits but what is in quarantine; the gaps alone would make it look as if something did, again and again.
+        state.settleGaps(quarantined.without([whole]));
         continue;
       }
       const size = entries.jsonBytes();
@@ -139,13 +139,13 @@ export class BatchReader {
   }
 
   #waitingOf(all: EntryColumns): EntryColumns {
-    const { state, aside } = this.#deps;
-    return all.where((row) => !state.acknowledged.has(all.sequences[row] as number) && !aside.has(all.sequences[row] as number));
+    const { state, quarantined } = this.#deps;
+    return all.where((row) => !state.acknowledged.has(all.sequences[row] as number) && !quarantined.has(all.sequences[row] as number));
   }
 
-  /** An acknowledgement must not reach what stands aside, nor what was delivered before and is put back to be sent again meanwhile. */
+  /** An acknowledgement must not reach what is in quarantine, nor what was delivered before and is put back to be sent again meanwhile. */
   #waitingIn(whole: SequenceRange): readonly SequenceRange[] {
-    return this.#deps.state.acknowledged.without(this.#deps.aside.without([whole]));
+    return this.#deps.state.acknowledged.without(this.#deps.quarantined.without([whole]));
   }
 
   /** Frozen offsets must survive a power cut, or a retry would carry other times. A disk that takes nothing, or hangs, holds up no delivery. */

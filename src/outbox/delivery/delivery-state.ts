@@ -1,5 +1,5 @@
 /**
- * What was delivered, and what was counted: the acknowledged ranges, the counters, and the ledger cells not yet in their file. One
+ * The state of delivery: the acknowledged ranges, the counters, and the ledger cells not yet in their file. One
  * small file, mostly not synced, because its loss only re-sends; two of them in turns, so that a cut in the middle of a write leaves the
  * other. All of it is one piece: what is re-sent after a loss is also counted again, once.
  */
@@ -18,6 +18,8 @@ import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 export interface OutboxCounters {
   /** Entries refused by the platform and kept in `rejected`. */
   rejected: number;
+  /** Delivered entries that were sent once more after a restart of the platform. */
+  resent: number;
   /** Entries decimated away. */
   thinned: number;
   /** Entries that gave way undelivered: to age, to the bound, or in memory. Here and below at least, where the end of a segment was never read. */
@@ -65,11 +67,11 @@ type DeliveryStateDeps = Pick<OutboxPlace, 'clock'> & SmallFileDeps;
 
 export class DeliveryState {
   readonly acknowledged: SequenceRanges;
-  /** Of the acknowledged, what was refused or given up one by one: the ledger never counted it, and nobody sends it again unasked. */
+  /** Acknowledged entries that were refused or given up one by one: the ledger never counted them, and nobody sends them again unasked. */
   readonly undelivered: SequenceRanges;
   readonly counters: OutboxCounters;
   readonly cells: LedgerCells;
-  /** Of the ledger: the last flush whose lines count. */
+  /** Last flush of the ledger whose lines count. */
   flush: number;
   readonly #deps: DeliveryStateDeps;
   readonly #pair: FilePair;
@@ -88,7 +90,7 @@ export class DeliveryState {
     this.#pair = new FilePair(deps, NAMES, name);
     this.acknowledged = new SequenceRanges(body?.acknowledged);
     this.undelivered = new SequenceRanges(body?.undelivered);
-    this.counters = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
+    this.counters = { rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
     const { thinned, dropped, damaged } = { ...this.counters, ...body?.reported };
     this.reported = { thinned, dropped, damaged };
     this.#keptLastLost = body?.lastLost ?? {};

@@ -1,24 +1,26 @@
 /**
- * All that one platform device has of its own: which ranges it has received, the lanes over what it has not, the ledger, what it
- * refused, what waits aside, and its share of the disk. The segments and the times of boots are shared and handed in. Nothing is kept
- * outside of the object, so there can be several of them, each with a folder for its small files.
+ * All that one platform device has of its own: which ranges it has received, the lanes over what it has not, the ledger, what it refused, what is in
+ * quarantine or a dead letter, and its share of the disk. The segments and the times of boots are shared and handed in. Nothing is kept outside of
+ * the object, so there can be several of them, each with a folder for its small files.
  */
 import type { FramedBlock } from '../format/block-frame.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
-import { AsideEntries } from './aside-entries.ts';
 import { BatchReader } from './batch-reader.ts';
+import { DeadLetters } from './dead-letters.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import { LaneReading, type LaneReadingDeps } from './lane-reading.ts';
 import { Lanes } from './lanes.ts';
 import { LedgerFile } from './ledger-file.ts';
 import type { OutboxBatch } from './outbox-batch.ts';
+import { QuarantinedEntries } from './quarantined-entries.ts';
 import { RejectedFile } from './rejected-file.ts';
+import { RecentDeliveries } from './resend.ts';
 import { Retention } from './retention.ts';
 import { SequenceRanges } from './sequence-ranges.ts';
 
-export interface DeliveryDeps extends Omit<DeliveryParts, 'aside'>, Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
+export interface DeliveryDeps extends Omit<DeliveryParts, 'quarantined'>, Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
   readonly ledger: LedgerFile;
   /** Told that the delivery state changed, by so many entries. */
   readonly onChanged: (entries: number) => void;
@@ -27,6 +29,7 @@ export interface DeliveryDeps extends Omit<DeliveryParts, 'aside'>, Pick<LaneRea
 /** Shares of `maxBytes`; with what is set aside they are less than the sixteenth that retention leaves. */
 const LEDGER_FILE_SHARE = 1 / 512;
 const REJECTED_FILE_SHARE = 1 / 256;
+const DEAD_LETTERS_SHARE = 1 / 256;
 const MAX_SMALL_FILE_BYTES = 1_000_000;
 /** The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them. */
 const FLUSH_AFTER_MS = 3_600_000;
@@ -36,15 +39,18 @@ const MAX_UNFLUSHED_CELLS = 1_024;
 
 export class Delivery {
   readonly state: DeliveryState;
-  readonly aside: AsideEntries;
+  readonly quarantined: QuarantinedEntries;
   readonly lanes: Lanes;
   readonly reading: LaneReading;
   readonly retention: Retention;
-  /** What the platform refused. */
+  /** Entries that the platform refused for good. */
   readonly rejected: RejectedFile;
+  /** Entries that are retried alone for a week. */
+  readonly deadLetters: DeadLetters;
   readonly #deps: DeliveryDeps;
-  /** Entries that wait aside; in memory only. */
-  readonly #aside = new SequenceRanges();
+  readonly #recent: RecentDeliveries;
+  /** Entries that wait in quarantine; in memory only. */
+  readonly #quarantined = new SequenceRanges();
   #flushedMs: number;
 
   constructor(deps: DeliveryDeps) {
@@ -52,13 +58,22 @@ export class Delivery {
     this.#deps = deps;
     this.state = state;
     this.#flushedMs = clock.monotonicMs();
-    const parts = { ...deps, aside: this.#aside };
+    const parts = { ...deps, quarantined: this.#quarantined };
     this.lanes = new Lanes({ ...parts, acknowledged: state.acknowledged });
     const batches = new BatchReader({ ...parts, lanes: this.lanes });
     this.reading = new LaneReading({ ...deps, batches, lanes: this.lanes });
-    this.aside = new AsideEntries({ ...parts, batches, reading: this.reading, drop: (sequence) => this.#settle(sequence, 'dropped') });
-    this.retention = new Retention(parts);
+    this.quarantined = new QuarantinedEntries({ ...parts, batches, reading: this.reading });
+    this.#recent = new RecentDeliveries(deps);
+    this.retention = new Retention({ ...parts, recent: this.#recent });
     this.rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
+    this.deadLetters = new DeadLetters({
+      ...deps,
+      maxBytes: smallFileBytes(settings.maxBytes, DEAD_LETTERS_SHARE),
+      reject: async (entry, answer) => {
+        await this.rejected.add(entry, answer, clock.wallMs());
+        this.count('rejected', 1);
+      },
+    });
   }
 
   /** The ledger's files, without what the delivery state does not know of; one that cannot be opened is used as it is. */
@@ -75,14 +90,24 @@ export class Delivery {
   }
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
-  acknowledge({ entries, ranges }: OutboxBatch): void {
+  acknowledge({ entries, ranges, isDeadLetter }: OutboxBatch): void {
     const { acknowledged, cells } = this.state;
+    if (isDeadLetter === true) {
+      this.#acknowledgeLate(entries.sequences[0] as number);
+      return;
+    }
     for (let row = 0; row < entries.length; row += 1)
       if (!entries.isMark(row) && !acknowledged.has(entries.sequences[row] as number)) cells.add(entries, row);
     for (const [first, last] of ranges) {
       acknowledged.add(first, last);
-      this.#aside.remove(first, last);
+      this.#quarantined.remove(first, last);
     }
+    this.#recent.add(entries);
+  }
+
+  /** As `Outbox.resendRecent`. */
+  resendRecent(sinceMs: number): void {
+    this.count('resent', this.#recent.putBack(sinceMs));
   }
 
   /** As `Outbox.reject`. */
@@ -95,7 +120,17 @@ export class Delivery {
     else this.#settle(entry.sequence, 'rejected');
   }
 
-  count(counter: 'dropped' | 'rejected', count: number): void {
+  /** As `Outbox.deadLetter`. */
+  async deadLetter(rows: readonly ResolvedEntry[], answer: string): Promise<void> {
+    const { sequence } = rows[0] as ResolvedEntry;
+    if (this.state.acknowledged.has(sequence)) return;
+    await this.deadLetters.add(rows, answer);
+    // The entry may have been sent again while the disk hung.
+    if (this.state.acknowledged.has(sequence)) this.deadLetters.accepted(sequence);
+    else this.#settle(sequence);
+  }
+
+  count(counter: 'dropped' | 'rejected' | 'resent', count: number): void {
     this.state.count(counter, count);
     this.#deps.onChanged(count);
   }
@@ -108,7 +143,7 @@ export class Delivery {
     });
   }
 
-  /** What the ledger does not take stays in the delivery state, as far as that can carry it. */
+  /** Cells that the ledger does not take stay in the delivery state, as far as that can carry them. */
   async #flushLedger(): Promise<void> {
     const { state } = this;
     const { ledger, clock, log } = this.#deps;
@@ -128,12 +163,22 @@ export class Delivery {
     this.#flushedMs = clock.monotonicMs();
   }
 
-  /** An entry that will not be delivered. */
-  #settle(sequence: number, counter: 'dropped' | 'rejected'): void {
+  /** A dead letter arrived after all. */
+  #acknowledgeLate(sequence: number): void {
+    const entries = this.deadLetters.accepted(sequence);
+    if (entries === undefined) return;
+    this.state.cells.add(entries, 0);
+    this.#recent.add(entries);
+    this.state.undelivered.remove(sequence, sequence);
+  }
+
+  /** The segments need not deliver this entry any more. */
+  #settle(sequence: number, counter?: 'rejected'): void {
     this.state.acknowledged.add(sequence, sequence);
     this.state.noteUndelivered(sequence);
-    this.#aside.remove(sequence, sequence);
-    this.count(counter, 1);
+    this.#quarantined.remove(sequence, sequence);
+    if (counter !== undefined) this.count(counter, 1);
+    else this.#deps.onChanged(1);
   }
 }
 

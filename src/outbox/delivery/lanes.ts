@@ -18,7 +18,7 @@ const STRETCH_MS = 500;
 /** How many segments from before this start one search for alarms reads: a few ms each. */
 const SURVEYED_AT_ONCE = 4;
 
-type LanesDeps = Pick<DeliveryParts, 'clock' | 'shelf' | 'aside' | 'boots' | 'settings'> & { readonly acknowledged: SequenceRanges };
+type LanesDeps = Pick<DeliveryParts, 'clock' | 'shelf' | 'quarantined' | 'boots' | 'settings'> & { readonly acknowledged: SequenceRanges };
 
 /** Called with one due block after the other. When it returns false the visit ends, and returns false, too. */
 type Visit = (placed: PlacedBlock) => boolean;
@@ -68,8 +68,8 @@ export class Lanes {
   async select(lane: Lane, maxEntries: number, beyond: readonly SequenceRange[] = []): Promise<PlacedBlock[]> {
     const taken: PlacedBlock[] = [];
     const seen = new Set<number>();
-    // What stands aside is on no way, and must not make its neighbours go twice.
-    const notNow = new SequenceRanges([...beyond, ...this.#deps.aside.list()]);
+    // What is in quarantine is on no way, and must not make its neighbours go twice.
+    const notNow = new SequenceRanges([...beyond, ...this.#deps.quarantined.list()]);
     let entries = 0;
     await this.#visit(lane, (placed) => {
       const { firstSequence, lastSequence, count } = placed.info;
@@ -163,7 +163,7 @@ export class Lanes {
 
   /** Whether nothing of a range is to be given out. */
   #isSettled(first: number, last: number): boolean {
-    return this.#deps.acknowledged.coversWith(this.#deps.aside, first, last);
+    return this.#deps.acknowledged.coversWith(this.#deps.quarantined, first, last);
   }
 
   /** Looks for alarms in a few of the segments that an earlier process wrote, newest first; each call gets on with it. */

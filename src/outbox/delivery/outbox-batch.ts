@@ -1,4 +1,4 @@
-/** What the outbox gives out: whole blocks, with the times that their entries keep for good. */
+/** Batches that the outbox gives out: whole blocks, with the times that their entries keep for good. */
 import type { EntryColumns } from '../format/entry-columns.ts';
 import type { SequenceRange } from './sequence-ranges.ts';
 
@@ -9,10 +9,12 @@ export interface OutboxBatch {
   readonly lane: Lane;
   /** Ascending by sequence. An entry whose time is a guess is followed by `<key>_timeUncertain`: true, of the same sequence and ts. */
   readonly entries: EntryColumns;
-  /** What an acknowledgement of this batch covers: all of its blocks that is not delivered yet and does not stand aside. */
+  /** Ranges that an acknowledgement of this batch covers: all of its blocks that is not delivered yet and not in quarantine. */
   readonly ranges: readonly SequenceRange[];
   /** Roughly what the entries take as JSON. */
   readonly bytes: number;
+  /** It is one of the dead-letter queue, and of no lane. */
+  readonly isDeadLetter?: true;
 }
 
 export interface BatchLimits {

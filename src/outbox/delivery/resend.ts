@@ -1,11 +1,13 @@
 /**
  * Puts delivered entries that are still kept back into the backlog: their blocks count as not acknowledged, and the ledger no longer
  * counts them, in one change of the delivery state. They go out again with the very times they had, so what arrives twice overwrites itself.
+ * A person asks for a key and a range of time; a restart of the platform, for what was acknowledged shortly before it.
  */
-import type { ResolvedEntry } from '../format/entry-columns.ts';
-import type { PlacedBlock } from '../segments/segment-shelf.ts';
+import type { EntryColumns, ResolvedEntry } from '../format/entry-columns.ts';
+import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
 import { lookAtEntries } from '../times/entry-resolver.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
+import type { DeliveryState } from './delivery-state.ts';
 import { blocksInTurn, passOver } from './outbox-reading.ts';
 import { nameOf, type RejectedFile } from './rejected-file.ts';
 
@@ -20,14 +22,63 @@ interface ResendParts extends Pick<DeliveryParts, 'shelf' | 'boots' | 'state' | 
   readonly rejected: Pick<RejectedFile, 'list'>;
 }
 
+/** A queue of the platform that is lost holds no more than seconds. */
+const MAX_RECENT = 5_000;
+/** A platform that is away for longer finds what `retain` still keeps. */
+const KEPT_FOR_MS = 600_000;
+
+/** The entries that were acknowledged last, and when; in memory only. */
+export class RecentDeliveries {
+  readonly #deps: Pick<DeliveryParts, 'clock' | 'shelf' | 'state'>;
+  /** The newest first. */
+  #batches: readonly { readonly atMs: number; readonly entries: EntryColumns }[] = [];
+
+  constructor(deps: Pick<DeliveryParts, 'clock' | 'shelf' | 'state'>) {
+    this.#deps = deps;
+  }
+
+  add(acknowledged: EntryColumns): void {
+    const entries = acknowledged.part(Math.max(0, acknowledged.length - MAX_RECENT), acknowledged.length);
+    let newer = 0;
+    this.#batches = [{ atMs: this.#deps.clock.monotonicMs(), entries }, ...this.#batches].filter((batch) => {
+      newer += batch.entries.length;
+      return newer <= MAX_RECENT;
+    });
+  }
+
+  /** True for a segment that holds some of the last minutes: it is kept. */
+  lieIn({ firstSequence, lastSequence }: Segment): boolean {
+    return this.#since(this.#deps.clock.monotonicMs() - KEPT_FOR_MS).some(
+      ({ sequences }) => (sequences[0] as number) <= lastSequence && (sequences.at(-1) as number) >= firstSequence,
+    );
+  }
+
+  /** Puts back those acknowledged at or after `sinceMs`, each once; returns how many. */
+  putBack(sinceMs: number): number {
+    const { shelf, state } = this.#deps;
+    const isKept = (sequence: number): boolean => (shelf.segmentAtOrAfter(sequence)?.firstSequence ?? Number.POSITIVE_INFINITY) <= sequence;
+    let count = 0;
+    for (const entries of this.#since(sinceMs))
+      for (const [row, entry] of [...entries].entries()) {
+        if (entries.isMark(row) || !isDelivered(state, entry.sequence) || !isKept(entry.sequence)) continue;
+        putBack(state, entry);
+        count += 1;
+      }
+    this.#batches = [];
+    return count;
+  }
+
+  #since(ms: number): readonly EntryColumns[] {
+    return this.#batches.filter(({ atMs }) => atMs >= ms).map(({ entries }) => entries);
+  }
+}
+
 /** Resolves to how many entries of the query wait again; their neighbours in the same blocks go along. */
 export async function resendDelivered(parts: ResendParts, query: ResendQuery, signal: AbortSignal): Promise<number> {
   const { shelf, boots, state, rejected, reading } = parts;
   // Of what an earlier release refused nothing else is noted.
   const refused = new Set((await rejected.list()).map(nameOf));
-  // It arrived, and was not refused or given up.
-  const wasDelivered = (entry: ResolvedEntry): boolean =>
-    state.acknowledged.has(entry.sequence) && !state.undelivered.has(entry.sequence) && !refused.has(nameOf(entry));
+  const wasDelivered = (entry: ResolvedEntry): boolean => isDelivered(state, entry.sequence) && !refused.has(nameOf(entry));
   const resendBlock = async ({ segment, info }: PlacedBlock): Promise<number> => {
     // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
     if (!shelf.segments.includes(segment)) return 0;
@@ -40,8 +91,7 @@ export async function resendDelivered(parts: ResendParts, query: ResendQuery, si
     // No wait in here: acknowledgements and the ledger change together.
     for (const [row, entry] of [...entries].entries()) {
       if (entries.isMark(row) || !wasDelivered(entry)) continue;
-      state.cells.take(entry);
-      state.acknowledged.remove(entry.sequence, entry.sequence);
+      putBack(state, entry);
     }
     return wanted;
   };
@@ -52,4 +102,14 @@ export async function resendDelivered(parts: ResendParts, query: ResendQuery, si
     for (const placed of await blocksInTurn(parts, segment)) matched += await reading.run(() => resendBlock(placed));
   }
   return matched;
+}
+
+/** True when it arrived, and was not refused or given up. */
+function isDelivered({ acknowledged, undelivered }: DeliveryState, sequence: number): boolean {
+  return acknowledged.has(sequence) && !undelivered.has(sequence);
+}
+
+function putBack({ acknowledged, cells }: DeliveryState, entry: ResolvedEntry): void {
+  cells.take(entry);
+  acknowledged.remove(entry.sequence, entry.sequence);
 }

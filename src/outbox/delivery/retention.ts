@@ -1,5 +1,5 @@
 /**
- * What stays and what gives way. Delivered segments stay for a while; entries past their age go. When there is no room for the next commit,
+ * Decides which segments stay and which give way. Delivered segments stay for a while; entries past their age go. When there is no room for the next commit,
  * delivered segments go first, then the oldest are thinned, then dropped. Every entry that goes undelivered is counted.
  *
  * It survives a disk that does not come back from a read: no commit waits for it, and segments then go without being read. It survives a disk
@@ -10,10 +10,14 @@ import { isOpenEnded } from '../format/segment-file.ts';
 import { FreeSpace } from '../segments/free-space.ts';
 import type { Segment } from '../segments/segment-shelf.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
+import type { RecentDeliveries } from './resend.ts';
 import { contentOf, heldIn } from './segment-count.ts';
 import { type ThinningDeps, thinSegment } from './thinning.ts';
 
-type RetentionDeps = Pick<DeliveryParts, 'clock' | 'log' | 'boots' | 'settings' | 'setAside' | keyof ThinningDeps>;
+type RetentionDeps = Pick<DeliveryParts, 'clock' | 'log' | 'boots' | 'settings' | 'setAside' | keyof ThinningDeps> & {
+  /** The segments of these stay until there is no room. */
+  readonly recent: Pick<RecentDeliveries, 'lieIn'>;
+};
 
 /** `refusable`: the room is for new entries that can be refused instead. `unread`: nothing may be read to make it. */
 type GivingWay = Record<'refusable' | 'unread', boolean>;
@@ -26,7 +30,7 @@ const REGULAR_SHARE = 15 / 16;
 const MAX_THINNINGS = 5;
 /** So many are tried, because one that cannot be read must not make others be dropped that can be thinned. */
 const TRIED_AT_ONCE = 3;
-/** What thinning must save to be worth another rewrite. */
+/** Share that thinning must save to be worth another rewrite. */
 const WORTHWHILE_SAVING = 0.1;
 
 export class Retention {
@@ -34,7 +38,7 @@ export class Retention {
   readonly #free: FreeSpace;
   /** While space is short: what the segments took when that began. */
   #ceilingBytes: number | undefined;
-  /** What the segments took after the oldest gave way to alarms. Regular entries do not grow beyond it until something is delivered. */
+  /** Bytes of the segments after the oldest gave way to alarms. Regular entries do not grow beyond it until something is delivered. */
   #leftBytes = Number.POSITIVE_INFINITY;
   /** The segment whose thinner copy is being written; on a slow disk that takes long. */
   #rewriting: Segment | undefined;
@@ -46,12 +50,12 @@ export class Retention {
     this.#free = new FreeSpace(deps);
   }
 
-  /** What the disk had left when last asked. */
+  /** Free bytes of the disk when last asked. */
   get freeBytes(): number {
     return this.#free.bytes;
   }
 
-  /** What the segments may take for what is regular. */
+  /** Bytes that regular entries may take in segments. */
   get budgetBytes(): number {
     const { maxBytes, whenFull } = this.#deps.settings;
     return Math.floor(maxBytes * SEGMENTS_SHARE * (whenFull === 'drop-newest' ? REGULAR_SHARE : 1));
@@ -64,8 +68,8 @@ export class Retention {
 
   /** Removes delivered segments that were kept for long enough, and all that is too old. One that cannot be unlinked does not keep the others. */
   async expire(): Promise<void> {
-    const { settings } = this.#deps;
-    const delivered = this.#delivered();
+    const { settings, recent } = this.#deps;
+    const delivered = this.#delivered().filter((segment) => !recent.lieIn(segment));
     let retained = delivered.reduce((sum, segment) => sum + segment.bytes, 0);
     for (const segment of delivered) {
       const tooMuch = retained > settings.retain.bytes;
@@ -105,7 +109,7 @@ export class Retention {
     this.#refusedBy = undefined;
   }
 
-  /** What the segments may take now. */
+  /** Bytes that the segments may take now. */
   #maxBytes(refusable: boolean): number {
     const most = refusable ? Math.min(this.budgetBytes, this.#leftBytes) : this.#deps.settings.maxBytes * SEGMENTS_SHARE;
     return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY);
@@ -216,7 +220,7 @@ export class Retention {
     return this.#sealed().filter(({ firstSequence, lastSequence }) => state.acknowledged.covers(firstSequence, lastSequence));
   }
 
-  /** Whether all in it was certainly taken longer ago than that: by time that ran, never by what a clock says. */
+  /** True when all in it was certainly taken longer ago than that: by time that ran, never by what a clock says. */
   #isOlder(segment: Segment, ms: number): boolean {
     const { boots, shelf } = this.#deps;
     const later = shelf.segments.slice(shelf.segments.indexOf(segment) + 1);

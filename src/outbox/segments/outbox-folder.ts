@@ -21,7 +21,8 @@ const TRIES = 3;
 const HEAD_BYTES = 512;
 /** As if nothing had been written there: what cannot be read may be ours. */
 const UNKNOWN = Buffer.alloc(HEAD_BYTES);
-const OURS = /^(boots(\.twin)?\.json|delivered-[01]\.state|ledger-\d{10}\.jsonl|rejected(\.old)?\.jsonl|set-aside|lost\+found)$/;
+const OURS =
+  /^(boots(\.twin)?\.json|delivered-[01]\.state|dead-letters\.jsonl|ledger-\d{10}\.jsonl|rejected(\.old)?\.jsonl|set-aside|lost\+found)$/;
 
 interface FolderDeps extends Omit<OutboxPlace, 'clock'> {
   readonly unread: UnreadFiles;

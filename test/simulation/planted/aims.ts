@@ -5,7 +5,7 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'what is too large counts as taken',
   ],
   'nothing gives way unless others fill the disk, or the outbox is full': [
-    'an entry that is refused twice is given up',
+    'a dead letter that is refused again is forgotten',
     'what waits for a disk gives way after a hundred',
   ],
   'while others fill the disk, what is new takes the place of the oldest, and what they take costs nothing': [
@@ -20,7 +20,7 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'a device is asked for by a token that is not on the disk',
     'a name that is taken is never tried with the token of before',
   ],
-  'nothing good is set aside': ['one refusal is enough to set an entry aside', 'an entry is judged without others being taken'],
+  'nothing good is set aside': ['a dead letter is rejected at its first refusal', 'the dead-letter queue is full with one'],
   'two outputs that exclude each other are never on at once': [
     'an interlock is not looked at',
     'an interlock counts only in the direction in which it is written',

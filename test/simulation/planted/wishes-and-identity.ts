@@ -117,8 +117,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a name that is taken is never tried with the token of before',
     file: 'provisioning/provisioning-outcome.ts',
-    old: 'const own = (await workingToken(deps, proposal, signal)) ?? (await afterSettling(deps, proposal, signal));',
-    new: 'const own = undefined as string | undefined;',
+    old: 'const own = await workingToken(deps, proposal, signal);\n  if (own !== undefined) {',
+    new: 'const own = undefined as string | undefined;\n  if (own !== undefined) {',
     needs: ['provisions', 'device made unheard'],
   },
   {
@@ -152,8 +152,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an image is not held against its checksum',
     file: 'firmware/update-steps.ts',
-    old: 'const sums = offer === undefined ? undefined : await expectAnnounced(file, offer, digest, deps, signal);',
-    new: 'const sums = undefined;',
+    old: 'if (update.offer !== undefined) await expectAnnounced(file, update.offer, deps, signal);',
+    new: 'void expectAnnounced;',
     needs: ['image offered'],
   },
   {

@@ -86,7 +86,7 @@ async function download(
 ): Promise<Buffer> {
   const endless = new AbortController();
   const target = { offer: options.offer ?? offer(), partPath: join(folder, 'image'), progressPath: join(folder, 'image.progress') };
-  const digest = await ImageDownload.run(
+  await ImageDownload.run(
     {
       files: options.files ?? systemUpdateFiles,
       clock: options.clock ?? clock,
@@ -103,29 +103,13 @@ async function download(
     target,
     AbortSignal.any([endless.signal, ...(options.signal === undefined ? [] : [options.signal])]),
   );
-  digest.expectChecksum(target.offer.checksum);
   return readFile(target.partPath);
 }
 
 describe('a download in chunks', () => {
-  it('puts every byte at its place, in fewer and fewer requests while the line is fast', async () => {
+  it('puts every byte at its place, in requests of the configured chunk', async () => {
     expect((await download()).equals(image)).toBe(true);
-    expect(asked.map(({ chunk, size }) => [chunk * size, size])).toEqual([
-      [0, 1000],
-      [1000, 1000],
-      [2000, 2000],
-      [4000, 4000],
-      [8000, 8000],
-    ]);
-  });
-
-  it('keeps to the configured chunk while the line is slow', async () => {
-    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
-      clock.nowMs += 1_000;
-      return bodyOf(part(chunk, size));
-    };
-    expect((await download(getChunk)).equals(image)).toBe(true);
-    expect(asked.map(({ size }) => size)).toEqual(new Array(11).fill(1000));
+    expect(asked).toEqual(Array.from({ length: 11 }, (_, chunk) => ({ chunk, size: CHUNK })));
   });
 
   it('ends with the last, short chunk when the size is not known, and asks once more when that was full', async () => {
@@ -138,19 +122,14 @@ describe('a download in chunks', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('asks again for what was cut, from where whole chunks end', async () => {
+  it('asks again for a chunk that was cut', async () => {
     let cuts = 0;
     const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
       const bytes = part(chunk, size);
-      if (size !== 4000 || ++cuts > 1) return bodyOf(bytes);
-      return bodyOf(bytes, { length: bytes.length, cutAt: 2_700 });
+      return chunk !== 4 || ++cuts > 1 ? bodyOf(bytes) : bodyOf(bytes, { length: bytes.length, cutAt: 700 });
     };
     expect((await download(getChunk)).equals(image)).toBe(true);
-    expect(asked.slice(3, 5).map(({ chunk, size }) => [chunk * size, size])).toEqual([
-      [4000, 4000],
-      [6000, 1000],
-    ]);
-    expect(clock.nowMs, 'it waited before').toBeGreaterThan(0);
+    expect(asked.slice(3, 6).map(({ chunk }) => chunk)).toEqual([3, 4, 4]);
   });
 
   it.each([
@@ -258,12 +237,6 @@ describe('a server that knows only the contract', () => {
       { chunk: 0, size: CHUNK },
       { chunk: 0, size: 0 },
     ]);
-  });
-
-  it('is not believed to be a chunk when it answers a later one with everything', async () => {
-    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => (asked.length === 1 ? bodyOf(part(chunk, size)) : bodyOf(image));
-    expect((await download(getChunk)).equals(image)).toBe(true);
-    expect(asked.at(-1)).toEqual({ chunk: 0, size: 0 });
   });
 
   it('may not send more than the greatest size', async () => {

@@ -292,29 +292,6 @@ describe('the journal', () => {
   });
 });
 
-describe('a trial that the journal has lost', () => {
-  it('is proved and confirmed all the same', async () => {
-    const paths = releasePaths(root);
-    for (const folder of [paths.firmware, paths.guard]) await mkdir(folder, { recursive: true });
-    await mkdir(join(paths.home, 'releases/2.0.0'), { recursive: true });
-    await systemUpdateFiles.link('releases/2.0.0', join(paths.home, 'current'));
-    await writeFile(join(paths.guard, 'trial'), 'id=lost\nversion=2.0.0\nprevious=1.0.0\n');
-    let nowMs = 0;
-    const passing: Clock = {
-      ...clock,
-      monotonicMs: () => nowMs,
-      sleep: async (ms, signal) => {
-        await clock.sleep(ms, signal);
-        nowMs += ms;
-      },
-    };
-    const updater = await start({ clock: passing });
-    await until(() => updater.status.history.length === 1);
-    expect(updater.status).toMatchObject({ confirmed: '2.0.0', history: [{ outcome: 'UPDATED', from: '1.0.0' }] });
-    expect(await readFile(join(paths.firmware, 'confirmed'), 'utf8')).toBe('id=lost\n');
-  });
-});
-
 describe('the state table', () => {
   it('leads from every state to an end, and by every event to a state', () => {
     const reachable = (from: UpdateState): Set<string> => {

@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { adoptRelease } from '../../../src/firmware/adopt-release.ts';
 import { type AskedAt, guardLines } from '../../../src/firmware/guard-state.ts';
 import { answerRequest } from '../../../src/firmware/release-swap.ts';
-import { forgetTrial } from '../../../src/firmware/trial-files.ts';
 import type { UpdateFiles } from '../../../src/firmware/update-files.ts';
 import type { OpenFile } from '../../../src/host/files.ts';
 import { makeImage, makeKeys } from '../../support/release-image.ts';
@@ -34,16 +32,6 @@ describe('a request for a new release', () => {
     expect(await bench.files.list(GUARD)).not.toContain('image');
     expect((await bench.disk.facts(`${RELEASES}/2.0.0/turnstone`))?.mode).toBe(0o755);
     expect((await bench.disk.facts(`${RELEASES}/2.0.0/manifest.json`))?.mode).toBe(0o644);
-  });
-
-  it('notes with which configuration the trial began, where there is one to read', async () => {
-    await bench.ask();
-    expect(bench.text(`${GUARD}/trial`)).not.toContain('config');
-    const other = await RootHelperBench.make();
-    other.disk.put(`${SETTINGS}/turnstone.yaml`, 'version: 1\n');
-    await other.ask();
-    const digest = createHash('sha256').update('version: 1\n').digest('hex');
-    expect(other.text(`${GUARD}/trial`)).toBe(`id=one\nversion=2.0.0\nprevious=1.0.0\nconfig=${digest}\n`);
   });
 
   it('is on the disk whole before it is current: a power cut right after it takes nothing away', async () => {
@@ -197,40 +185,6 @@ describe('a request for a new release', () => {
     expect(laid.slice(4)).toEqual([join(GUARD, 'trial'), '/opt/turnstone/current']);
     bench.disk.cutPower(() => false);
     for (const name of ['starts', 'ticks']) expect(bench.text(join(GUARD, name))).toBe('count=0\n');
-  });
-
-  describe('whose trial is taken away by the guard of an earlier release before `current` moves', () => {
-    let takeAway: () => Promise<void>;
-    const swap = (): Promise<void> => {
-      const files = {
-        ...bench.files,
-        link: async (target: string, path: string) => {
-          if (path === '/opt/turnstone/current' && target.endsWith('2.0.0')) await takeAway();
-          return bench.files.link(target, path);
-        },
-      };
-      return bench.ask({}, bench.image(), { files });
-    };
-
-    it('is on trial all the same', async () => {
-      takeAway = () => forgetTrial(bench.deps);
-      await swap();
-      expect(await bench.seen()).toMatchObject({ current: '2.0.0', trial: { id: 'one', version: '2.0.0', previous: '1.0.0' } });
-      expect(await bench.files.readLink('/opt/turnstone/back')).toBe('releases/1.0.0');
-      for (const name of ['starts', 'ticks']) expect(bench.text(join(GUARD, name))).toBe('count=0\n');
-    });
-
-    it('is refused, and `current` is as it was, where the trial cannot be laid again', async () => {
-      takeAway = async () => {
-        await forgetTrial(bench.deps);
-        bench.disk.faults = {
-          fail: (operation, path) => (operation === 'write' && path === join(GUARD, 'trial.tmp') ? { code: 'ENOSPC' } : undefined),
-        };
-      };
-      await swap();
-      expect(await bench.seen()).toMatchObject({ current: '1.0.0', trial: undefined, result: { outcome: 'refused' } });
-      expect(bench.done).not.toContain('restart');
-    });
   });
 
   it.each(['history', 'starts', 'ticks', 'result.back', 'trial'])(

@@ -1,12 +1,7 @@
-import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { configSchema } from '../../../src/config/agent-config.ts';
-import { guardLines, releasePaths } from '../../../src/firmware/guard-state.ts';
-import { lostTrial, proveRelease } from '../../../src/firmware/release-trial.ts';
-import { updateFiles } from '../../../src/firmware/update-files.ts';
+import { proveRelease } from '../../../src/firmware/release-trial.ts';
 import type { Vitals } from '../../../src/firmware/updater-deps.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { MemoryFiles } from '../../support/memory-files.ts';
 
 const MINUTE = 60_000;
 const confirm = { healthyForMs: 5 * MINUTE, deadlineMs: 60 * MINUTE, unreachableHoldMs: 24 * 60 * MINUTE };
@@ -114,40 +109,5 @@ describe('a release on trial', () => {
     stop.abort();
     await clock.advance(0);
     expect(ended).toBeUndefined();
-  });
-});
-
-describe('a trial that the journal has lost', () => {
-  const paths = releasePaths('/');
-  const { firmware } = configSchema.parse({ version: 1, platform: { url: 'http://127.0.0.1:1', accessToken: 'token' } });
-  let disk: MemoryFiles;
-  const find = (changes: object = {}) =>
-    lostTrial({ kind: 'firmware', files: updateFiles(disk), paths, config: firmware, clock, runningVersion: '2.0.0', ...changes });
-
-  beforeEach(() => {
-    disk = new MemoryFiles();
-    disk.put(join(paths.guard, 'trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0' }));
-  });
-
-  it('is found again in what the guard knows', async () => {
-    expect(await find()).toEqual({
-      id: 'one',
-      title: 'turnstone',
-      version: '2.0.0',
-      source: 'kept',
-      from: '1.0.0',
-      startedAtMs: clock.wallMs(),
-      unanswered: 0,
-      attempts: 0,
-    });
-  });
-
-  it('is none of another release, none of the other kind of package, and none that was confirmed', async () => {
-    expect(await find({ runningVersion: '1.0.0' })).toBeUndefined();
-    expect(await find({ kind: 'software' })).toBeUndefined();
-    disk.put(join(paths.firmware, 'confirmed'), 'id=another\n');
-    expect(await find()).toMatchObject({ id: 'one' });
-    disk.put(join(paths.firmware, 'confirmed'), 'id=one\n');
-    expect(await find()).toBeUndefined();
   });
 });

@@ -423,19 +423,13 @@ describe('what nobody needs any more', () => {
 });
 
 describe('a start on a disk that does not answer', () => {
-  const TRIAL = join(paths.guard, 'trial');
   it.each([
     ['the journal', JOURNAL, 'read', 'EIO'],
-    ['the trial', TRIAL, 'open', 'EUCLEAN'],
     ['the folder, a file in its place', paths.firmware, 'open', 'EEXIST'],
     ['a spoilt journal, to be set aside on a disk that became read-only', JOURNAL, 'rename', 'EROFS'],
   ])('lives without updates, says so, and goes on when it can: %s', async (_what, path, broken, code) => {
     lay('failed', { reason: 'no target' });
     if (broken === 'rename') disk.put(JOURNAL, 'spoilt');
-    if (path === TRIAL) {
-      await disk.unlink(JOURNAL);
-      disk.put(TRIAL, guardLines({ id: 'lost', version: '2.0.0', previous: '1.0.0' }));
-    }
     disk.faults = { fail: (operation, at) => (operation === broken && at === path ? { code } : undefined) };
     const updater = await start();
     expect(updater.status).toMatchObject({ state: 'idle', fault: expect.stringContaining(code), history: [] });
@@ -453,8 +447,7 @@ describe('a start on a disk that does not answer', () => {
     await clock.advance(60_000);
     await settle();
     expect(updater.status).not.toHaveProperty('fault');
-    if (path === TRIAL) expect(updater.status).toMatchObject({ state: 'trial', update: { from: '1.0.0' } });
-    else expect(updater.status.history.map(({ outcome }) => outcome)).toEqual(broken === 'rename' ? ['UPDATED'] : ['UPDATED', 'FAILED']);
+    expect(updater.status.history.map(({ outcome }) => outcome)).toEqual(broken === 'rename' ? ['UPDATED'] : ['UPDATED', 'FAILED']);
   });
 });
 
@@ -761,12 +754,5 @@ describe('a run', () => {
     await clock.advance(1);
     await settle();
     expect(updater.status.history).toMatchObject([{ outcome: 'UPDATED' }]);
-  });
-
-  it('finds a trial that its journal has lost, but not beside another update', async () => {
-    disk.put(join(paths.guard, 'trial'), guardLines({ id: 'lost', version: '2.0.0', previous: '1.0.0' }));
-    expect((await FirmwareUpdater.open(deps())).status).toMatchObject({ state: 'trial', update: { from: '1.0.0' } });
-    lay('applying');
-    expect((await FirmwareUpdater.open(deps())).status).toMatchObject({ state: 'applying', update: { title: 'motor' } });
   });
 });

@@ -110,6 +110,16 @@ describe('what a device sent', () => {
     expect(platform.state.telemetry.series(id, 'a').latest()).toEqual({ ts: 6, value: 3 });
   });
 
+  it('is lost when the server is killed before it is stored', async () => {
+    const clock = new FakeClock();
+    const { base, platform, id } = await start({ clock, storeDelayMs: 20 });
+    await post(`${base}/telemetry`, '{"ts":5,"values":{"a":1}}');
+    await clock.advance(20);
+    await post(`${base}/telemetry`, '{"ts":6,"values":{"a":2}}');
+    await platform.crash();
+    expect([platform.state.telemetry.series(id, 'a').latest()?.ts, platform.arrivals.lost]).toEqual([5, 1]);
+  });
+
   it('is lost without a word, the whole instant or the whole set, where one key or the time is bad', async () => {
     const { base, platform, id } = await start();
     const bad = ['', ' ', '\u001c', 'k'.repeat(256), '\u{1f600}'.repeat(128), '<b>', 'a<5', '{{x}}', '{{\n}}', 'a\u0000b'];

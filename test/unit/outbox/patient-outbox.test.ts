@@ -50,7 +50,18 @@ describe('while it cannot be opened', () => {
   it('it tells why, what waits, and nothing that it does not know', async () => {
     const outbox = await open();
     const said = fill(outbox, 3);
-    const nothing = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, bytes: 0, heldBytes: 0, segments: 0 };
+    const nothing = {
+      rejected: 0,
+      resent: 0,
+      thinned: 0,
+      dropped: 0,
+      damaged: 0,
+      setAside: 0,
+      diskBytes: 0,
+      bytes: 0,
+      heldBytes: 0,
+      segments: 0,
+    };
     expect(outbox.isOpen).toBe(false);
     expect(outbox.status()).toEqual({
       ...nothing,

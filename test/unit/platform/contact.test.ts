@@ -13,6 +13,7 @@ const answer = (status: number, more: Partial<Answer> = {}): Answer => ({
   ...more,
 });
 const broken = (code: string): PlatformError => networkError(Object.assign(new Error('x'), { code }), []);
+const BUSY: Verdict = { kind: 'busy', status: 503, text: '' };
 const UNKNOWN_TOKEN = [{ kind: 'unauthorised', status: 401, text: '' }, answer(401), PLACE] as const;
 
 let clock: FakeClock;
@@ -54,6 +55,35 @@ describe('contact', () => {
     contact.answered(DONE, answer(200), PLACE);
     await clock.advance(60_000);
     expect([contact.status.state, lines.length, clock.pending]).toEqual(['reached', 1, 0]);
+  });
+
+  it.each([
+    ['refuses connections', () => contact.failed(broken('ECONNREFUSED'), PLACE)],
+    ['answers 502', () => contact.answered(BUSY, answer(502), PLACE)],
+    ['answers 503', () => contact.answered(BUSY, answer(503), PLACE)],
+  ])('tells of a restart when a platform that answered before %s for ten seconds, once and no sooner', async (_name, fail) => {
+    const heardAtMs: number[] = [];
+    contact.onRestarted((lastHeardAtMs) => heardAtMs.push(lastHeardAtMs));
+    const hear = (): void => contact.answered(DONE, answer(200), PLACE);
+    const away = async (ms: number): Promise<void> => {
+      fail();
+      await clock.advance(ms);
+      hear();
+    };
+    await away(60_000);
+    await away(9_999);
+    const before = clock.monotonicMs();
+    await clock.advance(1_000);
+    contact.failed(broken('ECONNRESET'), PLACE);
+    await clock.advance(60_000);
+    hear();
+    expect(heardAtMs).toEqual([]);
+    const lastMs = clock.monotonicMs();
+    expect(lastMs).toBeGreaterThan(before);
+    await clock.advance(2_000);
+    await away(10_000);
+    hear();
+    expect(heardAtMs).toEqual([lastMs]);
   });
 
   it('tells each new reason once', () => {

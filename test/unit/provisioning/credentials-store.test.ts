@@ -119,39 +119,8 @@ describe('the credentials store', () => {
       const { files, alerts } = await memoryStore();
       files.put(FIRST, files.contentOf(FIRST).toString().replace('token-one', 'token-ome'));
       await reopened(files, alerts);
-      expect(alerts.standing.get('credentials-corrupt')).toMatch(/credentials\.json differs from its twin; .*set aside/);
+      expect(alerts.standing.get('credentials-corrupt')).toMatch(/credentials\.json was damaged, or changed by hand; .*set aside/);
       expect(files.contentOf(`${FIRST}.corrupt`).toString()).toContain('token-ome');
-    });
-
-    it('has both tokens where an earlier release wrote both', async () => {
-      const { files, alerts } = await memoryStore();
-      files.put(FIRST, unsealed({ ...RECORD, accessToken: 'token-ome', nextToken: 'next' }));
-      files.put(TWIN, unsealed({ ...RECORD, previousTokens: ['token-zero', 'next'] }));
-      const { accessToken, previousTokens } = (await reopened(files, alerts)).record('own') ?? {};
-      expect([accessToken, previousTokens]).toEqual(['token-ome', ['token-one', 'token-zero']]);
-      expect(files.contentOf(`${TWIN}.corrupt`).toString()).toContain('token-one');
-    });
-
-    it('has what only one of them knows, and of two configured tokens no mixture', async () => {
-      const { files, alerts } = await memoryStore();
-      const state = (more: object): string => JSON.stringify({ format: 'turnstone/credentials', version: 1, state: more });
-      const configured = { ...RECORD, source: 'configuration', configuredToken: 'a' };
-      files.put(FIRST, state({ configured }));
-      files.put(TWIN, state({ own: RECORD, configured: { ...configured, accessToken: 'other', configuredToken: 'b' } }));
-      const store = await reopened(files, alerts);
-      expect([store.record('own'), store.record('configured')]).toEqual([RECORD, configured]);
-    });
-
-    it('waits for a twin that cannot be read where it was damaged, uses it after ten minutes, and keeps the twin aside', async () => {
-      const { files, alerts, clock } = await memoryStore();
-      files.put(FIRST, files.contentOf(FIRST).toString().replace('token-one', 'token-ome'));
-      files.faults = { fail: (operation, path) => (operation === 'read' && path === TWIN ? { code: 'EIO' } : undefined) };
-      const store = new CredentialsStore({ stateFolder: STATE, files, clock, log: silentLog, alerts, hide: () => {} });
-      await expect(store.read()).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
-      await clock.advance(600_000);
-      await store.read();
-      expect(store.record('own')?.accessToken).toBe('token-ome');
-      expect(files.contentOf(`${TWIN}.corrupt`).toString()).toContain('token-one');
     });
 
     it('keeps what stood in the way once, and not what is written after it', async () => {
@@ -164,21 +133,6 @@ describe('the credentials store', () => {
       expect(files.contentOf(FIRST).toString()).toContain('token-two');
     });
 
-    it('has the token of the other file before older ones, and its own secret', async () => {
-      const { files, alerts } = await memoryStore();
-      const state = (record: object, deviceSecret: string): string =>
-        JSON.stringify({
-          ...{ format: 'turnstone/credentials', version: 1 },
-          state: { own: record, provisionSecret: { deviceKey: 'k', deviceSecret } },
-        });
-      const previousTokens = Array.from({ length: 8 }, (_none, at) => `older-${at}`);
-      files.put(FIRST, state({ ...RECORD, accessToken: 'token-ome', previousTokens }, 'first'));
-      files.put(TWIN, state(RECORD, 'twin'));
-      const store = await reopened(files, alerts);
-      expect(store.record('own')?.previousTokens).toEqual(['token-one', ...previousTokens.slice(0, 7)]);
-      expect(store.provisionSecret?.deviceSecret).toBe('first');
-    });
-
     it('believes the first, where it is as it was written, and an older twin is none', async () => {
       const { files, alerts } = await memoryStore();
       files.put(TWIN, unsealed({ ...RECORD, accessToken: 'older' }));
@@ -186,14 +140,14 @@ describe('the credentials store', () => {
       expect([alerts.standing.size, files.contentOf(TWIN)]).toEqual([0, files.contentOf(FIRST)]);
     });
 
-    it('believes what both say, or the only one, says that it was changed, and writes it so that damage can be told', async () => {
+    it('believes what both say, or the only one, and writes it so that damage can be told', async () => {
       for (const lost of [[], [TWIN]]) {
         const { files, alerts } = await memoryStore();
         const edited = files.contentOf(FIRST).toString().replace('token-one', 'by-hand');
         for (const path of [FIRST, TWIN]) files.put(path, edited);
         for (const path of lost) files.remove(path);
         expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('by-hand');
-        expect(alerts.standing.get('credentials-corrupt')).toContain('changed by hand; it is used');
+        expect(alerts.standing.size).toBe(0);
         for (const path of [FIRST, TWIN]) expect(isSealed(files.contentOf(path).toString())).toBe(true);
       }
       const { files, alerts } = await memoryStore();
@@ -314,95 +268,23 @@ describe('the credentials store', () => {
     expect(alerts.standing.get('credentials-not-kept')).toContain(code);
   });
 
-  it.each(['EIO', 'EUCLEAN', 'EBADMSG'])('are read at once although the twin is gone with its sector (%s)', async (code) => {
-    const { files, alerts } = await memoryStore();
-    const lost = `${STATE}/${CREDENTIALS_FILES[1]}`;
-    files.faults = { fail: (operation, path) => (operation === 'read' && path === lost ? { code } : undefined) };
-    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
-  });
-
-  describe('while the disk does not give the first, which holds an offered token that its twin does not', () => {
-    const first = `${STATE}/credentials.json`;
-    const unread = (code = 'EIO') => ({
-      fail: (operation: string, path: string) => (operation === 'read' && path === first ? { code } : undefined),
+  describe.each(CREDENTIALS_FILES)('of which %s is gone with its sector', (lost) => {
+    it.each(['EIO', 'EUCLEAN', 'EBADMSG'])('are read from the other at once, and written in its place (%s)', async (code) => {
+      const { files, alerts } = await memoryStore();
+      const path = `${STATE}/${lost}`;
+      files.faults = { fail: (operation, file) => (operation === 'read' && file === path ? { code } : undefined) };
+      expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
+      expect(alerts.standing.get('credentials-corrupt')).toContain(`${path}.corrupt`);
+      expect(files.contentOf(path).toString()).toContain('token-one');
     });
 
-    async function behind() {
-      const { files, alerts, store, clock } = await memoryStore();
-      files.faults = { fail: (operation, path) => (operation === 'write' && path.includes('.backup') ? { code: 'EIO' } : undefined) };
-      await store.update('own', (record) => ({ ...record, nextToken: 'token-two' }));
-      files.faults = unread();
-      const next = new CredentialsStore({ stateFolder: STATE, files, clock, log: silentLog, alerts, hide: () => {} });
-      return { files, alerts, clock, next };
-    }
-
-    it('are not read from the older, which is not written over it, and the first is read when it can be', async () => {
-      const { files, alerts, clock, next } = await behind();
-      for (let minute = 0; minute < 10; minute += 1) {
-        await expect(next.read()).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
-        await expect(reopened(files, alerts)).rejects.toMatchObject({ code: 'host/read-failed' });
-        await clock.advance(minute === 9 ? 59_999 : 60_000);
-      }
-      await expect(next.read()).rejects.toMatchObject({ code: 'host/read-failed' });
+    it('are none, and none are made anew, where there is no other', async () => {
+      const { files, alerts } = await memoryStore();
+      for (const file of CREDENTIALS_FILES) if (file !== lost) files.remove(`${STATE}/${file}`);
+      files.faults = { fail: (operation) => (operation === 'read' ? { code: 'EIO' } : undefined) };
+      await expect(reopened(files, alerts)).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
       files.faults = {};
-      await next.read();
-      expect(next.record('own')?.nextToken).toBe('token-two');
-    });
-
-    it.each(['EIO', 'EUCLEAN', 'EBADMSG'])('the twin is used after ten minutes, and what was not read stays aside (%s)', async (code) => {
-      const { files, alerts, clock, next } = await behind();
-      files.faults = unread(code);
-      await expect(next.read()).rejects.toThrow(code);
-      await clock.advance(600_000);
-      await next.read();
-      expect(next.record('own')).toEqual(RECORD);
-      expect(alerts.standing.get('credentials-corrupt')).toMatch(/credentials\.json: .*may be older/);
-      expect(files.contentOf(`${first}.corrupt`).toString()).toContain('token-two');
-      files.faults = {};
-      expect((await reopened(files, alerts)).record('own')).toEqual(RECORD);
-    });
-
-    it('nothing of it is left where the device is forgotten', async () => {
-      const { files, clock, next } = await behind();
-      await expect(next.read()).rejects.toThrow('EIO');
-      await clock.advance(600_000);
-      const end = files.addFaults({ fail: (operation) => (operation === 'rename' ? { code: 'EIO' } : undefined) });
-      await next.read();
-      end();
-      await next.forget({ setsQueueAside: false });
-      for (const path of files.paths) expect(files.contentOf(path).toString()).not.toMatch(/token-(one|two)/);
-    });
-
-    it('is no identity, and none is made anew, where there is no twin', async () => {
-      const { files, clock, next } = await behind();
-      files.remove(`${STATE}/${CREDENTIALS_FILES[1]}`);
-      await expect(next.read()).rejects.toThrow('EIO');
-      await clock.advance(6_000_000);
-      await expect(next.read()).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
-    });
-
-    it('that it lacked descriptors for long does not count', async () => {
-      const { files, clock, next } = await behind();
-      await expect(next.read()).rejects.toThrow('EIO');
-      files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EMFILE' } : undefined) };
-      await clock.advance(600_000);
-      await expect(next.read()).rejects.toThrow('EMFILE');
-      files.faults = unread();
-      await expect(next.read()).rejects.toThrow('EIO');
-    });
-
-    it('nothing is written in its place where it cannot be set aside', async () => {
-      const { files, alerts, clock, next } = await behind();
-      await expect(next.read()).rejects.toThrow('EIO');
-      await clock.advance(600_000);
-      files.faults = {
-        fail: (operation, path) => (operation === 'rename' && path === first ? { code: 'EIO' } : unread().fail(operation, path)),
-      };
-      await next.read();
-      await expect(next.save('own', { ...RECORD, accessToken: 'token-three' })).rejects.toMatchObject({ code: 'host/write-failed' });
-      expect(alerts.standing.get('credentials-not-kept')).toContain('cannot set aside');
-      files.faults = {};
-      expect((await reopened(files, alerts)).record('own')?.nextToken).toBe('token-two');
+      expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
     });
   });
 
@@ -464,16 +346,6 @@ describe('the credentials store', () => {
     await expect(reopened(files, alerts)).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
     files.faults = {};
     expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-two');
-  });
-
-  it.each(['forget', 'save'] as const)('that were told not to be written are not found by the next start (%s)', async (what) => {
-    const { files, alerts, store } = await memoryStore();
-    files.faults = { fail: (operation) => (operation === 'sync-folder' ? { code: 'EIO' } : undefined) };
-    const change = what === 'forget' ? store.forget({ setsQueueAside: false }) : store.save('own', { ...RECORD, accessToken: 'token-two' });
-    await expect(change).rejects.toMatchObject({ code: 'host/write-failed' });
-    files.faults = {};
-    expect(store.record('own')?.accessToken).toBe('token-one');
-    expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
   });
 
   it('are changed beside a write that is under way, and both stay', async () => {

@@ -1,9 +1,9 @@
 /** What was measured as another device never lies where it would be sent, wherever the power goes; what came later is never taken for it. */
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { queueOwnerWithin, setFormerQueueAside } from '../../../src/provisioning/former-queue.ts';
+import { setFormerQueueAside } from '../../../src/provisioning/former-queue.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
@@ -77,61 +77,4 @@ it('is set aside by the next start where a disk refused a step or the power went
       expect(new Set(seen), `${keeps} ${step} ${outcome}`).toEqual(new Set([`${FORMER}/1.seg`, ...later]));
       if (left > 0) break;
     }
-});
-
-describe('before the outbox is opened', () => {
-  const alerts = { raise: () => {}, clear: () => {} };
-  const clock = new FakeClock();
-  let store: CredentialsStore;
-  let expectOwner: () => Promise<void>;
-  let outcome: string;
-
-  async function ask(): Promise<void> {
-    outcome = 'waits';
-    void expectOwner().then(
-      () => (outcome = 'open'),
-      (error: { readonly code: string }) => (outcome = error.code),
-    );
-    await clock.advance(0);
-  }
-
-  beforeEach(async () => {
-    await (await openStore()).replaceOwn(RECORD);
-    store = new CredentialsStore({ stateFolder: '/state', files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
-    expectOwner = queueOwnerWithin({ store, clock, log: silentLog });
-  });
-
-  it('it is known whose it is, where that can be read', async () => {
-    await ask();
-    expect(outcome).toBe('open');
-  });
-
-  it('a minute is given to credentials that cannot be read, and no more: what is measured is to be kept', async () => {
-    files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EIO' } : undefined) };
-    await ask();
-    expect(outcome).toBe('host/read-failed');
-    await clock.advance(59_999);
-    await ask();
-    expect(outcome).toBe('host/read-failed');
-    await clock.advance(1);
-    await ask();
-    expect(outcome).toBe('open');
-  });
-
-  it('a minute is given to a disk that does not answer', async () => {
-    files.faults = { delay: (operation) => (operation === 'open' ? new Promise<never>(() => {}) : undefined) };
-    await ask();
-    await clock.advance(59_999);
-    expect(outcome).toBe('waits');
-    await clock.advance(1);
-    expect(outcome).toBe('open');
-  });
-
-  it('what no time mends is not waited for', async () => {
-    for (const name of ['credentials.json', 'credentials.backup.json'])
-      files.put(`/state/${name}`, files.contentOf(`/state/${name}`).toString().replace('"version":1', '"version":99'));
-    await ask();
-    expect(outcome).toBe('open');
-    await expect(store.read()).rejects.toMatchObject({ code: 'provisioning/newer-format' });
-  });
 });

@@ -25,19 +25,14 @@ const RECORD: CredentialsRecord = {
 };
 
 /** One platform device, and a board with a state folder of its own before it. */
-async function board(
-  identity: typeof OLD_BOARD,
-  attributes: Record<string, JsonObject[string]>,
-  record?: CredentialsRecord,
-  faults = { emptyAnswers: 0 },
-) {
+async function board(identity: typeof OLD_BOARD, attributes: Record<string, JsonObject[string]>, record?: CredentialsRecord) {
   const folder = await stateFolder();
   const store = await openStore(folder);
   if (record !== undefined) await store.save('own', record);
   const alerts = new StandingAlerts();
   const deviceApi = {
     getAttributes: async () => {
-      const client = faults.emptyAnswers-- > 0 ? {} : { ...attributes };
+      const client = { ...attributes };
       return { client, shared: {}, empty: Object.keys(client).length === 0 };
     },
     postAttributes: async (changed: JsonObject) => void Object.assign(attributes, changed),
@@ -74,10 +69,8 @@ describe('an exported identity', () => {
     await expect(importIdentity(changed({ content: flipped.toString('base64') }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
-    await expect(importIdentity(changed({ scrypt: { N: 2 ** 14, r: 8, p: 1 } }), PASSPHRASE)).rejects.toMatchObject({
-      code: 'provisioning/wrong-passphrase',
-    });
-    await expect(importIdentity(changed({ scrypt: { N: 2 ** 20, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow('more memory than a board');
+    for (const N of [2 ** 14, 2 ** 20])
+      await expect(importIdentity(changed({ scrypt: { N, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow('no identity file');
     await expect(importIdentity(changed({ tag: archive.tag.slice(0, 8) }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
@@ -97,7 +90,7 @@ describe('an exported identity', () => {
         tag: 'AA==',
         content: 'AA==',
       }),
-      /memory/,
+      /no identity file/,
     ],
   ])('refuses %j in words', async (text, words) => {
     await expect(importIdentity(text, PASSPHRASE)).rejects.toThrow(words);
@@ -250,36 +243,8 @@ describe('moving an identity', () => {
     expect(await old.ownership.check(signal)).toBe('replaced');
   });
 
-  it('asks again before it believes that nobody was ever named', async () => {
-    const attributes: Record<string, JsonObject[string]> = { [OWNER_KEY]: { board: 'new', generation: 2 } };
-    const old = await board(OLD_BOARD, attributes, { ...RECORD, ownerTold: true }, { emptyAnswers: 2 });
-    const checked = old.ownership.check(signal);
-    await old.clock.advance(10_000);
-    expect([await checked, attributes[OWNER_KEY]]).toEqual(['replaced', { board: 'new', generation: 2 }]);
-  });
-
-  it('keeps that it was told once the disk takes it, although it refused it at first', async () => {
-    const files = new MemoryFiles();
-    await files.makeFolder('/state');
-    const alerts = new StandingAlerts();
-    const opened = () =>
-      CredentialsStore.open({ stateFolder: '/state', files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
-    const store = await opened();
-    await store.save('own', RECORD);
-    const deviceApi = { getAttributes: async () => ({ client: {}, shared: {}, empty: true }), postAttributes: async () => {} };
-    const clock = new FakeClock();
-    const ownership = new IdentityOwnership({ deviceApi, store, place: 'own', board: OLD_BOARD, clock, log: silentLog, alerts });
-    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) };
-    expect(await ownership.check(signal)).toBe('ours');
-    expect((await opened()).record('own')?.ownerTold).toBeUndefined();
-    files.faults = {};
-    const again = ownership.check(signal);
-    await clock.advance(10_000);
-    expect([await again, (await opened()).record('own')?.ownerTold]).toEqual(['ours', true]);
-  });
-
   it('waits for a network before anything is sent, and not for ever for a platform that answers something else', async () => {
-    const old = await board(OLD_BOARD, {}, { ...RECORD, ownerTold: true });
+    const old = await board(OLD_BOARD, {}, RECORD);
     let answer: Error | undefined = new PlatformError('busy', 'no route');
     let asked = 0;
     const deviceApi = {

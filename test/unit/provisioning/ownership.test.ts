@@ -76,17 +76,17 @@ async function checked(ownership: IdentityOwnership): Promise<unknown> {
 }
 
 describe('a check', () => {
-  it('puts this board’s mark and number where nobody was named, once, and keeps that it was told', async () => {
+  it('puts this board’s mark and number where nobody was named, once', async () => {
     const ownership = open();
     expect(await checked(ownership)).toBe('ours');
     const mark = (posted[0]?.turnstoneOwner as JsonObject | undefined)?.board;
     expect(mark).toMatch(/^[0-9a-f]{16}$/);
-    expect([posted, record?.ownerTold, asked, saves]).toEqual([[{ turnstoneOwner: { board: mark, generation: 2 } }], true, 1, 1]);
+    expect([posted, asked, saves]).toEqual([[{ turnstoneOwner: { board: mark, generation: 2 } }], 1, 0]);
     owner = { board: mark ?? null, generation: 2 };
     expect(await checked(ownership)).toBe('ours');
     owner = { board: 'another', generation: 1 };
     expect(await checked(ownership)).toBe('ours');
-    expect([posted.length, saves, alerts.standing.size]).toEqual([2, 1, 0]);
+    expect([posted.length, saves, alerts.standing.size]).toEqual([2, 0, 0]);
   });
 
   it('names a board by its serial number, else its MAC, and one without either not at all', async () => {
@@ -144,21 +144,6 @@ describe('a check', () => {
     expect(alerts.standing.size).toBe(0);
   });
 
-  it('that finds nobody asks three times before it believes it, once somebody was told', async () => {
-    record = { ...RECORD, ownerTold: true };
-    let outcome: unknown;
-    const checking = open()
-      .check(never)
-      .then((ownership) => {
-        outcome = ownership;
-      });
-    await clock.advance(3_999);
-    expect([asked, outcome]).toEqual([2, undefined]);
-    await clock.advance(1);
-    await checking;
-    expect([asked, outcome, posted.length, saves]).toEqual([3, 'ours', 1, 0]);
-  });
-
   it('that finds nobody stays replaced by a higher number than its own only', async () => {
     record = { ...RECORD, replacedBy: 3 };
     expect([await checked(open()), posted]).toEqual(['replaced', []]);
@@ -182,14 +167,6 @@ describe('a check', () => {
     }
   });
 
-  it('keeps that it was told also where it had been told before the disk took it', async () => {
-    const ownership = open();
-    await checked(ownership);
-    owner = posted[0]?.turnstoneOwner;
-    record = RECORD;
-    expect([await checked(ownership), record.ownerTold, posted.length]).toEqual(['ours', true, 1]);
-  });
-
   it('that finds a higher number for this very board takes that number as its own, by any of its marks', async () => {
     record = { ...RECORD, board: { serial: 'S1', mac: 'M1' } };
     const markOf = async (board: { readonly serial?: string; readonly mac?: string }): Promise<JsonValue> => {
@@ -210,20 +187,9 @@ describe('a check', () => {
     record = { ...RECORD, takesOver: true };
     owner = { board: 'another', generation: 2 };
     expect(await checked(open())).toBe('ours');
-    expect(record).toStrictEqual({ ...RECORD, generation: 3, ownerTold: true });
+    expect(record).toStrictEqual({ ...RECORD, generation: 3 });
     expect(posted).toEqual([{ turnstoneOwner: { board: expect.any(String), generation: 3 } }]);
     expect(alerts.standing.size).toBe(0);
-  });
-
-  it('ends between two questions when nobody waits for it', async () => {
-    record = { ...RECORD, ownerTold: true };
-    const stop = new AbortController();
-    const checking = open()
-      .check(stop.signal)
-      .catch(() => 'ended');
-    await clock.advance(100);
-    stop.abort();
-    expect([await checking, asked]).toEqual(['ended', 1]);
   });
 });
 

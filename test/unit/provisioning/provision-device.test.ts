@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { type ProvisioningDeps, type ProvisioningStep, provisionDevice } from '../../../src/provisioning/provision-device.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakePlatform, type FakePlatformOptions } from './fake-platform.ts';
@@ -141,26 +140,6 @@ describe('provisioning', () => {
     },
   );
 
-  it('waits until the platform says whether an earlier name has a device, rather than making a second one', async () => {
-    const { start, platform, clock, kept } = await given();
-    platform.fail('answer-lost');
-    const stop = new AbortController();
-    const stoppedWhileItAsks: ProvisioningDeps['provision'] = async (request) => {
-      stop.abort();
-      return platform.provision(request);
-    };
-    const first = start({ deviceName: 'earlier', provision: stoppedWhileItAsks }, stop.signal);
-    await expect(first).rejects.toMatchObject({ code: 'provisioning/aborted' });
-    let silent = 3;
-    const tokenWorks: ProvisioningDeps['tokenWorks'] = async (token) => {
-      if (silent-- > 0) throw new PlatformError('busy', 'no route');
-      return platform.tokenWorks(token);
-    };
-    await finished(clock, start({ tokenWorks }));
-    expect([...platform.devices.keys()]).toEqual(['earlier']);
-    expect((await kept())?.deviceName).toBe('earlier');
-  });
-
   it('explains an unknown key or secret and does not hammer', async () => {
     const { start, platform, clock, alerts } = await given({ deviceSecret: 'another' });
     const stop = new AbortController();
@@ -206,19 +185,6 @@ describe('provisioning', () => {
     };
     expect((await finished(clock, start({ store: faulty }))).accessToken).toBe('made-1-by-server');
     expect((await openStore(folder)).record('own')?.accessToken).toBe('made-1-by-server');
-  });
-
-  it('keeps its first device when the name was changed after an interrupted attempt', async () => {
-    const { start, platform } = await given();
-    const killed = start({
-      onStep: (at) => {
-        if (at === 'answered') throw new Killed();
-      },
-    });
-    await expect(killed).rejects.toThrow(Killed);
-    const record = await start({ deviceName: 'renamed' });
-    expect(record.deviceName).toBe('gateway-SN-1');
-    expect([...platform.devices]).toEqual([['gateway-SN-1', record.accessToken]]);
   });
 
   it('does not take over what a copied card had asked for on another board', async () => {

@@ -129,10 +129,10 @@ describe('provisioning anew', () => {
     door.abort(new Error('the call ends'));
     await clock.advance(0);
     expect([first(), token.accessToken]).toEqual(['the call ends', 'old']);
-    // The platform takes it again: what was proposed was not needed.
+    // What was proposed is asked with at the next start, and this one is tried beside it.
     token.noteAccepted('old');
     await store.update('own', (record) => record);
-    expect(store.record('own')).toMatchObject({ phase: 'in-use', deviceName: 'gw', accessToken: 'old' });
+    expect(store.record('own')).toMatchObject({ phase: 'proposed', deviceName: 'gw', previousTokens: ['old'] });
   });
 
   it('is not begun because of callers who gave up', async () => {

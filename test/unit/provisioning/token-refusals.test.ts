@@ -175,49 +175,12 @@ describe('an accepted token', () => {
     expect([saves, record]).toStrictEqual([1, changedOver]);
   });
 
-  it('ends no provisioning that is under way, whichever of the two was first', async () => {
-    const [slow, asking] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    [turn, answer] = [slow.promise, asking.promise];
-    record = { ...RECORD, nextToken: 'next' };
-    const token = open();
-    expect(token.accessToken).toBe('old');
-    const proposed: CredentialsRecord = { ...RECORD, phase: 'proposed', accessToken: 'proposed' };
-    record = proposed;
-    token.noteAccepted('old');
-    const refused = token.noteRefused('old', never);
-    slow.resolve();
-    await clock.advance(0);
-    token.noteAccepted('old');
-    await clock.advance(0);
-    expect([saves, record]).toStrictEqual([1, proposed]);
-    asking.resolve();
-    expect(await refused).toBe(false);
-  });
-
   it('writes nothing for an identity that is for the next start', async () => {
     const token = open();
     timesReplaced = 1;
     record = { ...RECORD, previousTokens: ['early'] };
     token.noteAccepted('old');
     expect(saves).toBe(0);
-  });
-
-  it('keeps what was offered while the device was about to be provisioned anew, which was not needed', async () => {
-    const token = open();
-    record = { ...RECORD, phase: 'proposed', accessToken: 'proposed', nextToken: 'offered', previousTokens: ['early'] };
-    token.noteAccepted('old');
-    await clock.advance(0);
-    expect(record).toStrictEqual({ ...RECORD, nextToken: 'offered', previousTokens: ['proposed', 'early'] });
-  });
-
-  it('keeps what was offered before that too', async () => {
-    record = { ...RECORD, nextToken: 'offered' };
-    const token = open();
-    expect(token.accessToken).toBe('old');
-    record = { ...RECORD, phase: 'proposed', accessToken: 'proposed' };
-    token.noteAccepted('old');
-    await clock.advance(0);
-    expect(record).toStrictEqual({ ...RECORD, nextToken: 'offered', previousTokens: ['proposed'] });
   });
 });
 

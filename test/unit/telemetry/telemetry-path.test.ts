@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
+import { platformSchema } from '../../../src/config/schema/platform.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { TimeSync } from '../../../src/host/time-sync.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
@@ -81,6 +82,26 @@ it('a stop sends an alarm, and what the disk has, though the disk takes nothing 
   files.faults = {};
   closed.catch(() => {});
 });
+
+it.each([
+  ['15s', ['a', 'b', 'b']],
+  ['0s', ['a', 'b']],
+])(
+  'a restart of the platform has what it acknowledged in the last %s sent once more, and counted as re-sent',
+  async (resendWindow, sent) => {
+    config = { ...config, platform: { ...config.platform, ...platformSchema.parse({ url: 'http://platform', resendWindow }) } };
+    const path = await open();
+    for (const key of ['a', 'b']) {
+      void path.append([entryOf(key, 'alarm')]);
+      await pass(1);
+      await path.uploader.drain(new AbortController().signal);
+      await pass(16);
+    }
+    path.platformRestarted(clock.monotonicMs() - 10_000);
+    await path.uploader.drain(new AbortController().signal);
+    expect([posted, path.outbox.status().resent]).toEqual([sent, sent.length - 2]);
+  },
+);
 
 it('a change that waits for its interval keeps its time through a step of the clock', async () => {
   config = configOf({ ...TANK, keys: { '*': { minInterval: '1m' } } });

@@ -57,7 +57,9 @@ function given(
       isStillLooking: () => false,
       waitsForTime: () => link.waits,
       reject: unexpected,
-      aside: { add: unexpected, putBack: unexpected, peek: unexpected, giveUp: unexpected },
+      deadLetter: unexpected,
+      deadLetters: undefined,
+      quarantined: { add: unexpected, putBack: unexpected, peek: unexpected },
       onAppended: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);

@@ -47,9 +47,9 @@ it('is counted by whoever delivers, and the rest goes out', async () => {
 
 it('is no loss of what had arrived of the same block', async () => {
   const [first = -1] = (await outbox.peek('live', NO_LIMITS))?.entries.sequences ?? [];
-  outbox.aside.add(first);
+  outbox.quarantined.add(first);
   expect(await drain(outbox)).toHaveLength(5);
-  outbox.aside.putBack(first);
+  outbox.quarantined.putBack(first);
   await damage(0);
   expect(await drain(outbox)).toEqual([]);
   expect(outbox.status()).toMatchObject({ damaged: 1, heldEntries: 0 });
@@ -64,16 +64,16 @@ it('is no loss of what had arrived of the same block when the segment is thinned
   await fixture.commit(outbox, fixture.noise(1_000));
   path = files.paths.find((one) => one.endsWith('.seg')) ?? '';
   const first = scanSegment(files.contentOf(path)).blocks[0]?.firstSequence ?? -1;
-  outbox.aside.add(first);
+  outbox.quarantined.add(first);
   expect(await drain(outbox)).toHaveLength(999);
-  outbox.aside.putBack(first);
+  outbox.quarantined.putBack(first);
   await fixture.commit(outbox, fixture.noise(1_000, 1_000));
   blocks = scanSegment(files.contentOf(path)).blocks;
   await damage(0);
   for (let block = 2; outbox.status().thinned === 0; block += 1) {
     await fixture.commit(outbox, fixture.noise(1_000, block * 1_000));
     // Where its blocks lay stays known.
-    await outbox.aside.peek(first + 1_000);
+    await outbox.quarantined.peek(first + 1_000);
   }
   expect(outbox.status().damaged).toBe(1);
 });
@@ -85,13 +85,13 @@ it('is counted once, and a lane in which all is damaged gives nothing', async ()
   expect(outbox.status()).toMatchObject({ damaged: 6, heldEntries: 0 });
 });
 
-it('is passed over by a reader, by what is sent again, and by what stands aside', async () => {
+it('is passed over by a reader, by what is sent again, and by what is in quarantine', async () => {
   const [first = -1] = (await outbox.peek('live', NO_LIMITS))?.entries.sequences ?? [];
-  outbox.aside.add(first + 2);
+  outbox.quarantined.add(first + 2);
   await damage(1);
   expect(await keysRead()).toEqual(['a', 'a', 'c', 'c']);
-  expect(await outbox.aside.peek(first + 2)).toBeUndefined();
-  outbox.aside.putBack(first + 2);
+  expect(await outbox.quarantined.peek(first + 2)).toBeUndefined();
+  outbox.quarantined.putBack(first + 2);
   await drain(outbox);
   expect(await outbox.resend({ key: 'b', fromMs: 0, toMs: Number.POSITIVE_INFINITY }, signal)).toBe(0);
   expect(await outbox.resend({ key: 'c', fromMs: 0, toMs: Number.POSITIVE_INFINITY }, signal)).toBe(2);
@@ -129,7 +129,7 @@ it('does not make a segment be forgotten that can neither be set aside nor remov
   await fixture.clock.advance(130_000);
   expect(outbox.status().segments).toBe(2);
   files.faults = {};
-  await fixture.clock.advance(61_000);
+  await fixture.clock.advance(661_000);
   expect(outbox.status()).toMatchObject({ segments: 1, setAside: 1 });
   expect(files.paths.filter((one) => one.includes('/set-aside/'))).toHaveLength(1);
 });

@@ -8,7 +8,7 @@ import { MemoryFiles } from '../../../support/memory-files.ts';
 import { mulberry32 } from '../../../support/random-bytes.ts';
 
 const PATHS = ['/outbox/delivered-0.state', '/outbox/delivered-1.state'] as const;
-const NO_COUNTERS = { rejected: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 };
+const NO_COUNTERS = { rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 };
 const CELL = { device: 'self', key: 'k', hourMs: 0, count: 2, sum: 3, first: [1, 1], last: [2, 2] } as const;
 
 let files: MemoryFiles;

@@ -1,10 +1,8 @@
 /** A disk that does not come back from a read: alarms leave from memory, nobody waits, and what was read late is given out once. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { silentLog } from '../../../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
-import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
-import { Suspects } from '../../../../src/telemetry/suspects.ts';
+import { Quarantine } from '../../../../src/telemetry/answers/quarantine.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
@@ -111,69 +109,63 @@ it('what was read late is not given out when it has been acknowledged since', as
   expect(await drain(outbox)).toEqual([]);
 });
 
-it('an entry that stands aside does not make anybody wait, is not said to be gone, and is given when asked for again', async () => {
+it('an entry that is in quarantine does not make anybody wait, is not said to be gone, and is given when asked for again', async () => {
   const batch = await outbox.peek('backlog', NO_LIMITS);
   const [first = -1, second = -1] = batch?.entries.sequences ?? [];
   const heal = hang(['read']);
   let found: unknown = 'waits';
-  void outbox.aside.peek(first).then((one) => {
+  void outbox.quarantined.peek(first).then((one) => {
     found = one;
   });
   await fixture.clock.advance(3_000);
-  expect([found, await outbox.aside.peek(second)]).toEqual(['not-now', 'not-now']);
+  expect([found, await outbox.quarantined.peek(second)]).toEqual(['not-now', 'not-now']);
   await heal();
-  for (const sequence of [first, second]) expect(await outbox.aside.peek(sequence)).toMatchObject({ ranges: [[sequence, sequence]] });
+  for (const sequence of [first, second]) expect(await outbox.quarantined.peek(sequence)).toMatchObject({ ranges: [[sequence, sequence]] });
 });
 
-it('an entry that stands aside is given on a disk that always takes too long, but not when it was delivered meanwhile', async () => {
+it('an entry that is in quarantine is given on a disk that always takes too long, but not when it was delivered meanwhile', async () => {
   const batch = await outbox.peek('backlog', NO_LIMITS);
   const [first = -1, second = -1] = batch?.entries.sequences ?? [];
   const heal = files.addFaults({
     delay: (operation) => (operation === 'read' ? fixture.clock.sleep(4_000, new AbortController().signal) : undefined),
   });
   for (const sequence of [first, second]) {
-    const looked = outbox.aside.peek(sequence);
+    const looked = outbox.quarantined.peek(sequence);
     await fixture.clock.advance(60_000);
     expect(await looked).toBe('not-now');
     if (sequence === second && batch !== undefined) await outbox.acknowledge(batch);
-    const again = await outbox.aside.peek(sequence);
+    const again = await outbox.quarantined.peek(sequence);
     expect(typeof again === 'string' ? again : again?.ranges).toEqual(sequence === first ? [[first, first]] : undefined);
   }
   heal();
 });
 
-it('an entry that stands aside is not said to be gone when a read of it that took too long ends with a fault', async () => {
+it('an entry that is in quarantine is not said to be gone when a read of it that took too long ends with a fault', async () => {
   const batch = await outbox.peek('backlog', NO_LIMITS);
   const [first = -1] = batch?.entries.sequences ?? [];
   const heal = hang(['read']);
-  const looked = outbox.aside.peek(first);
+  const looked = outbox.quarantined.peek(first);
   await fixture.clock.advance(3_000);
   expect(await looked).toBe('not-now');
   files.faults = { fail: (operation) => (operation === 'read' ? { code: 'EIO' } : undefined) };
   await heal();
-  expect([await outbox.aside.peek(first), await outbox.aside.peek(first)]).toEqual(['unreadable', 'unreadable']);
+  expect([await outbox.quarantined.peek(first), await outbox.quarantined.peek(first)]).toEqual(['unreadable', 'unreadable']);
 });
 
-it('a refused entry is rejected at its third contact, whatever reads took too long between them', async () => {
+it('an entry that failed by itself keeps its turn, and what is known of it, whatever reads took too long', async () => {
   const batch = await outbox.peek('backlog', NO_LIMITS);
   const [bad] = [...(batch?.entries ?? [])];
   if (batch === undefined || bad === undefined) expect.fail('nothing is given out');
-  const rejected: number[] = [];
-  const reject = async ({ sequence }: ResolvedEntry): Promise<void> => void rejected.push(sequence);
-  const suspects = new Suspects({ clock: fixture.clock, log: silentLog, outbox: { aside: outbox.aside, reject } });
-  for (let contact = 0; contact < 3; contact += 1) {
-    suspects.refused({ entry: bad, answer: 'no', counts: true });
-    await suspects.taken({ ...batch, ranges: [[999_999, 999_999]] });
-    if (contact === 2) break;
-    await fixture.clock.advance(600_000);
-    const heal = hang(['read']);
-    const due = suspects.due({ nothingElse: false, withHistory: true });
-    await fixture.clock.advance(3_000);
-    expect(await due).toBeUndefined();
-    await heal();
-    expect(await suspects.due({ nothingElse: false, withHistory: true })).toMatchObject({ ranges: [[bad.sequence, bad.sequence]] });
-  }
-  expect(rejected).toEqual([bad.sequence]);
+  const quarantine = new Quarantine({ clock: fixture.clock, outbox });
+  quarantine.add(bad.sequence, 'backlog');
+  quarantine.accepted({ ...batch, ranges: [[999_999, 999_999]] });
+  const heal = hang(['read']);
+  const due = quarantine.due({ nothingElse: false, withHistory: true });
+  await fixture.clock.advance(3_000);
+  expect(await due).toBeUndefined();
+  await heal();
+  expect(await quarantine.due({ nothingElse: false, withHistory: true })).toMatchObject({ ranges: [[bad.sequence, bad.sequence]] });
+  expect(quarantine.othersPassed(bad.sequence)).toBe(true);
 });
 
 /** Segments of an earlier boot whose clock nobody synchronised, each with alarms. */
@@ -240,16 +232,16 @@ it('an alarm of memory that is on its way is not given out beside itself', async
   await heal();
 });
 
-it('an alarm of memory that stands aside is not acknowledged with the others of its block', async () => {
+it('an alarm of memory that is in quarantine is not acknowledged with the others of its block', async () => {
   const heal = hang(['read', 'write', 'sync']);
   outbox.append(['fire', 'bad', 'flood'].map((key, at) => fixture.entry(key, at, { class: 'alarm' }))).catch(() => {});
   await fixture.clock.advance(6_000);
   const [, bad = -1] = (await fixture.until(outbox.peek('alarm', NO_LIMITS)))?.entries.sequences ?? [];
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   const others = await fixture.until(outbox.peek('alarm', NO_LIMITS));
   expect(others?.entries.keys).toEqual(['fire', 'flood']);
   if (others !== undefined) await outbox.acknowledge(others);
-  outbox.aside.putBack(bad);
+  outbox.quarantined.putBack(bad);
   expect((await fixture.until(outbox.peek('alarm', NO_LIMITS)))?.entries.keys).toEqual(['bad']);
   await heal();
 });

@@ -23,7 +23,7 @@ let clock: FakeClock;
 let shelf: SegmentShelf;
 let boots: BootTimes;
 let acknowledged: SequenceRanges;
-let aside: SequenceRanges;
+let quarantined: SequenceRanges;
 let nextSequence: number;
 let reads: string[];
 
@@ -43,7 +43,7 @@ beforeEach(async () => {
   const small = { unread: new UnreadFiles(clock), setAside: async () => {} };
   boots = await BootTimes.open({ ...deps, ...small, timeSync: new FakeTimeSync(), settings: DEFAULT_OUTBOX_SETTINGS });
   boots.refresh();
-  [acknowledged, aside] = [new SequenceRanges(), new SequenceRanges()];
+  [acknowledged, quarantined] = [new SequenceRanges(), new SequenceRanges()];
   nextSequence = 1;
 });
 
@@ -95,7 +95,7 @@ function segment(...blocks: readonly Block[]): { readonly segment: Segment; read
 }
 
 const lanesOf = (order: 'newest-first' | 'oldest-first' = 'newest-first', commitAgeMs = 5_000): Lanes =>
-  new Lanes({ clock, shelf, acknowledged, aside, boots, settings: { ...DEFAULT_OUTBOX_SETTINGS, order, commitAgeMs } });
+  new Lanes({ clock, shelf, acknowledged, quarantined, boots, settings: { ...DEFAULT_OUTBOX_SETTINGS, order, commitAgeMs } });
 
 async function given(lanes: Lanes, lane: Lane, maxEntries = ALL, beyond: readonly SequenceRange[] = []): Promise<string[]> {
   return (await lanes.select(lane, maxEntries, beyond)).map(({ info }) => `${info.firstSequence}-${info.lastSequence}`);
@@ -120,7 +120,7 @@ describe('the backlog', () => {
     expect(await given(lanes, 'backlog')).toEqual(['1-10', '11-20', '21-30', '31-40']);
   });
 
-  it.each(['newest-first', 'oldest-first'] as const)('passes over what is on its way, delivered or aside: %s', async (order) => {
+  it.each(['newest-first', 'oldest-first'] as const)('passes over what is on its way, delivered or quarantined: %s', async (order) => {
     const lanes = lanesOf(order);
     expect(
       await given(lanes, 'backlog', ALL, [
@@ -132,7 +132,7 @@ describe('the backlog', () => {
     expect(await given(lanes, 'backlog', ALL, [[31, 39]])).toHaveLength(4);
     acknowledged.add(15, 30);
     expect(await given(lanes, 'backlog')).toEqual(['1-10', '11-20', '31-40']);
-    aside.add(11, 14);
+    quarantined.add(11, 14);
     expect(await given(lanes, 'backlog')).toEqual(['1-10', '31-40']);
     acknowledged.add(1, 1);
     acknowledged.add(32, 40);
@@ -274,7 +274,7 @@ describe('alarms', () => {
     expect([await given(lanes, 'alarm'), reads]).toEqual([['13-14'], [`/outbox/${later.segment.name}`]]);
   });
 
-  it('go wherever they lie, the oldest first, until they are delivered or stand aside', async () => {
+  it('go wherever they lie, the oldest first, until they are delivered or are in quarantine', async () => {
     const lanes = lanesOf();
     expect(lanes.mayHold('alarm')).toBe(false);
     lanes.committed(segment(TEN, ALARM, TEN, ALARM).infos);
@@ -282,7 +282,7 @@ describe('alarms', () => {
     expect(await given(lanes, 'alarm')).toEqual(['11-12', '23-24']);
     expect(await given(lanes, 'alarm', 2)).toEqual(['11-12']);
     expect(await given(lanes, 'alarm', ALL, [[11, 12]])).toEqual(['23-24']);
-    aside.add(11, 11);
+    quarantined.add(11, 11);
     expect([await given(lanes, 'alarm'), lanes.counts().alarm]).toEqual([['11-12', '23-24'], 4]);
     acknowledged.add(12, 12);
     expect([await given(lanes, 'alarm'), lanes.counts().alarm]).toEqual([['23-24'], 3]);

@@ -51,7 +51,7 @@ describe('when the bound is reached', () => {
         if (block >= blocks || block % 2 === 1) continue;
         const batch = await outbox.peek('live', NO_LIMITS);
         for (const sequence of batch?.entries.sequences ?? []) if (sequence % 7 === 0 || sequence % 50 < 9) refused.add(sequence);
-        for (const sequence of refused) outbox.aside.add(sequence);
+        for (const sequence of refused) outbox.quarantined.add(sequence);
         const rest = await outbox.peek('live', NO_LIMITS);
         if (rest === undefined) continue;
         for (const sequence of rest.entries.sequences) delivered.add(sequence);
@@ -59,7 +59,7 @@ describe('when the bound is reached', () => {
       }
       const { thinned, dropped } = outbox.status();
       expect(dropped).toBeGreaterThan(0);
-      for (const sequence of refused) outbox.aside.putBack(sequence);
+      for (const sequence of refused) outbox.quarantined.putBack(sequence);
       for (const { sequence } of await drain(outbox)) delivered.add(sequence);
       expect(delivered.size).toBe(110 * 200 - thinned - dropped);
     },

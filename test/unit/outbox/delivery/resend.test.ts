@@ -39,6 +39,58 @@ async function deliverAll(outbox: Outbox): Promise<ResolvedEntry[]> {
 const ledger = async (outbox: Outbox) =>
   (await outbox.readLedger({})).map(({ key, hourMs, count, sum }) => [key, (hourMs - START) / HOUR_MS, count, sum]).sort();
 
+describe('sending again what was acknowledged last', () => {
+  /** Segments of 8 kB, of which no delivered one is kept. */
+  async function deliveredBlocks(blocks: number): Promise<Outbox> {
+    fixture = await OutboxFixture.make({ maxBytes: 1_000_000, retain: { forMs: 0, bytes: 0 }, commitAgeMs: 100 });
+    fixture.files = new MemoryFiles();
+    const outbox = await fixture.open();
+    for (let block = 0; block < blocks; block += 1) {
+      await fixture.commit(outbox, fixture.noise(1_000, block * 1_000));
+      await deliverAll(outbox);
+    }
+    return outbox;
+  }
+
+  it('puts back the newest five thousand at most, whose segments stay for ten minutes', async () => {
+    const outbox = await deliveredBlocks(20);
+    await fixture.clock.advance(500_000);
+    outbox.resendRecent(0);
+    expect((await deliverAll(outbox)).map(({ sequence }) => sequence).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 5_000 }, (_none, at) => 15_001 + at),
+    );
+    expect(outbox.status()).toMatchObject({ resent: 5_000, damaged: 0, dropped: 0 });
+    await fixture.clock.advance(700_000);
+    expect(outbox.status().segments).toBeLessThanOrEqual(1);
+  });
+
+  it('puts back each once, and none that was acknowledged before or is gone', async () => {
+    const outbox = await deliveredBlocks(20);
+    outbox.resendRecent(fixture.clock.monotonicMs() + 1);
+    outbox.resendRecent(0);
+    expect(outbox.status().resent).toBe(0);
+    await fixture.commit(outbox, fixture.noise(1_000));
+    await deliverAll(outbox);
+    outbox.resendRecent(0);
+    outbox.resendRecent(0);
+    expect([(await deliverAll(outbox)).length, outbox.status().resent]).toEqual([1_000, 1_000]);
+  });
+
+  it('leaves the ledger as it was, and alone what was refused', async () => {
+    const outbox = await delivered();
+    await fixture.commit(outbox, [fixture.entry('a', 99, { takenAtMs: START + 5 * HOUR_MS }), fixture.entry('b', 1)]);
+    const batch = await outbox.peek('live', NO_LIMITS);
+    const [bad] = batch?.entries ?? [];
+    if (batch === undefined || bad === undefined) throw new Error('nothing to refuse');
+    await outbox.reject(bad, 'bad');
+    await outbox.acknowledge(batch);
+    const before = await ledger(outbox);
+    outbox.resendRecent(0);
+    expect((await deliverAll(outbox)).map(({ value }) => value)).not.toContain(99);
+    expect([outbox.status().resent, await ledger(outbox)]).toEqual([25, before]);
+  });
+});
+
 describe('sending again', () => {
   it('puts the entries of a key and hour back, with the times they had', async () => {
     const outbox = await delivered();
@@ -82,14 +134,13 @@ describe('sending again', () => {
     expect(await outbox.resend({ key: 'a', fromMs: START + 5 * HOUR_MS, toMs: START + 6 * HOUR_MS }, signal)).toBe(0);
   });
 
-  it('leaves alone what was given up, and what was refused and sent again since, and the ledger counts no less for it', async () => {
+  it('leaves alone what is a dead letter, and what was refused and sent again since, and the ledger counts no less for it', async () => {
     const outbox = await delivered();
     const before = await ledger(outbox);
     for (const value of [98, 99]) await fixture.commit(outbox, [fixture.entry('a', value, { takenAtMs: START + value })]);
-    const [refused, givenUp] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
-    if (refused === undefined || givenUp === undefined) throw new Error('nothing to refuse');
-    outbox.aside.add(givenUp.sequence);
-    outbox.aside.giveUp(givenUp.sequence);
+    const [refused, buried] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
+    if (refused === undefined || buried === undefined) throw new Error('nothing to refuse');
+    await fixture.until(outbox.deadLetter([buried], '400'));
     await fixture.until(outbox.reject(refused, '400'));
     expect(await fixture.until(outbox.resendRejected(() => true))).toBe(1);
     expect(await deliverAll(outbox)).toHaveLength(1);

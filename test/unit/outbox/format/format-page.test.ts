@@ -205,11 +205,12 @@ describe('the page of the format, and a folder', () => {
 
   it('names every file that an outbox makes, and the fields of the small ones', async () => {
     const outbox = await fixture.open();
-    await fixture.commit(outbox, [fixture.entry('a', 1), fixture.entry('b', 2)]);
+    await fixture.commit(outbox, [fixture.entry('a', 1), fixture.entry('b', 2), fixture.entry('c', 3)]);
     const batch = await outbox.peek('live', NO_LIMITS);
-    const [refused] = batch?.entries ?? [];
-    if (batch === undefined || refused === undefined) throw new Error('nothing is given out');
+    const [refused, buried] = batch?.entries ?? [];
+    if (batch === undefined || refused === undefined || buried === undefined) throw new Error('nothing is given out');
     await outbox.reject(refused, 'no');
+    await outbox.deadLetter([buried], 'no');
     await outbox.acknowledge(batch);
     // The ledger is written when an hour has passed.
     await fixture.clock.advance(3_700_000);

@@ -1,10 +1,10 @@
 /**
- * What an empty 500 may mean. It is a limit of posts, which time heals and no smaller post does; or one of data points, or an entry that the
+ * Meaning of an empty 500. It is a limit of posts, which time heals and no smaller post does; or one of data points, or an entry that the
  * platform stumbles over. Limits of posts are refilled steadily and let any lane through; so the post itself is in doubt only when time did
  * not heal it, or when others went through, each at its first try, while those of one lane did not.
  */
-import type { Clock } from '../host/clock.ts';
-import type { Lane, OutboxBatch } from '../outbox/outbox.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Lane, OutboxBatch } from '../../outbox/outbox.ts';
 
 /** `moment`: it may pass by itself. `open`: nobody can say. `post`: it is about what was posted. */
 export type Empty500Meaning = 'moment' | 'open' | 'post';
@@ -20,9 +20,9 @@ const IN_VAIN_MS = 75_000;
 const IN_VAIN_TRIES = 6;
 const OTHERS_TAKEN = 3;
 
-/** Of one lane. */
+/** Counts of one lane. */
 interface LaneCount {
-  /** What of it was answered with an empty 500 last. */
+  /** Entries of it that were answered with an empty 500 last. */
   span: SequenceSpan;
   /** How often, since anything of the lane was taken. */
   count: number;

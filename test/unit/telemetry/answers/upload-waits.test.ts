@@ -1,7 +1,7 @@
 /** How long nothing is sent after an answer that took nothing, and in which words that is told. */
 import { expect, it } from 'vitest';
-import { systemClock } from '../../../src/host/clock.ts';
-import { type FailingAnswer, reasonFor, UploadWaits } from '../../../src/telemetry/upload-waits.ts';
+import { systemClock } from '../../../../src/host/clock.ts';
+import { type FailingAnswer, reasonFor, UploadWaits } from '../../../../src/telemetry/answers/upload-waits.ts';
 
 const BUSY: FailingAnswer = { kind: 'busy', status: 503, text: '' };
 const REFUSED: FailingAnswer = { kind: 'refused', status: 400, text: 'no' };

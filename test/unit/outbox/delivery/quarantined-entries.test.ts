@@ -1,4 +1,4 @@
-/** Entries that stand aside hold up nobody, are nobody's to acknowledge, and are lost by nothing but their own age. */
+/** Entries that are in quarantine hold up nobody, are nobody's to acknowledge, and are lost by nothing but their own age. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lane, OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
@@ -22,7 +22,7 @@ async function keysIn(lane: Lane): Promise<readonly string[]> {
 }
 
 async function peekAlone(sequence: number): Promise<OutboxBatch | undefined> {
-  const batch = await outbox.aside.peek(sequence);
+  const batch = await outbox.quarantined.peek(sequence);
   if (typeof batch === 'string') throw new Error(`the disk does not give it: ${batch}`);
   return batch;
 }
@@ -43,27 +43,27 @@ describe.each(['live', 'backlog', 'alarm'] as const)('in the lane %s', (lane) =>
     return sequences;
   };
 
-  it('the others of a block go without the one that stands aside, and their acknowledgement does not reach it', async () => {
+  it('the others of a block go without the one that is in quarantine, and their acknowledgement does not reach it', async () => {
     const [, bad = -1] = await settle(['a', 'bad', 'c']);
-    outbox.aside.add(bad);
+    outbox.quarantined.add(bad);
     expect(await keysIn(lane)).toEqual(['a', 'c']);
     expect((await drain(outbox)).map(({ key }) => key)).toEqual(['a', 'c']);
     expect(outbox.status()).toMatchObject({ heldEntries: 1, dropped: 0, rejected: 0 });
-    outbox.aside.putBack(bad);
+    outbox.quarantined.putBack(bad);
     expect((await drain(outbox)).map(({ key }) => key)).toEqual(['bad']);
     expect(outbox.status().heldEntries).toBe(0);
   });
 
   it('its neighbours that are on their way are not given out again', async () => {
     const [, bad = -1] = await settle(['a', 'bad', 'c']);
-    outbox.aside.add(bad);
+    outbox.quarantined.add(bad);
     const onItsWay = await outbox.peek(lane, NO_LIMITS);
     expect(onItsWay?.entries.keys).toEqual(['a', 'c']);
     expect(await outbox.peek(lane, NO_LIMITS, onItsWay)).toBeUndefined();
   });
 
-  it('a block of which all stands aside is passed over, and what follows is given out', async () => {
-    for (const sequence of await settle(['bad', 'worse'])) outbox.aside.add(sequence);
+  it('a block of which all is in quarantine is passed over, and what follows is given out', async () => {
+    for (const sequence of await settle(['bad', 'worse'])) outbox.quarantined.add(sequence);
     await settle(['good']);
     expect((await drain(outbox)).map(({ key }) => key)).toEqual(['good']);
   });
@@ -72,13 +72,13 @@ describe.each(['live', 'backlog', 'alarm'] as const)('in the lane %s', (lane) =>
 it('is given out by itself with the very time it would have had in its lane, and gone once it is acknowledged', async () => {
   const [, bad = -1] = await given(['a', 'bad', 'c']);
   const ts = (await outbox.peek('live', NO_LIMITS))?.entries.ts[1];
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   const alone = await peekAlone(bad);
   expect(alone).toMatchObject({ ranges: [[bad, bad]], entries: { keys: ['bad'], ts: [ts] } });
   if (alone !== undefined) await outbox.acknowledge(alone);
   expect(await peekAlone(bad)).toBeUndefined();
   expect(await keysIn('live')).toEqual(['a', 'c']);
-  outbox.aside.putBack(bad);
+  outbox.quarantined.putBack(bad);
   expect(await keysIn('live')).toEqual(['a', 'c']);
 });
 
@@ -89,9 +89,9 @@ it('is an alarm still when it was one', async () => {
   expect((await peekAlone(alarm + 1))?.lane).toBe('backlog');
 });
 
-it('stands aside no more once it is delivered, so that it goes when it is asked for again', async () => {
+it('is in quarantine no more once it is delivered, so that it goes when it is asked for again', async () => {
   const [bad = -1] = await given(['bad', 'good']);
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   const alone = await peekAlone(bad);
   if (alone !== undefined) await outbox.acknowledge(alone);
   await drain(outbox);
@@ -103,7 +103,7 @@ it('stands aside no more once it is delivered, so that it goes when it is asked 
 
 it('has its time for good before it is given out, whatever the power and the clock do then', async () => {
   await fixture.commit(outbox, [fixture.entry('bad', 1)]);
-  outbox.aside.add(1);
+  outbox.quarantined.add(1);
   const ts = (await peekAlone(1))?.entries.ts[0];
   expect(ts).toBeDefined();
   files.cutPower(() => false);
@@ -112,25 +112,16 @@ it('has its time for good before it is given out, whatever the power and the clo
 
 it('is in its lane again after a restart', async () => {
   const [bad = -1] = await given(['bad', 'good']);
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   await drain(outbox);
   await fixture.until(outbox.close());
   outbox = await fixture.open();
   expect((await drain(outbox)).map(({ key }) => key)).toEqual(['bad']);
 });
 
-it('is counted as dropped when it is given up, and once', async () => {
-  const [bad = -1] = await given(['bad', 'good']);
-  outbox.aside.add(bad);
-  outbox.aside.giveUp(bad);
-  outbox.aside.giveUp(bad);
-  expect((await drain(outbox)).map(({ key }) => key)).toEqual(['good']);
-  expect(outbox.status()).toMatchObject({ heldEntries: 0, dropped: 1, rejected: 0 });
-});
-
 it('is not given out while it cannot be read, is not said to be gone, and is given out when it can', async () => {
   const [bad = -1] = await given(['bad', 'good']);
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   let reads = 0;
   files.faults = {
     fail: (operation, path) => {
@@ -139,9 +130,9 @@ it('is not given out while it cannot be read, is not said to be gone, and is giv
       return { code: 'EIO' };
     },
   };
-  expect(await outbox.aside.peek(bad)).toBe('unreadable');
+  expect(await outbox.quarantined.peek(bad)).toBe('unreadable');
   const triedOnce = reads;
-  expect([await outbox.aside.peek(bad), reads]).toEqual(['unreadable', triedOnce]);
+  expect([await outbox.quarantined.peek(bad), reads]).toEqual(['unreadable', triedOnce]);
   files.faults = {};
   await fixture.clock.advance(61_000);
   expect((await peekAlone(bad))?.entries.keys).toEqual(['bad']);
@@ -151,7 +142,7 @@ it('is not rejected when it is delivered while the disk hangs on its refusal, an
   const [sequence = -1] = await given(['bad']);
   const [bad] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
   if (bad === undefined) throw new Error('nothing is given out');
-  outbox.aside.add(sequence);
+  outbox.quarantined.add(sequence);
   const { promise, resolve } = Promise.withResolvers<void>();
   const heal = files.addFaults({
     delay: (operation, path) => (path.endsWith('rejected.jsonl') && operation === 'open' ? promise : undefined),
@@ -181,7 +172,7 @@ it('is rejected once, and not at all when it was delivered meanwhile', async () 
 
 it('waits as before when the disk does not take it among the rejected', async () => {
   const [bad = -1] = await given(['bad', 'good']);
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   const entry = (await peekAlone(bad))?.entries.at(0);
   if (entry === undefined) throw new Error('it is not given out');
   files.faults = { fail: (operation, path) => (operation !== 'read' && path.includes('rejected') ? { code: 'ENOSPC' } : undefined) };
@@ -199,13 +190,13 @@ it('costs no reading of a segment of which nothing else is left', async () => {
   await fixture.until(outbox.close());
   outbox = await fixture.open();
   const [bad = -1] = await given(['bad']);
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   // Past the end of the segment that holds it.
   for (let block = 0; block < 30; block += 1) await given(Array.from({ length: 100 }, (_none, at) => `key${block}-${at}`));
   await drain(outbox);
   await fixture.until(outbox.close());
   outbox = await fixture.open();
-  outbox.aside.add(bad);
+  outbox.quarantined.add(bad);
   await fixture.clock.advance(60_000);
   let reads = 0;
   files.faults = {
@@ -245,7 +236,7 @@ describe('in what was thinned', () => {
 
   it.each(order)('they make no batch of nothing when no other is left, and each is delivered or counted once, %s', async (order) => {
     const waiting = await thinned({ order });
-    for (const sequence of waiting) outbox.aside.add(sequence);
+    for (const sequence of waiting) outbox.quarantined.add(sequence);
     const sizes: number[] = [];
     const alarms: string[] = [];
     for (let looks = 0; looks < 10_000; looks += 1) {
@@ -261,7 +252,7 @@ describe('in what was thinned', () => {
     const { thinned: gone, dropped } = outbox.status();
     expect([outbox.status().heldEntries, dropped]).toEqual([waiting.length, 0]);
     expect(alarms.filter((key) => key === 'alarm').length + waiting.length + gone).toBe(taken);
-    for (const sequence of waiting) outbox.aside.putBack(sequence);
+    for (const sequence of waiting) outbox.quarantined.putBack(sequence);
     const given = (await drain(outbox)).map(({ sequence }) => sequence);
     expect(given.toSorted((a, b) => a - b)).toEqual(waiting);
     expect(outbox.status()).toMatchObject({ heldEntries: 0, thinned: gone, damaged: 0 });
@@ -269,7 +260,7 @@ describe('in what was thinned', () => {
 
   it('leave the disk with their gaps once each was delivered by itself, and are not missed after a power cut', async () => {
     const [first = -1, ...others] = await thinned();
-    outbox.aside.add(first);
+    outbox.quarantined.add(first);
     for (const sequence of others) {
       const alone = await peekAlone(sequence);
       if (alone !== undefined) await outbox.acknowledge(alone);
@@ -277,10 +268,10 @@ describe('in what was thinned', () => {
     for (let batch = await outbox.peek('alarm', NO_LIMITS); batch !== undefined; batch = await outbox.peek('alarm', NO_LIMITS))
       await outbox.acknowledge(batch);
     // What has no gaps goes, and the disk knows of all that was delivered.
-    await fixture.clock.advance(61_000);
+    await fixture.clock.advance(661_000);
     const { segments } = outbox.status();
     expect(await keysIn('backlog')).toEqual([]);
-    await fixture.clock.advance(61_000);
+    await fixture.clock.advance(661_000);
     expect(outbox.status().segments).toBeLessThan(segments - 1);
     await files.syncFolder(fixture.folder);
     files.cutPower(() => false);

@@ -2,53 +2,52 @@
  * How much goes into one post: what is configured, or less while the platform or the line does not take that. It is remembered from batch to
  * batch, and grows again.
  *
- *   too much → half of it │ silent → half, to see whether that helps │ refused → half, and half again, down to the one at fault │ taken → twice as much, the more warily the oftener that failed
+ *   too much → half of it │ refused → half of its rows │ limited → half, to see whether that helps │ taken → twice as much, the more seldom the oftener that failed
  */
-import type { BatchLimits, OutboxBatch, SequenceRange } from '../outbox/outbox.ts';
-import { type Empty500Meaning, spanOf } from './empty-500.ts';
+import type { BatchLimits, OutboxBatch, SequenceRange } from '../../outbox/outbox.ts';
 
 const UNBOUNDED: BatchLimits = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 /** A platform with a limit of its own sees no more than one post in so many that is beyond it. */
 const MAX_GOOD_NEEDED = 64;
-/** After so many others were taken, what a search was about is not there any more. */
-const MAX_SEARCH_LENGTH = 64;
-/** What goes in posts of so many rows goes in few. */
+/** Posts of fewer rows count as pieces. */
 const MANY_ROWS = 150;
 
-export class BatchHalving {
+export class BatchSize {
   #bound = UNBOUNDED;
   /** Full posts taken since the bound changed, and how many it takes to try more. */
   #good = 0;
   #goodNeeded = 1;
   /** The bound has just grown, and nothing says yet that it may. */
   #isProbe = false;
-  /** Entries that were refused together, of which the first are still to be sent. */
-  #search: { first: number; readonly last: number; left: number } | undefined;
   /** Rows of the largest post that was taken, as long as nothing says that it is too large now. */
   #proven = 0;
   /** Less is tried, to see whether that helps: what was before. `over`: it was no help. */
   #attempt: { readonly bound: BatchLimits; readonly isProbe: boolean } | 'over' | undefined;
 
-  /** Whether anything was taken. */
+  /** True once a post was accepted. */
   get isProven(): boolean {
     return this.#proven > 0;
   }
 
-  /** What a batch may be, of what is configured. */
+  get maxEntries(): number {
+    return this.#bound.maxEntries;
+  }
+
+  /** Limits of the next batch, within those that are configured. */
   within({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
     return { maxEntries: Math.min(maxEntries, this.#bound.maxEntries), maxBytes: Math.min(maxBytes, this.#bound.maxBytes) };
   }
 
-  /** Whether it is a small piece, as no more passes, of more that would have gone: such posts would be without number. */
+  /** True for a small post, as no more passes, of more that would have gone: such posts would be without number. */
   isPiece(batch: OutboxBatch, { maxEntries, maxBytes }: BatchLimits): boolean {
     const isLess = this.#bound.maxEntries < maxEntries || this.#bound.maxBytes < maxBytes;
     return isLess && batch.entries.length < MANY_ROWS && this.#isFull(batch);
   }
 
   /** The beginning of a batch that is not too much; one entry is always given. */
-  partOf(batch: OutboxBatch): OutboxBatch {
+  partOf(batch: OutboxBatch, most = Number.POSITIVE_INFINITY): OutboxBatch {
     const { maxEntries, maxBytes } = this.#bound;
-    let rows = Math.min(batch.entries.length, maxEntries);
+    let rows = Math.min(batch.entries.length, maxEntries, most);
     while (rows > 1 && Number.isFinite(maxBytes) && batch.entries.part(0, rows).jsonBytes() > maxBytes) rows = Math.floor(rows / 2);
     return headOf(batch, rows);
   }
@@ -61,71 +60,57 @@ export class BatchHalving {
     this.#proven = Math.min(this.#proven, this.#bound.maxEntries);
   }
 
-  /** An empty 500, which may mean anything: less is tried. Where as little as was taken before fails, too, size is no help: all goes together again. */
-  silent(batch: OutboxBatch, meaning: Exclude<Empty500Meaning, 'moment'>): void {
+  /** A limit, of posts or of data points: less is tried. Where as little as was taken before fails, too, size is no help: all goes together again. */
+  limited(batch: OutboxBatch): void {
     const attempt = this.#attempt;
-    if (meaning === 'post') this.shrink(batch);
-    else if (attempt === undefined) {
+    if (attempt === undefined) {
       if (batch.entries.length <= this.#proven) return;
       this.#attempt = { bound: this.#bound, isProbe: this.#isProbe };
       this.#isProbe = false;
-      this.#bound = halfOf(sizeOf(batch));
+      this.#bound = halfOfRows(batch);
     } else if (attempt !== 'over') {
       if (batch.entries.length <= this.#proven) {
         this.#bound = attempt.bound;
         this.#isProbe = attempt.isProbe;
         this.#attempt = 'over';
-      } else this.#bound = halfOf(sizeOf(batch));
+      } else this.#bound = halfOfRows(batch);
     }
   }
 
   /** One of these seems to be at fault. */
   refused(batch: OutboxBatch): void {
     this.shrink(batch);
-    // Not their length is at fault: rows alone tell one half from the other.
-    this.#bound = { maxEntries: this.#bound.maxEntries, maxBytes: sizeOf(batch).maxBytes };
-    this.#search = { ...spanOf(batch), left: MAX_SEARCH_LENGTH };
+    this.#bound = halfOfRows(batch);
   }
 
   /** The one at fault was refused by itself. */
   found(): void {
-    this.#search = undefined;
     this.#goodNeeded = 1;
   }
 
-  /** These were taken. True when they are the last of what was refused together: there was none at fault. */
+  /** These were taken. True when more had met a limit just before: less helped. */
   taken(batch: OutboxBatch): boolean {
     const attempt = this.#attempt;
-    if (attempt !== undefined && attempt !== 'over') {
+    const helped = attempt !== undefined && attempt !== 'over';
+    if (helped) {
       this.#endProbe(attempt.isProbe);
       // Less helped, so what more was taken before proves nothing any longer.
       if (this.#isFull(batch)) this.#proven = 0;
     }
     this.#attempt = undefined;
     this.#proven = Math.max(this.#proven, batch.entries.length);
-    const search = this.#search;
-    if (search === undefined) {
-      this.#grow(batch);
-      return false;
-    }
-    const { first, last } = spanOf(batch);
-    const isPart = first <= search.first && last >= search.first;
-    search.left -= 1;
-    if (isPart && last < search.last) {
-      search.first = last + 1;
-      this.#bound = { maxEntries: Math.max(1, Math.floor((search.last - last) / 2)), maxBytes: this.#bound.maxBytes };
-    } else if (isPart || search.left === 0) this.#search = undefined;
-    return isPart && this.#search === undefined;
+    this.#grow(batch);
+    return helped;
   }
 
-  /** What was tried beyond the bound was too much. */
+  /** Ends a probe beyond the bound, which was too much. */
   #endProbe(isProbe: boolean): void {
     if (isProbe) this.#goodNeeded = Math.min(MAX_GOOD_NEEDED, this.#goodNeeded * 2);
     this.#isProbe = false;
     this.#good = 0;
   }
 
-  /** Whether the bound is what keeps it from being more. */
+  /** True when only the bound keeps it from being more. */
   #isFull({ entries }: OutboxBatch): boolean {
     const { maxEntries, maxBytes } = this.#bound;
     return entries.length * 2 >= maxEntries || (Number.isFinite(maxBytes) && entries.jsonBytes() * 2 >= maxBytes);
@@ -158,6 +143,12 @@ function headOf(batch: OutboxBatch, rows: number): OutboxBatch {
 
 function halfOf({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
   return { maxEntries: Math.max(1, Math.floor(maxEntries / 2)), maxBytes: Math.max(1, Math.floor(maxBytes / 2)) };
+}
+
+/** Where their length is not at fault, rows alone tell one half from the other. */
+function halfOfRows(batch: OutboxBatch): BatchLimits {
+  const { maxEntries, maxBytes } = sizeOf(batch);
+  return { maxEntries: Math.max(1, Math.floor(maxEntries / 2)), maxBytes };
 }
 
 function sizeOf({ entries }: OutboxBatch): BatchLimits {

@@ -1,7 +1,7 @@
 /** How long the uploader waits after an answer that took nothing, and what it says meanwhile. */
-import { Backoff } from '../host/backoff.ts';
-import type { Clock } from '../host/clock.ts';
-import type { UploadAnswer } from '../platform/device-api.ts';
+import { Backoff } from '../../host/backoff.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { UploadAnswer } from '../../platform/device-api.ts';
 
 export type FailingAnswer = Exclude<UploadAnswer, { readonly kind: 'accepted' }>;
 
@@ -9,7 +9,7 @@ export type FailingAnswer = Exclude<UploadAnswer, { readonly kind: 'accepted' }>
 const BUSY_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Nothing but a person changes credentials or a portal; still, the device must notice by itself when one did. */
 const HOLD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
-/** What is refused is looked into step by step, no quicker than a host is asked that answers with faults. */
+/** A refused batch is bisected step by step, no quicker than a host is asked that answers with faults. */
 const STEP_MS = 2_000;
 /** The same while one entry after the other is refused, and nothing taken. */
 const REFUSED_BACKOFF = { firstMs: 2_000, maxMs: 20_000 };
@@ -30,13 +30,14 @@ export class UploadWaits {
     return this.#refused.attempts;
   }
 
-  /** Ms until the next try; `isAlone`: it was about one entry. */
-  after(answer: FailingAnswer, { isAlone }: { readonly isAlone: boolean }): number {
+  /** Ms until the next try; `isAlone`: it was about one entry; `isNextLess`: the next post is smaller, to find a limit. */
+  after(answer: FailingAnswer, { isAlone, isNextLess = false }: { readonly isAlone: boolean; readonly isNextLess?: boolean }): number {
     switch (answer.kind) {
       case 'portal':
       case 'unauthorised':
         return this.#hold.nextMs();
       case 'busy':
+        if (isNextLess && answer.retryAfterMs === undefined) return STEP_MS;
         return this.#busy.nextMs(answer.retryAfterMs);
       case 'refused':
       case 'too-large':

@@ -1,6 +1,6 @@
 /**
- * Entries that wait by themselves, out of the lanes' sight: those that the platform refuses while it takes others. This is kept in memory
- * only. In their segments they are undelivered like any other, so that a restart puts them back into their lanes, and age and bound take them
+ * Entries in quarantine, out of the lanes' sight: those that failed alone, until it is known whether others pass. This is kept in memory only. In
+ * their segments they are undelivered like any other, so that a restart puts them back into their lanes, and age and bound take them
  * with the rest.
  */
 import type { BatchReader } from './batch-reader.ts';
@@ -8,30 +8,28 @@ import type { DeliveryParts } from './delivery-parts.ts';
 import type { LaneReading } from './lane-reading.ts';
 import type { OutboxBatch } from './outbox-batch.ts';
 
-interface AsideDeps extends Pick<DeliveryParts, 'aside' | 'state'> {
+interface QuarantineDeps extends Pick<DeliveryParts, 'quarantined' | 'state'> {
   readonly batches: BatchReader;
   readonly reading: Pick<LaneReading, 'inTime'>;
-  /** Takes an entry for good, undelivered and counted. */
-  readonly drop: (sequence: number) => void;
 }
 
-export class AsideEntries {
-  readonly #deps: AsideDeps;
-  /** What was read last when nobody waited for it any more. */
+export class QuarantinedEntries {
+  readonly #deps: QuarantineDeps;
+  /** The entry that was read last when nobody waited for it any more. */
   #late: { readonly sequence: number; readonly batch: Awaited<ReturnType<BatchReader['only']>> } | undefined;
 
-  constructor(deps: AsideDeps) {
+  constructor(deps: QuarantineDeps) {
     this.#deps = deps;
   }
 
   /** No lane gives this entry until it is put back. */
   add(sequence: number): void {
-    this.#deps.aside.add(sequence, sequence);
+    this.#deps.quarantined.add(sequence, sequence);
   }
 
-  /** What was not acknowledged meanwhile waits in its lane again. */
+  /** Ends its quarantine: if it was not acknowledged meanwhile it waits in its lane again. */
   putBack(sequence: number): void {
-    this.#deps.aside.remove(sequence, sequence);
+    this.#deps.quarantined.remove(sequence, sequence);
   }
 
   /**
@@ -51,11 +49,5 @@ export class AsideEntries {
         this.#late = { sequence, batch };
       },
     );
-  }
-
-  /** The entry goes undelivered, and is counted as dropped. */
-  giveUp(sequence: number): void {
-    if (this.#deps.state.acknowledged.has(sequence)) this.putBack(sequence);
-    else this.#deps.drop(sequence);
   }
 }

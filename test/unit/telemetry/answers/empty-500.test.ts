@@ -1,9 +1,9 @@
 /** What an empty 500 is taken to mean, by what was taken and what was not around it. */
 import { beforeEach, expect, it } from 'vitest';
-import type { Lane, OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
-import { Empty500 } from '../../../src/telemetry/empty-500.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import type { Lane, OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
+import { Empty500 } from '../../../../src/telemetry/answers/empty-500.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
 let clock: FakeClock;
 let empty500: Empty500;

@@ -1,16 +1,18 @@
 /** What the client itself refuses to send, because the server would lose it without a word. */
 import { expect, it } from 'vitest';
-import { silentLog } from '../../../src/host/log.ts';
-import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
-import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
-import { BatchDelivery, isAboutWhatWasSent } from '../../../src/telemetry/batch-delivery.ts';
-import { reasonFor } from '../../../src/telemetry/upload-waits.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../../../src/host/log.ts';
+import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
+import type { TelemetryRows, UploadAnswer } from '../../../../src/platform/device-api.ts';
+import { isAboutWhatWasSent } from '../../../../src/telemetry/answers/upload-actions.ts';
+import { UploadJudge } from '../../../../src/telemetry/answers/upload-judge.ts';
+import { reasonFor } from '../../../../src/telemetry/answers/upload-waits.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
-const unexpected = (): never => expect.fail('nothing stands aside here');
-/** What cannot be sent does not stand aside while the disk keeps it. */
-const NONE_ASIDE = { add: unexpected, putBack: unexpected, peek: unexpected, giveUp: unexpected };
+const unexpected = (): never => expect.fail('nothing is in quarantine here');
+/** What cannot be sent is not in quarantine while the disk keeps it. */
+const NONE_QUARANTINED = { add: unexpected, putBack: unexpected, peek: unexpected };
+const NO_LETTERS = { deadLetter: unexpected, deadLetters: undefined };
 const never = new AbortController().signal;
 
 function batchOf(keys: readonly string[]): OutboxBatch {
@@ -34,16 +36,16 @@ function refuseBad({ keys }: TelemetryRows): UploadAnswer {
 it('is set aside with its reason, and the others go in one piece', async () => {
   const posts: (readonly string[])[] = [];
   const rejected: [string, string][] = [];
-  const delivery = new BatchDelivery({
+  const judge = new UploadJudge({
     postTelemetry: async (rows) => {
       posts.push(rows.keys);
       return refuseBad(rows);
     },
-    outbox: { aside: NONE_ASIDE, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
+    outbox: { ...NO_LETTERS, quarantined: NONE_QUARANTINED, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
     clock: new FakeClock(),
     log: silentLog,
   });
-  expect(await delivery.deliver(batchOf(['a', 'bad1', 'b', 'bad2', 'c']), never)).toEqual({ kind: 'accepted' });
+  expect(await judge.deliver(batchOf(['a', 'bad1', 'b', 'bad2', 'c']), never)).toEqual({ kind: 'accepted' });
   expect(posts).toEqual([
     ['a', 'bad1', 'b', 'bad2', 'c'],
     ['a', 'b', 'c'],
@@ -57,28 +59,28 @@ it('is set aside with its reason, and the others go in one piece', async () => {
 it('leaves nothing to send when it is all there is', async () => {
   const rejected: string[] = [];
   let posts = 0;
-  const delivery = new BatchDelivery({
+  const judge = new UploadJudge({
     postTelemetry: async (rows) => {
       posts += 1;
       return refuseBad(rows);
     },
-    outbox: { aside: NONE_ASIDE, reject: async ({ key }) => void rejected.push(key) },
+    outbox: { ...NO_LETTERS, quarantined: NONE_QUARANTINED, reject: async ({ key }) => void rejected.push(key) },
     clock: new FakeClock(),
     log: silentLog,
   });
   // Nobody took anything: it says nothing of the platform.
-  expect(await delivery.deliver(batchOf(['bad1', 'bad2']), never)).toEqual({ kind: 'kept' });
+  expect(await judge.deliver(batchOf(['bad1', 'bad2']), never)).toEqual({ kind: 'kept' });
   expect(rejected).toEqual(['bad1', 'bad2']);
   expect(posts).toBe(1);
 });
 
 it.each(['refuses', 'hangs on'])(
-  'stands aside while the disk %s it, so that the others go, and is kept when the disk lets it',
+  'makes way while the disk %s it, so that the others go, and is kept when the disk lets it',
   async (how) => {
     const clock = new FakeClock();
     const posts: (readonly string[])[] = [];
     const rejected: string[] = [];
-    const aside = new Set<number>();
+    const quarantined = new Set<number>();
     const disk = Promise.withResolvers<void>();
     let works = false;
     let asked = 0;
@@ -86,16 +88,17 @@ it.each(['refuses', 'hangs on'])(
       const { entries, ...rest } = batchOf(['a', 'bad1', 'b', 'bad2', 'c']);
       return { ...rest, entries: entries.where((row) => rows.includes(row)), ranges: rows.map((row) => [row, row]) };
     };
-    const delivery = new BatchDelivery({
+    const judge = new UploadJudge({
       postTelemetry: async (rows) => {
         posts.push(rows.keys);
         return refuseBad(rows);
       },
       outbox: {
-        aside: {
-          ...NONE_ASIDE,
-          add: (sequence) => void aside.add(sequence),
-          putBack: (sequence) => void aside.delete(sequence),
+        ...NO_LETTERS,
+        quarantined: {
+          ...NONE_QUARANTINED,
+          add: (sequence) => void quarantined.add(sequence),
+          putBack: (sequence) => void quarantined.delete(sequence),
           peek: async (sequence) => {
             const batch = some([sequence]);
             return rejected.includes(batch.entries.keys[0] as string) ? undefined : batch;
@@ -111,20 +114,20 @@ it.each(['refuses', 'hangs on'])(
       clock,
       log: silentLog,
     });
-    const first = delivery.deliver(some([0, 1, 2, 3, 4]), never);
+    const first = judge.deliver(some([0, 1, 2, 3, 4]), never);
     await clock.advance(5_000);
     const answer = await first;
     if (answer.kind === 'accepted' || answer.kind === 'kept') expect.fail('nothing was taken');
     expect([answer.kind, reasonFor(answer)]).toEqual(['busy', 'the disk does not take what cannot be sent']);
     // So that a drain goes on with the others.
     expect(isAboutWhatWasSent(answer)).toBe(true);
-    expect([...aside]).toEqual([1, 3]);
-    expect(await delivery.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
+    expect([...quarantined]).toEqual([1, 3]);
+    expect(await judge.deliver(some([0, 2, 4]), never)).toEqual({ kind: 'accepted' });
     const again = async () => {
       await clock.advance(600_000);
-      const batch = await delivery.suspects.due({ nothingElse: true, withHistory: true });
+      const batch = await judge.nextAlone({ nothingElse: true, withHistory: true, withDeadLetters: true });
       if (batch === undefined) return 'nothing is due';
-      const delivering = delivery.deliver(batch, never);
+      const delivering = judge.deliver(batch, never);
       await clock.advance(5_000);
       return delivering;
     };
@@ -136,6 +139,6 @@ it.each(['refuses', 'hangs on'])(
     // What the disk hung on is kept now, without being asked for again.
     const kept = how === 'hangs on' ? ['nothing is due'] : [{ kind: 'kept' }, { kind: 'kept' }];
     for (const expected of kept) expect(await again()).toEqual(expected);
-    expect([new Set(rejected), delivery.suspects.size]).toEqual([new Set(['bad1', 'bad2']), 0]);
+    expect([new Set(rejected), judge.quarantine.size]).toEqual([new Set(['bad1', 'bad2']), 0]);
   },
 );

@@ -1,14 +1,14 @@
 /** How much goes into a post, by what became of those before it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
-import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
-import { BatchHalving } from '../../../src/telemetry/batch-halving.ts';
+import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
+import { BatchSize } from '../../../../src/telemetry/answers/batch-size.ts';
 
 const CONFIGURED = { maxEntries: 2_000, maxBytes: 256_000 };
 
-let size: BatchHalving;
+let size: BatchSize;
 beforeEach(() => {
-  size = new BatchHalving();
+  size = new BatchSize();
 });
 
 /** Entries `[first, last]`, one row each. */
@@ -49,16 +49,16 @@ describe('a batch', () => {
 
   it('forgets with what was too much what it tried before, and what was taken before', () => {
     size.taken(batch(1, 2));
-    size.silent(batch(3, 10), 'open');
+    size.limited(batch(3, 10));
     size.shrink(batch(3, 6));
-    size.silent(batch(3, 4), 'open');
+    size.limited(batch(3, 4));
     expect(rows()).toBe(2);
     for (let from = 3; rows() < 8; from += rows()) size.taken(batch(from, from + rows() - 1));
     size.taken(batch(101, 108));
     size.shrink(batch(109, 116));
     size.taken(batch(109, 112));
     while (rows() < 8) size.taken(batch(201, 200 + rows()));
-    size.silent(batch(301, 308), 'open');
+    size.limited(batch(301, 308));
     expect(rows()).toBe(4);
   });
 
@@ -67,12 +67,12 @@ describe('a batch', () => {
       [5, 3],
       [2, 5],
     ] as const) {
-      size = new BatchHalving();
+      size = new BatchSize();
       size.taken(batch(1, 6));
-      size.silent(batch(11, 20), 'open');
+      size.limited(batch(11, 20));
       expect(rows()).toBe(5);
       size.taken(batch(11, 10 + taken));
-      size.silent(batch(21, 26), 'open');
+      size.limited(batch(21, 26));
       expect(rows()).toBe(next);
     }
   });
@@ -184,14 +184,14 @@ describe('the size', () => {
 
   it('is a try that failed where empty 500s were no matter of size and it was too much then, and none where less was tried first', () => {
     const probed = (): void => {
-      size = new BatchHalving();
+      size = new BatchSize();
       size.shrink(batch(1, 8));
       size.taken(batch(1, 4));
-      size.silent(batch(5, 12), 'open');
+      size.limited(batch(5, 12));
       expect(rows()).toBe(4);
     };
     probed();
-    size.silent(batch(5, 8), 'open');
+    size.limited(batch(5, 8));
     expect(rows()).toBe(8);
     size.shrink(batch(5, 12));
     for (const next of [4, 8]) {
@@ -218,18 +218,12 @@ describe('the size', () => {
 });
 
 describe('a search for the one at fault', () => {
-  it('halves with every step, whether the half before was refused or taken, and ends with the one', () => {
-    size.refused(batch(1, 16));
-    expect(rows()).toBe(8);
-    expect(size.taken(batch(1, 8))).toBe(false);
-    expect(rows()).toBe(4);
-    size.refused(batch(9, 12));
-    expect(rows()).toBe(2);
-    expect(size.taken(batch(9, 10))).toBe(false);
-    expect(rows()).toBe(1);
-    size.found();
-    expect(size.taken(batch(12, 12))).toBe(false);
-    expect(rows()).toBe(2);
+  it('halves the rows of what was refused, whatever their length, and doubles after what was taken', () => {
+    const whole = batch(1, 16);
+    size.refused(whole);
+    expect(size.within(CONFIGURED)).toEqual({ maxEntries: 8, maxBytes: whole.bytes });
+    size.taken(batch(1, 8));
+    expect(rows()).toBe(16);
   });
 
   it('finds it in a few steps also where the first part was shorter than half, and where text makes the rows long', () => {
@@ -247,25 +241,6 @@ describe('a search for the one at fault', () => {
       else size.refused(part);
     }
     expect(posts).toBeLessThan(20);
-  });
-
-  it('says so when all was taken in parts, and there was none', () => {
-    size.refused(batch(1, 4));
-    expect([size.taken(batch(1, 2)), size.taken(batch(3, 3)), size.taken(batch(4, 4)), size.taken(batch(5, 6))]).toEqual([
-      false,
-      false,
-      true,
-      false,
-    ]);
-  });
-
-  it('is not disturbed by what other lanes send, but not for ever', () => {
-    size.refused(batch(1, 16));
-    for (let post = 0; post < 63; post += 1) expect(size.taken(batch(100, 107))).toBe(false);
-    expect(rows()).toBe(8);
-    expect(size.taken(batch(100, 107))).toBe(false);
-    size.taken(batch(100, 107));
-    expect(rows()).toBe(16);
   });
 
   it('forgives the tries that were too much for the one at fault', () => {

@@ -1,0 +1,219 @@
+/**
+ * One post of a batch, and what its answer does, as the table says (upload-actions.ts): to the size of posts (batch-size.ts), to a single entry
+ * (quarantine.ts, and the outbox's dead-letter queue), or to nothing. What the client itself cannot send is rejected at once; no platform would
+ * make a difference.
+ */
+import { endedWithin } from '../../host/bounded-wait.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Log } from '../../host/log.ts';
+import type { BatchLimits, EntryColumns, Outbox, OutboxBatch, ResolvedEntry } from '../../outbox/outbox.ts';
+import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
+import { BatchSize } from './batch-size.ts';
+import { Empty500 } from './empty-500.ts';
+import { type DueOptions, Quarantine } from './quarantine.ts';
+import { type AnswerName, answerText, isAlone, isSilent, NOT_KEPT, nameOf, UPLOAD_ACTIONS, type UploadPhase } from './upload-actions.ts';
+import { UploadPace } from './upload-pace.ts';
+
+export interface UploadJudgeDeps {
+  readonly outbox: Pick<Outbox, 'quarantined' | 'reject' | 'deadLetter'> & {
+    /** Undefined while the outbox is not open. */
+    readonly deadLetters: Outbox['deadLetters'] | undefined;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly postTelemetry: (rows: TelemetryRows, signal: AbortSignal) => Promise<UploadAnswer>;
+}
+
+/** `kept`: nobody was asked, as nothing is left to send; every entry is among the rejected, and the batch is to be acknowledged. */
+export type DeliveryOutcome = UploadAnswer | { readonly kind: 'kept' };
+
+/** Between two dead letters, while they are refused: they must not take the posts of the others. */
+const LETTER_EVERY_MS = 10_000;
+/** While the disk hangs, the delivery of all others goes on. */
+const KEPT_WITHIN_MS = 5_000;
+
+export class UploadJudge {
+  readonly #deps: UploadJudgeDeps;
+  readonly size = new BatchSize();
+  readonly quarantine: Quarantine;
+  readonly empty500: Empty500;
+  readonly #pace = new UploadPace();
+  /** Writes that the disk has not answered yet, by sequence; none is asked for twice. */
+  readonly #keeping = new Map<number, Promise<void>>();
+  /** Others were accepted since a dead letter was last asked for, and since the one before it. */
+  #othersPass = false;
+  #othersPassed = false;
+  #letterNotBeforeMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: UploadJudgeDeps) {
+    this.#deps = deps;
+    this.quarantine = new Quarantine(deps);
+    this.empty500 = new Empty500(deps.clock);
+  }
+
+  /** Entries that wait out of their lanes, in words; undefined when there are none. */
+  waitsAlone(): string | undefined {
+    const count = this.quarantine.size + (this.#deps.outbox.deadLetters?.size ?? 0);
+    return count === 0 ? undefined : `${count} entries that the platform did not take are tried again later`;
+  }
+
+  /** Limits of the next batch, within those that are configured. */
+  within(configured: BatchLimits): BatchLimits {
+    const limits = this.size.within(configured);
+    return { ...limits, maxEntries: this.#pace.within(limits.maxEntries) };
+  }
+
+  /** As much of a batch as may go in one post; one entry is always given. */
+  partOf(batch: OutboxBatch): OutboxBatch {
+    return this.size.partOf(batch, this.#pace.within(Number.POSITIVE_INFINITY));
+  }
+
+  /** Ms to leave its lane alone after it was taken. */
+  pauseAfter(batch: OutboxBatch, configured: BatchLimits): number {
+    const isPiece = this.size.isPiece(batch, configured);
+    return this.#pace.after(batch.lane, { values: batch.entries.length, isPiece, nowMs: this.#deps.clock.monotonicMs() });
+  }
+
+  /** True when the next post is smaller than this one, to find a limit that is not known yet. */
+  isNextLess({ entries }: OutboxBatch, answer: UploadAnswer): boolean {
+    return nameOf(answer) === 'limited' && !this.#pace.hasLimit && this.size.maxEntries < entries.length;
+  }
+
+  /** The entry that is to be retried by itself now. */
+  async nextAlone(options: DueOptions & { readonly withDeadLetters: boolean }): Promise<OutboxBatch | undefined> {
+    const quarantined = await this.quarantine.due(options);
+    if (quarantined !== undefined || !options.withDeadLetters) return quarantined;
+    const isTurn = this.#othersPass && this.#deps.clock.monotonicMs() >= this.#letterNotBeforeMs;
+    if (!options.nothingElse && !isTurn) return undefined;
+    const letter = this.#deps.outbox.deadLetters?.next(options);
+    if (letter === undefined) return undefined;
+    this.#othersPassed = this.#othersPass;
+    this.#othersPass = false;
+    return letter;
+  }
+
+  /** `accepted` when every entry was taken or, but not all of them, kept among the rejected: the batch is to be acknowledged; otherwise the answer. */
+  async deliver(batch: OutboxBatch, signal: AbortSignal): Promise<DeliveryOutcome> {
+    let { entries } = batch;
+    // A post of nothing would be answered by nobody, and must not look as if the platform had taken something.
+    while (entries.length > 0) {
+      const answer = await this.#deps.postTelemetry(entries, signal);
+      if (answer.kind !== 'refused' || answer.unsendable === undefined || batch.isDeadLetter === true) {
+        // What the agent itself ended says nothing.
+        if (answer.kind === 'accepted' || !signal.aborted) await this.#act({ ...batch, entries }, answer);
+        return answer;
+      }
+      const rest = await this.#withoutUnsendable(batch, entries, answer.unsendable);
+      if (rest === undefined) return NOT_KEPT;
+      entries = rest;
+    }
+    return { kind: 'kept' };
+  }
+
+  /** The agent itself ended the post, as something more urgent came: half of it goes next, which may pass in time. */
+  overtaken(batch: OutboxBatch): void {
+    if (!isAlone(batch.entries)) this.size.shrink(batch);
+  }
+
+  async #act(sent: OutboxBatch, answer: UploadAnswer): Promise<void> {
+    const { entries, lane } = sent;
+    const sequence = entries.sequences[0] as number;
+    const name = this.#nameOf(sent, answer);
+    const phase = this.#phaseOf(sent);
+    switch (UPLOAD_ACTIONS[phase][name]) {
+      case 'accept':
+        this.empty500.taken(sent);
+        this.#learnPace(sent);
+        this.#othersPass ||= phase !== 'dead-letter';
+        if (this.quarantine.accepted(sent) || phase === 'dead-letter') this.#deps.outbox.deadLetters?.hurry();
+        return;
+      case 'quarantine':
+        if (name !== 'timed-out') this.size.found();
+        return this.quarantine.add(sequence, lane);
+      case 'dead-letter':
+        return this.#bury(sent, answerText(answer));
+      case 'postpone':
+        this.#letterNotBeforeMs = this.#deps.clock.monotonicMs() + LETTER_EVERY_MS;
+        void this.#deps.outbox.deadLetters?.refused(sequence, { answer: answerText(answer), othersPass: this.#othersPassed });
+        return;
+      case 'bisect':
+        return this.size.refused(sent);
+      case 'shrink':
+        return this.size.shrink(sent);
+      case 'try-less':
+        return this.size.limited(sent);
+      case 'retry':
+    }
+  }
+
+  #phaseOf({ entries, isDeadLetter }: OutboxBatch): UploadPhase {
+    if (isDeadLetter === true) return 'dead-letter';
+    if (!isAlone(entries)) return 'batch';
+    return this.quarantine.othersPassed(entries.sequences[0] as number) ? 'quarantined' : 'single';
+  }
+
+  #nameOf(sent: OutboxBatch, answer: UploadAnswer): AnswerName {
+    const name = nameOf(answer);
+    if (name !== 'limited') return name;
+    const meaning = this.empty500.met(sent);
+    this.#pace.limited();
+    if (meaning === 'moment') return 'busy';
+    const isUnhealed = meaning === 'post' || (isAlone(sent.entries) ? !this.size.isProven : isSilent(answer) && this.#pace.hasLimit);
+    if (isUnhealed && (isSilent(answer) || !isAlone(sent.entries))) return 'unhealed';
+    return this.#pace.hasLimit ? 'busy' : 'limited';
+  }
+
+  #learnPace(sent: OutboxBatch): void {
+    if (this.size.taken(sent)) this.#pace.limitFound(sent.entries.length);
+    else this.#pace.accepted(sent.entries.length);
+  }
+
+  /** It becomes a dead letter; while the disk does not take it, it stays in quarantine. */
+  async #bury({ entries, lane }: OutboxBatch, answer: string): Promise<void> {
+    const { outbox, log } = this.#deps;
+    const rows = [...entries];
+    const { sequence, key, ts } = rows[0] as ResolvedEntry;
+    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer)))) return this.quarantine.keep(sequence, lane);
+    this.quarantine.release(sequence);
+    log.error({ key, ts, answer }, 'the platform refuses this entry and takes others; it is tried again by itself for a week');
+  }
+
+  /** Undefined while the disk does not keep all of them: they make way then, and the others go without them. */
+  async #withoutUnsendable(
+    { lane }: OutboxBatch,
+    entries: EntryColumns,
+    found: readonly UnsendableRow[],
+  ): Promise<EntryColumns | undefined> {
+    const { outbox, log } = this.#deps;
+    log.error(
+      { entries: found.length, reason: found[0]?.reason },
+      'what the platform would lose is not sent; it is kept among the rejected',
+    );
+    const left = found.map(({ row, reason }) => ({ entry: entries.at(row) as ResolvedEntry, answer: `not sent: ${reason}` }));
+    for (let next = left[0]; next !== undefined; next = left[0]) {
+      const { entry, answer } = next;
+      if (!(await this.#isKept(entry.sequence, () => outbox.reject(entry, answer)))) break;
+      this.quarantine.release(entry.sequence);
+      left.shift();
+    }
+    for (const { entry } of left) this.quarantine.keep(entry.sequence, lane);
+    const rows = new Set(found.map(({ row }) => row));
+    return left.length > 0 ? undefined : entries.where((row) => !rows.has(row));
+  }
+
+  /** True when the disk has taken an entry out of its lane; if not, it may yet when it answers. Never rejects. */
+  async #isKept(sequence: number, keep: () => Promise<void>): Promise<boolean> {
+    const { clock, log } = this.#deps;
+    const work = this.#keeping.get(sequence) ?? keep().finally(() => this.#keeping.delete(sequence));
+    this.#keeping.set(sequence, work);
+    let isKept = false;
+    const told = work.then(
+      () => {
+        isKept = true;
+      },
+      (error: unknown) => log.warn({ sequence, err: error }, 'what is refused cannot be written down yet; it waits'),
+    );
+    await endedWithin(clock, KEPT_WITHIN_MS, told);
+    return isKept;
+  }
+}
