@@ -113,17 +113,19 @@ function valueIn(answer: Command['answer']): boolean | undefined {
 }
 
 function lostSensors(world: World): string[] {
-  const faults = world.site.config.rules.flatMap(({ when, set }) => {
+  const faults = world.site.config.rules.flatMap(({ when, set, sensorLost }) => {
     const output = world.site.outputs.find((one) => one.name === set.actuator);
-    const periodMs = world.site.periods.get(when.sensor);
-    if (output === undefined || periodMs === undefined) return [];
-    const told = world.durable.filter(({ entry }) => entry.key === `${when.sensor}_state`).sort((a, b) => a.takenAtMs - b.takenAtMs);
+    const sensor = when?.sensor ?? '';
+    const periodMs = world.site.periods.get(sensor);
+    // A rule that says something of a lost sensor is judged by what it says.
+    if (output === undefined || periodMs === undefined || sensorLost !== undefined) return [];
+    const told = world.durable.filter(({ entry }) => entry.key === `${sensor}_state`).sort((a, b) => a.takenAtMs - b.takenAtMs);
     return told.flatMap(({ entry, takenAtMs }, n) => {
       const fromMs = takenAtMs + (MISSED_VALUES + 1) * 2 * periodMs + FOLLOWS_WITHIN_MS;
       const untilMs = (told[n + 1]?.takenAtMs ?? world.timeline.nowMs) - FOLLOWS_WITHIN_MS;
       const isFailing = typeof entry.value === 'string' && entry.value.startsWith('failing:');
       if (!isFailing || untilMs <= fromMs || !isLeftAlone(world, { fromMs: takenAtMs, untilMs })) return [];
-      return isOnAt(world, output.line, untilMs) ? [`${output.name} is on at ${seconds(untilMs)}, and ${when.sensor} fails`] : [];
+      return isOnAt(world, output.line, untilMs) ? [`${output.name} is on at ${seconds(untilMs)}, and ${sensor} fails`] : [];
     });
   });
   return few(faults);
