@@ -5,14 +5,21 @@
  *
  *   rpc, shared, local, rule, silence, limit → Output (slots) → gates → claim → (mark) → ActuatorSlot → driver → read back → record → onState
  */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import { type ActuatorDriver, type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import { checkPulse, checkPulseOver } from './actuator-limits.ts';
 import { ActuatorSlot, type Movement } from './actuator-slot.ts';
 import { ContactWatch } from './contact-watch.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { disabledExcluder, Gates } from './gates.ts';
+import {
+  type ActuatorDriver,
+  type ActuatorSettings,
+  type ActuatorState,
+  type ActuatorValue,
+  isActive,
+  type Writer,
+} from './kind/actuator.ts';
 import { OffTimes } from './off-times.ts';
 import { type Command, type CommandSource, Output } from './output.ts';
 import { beginOutputs, leaveOperator } from './output-start.ts';

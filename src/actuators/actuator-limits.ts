@@ -1,7 +1,7 @@
 /** Limits on the values of an actuator and on how often it switches. Pure: the state comes in, a refusal or nothing comes out. */
-import { AgentError, type ErrorCode, retryable } from '../errors.ts';
-import { type ActuatorSettings, type ActuatorValue, isActive, nearestValue } from './actuator.ts';
-import { expectValueFor } from './actuator-value.ts';
+import { AgentError, type ErrorCode, retryable } from '../errors/agent-error.ts';
+import { type ActuatorSettings, type ActuatorValue, isActive, nearestValue } from './kind/actuator.ts';
+import { expectValueFor } from './kind/actuator-value.ts';
 import type { PinRecord } from './pin-record.ts';
 
 /** Switching that the limits ask for; times in ms since boot. */

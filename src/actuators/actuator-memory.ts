@@ -2,10 +2,10 @@
  * Memory of each pin that outlives the process: its slots and its switching on the card, that it must be switched off in the run folder, and for
  * what does not fall with this board's power on the card as well.
  */
-import { messageOf, retryable } from '../errors.ts';
-import { type ActuatorSettings, isSettled } from './actuator.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import type { SwitchHistory } from './actuator-limits.ts';
 import type { KeptPulses } from './kept-pulses.ts';
+import { type ActuatorSettings, isSettled } from './kind/actuator.ts';
 import type { OutputFile } from './output-file.ts';
 import { NO_HISTORY } from './output-json.ts';
 import type { PinRecord } from './pin-record.ts';

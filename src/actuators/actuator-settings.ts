@@ -1,7 +1,7 @@
 /** From the configuration's words to what every actuator is, whatever its kind. */
-import type { ActuatorConfig } from '../config/agent-config.ts';
+import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import { given } from '../host/given.ts';
-import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './kind/actuator.ts';
 import { actuatorDefinition } from './kinds.ts';
 
 /** For one movement, where the kind does not say more. */

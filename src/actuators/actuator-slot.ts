@@ -2,12 +2,12 @@
  * Moves one pin: switching on one after the other, each within its deadline, each read back where the hardware can be asked. Switching off
  * and safe states do not queue: they end what is under way and go first.
  */
-import { AgentError, hasCode, messageOf, retryable } from '../errors.ts';
+import { AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { untilAborted, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import type { Claim, Pulse } from './claim.ts';
 import { givenUp, HardwareWrites } from './hardware-writes.ts';
+import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
 import type { PinRecord } from './pin-record.ts';
 
 export interface ActuatorSlotDeps {

@@ -1,8 +1,8 @@
 /** Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network. */
 import { join } from 'node:path';
-import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/agent-config.ts';
-import { readingsOf } from '../config/rule-parts.ts';
-import { rulesUntilRestart } from '../config/rules-until-restart.ts';
+import { rulesUntilRestart } from '../config/changes/rules-until-restart.ts';
+import { readingsOf } from '../config/fields/rule-parts.ts';
+import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -13,12 +13,12 @@ import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { definitionOf } from '../sensors/kinds.ts';
-import { type ActuatorState, type ActuatorValue, nearestValue } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
 import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
+import { type ActuatorState, type ActuatorValue, nearestValue } from './kind/actuator.ts';
 import { LocalRules, type LocalRulesDeps } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';

@@ -5,7 +5,7 @@
  */
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { isActive } from './actuator.ts';
+import { isActive } from './kind/actuator.ts';
 import type { Output } from './output.ts';
 
 export interface ContactWatchDeps {

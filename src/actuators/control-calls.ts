@@ -3,8 +3,8 @@ import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { given } from '../host/given.ts';
 import { jsonOf } from '../host/json.ts';
 import { numberIn, textIn } from '../host/request-params.ts';
+import { reasonedState } from '../methods/actuator-methods.ts';
 import type { ActuatorControl } from './actuator-control.ts';
-import { reasonedState } from './rpc-methods.ts';
 
 export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release' | 'read' | 'find'>): ControlCalls {
   return {

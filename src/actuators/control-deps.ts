@@ -1,8 +1,8 @@
 /** Dependencies of the outputs of an agent. */
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { ActuatorDriver, ActuatorSettings } from './actuator.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
+import type { ActuatorDriver, ActuatorSettings } from './kind/actuator.ts';
 import type { RuleWords } from './priority-slots.ts';
 import type { RuleEvent } from './rule-event.ts';
 

@@ -1,13 +1,13 @@
 /** Methods that the configuration declares for one actuator or a panel, and those that dashboards call by their own names (WIDGETS.md). */
-import type { RpcConfig, RpcMethodConfig } from '../config/agent-config.ts';
-import { refusal, retryable } from '../errors.ts';
+import type { RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
+import { refusal, retryable } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import { memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../rpc/rpc-method.ts';
-import { READ_NAMES, SET_NAMES } from '../rpc/widget-names.ts';
-import { type ActuatorSettings, type ActuatorValue, isActive, shapeOfValue } from './actuator.ts';
-import { takenBy } from './actuator-value.ts';
-import { type ActuatorCalls, type MethodBody, MOVEMENT, pulseMethod, setMethod } from './rpc-methods.ts';
+import { type ActuatorCalls, type MethodBody, MOVEMENT, pulseMethod, setMethod } from '../methods/actuator-methods.ts';
+import { memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../methods/rpc-method.ts';
+import { READ_NAMES, SET_NAMES } from '../methods/widget-names.ts';
+import { type ActuatorSettings, type ActuatorValue, isActive, shapeOfValue } from './kind/actuator.ts';
+import { takenBy } from './kind/actuator-value.ts';
 
 const PIN: ValueShape = { type: ['integer', 'string'], maxLength: 3, description: 'a pin of the panel' };
 

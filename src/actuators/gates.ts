@@ -3,10 +3,10 @@
  * on that was asked for; a safe state passes all but the interlocks, which say "never both": an actuator is not activated while one that excludes
  * it is, may be, or is about to be active.
  */
-import { AgentError, retryable } from '../errors.ts';
-import { type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import { AgentError, retryable } from '../errors/agent-error.ts';
 import { checkTimes, checkValue } from './actuator-limits.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
+import { type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
 import type { PinRecord } from './pin-record.ts';
 
 /** An actuator as far as others ask whether it is on. */

@@ -2,11 +2,11 @@
  * Writes to one pin's driver, and what becomes of those that nobody waits for any longer. A driver may go on after it was told to stop: until
  * it has settled, the claim stays on the record, and what comes late makes the value doubtful.
  */
-import { AgentError, messageOf, retryable } from '../errors.ts';
+import { AgentError, messageOf, retryable } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
-import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
 import type { ActuatorSlotDeps } from './actuator-slot.ts';
 import type { Claim } from './claim.ts';
+import type { ActuatorSettings, ActuatorValue } from './kind/actuator.ts';
 
 export interface HardwareWritesDeps extends Pick<ActuatorSlotDeps, 'record' | 'driver' | 'clock'> {
   /** A left write has settled, or is forgotten: with what it has taken, or undefined when it may have moved the pin and nobody knows. */

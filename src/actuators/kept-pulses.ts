@@ -3,7 +3,7 @@
  * run folder and not such an output's state, so this list is on the card, before the output goes on. It is taken off the card soon after the
  * pulse: what stands there too long is switched off once too often, at a start after a cut.
  */
-import { retryable } from '../errors.ts';
+import { retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { StateFile } from '../host/state-file.ts';

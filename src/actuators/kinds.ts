@@ -1,8 +1,8 @@
 /** Every kind of actuator there is, in the order in which editors offer them: one line for each. */
 import type { z } from 'zod';
 import { command } from './command/definition.ts';
-import type { ActuatorDefinition, ConfigOf, Places } from './definition.ts';
 import { gpioOutput } from './gpio-output/definition.ts';
+import type { ActuatorDefinition, ConfigOf, Places } from './kind/definition.ts';
 import { modbusWrite } from './modbus-write/definition.ts';
 import { pwm } from './pwm/definition.ts';
 import { serialWrite } from './serial-write/definition.ts';

@@ -2,8 +2,8 @@
  * Someone works on the machine: nothing may be set in motion from afar. Held by a file (a technician's `touch`) or a key switch on a GPIO line.
  * A lockout that cannot be read counts as locked.
  */
-import type { RpcConfig } from '../config/agent-config.ts';
-import { messageOf } from '../errors.ts';
+import type { RpcConfig } from '../config/schema/agent-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { GpioInput, GpioPort, Level, LineReference } from '../hardware/gpio-port.ts';
 import { withinMs } from '../host/bounded-wait.ts';

@@ -1,6 +1,7 @@
 /** Tells an output when its pulse or its longest time on has ended, whoever switched on, and however often it was told to stay on. */
-import { offValue } from './actuator.ts';
+
 import type { ActuatorControlDeps } from './control-deps.ts';
+import { offValue } from './kind/actuator.ts';
 import type { Output } from './output.ts';
 
 export class OffTimes {

@@ -2,8 +2,8 @@
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import type { ActuatorValue } from './actuator.ts';
 import { recentSwitches, type SwitchHistory } from './actuator-limits.ts';
+import type { ActuatorValue } from './kind/actuator.ts';
 import { EMPTY_SLOTS, type Ended, type Operator, type RuleSlot, type Slots } from './priority-slots.ts';
 
 export interface OutputState {

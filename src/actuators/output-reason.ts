@@ -1,7 +1,7 @@
 /** Tells in words why an output is as it is: the array of its slots, which of them wins, what it waits for, and the operator's last word. */
-import { formatDuration } from '../config/quantity.ts';
+import { formatDuration } from '../config/fields/quantity.ts';
 import { given } from '../host/given.ts';
-import type { ActuatorValue } from './actuator.ts';
+import type { ActuatorValue } from './kind/actuator.ts';
 import { arbitrate, filledSlots } from './priority-array.ts';
 import type { SlotName, Slots, Winner } from './priority-slots.ts';
 

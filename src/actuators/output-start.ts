@@ -5,8 +5,8 @@
  */
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorSettings, isActive } from './actuator.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
+import { type ActuatorSettings, isActive } from './kind/actuator.ts';
 import type { Output } from './output.ts';
 import { arbitrate } from './priority-array.ts';
 

@@ -2,10 +2,10 @@
  * The value that an output is to have, on its way through the gates. A wish that a gate or the hardware refuses waits, and is tried again for as long as its
  * slot wins. Off that the hardware refuses is retried by safe-states.ts beside it.
  */
-import { AgentError, hasCode, messageOf } from '../errors.ts';
-import { isActive, type Writer } from './actuator.ts';
+import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
 import type { Gates } from './gates.ts';
+import { isActive, type Writer } from './kind/actuator.ts';
 import type { Winner } from './priority-slots.ts';
 
 export interface OutputWishDeps {

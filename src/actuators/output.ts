@@ -4,10 +4,10 @@
  *   event ─► reduce ─► file
  *               └────► arbitrate ─► OutputWish ─► gates ─► ActuatorSlot
  */
-import { AgentError, retryable } from '../errors.ts';
+import { AgentError, retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, offValue, type Writer } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, offValue, type Writer } from './kind/actuator.ts';
 import { type OutputReason, outputReason } from './output-reason.ts';
 import { OutputWish, type OutputWishDeps, writerOf } from './output-wish.ts';
 import { arbitrate, reduce } from './priority-array.ts';

@@ -7,9 +7,9 @@
  *     └ given back: nothing has happened
  */
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, type Writer } from './actuator.ts';
 import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
 import type { Claim, Pulse } from './claim.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, type Writer } from './kind/actuator.ts';
 import type { OnMark } from './pulse-marks.ts';
 
 export interface PinRecordDeps extends Pick<PinRecord, 'settings' | 'history' | 'lostAtMs'> {

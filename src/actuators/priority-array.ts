@@ -4,7 +4,7 @@
  *
  *   limit > protect > pulse > operator > rule > noContact > base
  */
-import { type ActuatorValue, isActive, type Writer } from './actuator.ts';
+import { type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
 import {
   ANY_VERSION,
   type Ended,

@@ -1,5 +1,5 @@
 /** The slots of one output, the highest first: limit, protect, pulse, operator, rule, noContact, base; and the events that fill and empty them. */
-import type { ActuatorValue, Writer } from './actuator.ts';
+import type { ActuatorValue, Writer } from './kind/actuator.ts';
 
 export type SlotName = 'limit' | 'protect' | 'pulse' | 'operator' | 'rule' | 'noContact' | 'base' | 'none';
 

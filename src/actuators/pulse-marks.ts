@@ -5,7 +5,7 @@
  * how long when this boot begins). What cannot be understood counts as a pulse: it is switched off.
  */
 import { join } from 'node:path';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';

@@ -1,8 +1,8 @@
 /** One pulse: on, and off again whatever happens to the caller. Its end is a time on the pin's record, which only this pulse can set. */
 import { untilAborted } from '../host/bounded-wait.ts';
-import type { Writer } from './actuator.ts';
 import type { Movement } from './actuator-slot.ts';
 import type { Pulse } from './claim.ts';
+import type { Writer } from './kind/actuator.ts';
 import type { Output } from './output.ts';
 
 export interface PulseDeps {

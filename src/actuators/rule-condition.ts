@@ -1,5 +1,5 @@
 /** What a condition is by the values that are known: what is decided without a value does not wait for it, and is not lost with it. Pure. */
-import type { ConditionConfig } from '../config/agent-config.ts';
+import type { ConditionConfig } from '../config/schema/agent-config.ts';
 import type { JsonValue } from '../host/json.ts';
 import { isWithinDates, isWithinHours, type LocalTime } from '../host/local-time.ts';
 

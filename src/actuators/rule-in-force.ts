@@ -1,5 +1,5 @@
 /** A rule with what it has to know of its sensors, and what its output has to know of it. */
-import type { RuleConfig } from '../config/agent-config.ts';
+import type { RuleConfig } from '../config/schema/agent-config.ts';
 import type { RuleWords } from './priority-slots.ts';
 
 /** A sensor as a rule has to know it. */

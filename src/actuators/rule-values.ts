@@ -1,10 +1,11 @@
 /** The values that one rule goes by: each part of its condition, and the reading of its curve; and what the rule is by them. */
-import type { ConditionConfig } from '../config/agent-config.ts';
-import { partsOf } from '../config/rule-parts.ts';
+
+import { partsOf } from '../config/fields/rule-parts.ts';
+import type { ConditionConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
-import { type ActuatorSettings, type ActuatorValue, nearestValue } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, nearestValue } from './kind/actuator.ts';
 import type { RuleSlot } from './priority-slots.ts';
 import { decided, evaluate, type Truth, timeHolds, valueHolds } from './rule-condition.ts';
 import { curveValue } from './rule-curve.ts';

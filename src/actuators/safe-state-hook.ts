@@ -3,13 +3,13 @@
  * whatever way. It opens only what has such a state, or was left to be switched off by its mark; what fails does not hold up the rest. First
  * everything that is switched off; then what is switched on, one by one, and only when what excludes it is known to be off.
  */
-import type { ActuatorConfig } from '../config/agent-config.ts';
-import { messageOf, retryable } from '../errors.ts';
+import type { ActuatorConfig } from '../config/schema/agent-config.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
-import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './actuator.ts';
 import { actuatorSettings } from './actuator-settings.ts';
-import type { DriverDeps } from './definition.ts';
+import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './kind/actuator.ts';
+import type { DriverDeps } from './kind/definition.ts';
 import { openDriver } from './open-driver.ts';
 import type { PulseMarks } from './pulse-marks.ts';
 

@@ -2,11 +2,11 @@
  * Sets the states for a stop, and keeps at every off that the hardware has refused until it is taken or somebody wants something else: it is
  * tried again every two seconds, or as soon as the try before ran out of time, with an alarm standing.
  */
-import { hasCode, messageOf } from '../errors.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import { type ActuatorValue, isActive, offValue, type Writer } from './actuator.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
+import { type ActuatorValue, isActive, offValue, type Writer } from './kind/actuator.ts';
 
 export interface SafeState {
   readonly slot: ActuatorSlot;

@@ -1,7 +1,7 @@
 /** Listeners to the states of outputs: one that throws must not turn a movement into a failure. */
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { Log } from '../host/log.ts';
-import type { ActuatorState } from './actuator.ts';
+import type { ActuatorState } from './kind/actuator.ts';
 
 type Listener = (state: ActuatorState) => void;
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Actuators, type ActuatorsDeps } from '../actuators/actuators.ts';
 import type { RuleEvent } from '../actuators/rule-event.ts';
-import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
+import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -10,9 +10,9 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { samplerEntry } from '../sensors/create-sensor.ts';
+import type { Sample } from '../sensors/kind/sensor.ts';
+import type { ClientRpc, LeftTotals } from '../sensors/kind/sensor-deps.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
-import type { Sample } from '../sensors/sensor.ts';
-import type { ClientRpc, LeftTotals } from '../sensors/sensor-deps.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
 import type { Machine } from './machine.ts';
 

@@ -9,7 +9,7 @@
  * when the memory of the values acted on is lost. The next answer may come while hardware hangs: what is under way is not begun again, what
  * switches off goes beside it, and the newest answer is the one that counts.
  */
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
 import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { mismatchOf } from '../host/value-shape.ts';

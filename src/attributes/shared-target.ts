@@ -1,7 +1,8 @@
 /** Targets of shared attributes: the desired state of an actuator, or a live setting. One target for one key. */
-import { isOff } from '../actuators/actuator.ts';
+
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
-import { valueFor } from '../actuators/actuator-value.ts';
+import { isOff } from '../actuators/kind/actuator.ts';
+import { valueFor } from '../actuators/kind/actuator-value.ts';
 import type { ChangeableSetting } from '../config/live-config.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';

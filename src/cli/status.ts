@@ -1,6 +1,6 @@
 /** The status as a page for people. */
-import { formatSize } from '../config/quantity.ts';
-import { type ActuatorStatus, type AgentStatus, failureText } from '../status/agent-status.ts';
+import { formatSize } from '../config/fields/quantity.ts';
+import { type ActuatorStatus, type AgentStatus, failureText } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { shortAge, stateText, valueText } from './value-text.ts';

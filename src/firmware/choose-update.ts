@@ -1,6 +1,6 @@
 /** Chooses the update that an idle updater begins: an offer of the platform, or a wish of a person. */
 import { join } from 'node:path';
-import { refusal } from '../errors.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import { readImageManifest } from './release-archive.ts';

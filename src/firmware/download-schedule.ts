@@ -2,8 +2,8 @@
  * When and how fast an image may be downloaded: a window of hours, a rate, and a deadline counted over restarts. The time outside the
  * window does not count; a request that is under way ends with the window or the deadline, however slowly its bytes come.
  */
-import type { FirmwareConfig } from '../config/agent-config.ts';
-import { type AgentError, refusal } from '../errors.ts';
+import type { FirmwareConfig } from '../config/schema/agent-config.ts';
+import { type AgentError, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { isWithinHours, localTime } from '../host/local-time.ts';
 

@@ -2,8 +2,8 @@
  * Everything that needs the platform: credentials first, however long they take, then the loops that speak to it. The agent
  * measures and stores from its first second, whatever happens here.
  */
-import type { AgentConfig } from '../config/agent-config.ts';
-import { AgentError, messageOf } from '../errors.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import { outcomeWithin, untilAborted } from '../host/bounded-wait.ts';

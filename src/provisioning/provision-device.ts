@@ -10,7 +10,7 @@
  * tokens itself leaves one window, between its answer and our disk; it ends in the alert "device exists, token unknown".
  */
 
-import { type AgentError, hasCode, messageOf, retryable } from '../errors.ts';
+import { type AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';

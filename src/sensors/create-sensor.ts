@@ -1,14 +1,14 @@
 /** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
 
-import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
-import { readingsOf } from '../config/rule-parts.ts';
-import { messageOf, systemCode } from '../errors.ts';
+import { readingsOf } from '../config/fields/rule-parts.ts';
+import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { sendableKey } from '../platform/wire-values.ts';
+import type { Reading, Sensor } from './kind/sensor.ts';
+import type { SensorDeps } from './kind/sensor-deps.ts';
+import { sensorFault } from './kind/sensor-fault.ts';
 import { definitionOf } from './kinds.ts';
 import type { SamplerEntry } from './sampler.ts';
-import type { Reading, Sensor } from './sensor.ts';
-import type { SensorDeps } from './sensor-deps.ts';
-import { sensorFault } from './sensor-fault.ts';
 
 /**
  * Loads the drivers of all kinds that are configured, of sensors that are off, too. Node reads a file that it loads while everything else waits,

@@ -4,7 +4,7 @@
  * may take that for something else.
  */
 import type { I2cBus } from '../hardware/i2c-port.ts';
-import type { ChipScan } from './definition.ts';
+import type { ChipScan } from './kind/definition.ts';
 import { SENSOR_KINDS, type SensorKind } from './kinds.ts';
 
 export interface ChipGuess {

@@ -1,12 +1,12 @@
 /** Puts together what the parts know of themselves. */
-import type { ActuatorState } from '../actuators/actuator.ts';
+import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
-import type { AgentStatus, OutboxSummary, SensorStatus } from './agent-status.ts';
 import { platformStatus } from './platform-status.ts';
+import type { AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
 

@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
-import type { AgentConfig, SensorConfig } from '../../src/config/agent-config.ts';
+import type { AgentConfig, SensorConfig } from '../../src/config/schema/agent-config.ts';
 import { sensorSchema } from '../../src/config/schema/sensors.ts';
 import { boardPorts } from '../../src/hardware/board-client.ts';
 import { systemClock } from '../../src/host/clock.ts';

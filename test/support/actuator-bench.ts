@@ -1,8 +1,9 @@
 /** Actuators over fake hardware, a clock and a run folder in memory: opened, killed (opened again without a close), asked, and listened to. */
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
+
 import { ActuatorControl } from '../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../src/actuators/actuator-memory.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from '../../src/actuators/kept-pulses.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
 import { OUTPUTS_FORMAT, OutputFile } from '../../src/actuators/output-file.ts';
 import type { RuleWords } from '../../src/actuators/priority-slots.ts';
 import { PulseMarks } from '../../src/actuators/pulse-marks.ts';

@@ -1,5 +1,5 @@
 /** An actuator that remembers everything it was told. */
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
 
 export class FakeActuator implements ActuatorDriver {
   shown: ActuatorValue;

@@ -1,5 +1,5 @@
 /** Local rules over a pump with fake hardware: each watches a sensor of its own name, above 10; opened, and opened again after a kill. */
-import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
+import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
 import { LocalRules } from '../../src/actuators/local-rules.ts';
 import type { RuleEvent } from '../../src/actuators/rule-event.ts';
 import { type RuleInForce, ruleWords } from '../../src/actuators/rule-in-force.ts';

@@ -228,7 +228,7 @@ function partFaultOf(room: string, file: string, target: string): string[] {
   return (other as number) > (own as number) ? [`${target} stands above ${parts[own as number]}`] : [];
 }
 
-/** `outbox/segment.ts` belongs to `outbox`; `agent.ts` is a room of its own. */
+/** `outbox/segment.ts` belongs to `outbox`; `agent/agent.ts` is a room of its own. */
 function roomOf(path: string): string {
   const shared = SHARED_FOLDERS.find(({ files: of }) => of.test(path));
   return shared?.room ?? (path.split('/')[0] ?? '').replace(/\.ts$/, '');

@@ -1,5 +1,5 @@
 /** A relay, a lamp, a contactor: one output line. Active-low is the port's business; here `true` is "on". */
-import type { DriverDeps, OpenDriver } from '../definition.ts';
+import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { GpioOutputConfig } from './definition.ts';
 
 /** Opens the line as it is: it changes with the first write. @throws as GpioPort.openOutput. */

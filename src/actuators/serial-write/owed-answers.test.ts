@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorBench } from '../../../test/support/actuator-bench.ts';
 import { relaySettings } from '../../../test/support/fake-actuator.ts';
-import type { ActuatorConfigOf } from '../../config/agent-config.ts';
-import { AgentError } from '../../errors.ts';
+import type { ActuatorConfigOf } from '../../config/schema/agent-config.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import { runProgram } from '../../host/run-program.ts';

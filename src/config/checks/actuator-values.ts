@@ -1,10 +1,10 @@
 /** Limits, safe states, rules and methods that ask an actuator for what it cannot do. */
-import type { ActuatorValue } from '../../actuators/actuator.ts';
+import type { ActuatorValue } from '../../actuators/kind/actuator.ts';
 import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
-import type { ActuatorConfig, RuleConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
-import { formatDuration } from '../quantity.ts';
+import { formatDuration } from '../fields/quantity.ts';
+import type { ActuatorConfig, RuleConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 /** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */

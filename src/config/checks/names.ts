@@ -1,10 +1,10 @@
 /** Names: each once, and every reference to one that exists. */
-import { BUILT_IN_METHODS } from '../../rpc/built-in-methods.ts';
-import type { RpcMethodConfig } from '../agent-config.ts';
-import { type ConfigPath, pathText } from '../config-fault.ts';
-import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
+import { BUILT_IN_METHODS } from '../../methods/built-in-methods.ts';
+import { type ConfigPath, pathText } from '../fields/config-fault.ts';
+import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey, type Placed, repeated } from '../fields/findings.ts';
-import { readingsOf } from '../rule-parts.ts';
+import { readingsOf } from '../fields/rule-parts.ts';
+import type { RpcMethodConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 export const checkNames: Check = ({ sensors, actuators, rules }) =>

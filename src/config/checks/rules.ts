@@ -1,10 +1,10 @@
 /** Local rules whose conditions say nothing, or several things at once, and rules that nobody can tell to be lost. */
 import { definitionOf } from '../../sensors/kinds.ts';
-import type { ConditionConfig, RuleConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
-import { formatDuration } from '../quantity.ts';
-import { childrenOf, partsOf, readingsOf } from '../rule-parts.ts';
+import { formatDuration } from '../fields/quantity.ts';
+import { childrenOf, partsOf, readingsOf } from '../fields/rule-parts.ts';
+import type { ConditionConfig, RuleConfig } from '../schema/agent-config.ts';
 import { MAX_PARTS } from '../schema/conditions.ts';
 import type { Check } from './draft.ts';
 import { hoursFaults } from './timing.ts';

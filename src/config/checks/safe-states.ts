@@ -1,9 +1,9 @@
 /** Safe states that are on although their interlocks cannot let them be: they would never be set, and nobody would expect it. */
-import { type ActuatorValue, isActive } from '../../actuators/actuator.ts';
+import { type ActuatorValue, isActive } from '../../actuators/kind/actuator.ts';
 import { actuatorDefinition } from '../../actuators/kinds.ts';
-import type { ActuatorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, type Placed } from '../fields/findings.ts';
+import type { ActuatorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 const OCCASIONS = ['start', 'stop', 'crash', 'noContact'] as const;

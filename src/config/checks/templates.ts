@@ -2,8 +2,8 @@
 
 import { placesOf } from '../../actuators/kinds.ts';
 import { PLACEHOLDER } from '../../host/argument-template.ts';
-import type { ConfigPath } from '../config-fault.ts';
-import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
+import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 

@@ -2,10 +2,10 @@
 import { actuatorDefinition } from '../../actuators/kinds.ts';
 import type { Span } from '../../host/local-time.ts';
 import { definitionOf } from '../../sensors/kinds.ts';
-import type { SensorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
-import { formatDuration } from '../quantity.ts';
+import { formatDuration } from '../fields/quantity.ts';
+import type { SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 /** Some thirty bytes at 100 kHz, and a timer that comes a little late. */

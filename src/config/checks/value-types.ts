@@ -1,10 +1,10 @@
 /** Rules and alarms that wait for a value which never comes: their sensor gives another type, or the key is left out. */
-import type { ValueType } from '../../sensors/definition.ts';
-import type { ConditionConfig, SensorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ValueType } from '../../sensors/kind/definition.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey } from '../fields/findings.ts';
-import { readingsOf } from '../rule-parts.ts';
-import { typesForRules, valueTypeOf } from '../sensor-keys.ts';
+import { readingsOf } from '../fields/rule-parts.ts';
+import { typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
+import type { ConditionConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 const IN_WORDS: Readonly<Record<ValueType, string>> = { boolean: 'true or false', number: 'a number', string: 'a text' };

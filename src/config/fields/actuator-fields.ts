@@ -1,6 +1,6 @@
 /** Fields that every actuator has, whatever its kind: limits, interlocks and safe states. */
 import { z } from 'zod';
-import { duration, list, name, onOff, platformKey, section, whole } from '../fields.ts';
+import { duration, list, name, onOff, platformKey, section, whole } from './fields.ts';
 
 /** true and false (also written on and off), a number, or text. */
 const actuatorValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);

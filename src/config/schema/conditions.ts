@@ -1,8 +1,8 @@
 /** Conditions of local rules: a comparison of a sensor's value, hours, weekdays, dates, or several of them together, a few levels deep. */
 import { z } from 'zod';
 import type { Span, Weekday } from '../../host/local-time.ts';
+import { LIVE, list, name, onOff, section } from '../fields/fields.ts';
 import { dates, hours, weekdays } from '../fields/local-times.ts';
-import { LIVE, list, name, onOff, section } from '../fields.ts';
 
 /** Mappings within each other, the outermost counted too: deeper ones nobody reads. */
 const MAX_LEVELS = 4;

@@ -1,6 +1,6 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
-import { duration, LIVE, list, name, section } from '../fields.ts';
+import { duration, LIVE, list, name, section } from '../fields/fields.ts';
 import { conditionFields, ruleValue } from './conditions.ts';
 
 /** A reading and the value for it. */

@@ -109,7 +109,7 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a stop during the start is a fault',
-    file: 'agent.ts',
+    file: 'agent/agent.ts',
     old: 'if (signal.aborted) void agent.#stop();',
     new: 'if (signal.aborted) throw signal.reason;',
     needs: [],

@@ -1,8 +1,8 @@
 /** What of a pin outlives the process: which marks are written, when, and what a later process makes of them. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-pulses.ts';
+import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';

@@ -1,7 +1,7 @@
 /** What of all that moves ends in which order. */
 import { expect, it } from 'vitest';
 import { Actuators } from '../../../src/actuators/actuators.ts';
-import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/schema/agent-config.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

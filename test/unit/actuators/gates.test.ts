@@ -1,7 +1,7 @@
 /** Each gate by itself: whom it stops, and whom it lets pass. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ActuatorSettings, ActuatorValue, Writer } from '../../../src/actuators/actuator.ts';
 import { disabledExcluder, Gates } from '../../../src/actuators/gates.ts';
+import type { ActuatorSettings, ActuatorValue, Writer } from '../../../src/actuators/kind/actuator.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

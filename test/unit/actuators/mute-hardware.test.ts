@@ -1,6 +1,6 @@
 /** Hardware that does what it is told and does not say so, or does nothing: when it is switched off all the same. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ActuatorDriver, ActuatorValue } from '../../../src/actuators/actuator.ts';
+import type { ActuatorDriver, ActuatorValue } from '../../../src/actuators/kind/actuator.ts';
 import { ActuatorBench } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 

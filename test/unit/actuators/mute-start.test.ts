@@ -1,6 +1,6 @@
 /** A start with hardware that does not say what it shows, or does not take what it is told: how long it is held up, and what comes of it later. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../../src/actuators/actuator.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../../src/actuators/kind/actuator.ts';
 import { ActuatorBench } from '../../support/actuator-bench.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { reopeningDriver } from '../../../src/actuators/open-driver.ts';
-import type { ActuatorConfigOf } from '../../../src/config/agent-config.ts';
+import type { ActuatorConfigOf } from '../../../src/config/schema/agent-config.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { FakeActuator } from '../../support/fake-actuator.ts';

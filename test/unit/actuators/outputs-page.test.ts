@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Writer } from '../../../src/actuators/actuator.ts';
+import type { Writer } from '../../../src/actuators/kind/actuator.ts';
 import { arbitrate, filledSlots, reduce } from '../../../src/actuators/priority-array.ts';
 import { EMPTY_SLOTS, type RuleWords, type SlotEvent, type Slots } from '../../../src/actuators/priority-slots.ts';
 

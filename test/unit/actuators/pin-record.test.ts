@@ -1,7 +1,7 @@
 /** One pin's record by itself: what is known after each step of a write, since when it may be on, and when it has to be off. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import type { Claim, Pulse } from '../../../src/actuators/claim.ts';
+import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import type { OnMark } from '../../../src/actuators/pulse-marks.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';

@@ -1,7 +1,7 @@
 /** The priority array of an output: against a reference that was written from the table, and the table's worked examples. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Writer } from '../../../src/actuators/actuator.ts';
+import type { Writer } from '../../../src/actuators/kind/actuator.ts';
 import { arbitrate, filledSlots, reduce } from '../../../src/actuators/priority-array.ts';
 import { EMPTY_SLOTS, type RuleWords, type SlotEvent, type Slots, type Winner } from '../../../src/actuators/priority-slots.ts';
 

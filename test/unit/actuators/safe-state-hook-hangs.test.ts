@@ -1,7 +1,7 @@
 /** What the stop hook sets while some of the hardware hangs. */
 import { beforeAll, expect, it } from 'vitest';
 import { setSafeStates } from '../../../src/actuators/safe-state-hook.ts';
-import type { ActuatorConfigOf } from '../../../src/config/agent-config.ts';
+import type { ActuatorConfigOf } from '../../../src/config/schema/agent-config.ts';
 import type { GpioPort, OutputRequest } from '../../../src/hardware/gpio-port.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { runProgram } from '../../../src/host/run-program.ts';

@@ -2,12 +2,12 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HardwareParts, type HardwarePartsDeps } from '../../../src/agent/hardware-parts.ts';
 import { thisMachine } from '../../../src/agent/machine.ts';
-import type { AgentConfig } from '../../../src/config/agent-config.ts';
-import { AgentError } from '../../../src/errors.ts';
+import type { AgentConfig } from '../../../src/config/schema/agent-config.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
-import type { Sample } from '../../../src/sensors/sensor.ts';
+import type { Sample } from '../../../src/sensors/kind/sensor.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FewLines } from '../../support/few-lines.ts';

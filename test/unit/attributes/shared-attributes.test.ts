@@ -10,7 +10,7 @@ import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/ap
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget, type SharedTarget, settingTarget } from '../../../src/attributes/shared-target.ts';
 import type { ChangeableSetting } from '../../../src/config/live-config.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';

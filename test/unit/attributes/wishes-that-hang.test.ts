@@ -8,7 +8,7 @@ import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget } from '../../../src/attributes/shared-target.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';

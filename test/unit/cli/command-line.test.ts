@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { commandNames, programFor, runCommandLine } from '../../../src/cli/program.ts';
+import { commandNames, programFor, runCommandLine } from '../../../src/command-line/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 async function run(words: readonly string[], edge = fakeEdge()) {

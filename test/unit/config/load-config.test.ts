@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError } from '../../../src/config/config-fault.ts';
+import { ConfigError } from '../../../src/config/fields/config-fault.ts';
 import { loadConfig, readConfig } from '../../../src/config/read-config.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 

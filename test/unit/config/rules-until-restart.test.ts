@@ -1,7 +1,7 @@
 /** Which local rules a reload takes up where actuators have changed with them. */
 import { expect, it } from 'vitest';
-import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
-import { rulesUntilRestart } from '../../../src/config/rules-until-restart.ts';
+import { rulesUntilRestart } from '../../../src/config/changes/rules-until-restart.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/schema/agent-config.ts';
 
 interface RuleSketch {
   readonly name?: string;

@@ -1,7 +1,7 @@
 /** Built-in methods of the configuration are those that an agent answers. */
 import { existsSync, readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { BUILT_IN_METHODS, builtInMethods, type MethodParts } from '../../../src/rpc/built-in-methods.ts';
+import { BUILT_IN_METHODS, builtInMethods, type MethodParts } from '../../../src/methods/built-in-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

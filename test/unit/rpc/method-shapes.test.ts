@@ -2,19 +2,19 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { declaredActuatorMethods } from '../../../src/actuators/declared-methods.ts';
-import { ACTUATOR_METHODS, type ActuatorCalls, stateAsJson } from '../../../src/actuators/rpc-methods.ts';
-import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
-import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
-import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
+import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { OUTBOX_METHODS } from '../../../src/outbox/rpc-methods.ts';
+import { ACTUATOR_METHODS, type ActuatorCalls, stateAsJson } from '../../../src/methods/actuator-methods.ts';
+import { OUTBOX_METHODS } from '../../../src/methods/outbox-methods.ts';
+import { RESTART_METHODS } from '../../../src/methods/restart-methods.ts';
+import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
+import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/methods/sensor-methods.ts';
+import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
+import { STATUS_METHODS } from '../../../src/methods/status-methods.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
-import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
-import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
-import { STATUS_METHODS } from '../../../src/status/rpc-methods.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
