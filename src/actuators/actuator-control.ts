@@ -12,14 +12,7 @@ import { ActuatorSlot, type Movement } from './actuator-slot.ts';
 import { ContactWatch } from './contact-watch.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { disabledExcluder, Gates } from './gates.ts';
-import {
-  type ActuatorDriver,
-  type ActuatorSettings,
-  type ActuatorState,
-  type ActuatorValue,
-  isActive,
-  type Writer,
-} from './kind/actuator.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive } from './kind/actuator.ts';
 import { OffTimes } from './off-times.ts';
 import { type Command, type CommandSource, Output } from './output.ts';
 import { beginOutputs, leaveOperator } from './output-start.ts';
@@ -53,7 +46,7 @@ export class ActuatorControl {
     this.#deps = deps;
     const { clock, log, onAlarm = () => {} } = deps;
     this.#listeners = new StateListeners(log);
-    const slots = deps.actuators.map(({ settings, driver }) => this.#newSlot(settings, driver));
+    const slots = deps.actuators.map((one) => this.#newSlot(one));
     const excluders = [...slots.map(({ record }) => record), ...(deps.disabled ?? []).map(disabledExcluder)];
     this.#gates = new Gates({ records: excluders, locked: deps.locked, closing: this.#closing.signal, clock });
     this.#outputs = new Map(slots.map((slot) => [slot.settings.name, this.#newOutput(slot)]));
@@ -106,7 +99,7 @@ export class ActuatorControl {
   }
 
   /** Returns the value as `set` would take it now. @throws AgentError as `set` does. */
-  check(name: string, value: unknown, by: Writer): ActuatorValue {
+  check(name: string, value: unknown, by: CommandSource['by']): ActuatorValue {
     return this.#output(name).check(value, by);
   }
 
@@ -123,7 +116,7 @@ export class ActuatorControl {
   }
 
   /** Passes the gates of `pulse` without moving. @throws AgentError as `pulse` does. */
-  checkPulse(name: string, durationMs: number, by: Writer): void {
+  checkPulse(name: string, durationMs: number, by: CommandSource['by']): void {
     checkPulse(this.#output(name).slot.record, durationMs);
     this.check(name, true, by);
   }
@@ -192,7 +185,7 @@ export class ActuatorControl {
     await endedWithin(clock, CLOSE_WITHIN_MS, Promise.all([...given, memory.close()]));
   }
 
-  #newSlot(settings: ActuatorSettings, driver: ActuatorDriver): ActuatorSlot {
+  #newSlot({ settings, driver }: ActuatorControlDeps['actuators'][number]): ActuatorSlot {
     const { clock, memory } = this.#deps;
     const { name } = settings;
     const past = { history: memory.historyOf(name), lostAtMs: memory.lostAtMs, left: memory.leftMark(settings) };

@@ -1,8 +1,8 @@
 /** From the configuration's words to what every actuator is, whatever its kind. */
 import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import { given } from '../host/given.ts';
+import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
 import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './kind/actuator.ts';
-import { actuatorDefinition } from './kinds.ts';
 
 /** For one movement, where the kind does not say more. */
 const DEADLINE_MS = 5_000;

@@ -1,7 +1,7 @@
 /** Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network. */
 import { join } from 'node:path';
 import { rulesUntilRestart } from '../config/changes/rules-until-restart.ts';
-import { readingsOf } from '../config/fields/rule-parts.ts';
+import { readingsOf } from '../config/keys/rule-parts.ts';
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
@@ -11,8 +11,8 @@ import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
+import { definitionOf } from '../kinds/sensor-kinds.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import { definitionOf } from '../sensors/kinds.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';

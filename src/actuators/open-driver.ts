@@ -3,9 +3,9 @@ import type { ActuatorConfig, AgentConfig } from '../config/schema/agent-config.
 import { AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
+import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
 import type { ActuatorDriver, ActuatorValue } from './kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from './kind/definition.ts';
-import { actuatorDefinition } from './kinds.ts';
 
 /**
  * Loads the drivers of all kinds that are configured, before anything has a deadline and while the disk is there: Node reads a file that it loads

@@ -1,6 +1,6 @@
 /** The values that one rule goes by: each part of its condition, and the reading of its curve; and what the rule is by them. */
 
-import { partsOf } from '../config/fields/rule-parts.ts';
+import { partsOf } from '../config/keys/rule-parts.ts';
 import type { ConditionConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';

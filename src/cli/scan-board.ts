@@ -6,7 +6,7 @@ import { messageOf } from '../errors/agent-error.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { SerialDescription } from '../hardware/serial-port.ts';
 import { given } from '../host/given.ts';
-import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../sensors/identify-chip.ts';
+import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../kinds/identify-chip.ts';
 
 export interface FoundChip {
   readonly bus: number;

@@ -157,7 +157,7 @@ async function keep(
 
 function report(deps: ProvisioningDeps, outcome: Exclude<Outcome, { kind: 'token' }>, waitMs: number): void {
   const retryInS = Math.round(waitMs / 1_000);
-  // Of a way that is blocked the contact tells.
+  // The contact tells of a way that is blocked.
   if (outcome.kind === 'refused') deps.alerts.raise(PROVISIONING_ALERT, outcome.explanation);
   deps.log[outcome.kind === 'busy' ? 'warn' : 'error']({ deviceName: deps.deviceName, retryInS }, outcome.explanation);
 }

@@ -1,13 +1,13 @@
 /** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
 
-import { readingsOf } from '../config/fields/rule-parts.ts';
+import { readingsOf } from '../config/keys/rule-parts.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
+import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import type { Reading, Sensor } from './kind/sensor.ts';
 import type { SensorDeps } from './kind/sensor-deps.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
-import { definitionOf } from './kinds.ts';
 import type { SamplerEntry } from './sampler.ts';
 
 /**

@@ -23,9 +23,9 @@ import { boardPorts } from '../../src/hardware/board-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { loadTwins } from '../../src/kinds/twins.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
-import { loadTwins } from '../../src/sensors/twins.ts';
 import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
 const PERIOD_MS = 1_000;

@@ -83,7 +83,7 @@ it('touches two lists outside its folder, and the schema is made from them', () 
   expect(touched.filter((path) => !path.startsWith(FOLDER)).sort()).toEqual([
     'config/turnstone.example.yaml',
     'config/turnstone.schema.json',
-    'src/sensors/kinds.ts',
+    'src/kinds/sensor-kinds.ts',
   ]);
   expect(touched.filter((path) => path.startsWith(FOLDER))).toHaveLength(5);
   expect([...before.keys()].filter((path) => !after.has(path))).toEqual([]);

@@ -41,6 +41,7 @@ export function optionsOf(seed: number): DrawnOptions {
       `pollTimeout: ${chance.between(10, 25)}s`,
       `reconcilePeriod: ${chance.between(60, 300)}s`,
       'dailyBudget: 500MB',
+      `resendWindow: ${chance.between(5, 60)}s`,
     ),
     outbox: some(
       `commitAge: ${chance.between(1, 5)}s`,

@@ -1,6 +1,6 @@
 /** Limits, safe states, rules and methods that ask an actuator for what it cannot do. */
 import type { ActuatorValue } from '../../actuators/kind/actuator.ts';
-import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
+import { ACTUATOR_KINDS, actuatorDefinition } from '../../kinds/actuator-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';

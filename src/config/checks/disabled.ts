@@ -1,6 +1,6 @@
 /** References to what is switched off by `enabled: false`: they do nothing, or hold an actuator back for good. */
 import { type Finding, finding } from '../fields/findings.ts';
-import { readingsOf } from '../fields/rule-parts.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
 import type { Check } from './draft.ts';
 
 export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) => {

@@ -1,5 +1,5 @@
 /** Hardware: no pin, address, port or channel is claimed twice. */
-import { placesOf } from '../../actuators/kinds.ts';
+import { placesOf } from '../../kinds/actuator-kinds.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
 import { lineLabel } from '../fields/lines-and-ports.ts';

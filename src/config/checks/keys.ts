@@ -1,9 +1,9 @@
 /** Keys at the platform: each from one source, known to those who refer to it, and not both client and shared. */
-import { definitionOf } from '../../sensors/kinds.ts';
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { finding, findingAtKey, repeated } from '../fields/findings.ts';
-import { readingsOf } from '../fields/rule-parts.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
 import { keysForRules, sensorKeys } from '../keys/sensor-keys.ts';
 import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses, totalUses } from './draft.ts';
 

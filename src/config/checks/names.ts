@@ -3,7 +3,7 @@ import { BUILT_IN_METHODS } from '../../methods/built-in-methods.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey, type Placed, repeated } from '../fields/findings.ts';
-import { readingsOf } from '../fields/rule-parts.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
 import type { RpcMethodConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 

@@ -1,9 +1,9 @@
 /** Local rules whose conditions say nothing, or several things at once, and rules that nobody can tell to be lost. */
-import { definitionOf } from '../../sensors/kinds.ts';
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';
-import { childrenOf, partsOf, readingsOf } from '../fields/rule-parts.ts';
+import { childrenOf, partsOf, readingsOf } from '../keys/rule-parts.ts';
 import type { ConditionConfig, RuleConfig } from '../schema/agent-config.ts';
 import { MAX_PARTS } from '../schema/conditions.ts';
 import type { Check } from './draft.ts';
@@ -25,7 +25,7 @@ export const checkConditions: Check = ({ rules }) =>
     ];
   });
 
-/** What reports by event may say nothing for a year, and nobody knows whether it is still there. */
+/** Warns of a sensor that reports by event: it may say nothing for a year, and nobody knows that it is still there. */
 export const checkLostSensors: Check = ({ sensors, rules }) => {
   const known = new Map(
     sensors.map(({ config }) => {

@@ -1,6 +1,6 @@
 /** Safe states that are on although their interlocks cannot let them be: they would never be set, and nobody would expect it. */
 import { type ActuatorValue, isActive } from '../../actuators/kind/actuator.ts';
-import { actuatorDefinition } from '../../actuators/kinds.ts';
+import { actuatorDefinition } from '../../kinds/actuator-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, type Placed } from '../fields/findings.ts';
 import type { ActuatorConfig } from '../schema/agent-config.ts';

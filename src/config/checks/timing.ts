@@ -1,7 +1,8 @@
 /** Times that contradict each other. */
-import { actuatorDefinition } from '../../actuators/kinds.ts';
+
 import type { Span } from '../../host/local-time.ts';
-import { definitionOf } from '../../sensors/kinds.ts';
+import { actuatorDefinition } from '../../kinds/actuator-kinds.ts';
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';

@@ -2,7 +2,7 @@
 import type { ValueType } from '../../sensors/kind/definition.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey } from '../fields/findings.ts';
-import { readingsOf } from '../fields/rule-parts.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
 import { typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
 import type { ConditionConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';

@@ -1,6 +1,7 @@
 /** Which keys a sensor gives, as far as its configuration says it. */
+
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { ValueType } from '../../sensors/kind/definition.ts';
-import { definitionOf } from '../../sensors/kinds.ts';
 import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
 
 /** The driver's own keys; undefined when only the sensor knows them. */

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluate, type Truth, timeHolds, valueHolds } from '../../../src/actuators/rule-condition.ts';
-import { partsOf } from '../../../src/config/fields/rule-parts.ts';
+import { partsOf } from '../../../src/config/keys/rule-parts.ts';
 import type { ConditionConfig } from '../../../src/config/schema/conditions.ts';
 
 const one = (sensor: string): ConditionConfig => ({ sensor, hysteresis: 0 });

@@ -6,7 +6,7 @@ import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import { loadConfig } from '../../../src/config/read-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
-import { loadTwins } from '../../../src/sensors/twins.ts';
+import { loadTwins } from '../../../src/kinds/twins.ts';
 import { type BoardConfigInput, parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
 import { BoardRecord } from '../../../src/simulated-board/board-record.ts';
 import { BoardServer } from '../../../src/simulated-board/board-server.ts';

@@ -7,7 +7,7 @@ import { scanI2cBus } from '../../../src/cli/scan-board.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
-import { loadTwins } from '../../../src/sensors/twins.ts';
+import { loadTwins } from '../../../src/kinds/twins.ts';
 import { parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
 import { BoardRecord } from '../../../src/simulated-board/board-record.ts';
 import { BoardServer } from '../../../src/simulated-board/board-server.ts';

@@ -1,8 +1,9 @@
 /** Devices of the machine that a configuration needs. */
-import { placesOf } from '../../../actuators/kinds.ts';
+
 import type { ActuatorConfig, AgentConfig, SensorConfig } from '../../../config/schema/agent-config.ts';
+import { placesOf } from '../../../kinds/actuator-kinds.ts';
+import { definitionOf } from '../../../kinds/sensor-kinds.ts';
 import type { NeededDevice } from '../../../sensors/kind/definition.ts';
-import { definitionOf } from '../../../sensors/kinds.ts';
 
 const ENABLE_I2C =
   'enable the bus (on a Raspberry Pi: dtparam=i2c_arm=on in config.txt, then reboot) and load the module: modprobe i2c-dev';

@@ -2,8 +2,8 @@
 import type { AgentConfig, SensorConfig } from '../../../config/schema/agent-config.ts';
 import { messageOf } from '../../../errors/agent-error.ts';
 import { addressInWords } from '../../../hardware/i2c-port.ts';
-import { answersAt } from '../../../sensors/identify-chip.ts';
-import { definitionOf } from '../../../sensors/kinds.ts';
+import { answersAt } from '../../../kinds/identify-chip.ts';
+import { definitionOf } from '../../../kinds/sensor-kinds.ts';
 import type { AgentStatus } from '../../shape/agent-status.ts';
 import { type CheckContext, configCheck, type Finding, fault, good, unknown } from './checkup.ts';
 

@@ -1,7 +1,8 @@
-/** What local rules go by: the comparisons and times of their conditions, and the readings of their curves, each with its place. */
+/** Parts of local rules: the comparisons and times of their conditions, and the readings of their curves, each with its place. */
+
+import type { ConfigPath } from '../fields/config-fault.ts';
 import type { RuleConfig } from '../schema/agent-config.ts';
 import type { ConditionConfig } from '../schema/conditions.ts';
-import type { ConfigPath } from './config-fault.ts';
 
 /** A condition that holds no other one. */
 export interface RulePart {

@@ -1,6 +1,6 @@
 /** Loads every kind's twin, for who builds a simulated board. */
 import type { Twin, Twins } from '../simulated-board/twin.ts';
-import { SENSOR_KINDS } from './kinds.ts';
+import { SENSOR_KINDS } from './sensor-kinds.ts';
 
 export async function loadTwins(): Promise<Twins> {
   const loaded = SENSOR_KINDS.map(

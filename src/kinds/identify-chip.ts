@@ -4,8 +4,8 @@
  * may take that for something else.
  */
 import type { I2cBus } from '../hardware/i2c-port.ts';
-import type { ChipScan } from './kind/definition.ts';
-import { SENSOR_KINDS, type SensorKind } from './kinds.ts';
+import type { ChipScan } from '../sensors/kind/definition.ts';
+import { SENSOR_KINDS, type SensorKind } from './sensor-kinds.ts';
 
 export interface ChipGuess {
   readonly kind: SensorKind;

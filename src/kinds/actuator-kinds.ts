@@ -1,11 +1,11 @@
 /** Every kind of actuator there is, in the order in which editors offer them: one line for each. */
 import type { z } from 'zod';
-import { command } from './command/definition.ts';
-import { gpioOutput } from './gpio-output/definition.ts';
-import type { ActuatorDefinition, ConfigOf, Places } from './kind/definition.ts';
-import { modbusWrite } from './modbus-write/definition.ts';
-import { pwm } from './pwm/definition.ts';
-import { serialWrite } from './serial-write/definition.ts';
+import { command } from '../actuators/command/definition.ts';
+import { gpioOutput } from '../actuators/gpio-output/definition.ts';
+import type { ActuatorDefinition, ConfigOf, Places } from '../actuators/kind/definition.ts';
+import { modbusWrite } from '../actuators/modbus-write/definition.ts';
+import { pwm } from '../actuators/pwm/definition.ts';
+import { serialWrite } from '../actuators/serial-write/definition.ts';
 
 export const ACTUATOR_KINDS = [gpioOutput, pwm, serialWrite, modbusWrite, command] as const;
 
