@@ -122,7 +122,9 @@ function read(slots: Slots, event: Extract<SlotEvent, { kind: 'read' }>): Slots 
   const after = { ...slots, rules: slots.rules.map((rule) => (rule === before ? now : rule)) };
   const leaves = before.phase === 'set' && isEdge && !before.isLost && before.otherwise === undefined ? wordOf(before) : undefined;
   const left = leaves === undefined ? after : { ...after, base: { value: leaves, rule: before.name } };
-  return before.phase === 'unread' ? left : heeded(slots, left, event);
+  // A rule that was there before the operator spoke, and says something only now, is no change.
+  const isNews = before.phase !== 'unread' || (slots.operator?.sinceMs ?? event.atMs) < before.sinceMs;
+  return isNews ? heeded(slots, left, event) : left;
 }
 
 function lost(slots: Slots, event: Extract<SlotEvent, { kind: 'sensorLost' }>): Slots {

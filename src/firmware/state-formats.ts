@@ -9,6 +9,7 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone-outbox-rejected': [1],
   'turnstone-outbox-ledger': [1],
   'turnstone-outbox-boots': [1],
+  'turnstone-outbox-dead-letters': [1],
   'turnstone-counter': [1],
   'turnstone-download': [1],
   'turnstone-firmware-journal': [1],

@@ -32,7 +32,7 @@ describe('.ci/run', () => {
     await mkdir(join(checkout, '.ci'));
     await mkdir(join(checkout, 'scripts'));
     await mkdir(join(checkout, 'src'));
-    await writeFile(join(checkout, 'src', 'agent/agent.ts'), '// first');
+    await writeFile(join(checkout, 'src', 'agent.ts'), '// first');
     await copyFile(join(ROOT, '.ci/run'), join(checkout, '.ci/run'));
     await stage('test.sh', '[ "$*" = --all ] && echo "100 passed, 0 failed, 2 skipped"');
     await stage('test-release.sh', 'echo "10 passed, 0 failed"');
@@ -50,7 +50,7 @@ describe('.ci/run', () => {
     // The same source, the same sample; another, another.
     run();
     expect(await readFile(join(checkout, 'mutate-words'), 'utf8')).toBe(words);
-    await writeFile(join(checkout, 'src', 'agent/agent.ts'), '// changed');
+    await writeFile(join(checkout, 'src', 'agent.ts'), '// changed');
     run();
     expect(await readFile(join(checkout, 'mutate-words'), 'utf8')).not.toBe(words);
   });

@@ -251,3 +251,15 @@ it('of several rules all that hold come before all that say otherwise, in the or
   const rules = configured(words('a', { set: true, otherwise: true }), words('b', { set: false }), words('c', { set: true }));
   expect(winner(rules, read('a', false), read('b', true), read('c', true))).toMatchObject({ rule: 'b', value: false });
 });
+
+describe('a rule that a technician adds', () => {
+  const light = words('light', { version: '2' });
+
+  it('ends an older command by its first reading', () => {
+    expect(winner(command(false), configured(light), read('light', true))).toMatchObject({ slot: 'rule', value: true });
+  });
+
+  it('leaves a command that came after it', () => {
+    expect(winner(configured(light), command(false), read('light', true))).toMatchObject({ slot: 'operator', value: false });
+  });
+});
