@@ -4,7 +4,6 @@ import type { ActuatorSlot, Movement } from '../../../src/actuators/actuator-slo
 import type { Gates } from '../../../src/actuators/gates.ts';
 import { Output } from '../../../src/actuators/output.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
-import { pulse } from '../../../src/actuators/pulse.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -34,12 +33,13 @@ async function begin(durationMs: number): Promise<void> {
   const output = new Output({
     ...{ slot: { record, settings: record.settings } as ActuatorSlot, slots: undefined, clock, gates: {} as Gates },
     ...{ save: () => {}, onRule: () => {}, onAlarm: () => {}, onChange: () => {}, onWaits: () => {} },
-    move: async () => {
-      offs += 1;
+    move: async (movement) => {
+      if (movement.pulse !== undefined) await move(movement);
+      else offs += 1;
     },
   });
   void output.begin();
-  void pulse(output, { durationMs, by: 'rpc' }, { move, closing: closing.signal }).then(
+  void output.pulse({ durationMs, by: 'rpc' }, { signal: closing.signal, closing: closing.signal }).then(
     () => {
       answered = 'done';
     },
