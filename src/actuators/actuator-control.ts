@@ -13,20 +13,18 @@ import { ContactWatch } from './contact-watch.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { disabledExcluder, Gates } from './gates.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive } from './kind/actuator.ts';
-import { OffTimes } from './off-times.ts';
-import { type Command, type CommandSource, Output } from './output.ts';
+import { type CommandSource, Output, type PulseRequest } from './output.ts';
 import { beginOutputs, leaveOperator } from './output-start.ts';
 import { PinRecord } from './pin-record.ts';
 import type { RuleWords } from './priority-slots.ts';
-import { type PulseRequest, pulse } from './pulse.ts';
 import { SafeStates, stopValue } from './safe-states.ts';
-import { StateListeners } from './state-listeners.ts';
-import { WaitingOutputs } from './waiting-outputs.ts';
 
 /** For hardware that is still being opened, and for what is remembered on a disk that may hang. */
 const CLOSE_WITHIN_MS = 2_000;
 /** A longest time on does not wait longer for hardware that may say that it is off. */
 const LOOK_WITHIN_MS = 5_000;
+/** What waits at a gate is tried again this often. */
+const RETRY_AFTER_MS = 5_000;
 
 export class ActuatorControl {
   /** To be told whenever the platform is heard. */
@@ -35,24 +33,20 @@ export class ActuatorControl {
   readonly #outputs: ReadonlyMap<string, Output>;
   readonly #gates: Gates;
   readonly #found = new Map<string, ActuatorValue | undefined>();
-  readonly #listeners: StateListeners;
-  readonly #offTimes: OffTimes;
+  readonly #listeners = new Set<(state: ActuatorState) => void>();
   readonly #safeStates: SafeStates;
-  readonly #waiting: WaitingOutputs;
+  #cancelRetry: (() => void) | undefined;
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
   private constructor(deps: ActuatorControlDeps) {
     this.#deps = deps;
     const { clock, log, onAlarm = () => {} } = deps;
-    this.#listeners = new StateListeners(log);
-    const slots = deps.actuators.map((one) => this.#newSlot(one));
-    const excluders = [...slots.map(({ record }) => record), ...(deps.disabled ?? []).map(disabledExcluder)];
-    this.#gates = new Gates({ records: excluders, locked: deps.locked, closing: this.#closing.signal, clock });
-    this.#outputs = new Map(slots.map((slot) => [slot.settings.name, this.#newOutput(slot)]));
+    const records = (deps.disabled ?? []).map(disabledExcluder);
+    this.#gates = new Gates({ records, locked: deps.locked, closing: this.#closing.signal, clock });
+    this.#outputs = new Map(deps.actuators.map((one) => [one.settings.name, this.#newOutput(one)]));
+    records.push(...[...this.#outputs.values()].map(({ slot }) => slot.record));
     this.#safeStates = new SafeStates({ clock, log, onAlarm, move: (slot, movement) => this.#move(slot, movement, this.#closing.signal) });
-    this.#offTimes = new OffTimes(clock);
-    this.#waiting = new WaitingOutputs([...this.#outputs.values()], clock);
     this.contact = new ContactWatch({ outputs: [...this.#outputs.values()], clock });
   }
 
@@ -61,10 +55,9 @@ export class ActuatorControl {
     const control = new ActuatorControl(deps);
     const outputs = [...control.#outputs.values()];
     const looks = new Map(outputs.map((output) => [output, control.#look(output.slot, signal)]));
-    const looked = async (output: Output): Promise<void> => await looks.get(output);
     void Promise.all(looks.values()).then(() => deps.memory.lookedAtAll());
     control.configure(deps.rules ?? new Map(), { isStart: true });
-    await beginOutputs(outputs, { memory: deps.memory, clock: deps.clock, looked });
+    await beginOutputs(outputs, { memory: deps.memory, clock: deps.clock, looked: async (output) => await looks.get(output) });
     return control;
   }
 
@@ -72,8 +65,7 @@ export class ActuatorControl {
   async set(name: string, value: unknown, { by, forMs }: CommandSource, signal: AbortSignal): Promise<ActuatorState> {
     const output = this.#output(name);
     const untilMs = forMs === undefined ? undefined : this.#deps.clock.monotonicMs() + forMs;
-    const command: Command = { value: output.check(value, by), by, untilMs };
-    await output.command(command, signal);
+    await output.command({ value: output.check(value, by), by, untilMs }, signal);
     return output.state;
   }
 
@@ -91,11 +83,7 @@ export class ActuatorControl {
 
   /** The rules of each output, in the order of the file. */
   configure(rules: ReadonlyMap<string, readonly RuleWords[]>, { isStart = false } = {}): void {
-    for (const [name, output] of this.#outputs) {
-      const event = { kind: 'configured', rules: rules.get(name) ?? [] } as const;
-      if (isStart) output.note({ ...event, isStart });
-      else void output.take(event);
-    }
+    for (const [name, output] of this.#outputs) void output.take({ kind: 'configured', rules: rules.get(name) ?? [], isStart });
   }
 
   /** Returns the value as `set` would take it now. @throws AgentError as `set` does. */
@@ -110,8 +98,7 @@ export class ActuatorControl {
   async pulse(name: string, { durationMs, by }: PulseRequest, signal: AbortSignal): Promise<ActuatorState> {
     const output = this.#output(name);
     this.checkPulse(name, durationMs, by);
-    const move = (movement: Movement): Promise<void> => this.#move(output.slot, movement, signal);
-    await pulse(output, { durationMs, by }, { move, closing: this.#closing.signal });
+    await output.pulse({ durationMs, by }, { signal, closing: this.#closing.signal });
     return output.state;
   }
 
@@ -136,9 +123,8 @@ export class ActuatorControl {
 
   /** Asks the hardware where it can be asked. */
   async read(name: string, signal: AbortSignal): Promise<ActuatorState> {
-    const output = this.#output(name);
-    await output.slot.refresh(signal);
-    return output.state;
+    await this.#output(name).slot.refresh(signal);
+    return this.state(name);
   }
 
   /** Value that the hardware showed before this process set anything; undefined when it could not be asked. */
@@ -153,7 +139,8 @@ export class ActuatorControl {
 
   /** Calls back whenever a state may have changed, until the returned function is called. */
   onState(listener: (state: ActuatorState) => void): () => void {
-    return this.#listeners.add(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Sets the safe states for stop, switches off what nobody would end after us, and gives the hardware back. Bounded in time, and idempotent. */
@@ -164,9 +151,8 @@ export class ActuatorControl {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    this.#waiting.close();
+    this.#cancelRetry?.();
     this.contact.close();
-    this.#offTimes.close();
     this.#safeStates.close();
     const { clock, log, memory } = this.#deps;
     const outputs = [...this.#outputs.values()];
@@ -185,37 +171,33 @@ export class ActuatorControl {
     await endedWithin(clock, CLOSE_WITHIN_MS, Promise.all([...given, memory.close()]));
   }
 
-  #newSlot({ settings, driver }: ActuatorControlDeps['actuators'][number]): ActuatorSlot {
-    const { clock, memory } = this.#deps;
+  #newOutput({ settings, driver }: ActuatorControlDeps['actuators'][number]): Output {
+    const { clock, log, memory, onAlarm = () => {}, onRule = () => {} } = this.#deps;
     const { name } = settings;
     const past = { history: memory.historyOf(name), lostAtMs: memory.lostAtMs, left: memory.leftMark(settings) };
     const record = new PinRecord({ settings, clock, ...past });
-    const onDue = (): void => this.#offTimes.update(this.#output(name));
-    return new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue });
-  }
-
-  #newOutput(slot: ActuatorSlot): Output {
-    const { clock, memory, onAlarm = () => {}, onRule = () => {} } = this.#deps;
-    const { name } = slot.settings;
-    return new Output({
-      ...{ slot, slots: memory.outputs.get(name)?.slots, gates: this.#gates, clock, onRule },
+    const slot = new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue: () => output.update() });
+    const output = new Output({
+      ...{ slot, slots: memory.outputs.get(name)?.slots, gates: this.#gates, clock, log, onRule },
       move: (movement, signal) => this.#move(slot, movement, signal),
       save: (slots) => memory.outputs.set(name, { slots }),
       onAlarm: (message) => onAlarm(name, message),
       onChange: () => this.#changed(name),
-      onWaits: () => this.#waiting.retryLater(),
+      onWaits: () => this.#retryLater(),
     });
+    return output;
   }
 
   async #look(slot: ActuatorSlot, signal: AbortSignal): Promise<void> {
     const { name } = slot.settings;
     const closing = this.#closing.signal;
-    const cancel = this.#deps.clock.after(LOOK_WITHIN_MS, () => this.#offTimes.update(this.#output(name)));
+    const cancel = this.#deps.clock.after(LOOK_WITHIN_MS, () => this.#output(name).looked());
     const shown = slot.readable ? await slot.refresh(AbortSignal.any([signal, closing])) : undefined;
     cancel();
     if (closing.aborted) return;
     // Not once something was set.
     this.#found.set(name, slot.record.writes === 0 ? shown : undefined);
+    this.#output(name).looked();
     this.#changed(name);
   }
 
@@ -235,11 +217,29 @@ export class ActuatorControl {
   #changed(name: string): void {
     const output = this.#output(name);
     this.#deps.memory.update(output.slot.record);
-    this.#offTimes.update(output);
     this.#safeStates.update(output.slot);
     output.update();
-    if (output.slot.record.offSinceMs !== undefined) this.#waiting.retry('actuators/interlocked');
-    this.#listeners.tell(output.state);
+    if (output.slot.record.offSinceMs !== undefined) this.#retry('actuators/interlocked');
+    for (const listener of this.#listeners) {
+      try {
+        listener(output.state);
+      } catch (error) {
+        // It must not turn a movement into a failure.
+        this.#deps.log.warn({ actuator: name, error: messageOf(error) }, 'an actuator was not reported');
+      }
+    }
+  }
+
+  #retryLater(): void {
+    this.#cancelRetry ??= this.#deps.clock.after(RETRY_AFTER_MS, () => {
+      this.#cancelRetry = undefined;
+      this.#retry();
+    });
+  }
+
+  /** Outputs whose wish waits at a gate pass one at a time, in the order of the file; with a code, what waits for that alone. */
+  #retry(code?: string): void {
+    for (const output of this.#outputs.values()) output.retry(code);
   }
 
   #output(name: string): Output {

@@ -5,8 +5,10 @@
  *               └────► arbitrate ─► OutputWish ─► gates ─► ActuatorSlot
  */
 import { AgentError, retryable } from '../errors/agent-error.ts';
-import { endedWithin } from '../host/bounded-wait.ts';
+import { endedWithin, untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { Pulse } from './claim.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, offValue, type Writer } from './kind/actuator.ts';
 import { type OutputReason, outputReason } from './output-reason.ts';
 import { OutputWish, type OutputWishDeps, writerOf } from './output-wish.ts';
@@ -17,6 +19,7 @@ import type { RuleEvent } from './rule-event.ts';
 export interface OutputDeps extends Omit<OutputWishDeps, 'onRule'> {
   readonly slots: Slots | undefined;
   readonly clock: Clock;
+  readonly log: Log;
   readonly save: (slots: Slots) => void;
   readonly onRule: (event: RuleEvent) => void;
 }
@@ -28,15 +31,21 @@ export interface CommandSource {
 }
 
 /** A command as it comes; its time is added when it is taken. */
-export type Command = Omit<Operator, 'sinceMs' | 'until'>;
+type Command = Omit<Operator, 'sinceMs' | 'until'>;
 
-export interface PulseSteps {
-  readonly move: () => Promise<void>;
-  readonly ended: Promise<void>;
-  /** True when it may have moved before it failed: a pulse that nobody ends is worse than one switching-off too many. */
-  readonly hasBegun: () => boolean;
+export interface PulseRequest {
+  readonly durationMs: number;
+  readonly by: Writer;
 }
 
+export interface PulseSignals {
+  readonly signal: AbortSignal;
+  /** Aborts when the agent stops, which sets its own state. */
+  readonly closing: AbortSignal;
+}
+
+/** Longer pulses are answered when they have begun. */
+const AWAITED_PULSE_MS = 1_000;
 /** A pulse that failed is answered no later than this after it. */
 const OFF_WITHIN_MS = 3_000;
 
@@ -48,9 +57,11 @@ export class Output {
   readonly #deps: OutputDeps;
   readonly #wish: OutputWish;
   #slots: Slots;
-  /** It follows once the hardware was looked at, and no longer once the agent stops. */
-  #phase: 'held' | 'follows' | 'over' = 'held';
+  /** Its times are counted once the hardware was looked at, it follows from the start on, and no longer once the agent stops. */
+  #phase: 'held' | 'looked' | 'follows' | 'over' = 'held';
   #cancelTime = (): void => {};
+  /** End of a pulse or of a longest time on that the slots know of. */
+  #endedAtMs: number | undefined;
 
   constructor(deps: OutputDeps) {
     this.#deps = deps;
@@ -86,7 +97,7 @@ export class Output {
     const before = this.#slots;
     this.note(event);
     const following = this.#follow();
-    this.#tellEdge(event, before);
+    if (this.#phase === 'follows') this.#tellEdge(event, before);
     return following;
   }
 
@@ -95,13 +106,22 @@ export class Output {
     const before = this.#slots;
     this.#slots = reduce(before, { ...event, atMs: this.#deps.clock.monotonicMs() } as SlotEvent);
     if (this.#slots === before) return;
+    const [then, now] = [before, this.#slots].map(arbitrate);
+    if (then?.slot !== now?.slot || then?.rule !== now?.rule)
+      this.#deps.log.info({ actuator: this.settings.name, why: this.reason.why }, 'an output follows another slot');
     this.#deps.save(this.#slots);
+    this.update();
+  }
+
+  /** The hardware was looked at, or does not answer: its times are counted from here on. */
+  looked(): void {
+    if (this.#phase === 'held') this.#phase = 'looked';
     this.update();
   }
 
   /** From here on it follows. */
   async begin(): Promise<void> {
-    if (this.#phase !== 'held') return;
+    if (this.#phase !== 'held' && this.#phase !== 'looked') return;
     this.#phase = 'follows';
     await this.#follow();
     this.update();
@@ -153,8 +173,13 @@ export class Output {
     }
   }
 
-  /** A pulse, until it ends or something goes before it. @throws as `move` does: what had begun goes off where nothing else is filled. */
-  async pulse(by: Writer, { move, ended, hasBegun }: PulseSteps): Promise<void> {
+  /**
+   * On, and off again whatever happens to the caller. Resolves when it has ended, or for pulses over a second when it has begun. After a kill
+   * its mark is left, for the stop hook and the next start. @throws as `move` does: what had begun goes off where nothing else is filled.
+   */
+  async pulse({ durationMs, by }: PulseRequest, { signal, closing }: PulseSignals): Promise<void> {
+    const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+    const pulse: Pulse = { durationMs, onEnd };
     this.note({ kind: 'pulseBegan', by });
     const mine = this.#slots.pulse;
     const end = async (): Promise<void> => {
@@ -163,26 +188,39 @@ export class Output {
     this.#wish.set(arbitrate(this.#slots));
     void ended.then(end);
     try {
-      await move();
+      await this.#deps.move({ value: true, by, pulse }, signal);
     } catch (error) {
-      if (hasBegun()) await endedWithin(this.#deps.clock, OFF_WITHIN_MS, end());
+      // A pulse that nobody ends is worse than one switching-off too many.
+      if (this.slot.record.lastBegun?.pulse === pulse) await endedWithin(this.#deps.clock, OFF_WITHIN_MS, end());
       else if (this.#slots.pulse === mine) this.#set({ ...this.#slots, pulse: undefined });
       throw error;
     }
+    if (durationMs <= AWAITED_PULSE_MS) await untilAborted(ended, closing).catch(() => {});
   }
 
-  /** To be told of every change of the output: a limit ends by it, and times begin to run. */
+  /** To be told of every change of the output, in the midst of a movement as well: times begin to run, whoever switched on, and end. */
   update(): void {
     const { clock } = this.#deps;
     const { limit, operator } = this.#slots;
-    const { offSinceMs, changedAtMs = 0 } = this.slot.record;
+    const { record } = this.slot;
+    const { offSinceMs, changedAtMs = 0 } = record;
+    // Where off is wanted and refused, it is being tried again already.
+    const dueMs = record.refusesOff || offValue(this.settings) === undefined ? undefined : record.offDueMs;
+    if (dueMs === undefined) this.#endedAtMs = undefined;
+    const endsMs = dueMs === this.#endedAtMs ? undefined : dueMs;
     const { minOffMs = 0 } = this.settings.limits;
     const limitEndsMs = limit === undefined || offSinceMs === undefined ? undefined : Math.max(limit, changedAtMs) + minOffMs;
-    const times = [limitEndsMs, operator?.untilMs].filter((atMs) => atMs !== undefined);
+    const times = [endsMs, limitEndsMs, operator?.untilMs].filter((atMs) => atMs !== undefined);
     this.#cancelTime();
-    if (times.length === 0 || this.#phase !== 'follows') return;
+    if (times.length === 0 || this.#phase === 'held' || this.#phase === 'over') return;
     this.#cancelTime = clock.after(Math.max(0, Math.min(...times) - clock.monotonicMs()), () => {
-      if (limitEndsMs !== undefined && limitEndsMs <= clock.monotonicMs()) void this.take({ kind: 'minOffEnded' });
+      // A timer may be shorter than what was asked for.
+      const isOver = (atMs = Number.POSITIVE_INFINITY): boolean => atMs <= clock.monotonicMs();
+      if (isOver(endsMs)) {
+        this.#endedAtMs = endsMs;
+        void this.take({ kind: record.state.pulsing ? 'pulseEnded' : 'maxOnEnded' });
+      }
+      if (isOver(limitEndsMs)) void this.take({ kind: 'minOffEnded' });
       void this.take({ kind: 'timePassed' });
       this.update();
     });

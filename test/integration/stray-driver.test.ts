@@ -91,7 +91,7 @@ describe('a driver', () => {
     expect(exitCode).toBe(0);
     await until('it is off', () => agent.log.includes('longest time on'), 20_000);
     const at = (words: string): number => {
-      const found = agent.log.split('\n').find((one) => one.includes(words)) ?? '{}';
+      const found = agent.log.split('\n').findLast((one) => one.includes(words)) ?? '{}';
       return Date.parse((JSON.parse(found) as { time: string }).time);
     };
     // The agent's own stamps: a machine under load delays both.

@@ -47,8 +47,8 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'switching off at the end of a time is tried once',
     file: 'actuators/safe-states.ts',
-    old: 'if (owed.cancel === undefined) this.#failed(slot, owed, fault);',
-    new: '',
+    old: 'owed.cancel = clock.after(inMs, () => this.#tryAgain(slot, owed));',
+    new: 'owed.cancel = () => {};',
     needs: ['stuck relays|pins', 'heater|pulse'],
   },
   {
@@ -159,7 +159,7 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   {
     name: 'what refuses to be switched off is tried again in an hour',
     file: 'actuators/safe-states.ts',
-    old: 'const everyMs = Math.min(AGAIN_AFTER_MS, FIRST_AGAIN_AFTER_MS * 2 ** (owed.tries - 1));',
+    old: 'const everyMs = Math.min(AGAIN_AFTER_MS, FIRST_AGAIN_AFTER_MS * 2 ** owed.tries);',
     new: 'const everyMs = 3_600_000;',
     needs: ['stuck relays|pins', 'motor'],
   },

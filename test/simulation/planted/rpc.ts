@@ -62,8 +62,8 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an answer does not wait for the movement',
     file: 'actuators/actuator-control.ts',
-    old: 'await output.command(command, signal);',
-    new: 'void output.command(command, signal).catch(() => {});',
+    old: 'await output.command({',
+    new: 'void output.command({',
     needs: ['toggle'],
   },
   {

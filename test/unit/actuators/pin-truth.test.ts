@@ -23,7 +23,7 @@ const well = (actuator: FakeActuator): void => {
 };
 
 describe('an actuator that does not switch off', () => {
-  it('is tried again until it does, with one alarm and few lines in the log', async () => {
+  it('is tried again until it does, with one alarm and one line in the log', async () => {
     const heater = bench.deaf('heater');
     await bench.open(relaySettings('heater'));
     await bench.set('heater', true);
@@ -39,8 +39,7 @@ describe('an actuator that does not switch off', () => {
     await bench.clock.advance(6 * HOUR_MS);
     expect(tries).toBe(6 + (6 * HOUR_MS) / 2_000);
     expect(bench.alarms).toEqual([['heater', 'heater does not switch off: bus busy']]);
-    // At once, after 1, 3, 7, 15, 31 and 63 minutes, then every hour.
-    expect(bench.warnings.length).toBe(11);
+    expect(bench.warnings.length).toBe(1);
     well(heater);
     await bench.clock.advance(5_000);
     expect(heater.shown).toBe(false);

@@ -4,7 +4,7 @@ import type { ActuatorSlot, Movement } from '../../../src/actuators/actuator-slo
 import type { Gates } from '../../../src/actuators/gates.ts';
 import { Output } from '../../../src/actuators/output.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
-import { pulse } from '../../../src/actuators/pulse.ts';
+import { silentLog } from '../../../src/host/log.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -32,14 +32,15 @@ async function begin(durationMs: number): Promise<void> {
     record.took(claim);
   };
   const output = new Output({
-    ...{ slot: { record, settings: record.settings } as ActuatorSlot, slots: undefined, clock, gates: {} as Gates },
+    ...{ slot: { record, settings: record.settings } as ActuatorSlot, slots: undefined, clock, log: silentLog, gates: {} as Gates },
     ...{ save: () => {}, onRule: () => {}, onAlarm: () => {}, onChange: () => {}, onWaits: () => {} },
-    move: async () => {
-      offs += 1;
+    move: async (movement) => {
+      if (movement.pulse !== undefined) await move(movement);
+      else offs += 1;
     },
   });
   void output.begin();
-  void pulse(output, { durationMs, by: 'rpc' }, { move, closing: closing.signal }).then(
+  void output.pulse({ durationMs, by: 'rpc' }, { signal: closing.signal, closing: closing.signal }).then(
     () => {
       answered = 'done';
     },

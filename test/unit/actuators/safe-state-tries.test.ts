@@ -95,36 +95,6 @@ describe('off that is refused', () => {
     expect(alarms).toEqual([['pin', 'pin does not switch off: bus busy']]);
   });
 
-  it('waits for no disk that somebody who asks for on waits for', async () => {
-    refuses(false);
-    slot.record.learn(true);
-    driver.shown = true;
-    await slot.move({ value: false, by: 'rpc' }, never).catch(() => {});
-    void slot.move({ value: true, by: 'rpc', keep: () => new Promise(() => {}) }, never).catch(() => {});
-    await clock.advance(2_000);
-    expect(times()).toEqual([1_100]);
-  });
-
-  it('is told of at growing intervals', async () => {
-    refuses(false);
-    slot.record.learn(true);
-    driver.shown = true;
-    await slot.move({ value: false, by: 'rpc' }, never).catch(() => {});
-    const said = (): readonly number[] => warnings.map(({ tries }) => tries);
-    expect(warnings).toEqual([{ actuator: 'pin', value: false, tries: 1, error: 'bus busy' }]);
-    await clock.advance(59_000);
-    expect(said().length).toBe(1);
-    await clock.advance(3_000);
-    expect(said().length).toBe(2);
-    await clock.advance(117_000);
-    expect(said().length).toBe(2);
-    await clock.advance(3_000);
-    expect(said().length).toBe(3);
-    await clock.advance(4 * 3_600_000);
-    expect(said().length).toBe(10);
-    expect(alarms.length).toBe(1);
-  });
-
   it('whose state is not known says so, where no fault is known', async () => {
     slot.record.want(false, 'rule');
     slot.record.lose('CRC');
